@@ -7,10 +7,10 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
+use crate::Failure;
+use crate::Report;
 use crate::attribution::{Attributable, Attribution, Bar};
-use crate::failure::Failure;
 use crate::paired::Ratios;
-use crate::record::Report;
 
 /// What to run.
 #[derive(Clone, Debug)]

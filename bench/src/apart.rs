@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use trefoil_server::process::run_service;
 use trefoil_service::clock::SystemClock;
 
-use crate::failure::Failure;
+use crate::Failure;
 use crate::flood::world::{Reached, config};
 
 /// Nice value of a slow service: beside a thread that only counts it has about a tenth of the processor.

@@ -13,8 +13,8 @@ pub(crate) mod tests;
 
 use serde_json::{Map, Value, json};
 
+use crate::Failure;
 use crate::distribution::rounded;
-use crate::failure::Failure;
 use crate::paired::{Interval, mean};
 
 /// One part of the time, and its value in each window or group of iterations, microseconds for one authentication.

@@ -3,7 +3,6 @@
 
 pub(crate) mod memory;
 mod sketch;
-pub(crate) mod timing;
 pub(crate) mod zipf;
 
 use std::time::Duration;
@@ -13,12 +12,12 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Map, Value, json};
 use trefoil_cache::{Key, Off, PerWorker};
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::peers::{Moka, Ours, PapayaMap, Payload, QuickCache, key};
-use crate::record::Report;
 use crate::wiring;
-use timing::{Load, Operation, Tally, Timed};
+use trefoil_lab::timing::{Load, Operation, Tally, Timed};
 use zipf::Zipf;
 
 /// What to time.

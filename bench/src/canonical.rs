@@ -15,12 +15,12 @@ use trefoil_kernels::Tier;
 use trefoil_pipeline::affinity::Placement;
 use trefoil_pipeline::{Cadence, Verdict};
 
+use crate::Failure;
+use crate::Report;
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
 use crate::faces::FaceSource;
-use crate::failure::Failure;
 use crate::population::Population;
-use crate::record::Report;
 use crate::run::{Outcome, Plan, Proofs, Run, Stand, cadence_name, median_stages, window_json};
 use crate::sessions::Rows;
 use crate::spending::Spent;

@@ -37,7 +37,7 @@ use serde_json::json;
 use trefoil_kernels::{Tier, packed};
 use trefoil_pipeline::affinity::{Pin, Placement};
 
-use crate::failure::Failure;
+use crate::Failure;
 use crate::report::report;
 use crate::{host, record};
 

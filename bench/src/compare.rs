@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::Failure;
 use crate::attribution::{Attributable, Attribution, Bar};
-use crate::failure::Failure;
-use crate::record::{self, Report};
+use crate::{Report, record};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -123,12 +123,18 @@ impl Pair {
 
     fn json(&self, a: &Path, b: &Path) -> Value {
         let mut json = self.attribution.json();
-        json["a"] = json!(a.display().to_string());
-        json["b"] = json!(b.display().to_string());
+        json["a"] = json!(shown(a));
+        json["b"] = json!(shown(b));
         let differs = self.differs.iter().map(|(pointer, values)| (pointer[1..].to_owned(), json!(values)));
         json["differs"] = differs.collect::<Map<_, _>>().into();
         json
     }
+}
+
+/// Below the folder of records where it lies there: a record that names it is the same on every machine.
+fn shown(path: &Path) -> String {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    path.strip_prefix(records).unwrap_or(path).display().to_string()
 }
 
 #[cfg(test)]
@@ -146,6 +152,13 @@ mod tests {
 
     fn compared(a: &Path, b: &Path) -> Result<Report, Failure> {
         compare(&Compare { a: a.to_owned(), b: b.to_owned(), bar: Bar::default() })
+    }
+
+    #[test]
+    fn a_record_is_named_as_on_every_machine() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("records/day/run.json");
+        assert_eq!(shown(&here), "day/run.json");
+        assert_eq!(shown(Path::new("/elsewhere/run.json")), "/elsewhere/run.json");
     }
 
     #[test]

@@ -20,10 +20,10 @@ use trefoil_service::retention::{Audited, Pruner, Retained, audit, pruned_seal};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::store::{Session, Sqlite, Store, Tenant};
 
+use crate::Failure;
+use crate::Report;
 use crate::clock::WORLD_START_S;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
-use crate::record::Report;
 
 const ISSUER: &str = "https://auth.example";
 const TENANT: TenantId = TenantId::new([1; 16]);

@@ -22,13 +22,13 @@ use trefoil_matching::{
     TemplateName, Tier, split, system_entropy, unblind,
 };
 
+use crate::Failure;
+use crate::Report;
 use crate::clock::WORLD_START_S;
 use crate::distribution::rounded;
-use crate::failure::Failure;
 use crate::opener::{Keys, OpenVault, Opener};
 use crate::parallel;
 use crate::population::TENANT;
-use crate::record::Report;
 use crate::roles::ProbeMode;
 
 /// Which vectors to compare.

@@ -7,7 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use trefoil_dataset::{EmbeddingSet, Row};
 use trefoil_matching::{DIM, Embedding};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Where faces come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -19,9 +19,9 @@ use serde_json::json;
 use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
 use trefoil_kernels::Tier;
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
-use crate::record::Report;
 use crate::roles::{ProbeMode, Store, scheme};
 
 /// What to time.

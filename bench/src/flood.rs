@@ -13,9 +13,9 @@ use tokio::task::JoinSet;
 use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
 use trefoil_client::{Client, HolderSession};
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
-use crate::record::Report;
 use crate::zkp::resident_kib;
 
 pub(crate) mod world;

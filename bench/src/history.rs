@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::Failure;
 use crate::chart::{Chart, Dated, Trace};
-use crate::failure::Failure;
 use crate::record;
 use crate::report::grouped;
 

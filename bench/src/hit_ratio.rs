@@ -10,12 +10,12 @@ use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
 use trefoil_cache::Off;
 
+use crate::Failure;
+use crate::Report;
 use crate::cache::zipf::Zipf;
 use crate::distribution::Distribution;
-use crate::failure::Failure;
 use crate::peers::{Handle, Moka, Ours, Payload, Peer, QuickCache, key};
 use crate::policy::{Lru, Policy, S3Fifo};
-use crate::record::Report;
 use crate::trace::Trace;
 use crate::wiring;
 pub use table::{Table, table};

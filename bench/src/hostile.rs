@@ -14,13 +14,13 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
+use crate::Failure;
+use crate::Report;
 use crate::apart::{Half, Service, runtime, stay_on};
 use crate::distribution::rounded;
-use crate::failure::Failure;
 use crate::flood::world::World;
 use crate::overload::{Phase, Phases, others};
 use crate::raw::Target;
-use crate::record::Report;
 use attacks::Attack;
 
 /// What to run.

@@ -12,9 +12,9 @@ use trefoil_cache::{Cache, Off};
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::{Cadence, Verdict};
 
+use crate::Failure;
 use crate::distribution::{Distribution, rounded};
 use crate::faces::FaceSource;
-use crate::failure::Failure;
 use crate::paired::{Interval, Ratios};
 use crate::population::Population;
 use crate::run::{Common, Outcome, Run, Stand};

@@ -8,11 +8,7 @@
 //! (a) and (b) compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
 //! its confidence interval.
 
-mod key_holder;
-mod lookups;
-mod queueing;
 mod report;
-mod rungs;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,17 +16,16 @@ use std::time::Duration;
 
 use trefoil_cache::Observer;
 
+use crate::Failure;
+use crate::Report;
 use crate::chart;
-pub use crate::exhibits::LockFamily;
-use crate::failure::Failure;
 use crate::in_pipeline::{Candidate, Compared, Enter, PipelineLoad, compare};
 use crate::population::Population;
-use crate::record::Report;
 use crate::wiring;
 use crate::world::capacity;
-pub use key_holder::KeyHolderLoad;
-pub(crate) use lookups::{Asked, Lookups, Measured, Stand, Subject};
-pub(crate) use rungs::{LADDER, OverObserver, PARTS, Rung};
+use trefoil_lab::ladder::key_holder;
+use trefoil_lab::ladder::{Asked, LADDER, Lookups, OverObserver, PARTS, Rung};
+pub use trefoil_lab::ladder::{KeyHolderLoad, LockFamily};
 
 /// What to run.
 pub struct Ladder {

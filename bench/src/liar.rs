@@ -15,8 +15,8 @@ use std::thread;
 use serde_json::{Map, Value, json};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolding};
 
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::remote::KeyHolders;
 use ground::Tally;
 use strategies::STRATEGIES;

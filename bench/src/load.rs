@@ -25,12 +25,12 @@ use trefoil_api::{
 use trefoil_attest::{Nonce as Attested, Policy, TrustRoot, verify};
 use trefoil_client::attested_digest;
 
+use crate::Failure;
+use crate::Report;
 use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::flood::world::{AUDIENCE, World, unix_now};
 use crate::raw::{Connection, Target, post};
-use crate::record::Report;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -74,7 +74,8 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     let most = parameters.connections.iter().copied().max().unwrap_or(1);
     // What settles first: templates and verdicts in memory.
     let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
-    let mut per_s = generator.closed(parameters, most, guess)?.per_s();
+    // A first phase may be slow; what follows must not run out of requests for that.
+    let mut per_s = generator.closed(parameters, most, guess)?.per_s().max(guess);
     let mut closed = vec![Phase::default(); parameters.connections.len()];
     let mut open = Phase::default();
     for round in 0..parameters.rounds {

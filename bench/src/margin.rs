@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, Params, Share, T, noise};
 use trefoil_kernels::Tier;
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::rounded;
-use crate::failure::Failure;
-use crate::record::Report;
 use crate::roles::{ProbeMode, Store, scheme};
 
 /// How many lanes to decrypt in each mode.

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, Share, TemplateCiphertext};
 use trefoil_kernels::{Cpu, Tier, packed};
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
-use crate::record::Report;
 use crate::roles::{Masked, ProbeMode, Store, scheme};
 
 /// What to time.

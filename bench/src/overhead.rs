@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::in_pipeline::{Candidate, Compared, PipelineLoad, compare};
 use crate::paired::Interval;
 use crate::population::Population;
-use crate::record::Report;
 
 /// The bar, per cent.
 const OVERHEAD_PERCENT_MAX: f64 = 1.0;

@@ -20,12 +20,12 @@ use tokio::task::JoinSet;
 use trefoil_api::{AttestationForm, Authentication, Decision, Nonce, Vector};
 use trefoil_client::HolderSession;
 
+use crate::Failure;
+use crate::Report;
 use crate::apart::{Counting, Half, SERVICE_NICE, Service, runtime, stay_on};
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::flood::world::{World, unix_now};
 use crate::raw::{Connection, Target, post};
-use crate::record::Report;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]

@@ -18,8 +18,8 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Statement, Witness};
 
+use crate::Failure;
 use crate::clock::WORLD_START_S;
-use crate::failure::Failure;
 use crate::parallel;
 
 /// The tenant of every benchmark.

@@ -11,8 +11,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
+use crate::Failure;
 use crate::chart;
-use crate::failure::Failure;
 
 /// Samples a second: no divisor of a timer's rate, so that they fall into no step with one.
 const SAMPLES_PER_S: u32 = 199;

@@ -11,7 +11,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::failure::Failure;
+use crate::Failure;
 use crate::flood::world::Reached;
 
 /// Where connections go: the public listener, from one address of this machine.

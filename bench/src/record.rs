@@ -5,37 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::failure::Failure;
 use crate::host;
-
-/// The outcome of a benchmark.
-pub struct Report {
-    /// For people.
-    pub summary: String,
-    /// For programs: an object.
-    pub result: Value,
-    /// What was wrong with the outputs, if anything. The numbers of such a run mean nothing.
-    pub problem: Option<String>,
-}
-
-impl Report {
-    /// This report with another under `arithmetic`, its memory figures at the top, and the first problem of both.
-    pub(crate) fn with_arithmetic(mut self, arithmetic: Report) -> Report {
-        if let Value::Object(fields) = &mut self.result {
-            for figure in MEMORY_FIGURES {
-                fields.insert(figure.to_owned(), arithmetic.result[figure].clone());
-            }
-            fields.insert("arithmetic".to_owned(), arithmetic.result);
-        }
-        self.summary.push_str("the roles' arithmetic alone:\n");
-        self.summary.push_str(&arithmetic.summary);
-        self.problem = self.problem.or(arithmetic.problem);
-        self
-    }
-}
-
-const MEMORY_FIGURES: [&str; 4] =
-    ["bytes_per_batch", "gb_per_s", "sequential_read_gb_per_s", "share_of_sequential_read"];
+use crate::{Failure, Report};
 
 const FORMAT: &str = "trefoil-bench/1";
 

@@ -16,9 +16,9 @@ use serde_json::{Map, Value, json};
 use trefoil_matching::quorum::Parts;
 use trefoil_matching::{LANES, Tier};
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
-use crate::record::Report;
 use crate::roles::ProbeMode;
 
 use candidate::{Candidate, JOBS};

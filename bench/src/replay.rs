@@ -22,12 +22,12 @@ use tokio::task::JoinSet;
 use trefoil_api::{AuthenticationBatch, Nonce};
 use trefoil_server::capture::read;
 
+use crate::Failure;
+use crate::Report;
 use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::flood::world::{World, unix_now};
 use crate::raw::{Connection, Target, get, post};
-use crate::record::Report;
 use plan::{Kind, Plan, Planned};
 
 /// What to replay.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::chart::{self, Bar, Chart};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::chart::{self, Bar, Chart, Dated, Trace};
 use crate::history::History;
 use crate::record;
 
@@ -76,6 +76,13 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
         worker_time(&mut page, &runs);
         dearest(&mut page, &runs);
     }
+    for record in records.iter().filter(|record| record.value["benchmark"] == "load") {
+        saturation(&mut page, folder, record)?;
+    }
+    for record in records.iter().filter(|record| record.value["benchmark"] == "ladder") {
+        rungs(&mut page, folder, record)?;
+    }
+    records.iter().for_each(|record| against_the_machine(&mut page, record));
     table(&mut page, &records);
     let path = folder.join("README.md");
     fs::write(&path, page).map_err(Failure::in_step(format_args!("writing {}", path.display())))?;
@@ -217,7 +224,141 @@ fn dearest(page: &mut String, runs: &[&Record]) {
         }
         let (samples, graph) = (&profile["samples"], shown(&profile["flame_graph"]));
         writeln!(page, "\n{samples} samples; [flame graph]({graph})\n").unwrap_or_default();
+        allocated(page, &profile["allocations"]);
     }
+}
+
+/// What look-ups keep of the raw map's rate under each observer of a ladder.
+fn rungs(page: &mut String, folder: &Path, record: &Record) -> Result<(), Failure> {
+    let Some(rungs) = record.value["lookups"]["rungs"].as_object() else { return Ok(()) };
+    let of = |share: &Value, key: &str| share[key].as_f64().unwrap_or(f64::NAN);
+    let mut bars: Vec<Bar> = rungs
+        .iter()
+        .map(|(name, rung)| (name, &rung["of_raw"]))
+        .filter(|(_, share)| share.is_object())
+        .map(|(name, share)| Bar {
+            name: name.replace('_', " "),
+            text: format!("{:.2}", of(share, "mean")),
+            value: of(share, "mean"),
+            low: of(share, "low"),
+            high: of(share, "high"),
+        })
+        .collect();
+    bars.sort_by(|one, other| one.value.total_cmp(&other.value));
+    let chart = Chart {
+        title: "Look-ups under each observer, as a share of the raw map's rate".to_owned(),
+        x: "share of the raw map's rate, with its 95 % interval".to_owned(),
+        y: String::new(),
+    };
+    let file = format!("{}.svg", record.name);
+    chart::write(&folder.join(&file), &chart.bars(&bars, Some(1.0)))?;
+    writeln!(page, "## {}: what observing costs\n\n![Share of the raw map's rate]({file})\n", record.name)
+        .unwrap_or_default();
+    Ok(())
+}
+
+/// Each stage beside what the machine could do of it at best, what is far below it in capitals.
+fn against_the_machine(page: &mut String, record: &Record) {
+    let limits = &record.value["limits"];
+    let Some(stages) = limits["stages"].as_object().filter(|stages| !stages.is_empty()) else { return };
+    let of = |from: &Value, key: &str| from[key].as_f64().map_or_else(|| "-".to_owned(), grouped);
+    writeln!(page, "## {}: the stages against the machine\n", record.name).unwrap_or_default();
+    page.push_str("| stage | us | possible, us | bound by | of possible | GB/s | vector operations/ns |\n|---|--:|--:|---|--:|--:|--:|\n");
+    for (stage, limit) in stages {
+        let share = 100.0 * limit["share_of_possible"].as_f64().unwrap_or(f64::NAN);
+        let far = if limit["far_below"] == true { " **FAR BELOW THE MACHINE**" } else { "" };
+        let cells = [
+            format!("{stage}{far}"),
+            of(limit, "achieved_us"),
+            of(limit, "possible_us"),
+            shown(&limit["bound_by"]),
+            format!("{share:.0} %"),
+            of(limit, "achieved_gb_per_s"),
+            of(limit, "achieved_operations_per_ns"),
+        ];
+        line(page, &cells);
+    }
+    let possible = &limits["possible"];
+    writeln!(
+        page,
+        "\nThis machine gives {} GB/s of memory, {} vector multiplications and {} other vector operations a nanosecond on one core.\n",
+        of(possible, "gb_per_s"),
+        of(possible, "multiplications_per_ns"),
+        of(possible, "operations_per_ns")
+    )
+    .unwrap_or_default();
+}
+
+/// Part of the best rate at which a sweep counts as saturated.
+const SATURATED: f64 = 0.9;
+
+/// Rate and latency over the connections of a load, and the knee: from there on more connections bring latency and little else.
+fn saturation(page: &mut String, folder: &Path, record: &Record) -> Result<(), Failure> {
+    let loops: Vec<&Value> = record.value["closed"].as_array().into_iter().flatten().collect();
+    let of = |phase: &Value, key: &str| phase[key].as_f64().unwrap_or(f64::NAN);
+    let best = loops.iter().map(|phase| of(phase, "logins_per_s")).fold(0.0, f64::max);
+    let Some(knee) = loops.iter().find(|phase| of(phase, "logins_per_s") >= SATURATED * best) else {
+        return Ok(());
+    };
+    writeln!(page, "## {}: saturation over HTTPS\n", record.name).unwrap_or_default();
+    for (key, axis, range) in
+        [("logins_per_s", "logins a second", "logins_per_s_runs"), ("p99_ms", "99th percentile, ms", "")]
+    {
+        let points = loops.iter().map(|phase| {
+            let (value, runs) = (of(phase, key), numbers(&phase[range]));
+            let connections = of(phase, "connections");
+            Dated {
+                label: format!("{connections}"),
+                at: connections.log2(),
+                value,
+                low: runs.iter().copied().fold(value, f64::min),
+                high: runs.iter().copied().fold(value, f64::max),
+            }
+        });
+        let traces = [Trace { name: String::new(), points: points.collect() }];
+        let chart = Chart {
+            title: format!("{}: {axis}, by connections; the knee is at {}", record.name, knee["connections"]),
+            x: "connections, each with one request in flight".to_owned(),
+            y: axis.to_owned(),
+        };
+        let file = format!("{}-{}.svg", record.name, key.replace('_', "-"));
+        chart::write(&folder.join(&file), &chart.dates(&traces))?;
+        writeln!(page, "![{axis} by connections]({file})\n").unwrap_or_default();
+    }
+    page.push_str(
+        "| connections | logins/s | lowest and highest phase | p50, ms | p99, ms |\n|--:|--:|--:|--:|--:|\n",
+    );
+    for phase in &loops {
+        let runs = numbers(&phase["logins_per_s_runs"]);
+        let ends =
+            [runs.iter().copied().fold(f64::NAN, f64::min), runs.iter().copied().fold(f64::NAN, f64::max)];
+        let cells = [of(phase, "logins_per_s"), of(phase, "p50_ms"), of(phase, "p99_ms")].map(grouped);
+        let [rate, p50, p99] = cells;
+        let range = ends.map(grouped).join("-");
+        line(page, &[phase["connections"].to_string(), rate, range, p50, p99]);
+    }
+    writeln!(
+        page,
+        "\nThe knee is at {} connections, the fewest with {:.0} % of the best rate: {} of {} logins/s. Past it a request waits for others.\n",
+        knee["connections"],
+        100.0 * SATURATED,
+        grouped(of(knee, "logins_per_s")),
+        grouped(best)
+    )
+    .unwrap_or_default();
+    Ok(())
+}
+
+/// By whom, for each batch.
+fn allocated(page: &mut String, allocations: &Value) {
+    let Some(per_batch) = allocations["per_batch"].as_object() else { return };
+    let each: Vec<String> = per_batch
+        .iter()
+        .map(|(by, count)| format!("{by} {}", grouped(count.as_f64().unwrap_or(f64::NAN))))
+        .collect();
+    let bytes = grouped(allocations["bytes_per_batch"].as_f64().unwrap_or(f64::NAN));
+    writeln!(page, "Allocations of a batch: {}; {bytes} bytes in all.\n", each.join(", "))
+        .unwrap_or_default();
 }
 
 fn table(page: &mut String, records: &[Record]) {
@@ -299,13 +440,22 @@ mod tests {
         let run = json!({
             "auth_per_s": 12_345.6, "auth_per_s_runs": [12_000.0, 12_345.6, 13_000.0], "auth_per_s_long": 12_100.0, "workers": 2,
             "cache": "engine", "cadence": "group", "explained": 0.987, "warnings": ["a virtual machine"],
-            "profile": {"samples": 70, "flame_graph": "f.svg", "dearest": [{"function": "sha256_chain", "percent": 12.25}]},
+            "profile": {"allocations": {"per_batch": {"pipeline": 3.25, "requests": 64.0}, "bytes_per_batch": 9000.0}, "samples": 70, "flame_graph": "f.svg", "dearest": [{"function": "sha256_chain", "percent": 12.25}]},
             "long_window": {"worker_time": {"us_per_batch": {"match": 75.25, "waiting": 1.5}}},
         });
         fs::write(at("run-a.json"), record("run", run)).expect("written");
         fs::write(at("peers.json"), record("peers", json!({"times_faster": 22.93}))).expect("written");
+        let limits = json!({
+            "possible": {"gb_per_s": 40.0, "multiplications_per_ns": 7.0, "operations_per_ns": 14.0},
+            "stages": {"digest": {"achieved_us": 90.0, "possible_us": 5.0, "bound_by": "operations", "share_of_possible": 0.055, "far_below": true,
+                "achieved_gb_per_s": 0.0, "achieved_operations_per_ns": 0.4}},
+        });
+        fs::write(at("stages.json"), record("stages", json!({"limits": limits}))).expect("written");
+        let rungs = json!({"three_locks": {"of_raw": {"mean": 0.17, "low": 0.16, "high": 0.18}}, "raw": {}});
+        fs::write(at("ladder.json"), record("ladder", json!({"lookups": {"rungs": rungs}})))
+            .expect("written");
         fs::write(at("notes.txt"), "not a record").expect("written");
-        assert_eq!(report(folder.path()).expect("a page"), 2);
+        assert_eq!(report(folder.path()).expect("a page"), 4);
         let page = fs::read_to_string(at("README.md")).expect("a page");
         for part in [
             "| processor | a processor \\| of note |",
@@ -315,13 +465,44 @@ mod tests {
             "| run-a | 75.2 | 1.500 |",
             "| `sha256_chain` | 12.2 % |",
             "70 samples; [flame graph](f.svg)",
+            "Allocations of a batch: pipeline 3.250, requests 64.0; 9,000 bytes in all.",
             "22.9 times as fast as fhe.rs",
+            "| digest **FAR BELOW THE MACHINE** | 90.0 | 5.000 | operations | 6 % |",
+            "gives 40.0 GB/s of memory, 7.000 vector multiplications",
         ] {
             assert!(page.contains(part), "{part}:\n{page}");
         }
         let rates = fs::read_to_string(at("rates.svg")).expect("a plot");
         assert!(rates.contains("run-a") && rates.contains(">12,346<") && !rates.contains(" %"), "{rates}");
+        let ladder = fs::read_to_string(at("ladder.svg")).expect("a plot");
+        assert!(
+            ladder.contains("three locks") && ladder.contains(">0.17<") && !ladder.contains(">raw<"),
+            "{ladder}"
+        );
         assert!(!page.contains("history.svg"), "one day is no history");
+    }
+
+    #[test]
+    fn a_sweep_over_connections_has_its_knee_where_more_bring_no_more() {
+        let folder = tempfile::tempdir().expect("folder");
+        let phase = |connections: u32, rate: f64, p99: f64| json!({"connections": connections, "logins_per_s": rate, "p50_ms": 1.0, "p99_ms": p99, "logins_per_s_runs": [0.9 * rate, rate]});
+        let closed =
+            [phase(1, 100.0, 9.0), phase(8, 920.0, 10.0), phase(32, 1000.0, 40.0), phase(64, 990.0, 80.0)];
+        fs::write(folder.path().join("load.json"), record("load", json!({"closed": closed})))
+            .expect("written");
+        report(folder.path()).expect("a page");
+        let page = fs::read_to_string(folder.path().join("README.md")).expect("a page");
+        assert!(
+            page.contains(
+                "The knee is at 8 connections, the fewest with 90 % of the best rate: 920 of 1,000"
+            ),
+            "{page}"
+        );
+        assert!(page.contains("| 32 | 1,000 | 900-1,000 | 1.000 | 40.0 |"), "{page}");
+        for plot in ["load-logins-per-s.svg", "load-p99-ms.svg"] {
+            let svg = fs::read_to_string(folder.path().join(plot)).expect("a plot");
+            assert!(page.contains(plot) && svg.contains(">64</text>") && !svg.contains("NaN"), "{svg}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use trefoil_bfv::{
 };
 use trefoil_kernels::Tier;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How probes arrive, and with that how templates are encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

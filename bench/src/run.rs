@@ -5,7 +5,7 @@ mod load;
 mod report;
 mod worker;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,14 +18,15 @@ use trefoil_pipeline::{Cadence, Verdict};
 use self::load::{Driven, Load};
 use self::report::{OpenLoop, add_open, report};
 pub(crate) use self::report::{cadence_name, median_stages, window_json};
+use crate::Failure;
+use crate::Report;
 use crate::audit::{Audit, audit};
 use crate::clock::WorldClock;
 use crate::faces::FaceSource;
-use crate::failure::Failure;
 use crate::pace::{Pace, latencies_ns};
 use crate::population::Population;
 use crate::processor::process_cpu_ns;
-use crate::record::Report;
+use crate::profile::Sampling;
 use crate::seals::Submitted;
 use crate::sessions::{Rows, Settled};
 use crate::spending::{Spending, Spent};
@@ -266,7 +267,7 @@ where
         let latencies_ns = ends.map_or(Vec::new(), |(from, to)| latencies_ns(&tally.seals, &due, *from, *to));
         let windows = windows(&tally.seals, &passed.marks)?;
         let sampled = passed.sampling.zip(plan.flame_graph.as_ref());
-        let profile = sampled.map(|(sampling, file)| sampling.finish()?.drawn(file)).transpose()?;
+        let profile = sampled.map(|(sampled, file)| profile(sampled, file)).transpose()?;
         let audit = audit(&tally, &submitted, &self.world.ground.population, &trust_root);
         let Submitted { lanes: requests, given_up, settled, cpu_ns: worker_cpu_ns, .. } = submitted;
         let per_lane = |ns: u64| ns as f64 / requests as f64;
@@ -285,6 +286,13 @@ where
             settled,
         })
     }
+}
+
+/// What a record says of a time in which samples were taken and allocations counted.
+fn profile((sampling, allocations): (Sampling, Value), file: &Path) -> Result<Value, Failure> {
+    let mut profile = sampling.finish()?.drawn(file)?;
+    profile["allocations"] = allocations;
+    Ok(profile)
 }
 
 /// How long to load.

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use trefoil_matching::Tier;
 use trefoil_sign::{Extent, SigningKeys};
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::processor::thread_cpu_ns;
-use crate::record::Report;
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]

@@ -11,13 +11,13 @@ use trefoil_pipeline::{
     StageTimes, Verdict, Worker,
 };
 
+use crate::Failure;
+use crate::Report;
 use crate::audit::audit;
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
 use crate::faces::FaceSource;
-use crate::failure::Failure;
 use crate::population::Population;
-use crate::record::Report;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Popularity, Prepared, Share, Ticket};

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use trefoil_cache::Cache;
 use trefoil_pipeline::Verdict;
 
+use crate::Failure;
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::population::Population;
-use crate::record::Report;
 use crate::run::{Outcome, Run, Stand, cadence_name};
 use crate::window::Window;
 use crate::wiring::{OverCache, over_cache};

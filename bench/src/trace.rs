@@ -7,7 +7,7 @@ use std::path::Path;
 use ruzstd::decoding::StreamingDecoder;
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Keys in the order in which they were requested.
 pub(crate) struct Trace {

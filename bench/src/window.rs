@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use trefoil_pipeline::StageTimes;
 
+use crate::Failure;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::seals::SealEntry;
 
 /// One window, from the last seal before its start to the last seal before its end, so that a seal of

@@ -1,12 +1,11 @@
 //! Which caches this build contains. The only file of the crate with a `cfg` on a cache.
 
-use std::sync::Arc;
-
 use clap::ValueEnum;
-use trefoil_cache::{Cache, Observer, Value};
+use trefoil_cache::{Cache, Observer};
 use trefoil_pipeline::Verdict;
 
-use crate::failure::Failure;
+use crate::Failure;
+pub(crate) use trefoil_lab::wiring::{HAS_ENGINE, dashmap, engine};
 
 #[cfg(not(any(feature = "cache-engine", feature = "cache-dashmap")))]
 compile_error!("build trefoil-bench with at least one of the features cache-engine and cache-dashmap");
@@ -18,9 +17,6 @@ pub(crate) const FEATURES: &[&str] = &[
     #[cfg(feature = "cache-dashmap")]
     "cache-dashmap",
 ];
-
-/// Whether the engine is in this build.
-pub(crate) const HAS_ENGINE: bool = cfg!(feature = "cache-engine");
 
 /// A cache, chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -98,29 +94,4 @@ pub(crate) fn over_dashmap<O: Observer, W: OverCache>(
         let _ = (capacity, work, std::marker::PhantomData::<O>);
         Err(Failure::usage("this build has no dashmap cache: build with --features cache-dashmap"))
     }
-}
-
-/// An empty engine under the observer `O`, if this build contains the engine.
-#[cfg(feature = "cache-engine")]
-pub(crate) fn engine<V: Value, O: Observer>(capacity: usize) -> Option<Arc<impl Cache<V>>> {
-    let config = trefoil_cache::EngineConfig { capacity };
-    Some(Arc::new(trefoil_cache::Engine::<V, O>::new(config)))
-}
-
-/// An empty DashMap under the observer `O`, if this build contains it.
-#[cfg(feature = "cache-dashmap")]
-pub(crate) fn dashmap<V: Value, O: Observer>(capacity: usize) -> Option<Arc<impl Cache<V>>> {
-    Some(Arc::new(trefoil_cache::Baseline::<V, O>::new(capacity)))
-}
-
-/// An empty DashMap under the observer `O`, if this build contains it.
-#[cfg(all(not(feature = "cache-dashmap"), feature = "cache-engine"))]
-pub(crate) fn dashmap<V: Value, O: Observer>(_: usize) -> Option<Arc<impl Cache<V>>> {
-    None::<Arc<trefoil_cache::Engine<V, O>>>
-}
-
-/// An empty engine under the observer `O`, if this build contains the engine.
-#[cfg(all(not(feature = "cache-engine"), feature = "cache-dashmap"))]
-pub(crate) fn engine<V: Value, O: Observer>(_: usize) -> Option<Arc<impl Cache<V>>> {
-    None::<Arc<trefoil_cache::Baseline<V, O>>>
 }

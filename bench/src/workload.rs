@@ -8,8 +8,8 @@ use trefoil_attest::Decision;
 use trefoil_matching::{Embedding, LANES};
 use trefoil_pipeline::{Batch, LaneRequest, Probe, Verdict};
 
+use crate::Failure;
 use crate::cache::zipf::Zipf;
-use crate::failure::Failure;
 use crate::population::{AUDIENCE, TENANT};
 use crate::world::Ground;
 

@@ -13,9 +13,9 @@ use trefoil_matching::{
 use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
 use trefoil_sign::{Extent, SigningKeys};
 
+use crate::Failure;
 use crate::clock::WORLD_START_S;
 use crate::faces::{FaceSource, Faces};
-use crate::failure::Failure;
 use crate::population::{LEVEL, POLICY_ID, Person, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
 
 /// Name under which benchmarks attest.

@@ -13,11 +13,11 @@ use trefoil_zkp::{
     check_encoding, commitment, epoch_at, leaf, prove, security_report, verify,
 };
 
+use crate::Failure;
+use crate::Report;
 use crate::clock::WORLD_START_S;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::processor::thread_cpu_ns;
-use crate::record::Report;
 
 /// What to prove, and how often.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! The pipeline: batches of up to 32 authentications through prove, match, digest and sign.
 //!
 //! Sans-IO: no async runtime, no HTTP, no files, and no clock of its own ([`Clock`] is passed in), so the
-//! benchmark drives the very code the server drives, and batching is tested with virtual time. The
-//! exceptions are [`affinity`], which reads the host's CPU topology once at start, and the priority of one thread of the sealer.
+//! benchmark drives the very code the server drives, and batching is tested with virtual time. Threads and system calls are those of
+//! `driver` alone: the host's topology, which is read once at start, the workers, and the few threads that seal and dispatch.
 //!
 //! * [`Pipeline::run`] is the walk of one batch; start reading there.
 //! * [`Batcher`] decides when requests become a batch: a pure state machine.
@@ -10,12 +10,11 @@
 //! * [`Sealer`] signs Merkle roots over decided digests.
 //! * [`Service`] connects them.
 
-pub mod affinity;
 mod batcher;
 mod clock;
 mod door;
+mod driver;
 mod matching;
-mod pool;
 mod request;
 mod run;
 mod sealer;
@@ -29,7 +28,7 @@ mod verdict;
 pub use batcher::{Batcher, Delay};
 pub use clock::Clock;
 pub use door::{Door, Open};
-pub use pool::{Pool, PoolError};
+pub use driver::{Pool, PoolError, affinity};
 pub use request::{Batch, Bound, BoundLane, LaneRequest, Probe, Record, Refusal, RevealRefused, StageTimes};
 pub use sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};

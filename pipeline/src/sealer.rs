@@ -40,7 +40,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
-use rustix::process::setpriority_process;
 use trefoil_attest::KeySetId;
 use trefoil_sign::{KeyError, SigningKeys};
 
@@ -53,6 +52,7 @@ use self::releasing::Releasing;
 use self::signer::{Keys, Sign, Signer};
 use self::turns::Turns;
 use crate::clock::Clock;
+use crate::driver;
 use crate::request::Bound;
 
 /// How many batches one seal covers.
@@ -171,9 +171,9 @@ impl<R: Send + 'static> Sealer<R> {
         let (precomputation, key_set_id) = (keys.precomputation(), keys.id());
         // Seals do not wait for it, and are only slower without it, so its panic ends no other thread. It ends with the keys; a
         // fault that it meets makes them refuse to sign.
-        std::thread::Builder::new().name("precomputation".to_owned()).spawn(move || {
-            // Of this thread only, on Linux. A system that refuses lets it compete with the seals for a few seconds.
-            setpriority_process(None, 19).unwrap_or_default();
+        driver::thread("precomputation", move || {
+            // Or it would compete with the seals for a few seconds.
+            driver::give_way();
             precomputation.run().unwrap_or_default();
         })?;
         let copies: Copies = Arc::new(move || Ok(Box::new(Keys::copied_from(&keys)?)));
@@ -261,7 +261,7 @@ fn thread<R: 'static>(
     work: impl FnOnce() + Send + 'static,
 ) -> std::io::Result<()> {
     let release = Arc::clone(release);
-    std::thread::Builder::new().name(name.clone()).spawn(move || {
+    driver::thread(name.clone(), move || {
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             release.panicked(&name, &*panic);
             resume_unwind(panic)

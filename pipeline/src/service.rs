@@ -23,7 +23,7 @@ use crate::affinity::Placement;
 use crate::batcher::{Batcher, Delay};
 use crate::clock::Clock;
 use crate::door::Door;
-use crate::pool::{Pool, PoolError};
+use crate::driver::{self, Pool, PoolError};
 use crate::request::{Batch, Bound, LaneRequest, Record, Refusal, StageTimes};
 use crate::sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
 use crate::steps::{Pipeline, Worker};
@@ -188,7 +188,7 @@ impl<R: Send + 'static> Service<R> {
             sealing: true,
         };
         let release = Arc::clone(&dispatcher.release);
-        let dispatcher = std::thread::Builder::new().name("dispatcher".to_owned()).spawn(move || {
+        let dispatcher = driver::thread("dispatcher", move || {
             let run = || dispatcher.run(&submissions, &progress);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
                 release.panicked("dispatcher", &*panic);

@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::{Map, Value, json};
 use trefoil_cache::Off;
 
-use super::timing::Timed;
 use crate::peers::{Moka, Ours, PapayaMap, Payload, QuickCache, key};
 use crate::wiring;
+use trefoil_lab::timing::Timed;
 
 /// Bytes by which the process grows per entry when each cache is made for `capacity` entries and filled. All are kept until
 /// the last is measured, so that none is given what another has freed. Null where the system does not say how large the

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::compare::BarArgs;
 use super::{Output, refuse_debug_build};
+use crate::Failure;
+use crate::Report;
 use crate::against::{Against, against};
-use crate::failure::Failure;
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Output;
+use crate::Failure;
+use crate::Report;
 use crate::cache::{CacheTimes, cache_times};
-use crate::failure::Failure;
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,10 +6,10 @@ use clap::Args;
 
 use super::numbers::{level, percent};
 use super::{Output, in_source_tree};
+use crate::Failure;
+use crate::Report;
 use crate::attribution::Bar;
 use crate::compare::{Compare, compare};
-use crate::failure::Failure;
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Output;
+use crate::Failure;
+use crate::Report;
 use crate::day::{Day, day};
-use crate::failure::Failure;
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,9 +9,9 @@ use trefoil_kernels::Tier;
 use super::modes::Mode;
 use super::numbers::workers;
 use super::{Output, cores, in_source_tree};
+use crate::Failure;
+use crate::Report;
 use crate::exact::{Exact, Source, exact};
-use crate::failure::Failure;
-use crate::record::Report;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Without a reference for the set the scores are compared with plain arithmetic only.")]

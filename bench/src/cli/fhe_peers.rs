@@ -4,9 +4,9 @@ use clap::Args;
 use trefoil_kernels::Tier;
 
 use super::{Output, refuse_debug_build};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::fhe_peers::{FhePeers, fhe_peers};
-use crate::record::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct PeersArgs {

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::Output;
 use super::numbers::seconds;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::flood::{Flood, flood};
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::in_source_tree;
+use crate::Failure;
 use crate::chart;
-use crate::failure::Failure;
 use crate::history::History;
 
 const EXAMPLES: &str = "\

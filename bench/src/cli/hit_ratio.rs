@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Output;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::hit_ratio::{CAPACITY_MIN, HitRatio, LOOP, Requests, Table, hit_ratio, table};
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

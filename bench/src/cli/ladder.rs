@@ -9,9 +9,9 @@ use trefoil_kernels::Tier;
 use super::Output;
 use super::overhead;
 use super::world::SmallWorldArgs;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::ladder::{KeyHolderLoad, Ladder, LockFamily, ladder};
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

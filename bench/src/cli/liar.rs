@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::{Output, refuse_debug_build};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::liar::{Liar, liar};
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

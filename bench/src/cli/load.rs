@@ -7,9 +7,9 @@ use trefoil_api::BATCH_MAX;
 
 use super::Output;
 use super::numbers::seconds;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::load::{Load, load};
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

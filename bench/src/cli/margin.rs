@@ -4,9 +4,9 @@ use clap::Args;
 use trefoil_kernels::Tier;
 
 use super::Output;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::margin::{Margin, margin};
-use crate::record::Report;
 
 #[derive(Debug, Args)]
 pub(super) struct MarginArgs {

@@ -5,10 +5,10 @@ use trefoil_kernels::Tier;
 
 use super::Output;
 use super::world::WorldArgs;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
 use crate::in_pipeline::PipelineLoad;
 use crate::overhead::overhead;
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

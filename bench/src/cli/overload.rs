@@ -7,10 +7,10 @@ use clap::Args;
 
 use super::Output;
 use super::numbers::seconds;
+use crate::Failure;
+use crate::Report;
 use crate::apart::{Served, serve};
-use crate::failure::Failure;
 use crate::overload::{Overload, overload};
-use crate::record::Report;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::Output;
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::registry::{RegistryTimes, registry};
 
 const EXAMPLES: &str = "\

@@ -8,8 +8,8 @@ use trefoil_kernels::Tier;
 use super::modes::Mode;
 use super::numbers::{seconds, workers};
 use super::{Output, cores, refuse_debug_build};
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::remote::{RemoteRole, remote};
 
 const EXAMPLES: &str = "\

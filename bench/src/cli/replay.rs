@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Output;
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::replay::{Replay, replay};
 
 const EXAMPLES: &str = "\

@@ -8,8 +8,8 @@ use trefoil_sign::Extent;
 
 use super::Output;
 use super::numbers::seconds;
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::sign::{Sign, sign};
 
 const EXAMPLES: &str = "\

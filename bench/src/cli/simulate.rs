@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::Output;
 use super::numbers::Spread;
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::simulate::{Simulate, simulate};
 
 const EXAMPLES: &str = "\

@@ -1,14 +1,15 @@
 //! Arguments of `stages`.
 
 use clap::Args;
-use trefoil_kernels::Tier;
+use trefoil_kernels::{Cpu, Tier};
 
 use super::modes::Mode;
 use super::world::WorldArgs;
 use super::{Output, refuse_debug_build};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::Report;
+use crate::limits::{self, Possible};
 use crate::match_stages::{MatchStages, match_stages};
-use crate::record::Report;
 use crate::roles::ProbeMode;
 use crate::stages::{Stages, stages};
 use crate::wiring::CacheChoice;
@@ -57,6 +58,12 @@ impl StagesArgs {
             cache: self.cache,
             tier,
         };
-        Ok(stages(parameters, self.world.population()?)?.with_arithmetic(arithmetic))
+        let gb_per_s = arithmetic.result["sequential_read_gb_per_s"].as_f64().unwrap_or(f64::NAN);
+        let mut report = stages(parameters, self.world.population()?)?.with_arithmetic(arithmetic);
+        let possible = Possible::here(Cpu::at_most(tier), gb_per_s);
+        let limits = limits::limits(&report.result["stages_us"], &possible, tier);
+        report.result["limits"] = limits::json(&limits, &possible);
+        report.summary += &limits::text(&limits);
+        Ok(report)
     }
 }

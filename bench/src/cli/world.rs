@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::numbers::multiple_of_32;
 use super::{cores, in_source_tree};
-use crate::failure::Failure;
+use crate::Failure;
 use crate::population::Population;
 
 /// A world.

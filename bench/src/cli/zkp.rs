@@ -4,8 +4,8 @@ use clap::Args;
 use trefoil_zkp::Circuit;
 
 use super::Output;
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 use crate::zkp::{Zkp, zkp};
 
 const EXAMPLES: &str = "\

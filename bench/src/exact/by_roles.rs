@@ -6,7 +6,7 @@ use trefoil_dataset::{ScoreMatrix, Trials};
 use trefoil_kernels::Tier;
 
 use super::quantise;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::parallel;
 use crate::roles::{ProbeMode, Store, scheme};
 

@@ -19,7 +19,7 @@ use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::RootStatement;
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 pub(crate) const AUDIENCE: &str = "shop.example";
 /// Proven this far ahead, so that no session ends with its epoch during a run.

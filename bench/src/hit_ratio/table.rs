@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::{CAPACITY_MIN, LOOP, Replays, Requests, each, millionths, problems, ratio_of, replays};
-use crate::failure::Failure;
-use crate::record::Report;
+use crate::Failure;
+use crate::Report;
 
 /// Which traces to replay.
 #[derive(Clone, Debug)]

@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, KeyHolderLoad, Ladder, Measured, Rung, Subject};
-use super::{key_holder, queueing};
-use crate::cache::timing::Tally;
+use trefoil_lab::ladder::{Asked, KeyHolderLoad, Measured, Rung, Subject, key_holder, queueing};
+use trefoil_lab::timing::Tally;
+
+use super::Ladder;
+use crate::Report;
 use crate::chart::{Bar, Chart};
 use crate::distribution::{Distribution, rounded};
 use crate::in_pipeline::Compared;
 use crate::paired::Interval;
-use crate::record::Report;
 
 /// The bar: observation per worker may cost a twentieth of the raw map's rate where nothing hides it.
 const PER_WORKER_OF_RAW_MIN: f64 = 0.95;

@@ -3,7 +3,7 @@
 use trefoil_kernels::{Cpu, fermat, ntt::Ntt};
 use trefoil_matching::{Lane, MatchJob};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// The primes of the modulus.
 pub(super) const PRIMES: [u64; 2] = [140_720_308_191_233, 140_700_980_543_489];

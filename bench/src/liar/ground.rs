@@ -13,7 +13,7 @@ use trefoil_matching::{
     system_entropy, unblind,
 };
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Tenants that a strategy makes when its own is frozen.
 const GROUNDS_MAX: usize = 60;

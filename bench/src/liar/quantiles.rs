@@ -7,7 +7,7 @@ use trefoil_matching::{Embedding, MatchJob};
 
 use super::forge::Forgery;
 use super::ground::{Ground, Told};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// No coordinate is larger.
 const LARGEST: i32 = 80;

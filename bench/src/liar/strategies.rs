@@ -12,7 +12,7 @@ use trefoil_matching::{
 use super::forge::{FLOOD_MAX, Forgery, delta};
 use super::ground::{Ground, Tally, Told, told};
 use super::quantiles::Quantiles;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// One way to lie.
 pub(super) struct Strategy {

@@ -16,7 +16,7 @@ use trefoil_matching::{
 };
 
 use super::RemoteRole;
-use crate::failure::Failure;
+use crate::Failure;
 use crate::roles::ProbeMode;
 
 /// Batches of each kind, which are decided again and again.

@@ -18,7 +18,7 @@ use trefoil_storage::database::Survives;
 
 use super::candidate::Candidate;
 use super::relay::Relay;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// For what a busy machine may take.
 const PATIENCE: Duration = Duration::from_secs(30);

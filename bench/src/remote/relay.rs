@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Bytes of one connection: to the key-holder and back.
 type Counts = Arc<[AtomicU64; 2]>;

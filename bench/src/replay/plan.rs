@@ -8,7 +8,7 @@ use trefoil_api::{AttestationForm, BATCH_MAX};
 use trefoil_server::capture::Captured;
 
 use super::percentiles_ms;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Most tenants that are made; those beyond share them.
 const TENANTS_MAX: usize = 8;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use serde_json::Value;
 use trefoil_cache::Cache;
+use trefoil_kernels::allocations::{Counting, Counts};
 use trefoil_pipeline::affinity::Placement;
 use trefoil_pipeline::{
     COMPUTING_PER_WORKER, Cadence, ChainHead, Clock as _, Floor, Origin, Pool, Release, Sealer, Sequence,
@@ -13,8 +15,8 @@ use trefoil_pipeline::{
 
 use super::worker::WorkerLoop;
 use super::{Plan, Proofs, Run};
+use crate::Failure;
 use crate::clock::{SlowSeals, WorldClock};
-use crate::failure::Failure;
 use crate::live::Live;
 use crate::pace::Pace;
 use crate::profile::Sampling;
@@ -34,8 +36,8 @@ pub(super) struct Passed {
     pub(super) books: Vec<Spent>,
     /// What the system had done at each of them.
     pub(super) disturbances: Vec<Disturbances>,
-    /// After the windows.
-    pub(super) sampling: Option<Sampling>,
+    /// After the windows, with what was allocated meanwhile.
+    pub(super) sampling: Option<(Sampling, Value)>,
     /// The rates of a warm-up that ended by a rule.
     pub(super) warmup: Option<WarmingUp>,
 }
@@ -166,15 +168,20 @@ where
         Ok(Passed { marks, books, disturbances, sampling: sampling?, warmup })
     }
 
-    /// Keeps the load going while samples are taken.
-    fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<Sampling, Failure> {
+    /// Keeps the load going while samples are taken and allocations counted.
+    fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<(Sampling, Value), Failure> {
         let seconds = self.parameters.seconds.min(SAMPLED_S_MAX);
+        let counting = Counting::start();
+        let before = (Counts::of_all_threads(), Spent::read(&self.books));
         let mut sampling = Sampling::start(seconds)?;
         let deadline = self.clock.monotonic_ns() + SAMPLING_PATIENCE_NS;
         while !sampling.is_over() && self.clock.monotonic_ns() < deadline {
             self.sleep(ledger, 0.1, live, "samples");
         }
-        Ok(sampling)
+        let all = Counts::of_all_threads().since(before.0);
+        let allocations = Spent::read(&self.books).since(&before.1).allocations_json(all);
+        drop(counting);
+        Ok((sampling, allocations))
     }
 
     fn warm(&self, ledger: &Ledger, rule: Flatness, live: &mut Live) -> WarmingUp {

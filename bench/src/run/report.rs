@@ -7,8 +7,8 @@ use trefoil_pipeline::{Cadence, Verdict};
 
 use super::load::unsealed_max;
 use super::{Outcome, Run};
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::record::Report;
 use crate::spending::Spent;
 use crate::system::Disturbances;
 use crate::window::Window;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use trefoil_cache::Cache;
+use trefoil_kernels::allocations::Counts;
 use trefoil_pipeline::{Clock as _, Open, Outlet, Pool, Refusal, Stale, Verdict, Worker};
 
 use super::Proofs;
@@ -13,7 +14,7 @@ use crate::processor::thread_cpu_ns;
 use crate::renewal::Renewals;
 use crate::seals::Submitted;
 use crate::sessions::{Sessions, Settled};
-use crate::spending::{Purpose, Spending};
+use crate::spending::{Part, Purpose, Spending};
 use crate::visits::Visits;
 use crate::workload::{Prepared, Ticket};
 use crate::world::World;
@@ -54,6 +55,11 @@ where
             let began = std::mem::replace(&mut since, clock.monotonic_ns());
             since - began
         };
+        let mut counted = Counts::of_this_thread();
+        let mut book_allocations = |part| {
+            let before = std::mem::replace(&mut counted, Counts::of_this_thread());
+            book.book_allocations(part, counted.since(before).allocations);
+        };
         loop {
             let fresh = !self.stop.load(Ordering::Relaxed);
             let is_done = !fresh && self.visits.is_settled();
@@ -65,17 +71,21 @@ where
             book.book(Purpose::Sessions, renewing_ns);
             let batch = self.visits.batch(&self.world.ground, fresh, &mut submitted);
             book.book(Purpose::Requests, lap(&self.clock).saturating_sub(renewing_ns));
+            book_allocations(Part::Requests);
             let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
             book.book_run(&bound.times, lap(&self.clock));
+            book_allocations(Part::Pipeline);
             bound.times.proof_lookup_ns += renewing_ns;
             sessions.after(&mut bound.refused, &mut self.visits, self.clock.unix_s(), &mut submitted);
             book.book(Purpose::Sessions, lap(&self.clock));
+            book_allocations(Part::Sessions);
             // A batch of which nothing was decided needs no seal, and keeps its permit for the next.
             has_permit = bound.lanes.is_empty();
             if !has_permit && !self.outlet.seal(bound) {
                 break;
             }
             book.book(Purpose::Sealing, lap(&self.clock));
+            book_allocations(Part::Sealing);
             book.end_batch();
         }
         submitted.cpu_ns = thread_cpu_ns() - cpu_began;

@@ -11,9 +11,9 @@ use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys, sea
 use trefoil_types::{Account, BatchId, TenantId};
 
 use super::{Section, cpu_us, insert_times, precompute};
+use crate::Failure;
 use crate::clock::WORLD_START_S;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 use crate::world::{ISSUER, signing_keys};
 
 /// Batches under one seal.

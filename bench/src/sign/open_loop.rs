@@ -15,9 +15,9 @@ use trefoil_pipeline::{
 use trefoil_sign::Extent;
 
 use super::{Section, precompute};
+use crate::Failure;
 use crate::clock::WorldClock;
 use crate::distribution::rounded;
-use crate::failure::Failure;
 use crate::world::{ISSUER, signing_keys};
 
 /// Shares of the capacity at which load is offered, percent.

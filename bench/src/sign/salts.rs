@@ -6,8 +6,8 @@ use serde_json::{Map, json};
 use trefoil_sign::{Falcon512, SignatureFamily as _};
 
 use super::{Section, cpu_us};
+use crate::Failure;
 use crate::distribution::rounded;
-use crate::failure::Failure;
 
 /// Bytes of a salt, which follows the first byte of a signature.
 const SALT_BYTES: usize = 40;

@@ -6,8 +6,8 @@ use trefoil_kernels::{Cpu, Tier};
 use trefoil_sign::{Extent, SignatureFamily as _, SlhDsaSha2_128f};
 
 use super::{Section, cpu_us, insert_times};
+use crate::Failure;
 use crate::distribution::{Distribution, rounded};
-use crate::failure::Failure;
 
 /// A signer of the comparison.
 struct Subject {

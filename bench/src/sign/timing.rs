@@ -7,8 +7,8 @@ use trefoil_kernels::{Cpu, Tier};
 use trefoil_sign::{Extent, MlDsa65, SignError, SignatureFamily, SlhDsaSha2_128f};
 
 use super::{Section, cpu_us};
+use crate::Failure;
 use crate::distribution::rounded;
-use crate::failure::Failure;
 
 /// Keys of the random class.
 const KEYS: usize = 64;

@@ -225,6 +225,12 @@ fn a_profile_is_drawn_and_named_in_the_record_or_refused_at_once() {
     assert!(record["profile"]["samples"].as_u64() > Some(0), "{}", record["profile"]);
     assert!(record["profile"]["dearest"][0]["percent"].as_f64() > Some(0.0));
     assert_eq!(record["profile"]["flame_graph"], "flame.svg");
+    let allocations = &record["profile"]["allocations"];
+    // A request of 32 has templates, probes and nonces of its own; the pipeline gives its lanes away.
+    for part in ["requests", "pipeline"] {
+        assert!(allocations["per_batch"][part].as_f64() > Some(0.0), "{part}: {allocations}");
+    }
+    assert!(allocations["batches"].as_u64() > Some(0) && allocations["bytes_per_batch"].as_f64() > Some(0.0));
     let svg = fs::read_to_string(&file).expect("a flame graph");
     assert!(svg.contains("<title>worker: "), "workers are one kind of thread");
 }

@@ -1,7 +1,7 @@
 //! Kernels: the few loops worth writing for a particular processor, each with a portable twin.
 //!
 //! This is the only crate of the workspace that may contain `unsafe`, and only in its private `arch`
-//! module and for one system call in [`pages`]. A kernel takes a [`Cpu`], a token that can only be made by detection, so that an instruction
+//! module, for system calls in [`pages`] and for the trait of an allocator in [`allocations`]. A kernel takes a [`Cpu`], a token that can only be made by detection, so that an instruction
 //! is never reached on a processor that lacks it. Every tier of a kernel gives the same bits: one shared
 //! checker compares each tier that the machine has with the portable twin.
 //!
@@ -12,6 +12,7 @@
 //! panic before anything is written.
 
 pub mod aes;
+pub mod allocations;
 #[cfg(target_arch = "x86_64")]
 mod arch;
 pub mod cells;
@@ -28,6 +29,7 @@ mod portable;
 mod portable_keccak;
 mod portable_ntt;
 mod portable_sha256;
+pub mod ports;
 pub mod residue;
 pub mod sample;
 pub mod sha256;

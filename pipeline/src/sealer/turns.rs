@@ -76,6 +76,7 @@ impl<T> DerefMut for Turn<'_, T> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "threads of a test")]
 mod tests {
     use std::sync::Arc;
 

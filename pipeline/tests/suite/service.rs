@@ -1,5 +1,7 @@
 //! The whole service with its threads: intake, dispatcher, pool, sealer.
 
+#![expect(clippy::disallowed_methods, reason = "threads of a test")]
+
 use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use crate::aes::{KEY_BYTES, KEYS};
 use crate::keccak::State;
 use crate::ntt::{Ntt, POINTS};
 use crate::packed::Ahead;
+use crate::ports::{CHAINS, Operands};
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
@@ -19,6 +20,7 @@ pub(crate) mod cells;
 #[cfg(all(target_feature = "avx2", not(miri)))]
 pub(crate) mod counters;
 mod keccak;
+mod ports;
 mod sha_ni;
 mod vaes;
 
@@ -67,6 +69,10 @@ crossings! { crate::cpu::Avx512, avx512_ntt:
 }
 crossings! { crate::cpu::Avx2, avx2: interpolate_columns(matrix: &mut [i32]); }
 crossings! { crate::cpu::Avx512, avx512_fermat: interpolate_columns(matrix: &mut [i32]); }
+crossings! { crate::cpu::Avx512, ports:
+    multiplies(operands: Operands, rounds: usize) -> [u64; CHAINS];
+    simples(operands: Operands, rounds: usize) -> [u64; CHAINS];
+}
 crossings! { crate::cpu::Vaes, vaes:
     aes_stream(key: &[u8; KEY_BYTES], first: u128, out: &mut [u8]);
     aes_streams(keys: &[[u8; KEY_BYTES]; KEYS], out: [&mut [u8]; KEYS]);

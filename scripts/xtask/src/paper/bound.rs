@@ -109,8 +109,21 @@ fn fresh(repo: &Repo) -> Result<String, String> {
             }
         }
     }
-    let text = serde_json::to_string_pretty(&json!({ "claims": marked, "numbers": shown }));
+    let files = repo.files()?;
+    let records = record_names(&files);
+    let text =
+        serde_json::to_string_pretty(&json!({ "claims": marked, "numbers": shown, "records": records }));
     Ok(text.map_err(|e| e.to_string())? + "\n")
+}
+
+/// The records that there are, for a table that has a row where one exists.
+fn record_names(files: &[String]) -> Vec<&str> {
+    let name = |path| -> Option<&str> {
+        str::strip_prefix(path, numbers::RECORDS)?.strip_prefix('/')?.strip_suffix(".json")
+    };
+    let mut names: Vec<&str> = files.iter().filter_map(|path| name(path)).collect();
+    names.sort_unstable();
+    names
 }
 
 fn parse(text: &str, path: &str) -> Result<Map<String, Value>, String> {
@@ -217,6 +230,12 @@ mod tests {
 
     fn constants(text: &str) -> Map<String, Value> {
         parse(text, "test").expect("parses")
+    }
+
+    #[test]
+    fn records_are_named_as_the_paper_asks_for_them() {
+        let files = ["bench/records/b/run.json", "bench/records/a.json", "bench/records/a.svg", "README.md"];
+        assert_eq!(record_names(&files.map(str::to_owned)), ["a", "b/run"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::Finding;
 /// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
 /// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
 /// keeps raw scores out of their reach.
-const MAY_NAME: [(&str, &[&str]); 24] = [
+const MAY_NAME: [(&str, &[&str]); 25] = [
     (OF_ALL, &[]),
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
@@ -94,6 +94,7 @@ const MAY_NAME: [(&str, &[&str]); 24] = [
         ],
     ),
     ("trefoil-dataset", &["trefoil-matching"]),
+    ("trefoil-lab", &["trefoil-bfv", "trefoil-cache", "trefoil-matching", "trefoil-pipeline"]),
     (
         "trefoil-bench",
         &[
@@ -106,6 +107,7 @@ const MAY_NAME: [(&str, &[&str]); 24] = [
             "trefoil-issuer",
             "trefoil-kernels",
             "trefoil-key-holder",
+            "trefoil-lab",
             "trefoil-matching",
             "trefoil-pipeline",
             "trefoil-server",
@@ -134,7 +136,7 @@ const OF_ALL: &str = "trefoil-types";
 const OF_TESTS: &str = "trefoil-testing";
 
 /// What must not be linked, directly or through others, by each crate (development dependencies aside).
-const MUST_NOT_LINK: [(&str, &[&str]); 7] = [
+const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
     // A client links it.
     ("trefoil-attest", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio"]),
     // A browser can link it.
@@ -157,6 +159,23 @@ const MUST_NOT_LINK: [(&str, &[&str]); 7] = [
     ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-service", "trefoil-sign", "trefoil-zkp"]),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
+    // Whoever takes the contention laboratory to another machine builds no HTTP and no database.
+    (
+        "trefoil-lab",
+        &[
+            "axum",
+            "hyper",
+            "rusqlite",
+            "tokio",
+            "trefoil-api",
+            "trefoil-client",
+            "trefoil-issuer",
+            "trefoil-key-holder",
+            "trefoil-server",
+            "trefoil-service",
+            "trefoil-storage",
+        ],
+    ),
     // It is spoken to in HTTP by the crate above, and knows nothing of it.
     (
         "trefoil-service",
@@ -310,6 +329,16 @@ mod tests {
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", Value::Null)), 1);
         assert_eq!(count(&edge("trefoil-pipeline", "tokio", Value::Null)), 1);
         assert_eq!(count(&edge("trefoil-attest", "aws-lc-rs", json!("dev"))), 0);
+    }
+
+    #[test]
+    fn the_laboratory_links_no_server() {
+        for library in ["axum", "hyper", "rusqlite", "tokio"] {
+            assert_eq!(count(&edge("trefoil-lab", library, Value::Null)), 1, "{library}");
+        }
+        // Refused as a name and as a link.
+        assert_eq!(count(&edge("trefoil-lab", "trefoil-service", Value::Null)), 2);
+        assert_eq!(count(&edge("trefoil-lab", "trefoil-pipeline", Value::Null)), 0);
     }
 
     #[test]

@@ -1,0 +1,360 @@
+//! Observers that are wrong on purpose: locks and shared counters in observability code, as a laboratory.
+//!
+//! **Nothing here is for use.** The product observes with [`trefoil_cache::PerWorker`]; no crate of the product can
+//! name these types, because nothing depends on this one. They rebuild a published account: a cache whose
+//! statistics, latency histograms and access-pattern detector each sat behind a lock of their own served 183,828
+//! authentications per second on 96 workers of a 192-core Graviton4, where the raw map served 1,708,400; with
+//! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. The account prints the code of
+//! its bugs and fixes: `parking_lot::RwLock`, one `fetch_add` for each operation once the locks are gone, and a
+//! `throughput_window.try_write()` that stays after the second fix. `bench/METHODOLOGY.md` says what was taken from it and
+//! what was not known.
+//!
+//! What workers share begins on a line of its own, so that which lines travel follows from the types and not from the
+//! allocator's mood; the published types had no such luck.
+//!
+//! One exhibit is no observer: the key-holder's state behind the locks that it had (`key_holder`).
+//!
+//! An observer consists of four parts, each chosen on its own ([`Exhibit`]): what counts events, what times operations,
+//! what counts the operations of the last seconds, what notices keys.
+
+#[cfg(test)]
+pub(crate) mod census;
+mod counters;
+mod key_holder;
+mod latency;
+mod locks;
+mod patterns;
+mod window;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled, Stats};
+
+pub use counters::{LockedCounters, SharedCounters};
+pub use key_holder::{Job, LockedKeyHolder};
+pub use latency::{LockedHistogram, SharedHistogram};
+pub use locks::LockFamily;
+pub use locks::{Locks, ParkingLot, Std};
+pub use patterns::{GatedLog, LockedLog};
+pub use window::TriedWindow;
+
+/// Adds to a counter that all workers share; what it was.
+#[inline(always)]
+fn add(counter: &AtomicU64, n: u64) -> u64 {
+    #[cfg(test)]
+    census::added();
+    counter.fetch_add(n, Relaxed)
+}
+
+/// The cache's side of one part.
+pub trait Part: Default + Send + Sync + 'static {
+    /// The session's side.
+    type Worker: Send + 'static;
+
+    /// The side of a new session.
+    fn worker(&self) -> Self::Worker;
+}
+
+/// Counts what happens.
+pub trait Counts: Part<Worker: Count> {
+    /// Totals over all sessions.
+    fn stats(&self) -> Stats;
+}
+
+/// The session's side of [`Counts`].
+pub trait Count {
+    /// Counts `event` `n` times.
+    fn count(&mut self, event: Event, n: u64);
+}
+
+/// Times operations.
+pub trait Times: Part<Worker: Time> {
+    /// Operations of this kind that were timed so far.
+    #[cfg(test)]
+    fn samples(&self, operation: Operation) -> u64;
+}
+
+/// The session's side of [`Times`].
+pub trait Time {
+    /// Whether operations have to be timed for it.
+    const READS_CLOCK: bool;
+
+    /// Notes how long one took.
+    fn record(&mut self, operation: Operation, ns: u64);
+}
+
+/// Counts the operations of the last seconds.
+pub trait Watches: Part<Worker: Watch> {
+    /// Operations in the window.
+    #[cfg(test)]
+    fn operations(&self) -> u64;
+}
+
+/// The session's side of [`Watches`].
+pub trait Watch {
+    /// Whether operations have to be timed for it.
+    const READS_CLOCK: bool;
+
+    /// Notes an operation that ended `at` this moment.
+    fn passed(&mut self, at: Instant);
+}
+
+/// Notices which keys are looked up.
+pub trait Notices: Part<Worker: Notice> {
+    /// Keys held for inspection.
+    #[cfg(test)]
+    fn held(&self) -> usize;
+}
+
+/// The session's side of [`Notices`].
+pub trait Notice {
+    /// Called before each look-up.
+    fn notice(&mut self, key: &Key);
+}
+
+/// An observer of four parts.
+#[derive(Default)]
+pub struct Exhibit<C, T, W, N> {
+    /// Counts events.
+    pub counters: C,
+    /// Adds durations to a histogram.
+    pub timer: T,
+    /// Watches the rate of the last seconds.
+    pub window: W,
+    /// Notes keys.
+    pub patterns: N,
+}
+
+/// The session's side of an [`Exhibit`].
+pub struct Recording<C, T, W, N> {
+    counter: C,
+    timer: T,
+    window: W,
+    notice: N,
+}
+
+impl<C: Counts, T: Times, W: Watches, N: Notices> Observer for Exhibit<C, T, W, N> {
+    type Worker = Recording<C::Worker, T::Worker, W::Worker, N::Worker>;
+
+    fn worker(&self) -> Self::Worker {
+        Recording {
+            counter: self.counters.worker(),
+            timer: self.timer.worker(),
+            window: self.window.worker(),
+            notice: self.patterns.worker(),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        self.counters.stats()
+    }
+
+    /// Empty: the histograms of these parts have another shape.
+    fn latency(&self) -> Latency {
+        Latency::default()
+    }
+}
+
+impl<C, T: Time, W: Watch, N> Recording<C, T, W, N> {
+    #[inline(always)]
+    fn begin(&self) -> Option<Instant> {
+        (T::READS_CLOCK || W::READS_CLOCK).then(Instant::now)
+    }
+
+    #[inline(always)]
+    fn timed(&mut self, operation: Operation, began: Instant) {
+        let ended = Instant::now();
+        self.timer.record(operation, ended.saturating_duration_since(began).as_nanos() as u64);
+        self.window.passed(ended);
+    }
+}
+
+/// Every operation is observed, none sampled: a get (found or not), a put, the admission within it, and the whole of a
+/// miss. Each is counted once; the whole of a miss was counted when the look-up found nothing.
+impl<C, T, W, N> Recorder for Recording<C, T, W, N>
+where
+    C: Count + Send + 'static,
+    T: Time + Send + 'static,
+    W: Watch + Send + 'static,
+    N: Notice + Send + 'static,
+{
+    #[inline(always)]
+    fn record(&mut self, event: Event) {
+        self.counter.count(event, 1);
+    }
+
+    #[inline(always)]
+    fn record_many(&mut self, event: Event, n: u64) {
+        if n > 0 {
+            self.counter.count(event, n);
+        }
+    }
+
+    #[inline(always)]
+    fn begin_get(&mut self, key: &Key) -> Sampled {
+        self.notice.notice(key);
+        self.begin().map_or(Sampled::No, Sampled::Timed)
+    }
+
+    #[inline(always)]
+    fn end_get(&mut self, began: Instant) {
+        self.timed(Operation::Get, began);
+    }
+
+    #[inline(always)]
+    fn begin_put(&mut self) -> Option<Instant> {
+        self.begin()
+    }
+
+    #[inline(always)]
+    fn begin_admission(&mut self) -> Option<Instant> {
+        self.counter.count(Event::AdmissionWon, 1);
+        self.begin()
+    }
+
+    #[inline(always)]
+    fn end(&mut self, operation: Operation, began: Instant) {
+        self.timed(operation, began);
+    }
+}
+
+/// The part that is not there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nothing;
+
+impl Part for Nothing {
+    type Worker = Nothing;
+
+    fn worker(&self) -> Nothing {
+        Nothing
+    }
+}
+
+impl Counts for Nothing {
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+}
+
+impl Count for Nothing {
+    #[inline(always)]
+    fn count(&mut self, _: Event, _: u64) {}
+}
+
+impl Times for Nothing {
+    #[cfg(test)]
+    fn samples(&self, _: Operation) -> u64 {
+        0
+    }
+}
+
+impl Time for Nothing {
+    const READS_CLOCK: bool = false;
+
+    #[inline(always)]
+    fn record(&mut self, _: Operation, _: u64) {}
+}
+
+impl Watches for Nothing {
+    #[cfg(test)]
+    fn operations(&self) -> u64 {
+        0
+    }
+}
+
+impl Watch for Nothing {
+    const READS_CLOCK: bool = false;
+
+    #[inline(always)]
+    fn passed(&mut self, _: Instant) {}
+}
+
+impl Notices for Nothing {
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        0
+    }
+}
+
+impl Notice for Nothing {
+    #[inline(always)]
+    fn notice(&mut self, _: &Key) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four sessions in threads of their own, 1,024 look-ups each, half of them hits.
+    fn look_up<O: Observer>() -> O {
+        let observer = O::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let mut session = observer.worker();
+                scope.spawn(move || {
+                    for n in 0..1_024u64 {
+                        let began = session.begin_get(&crate::peers::key(n)).began();
+                        began.into_iter().for_each(|began| session.end_get(began));
+                        session.record(if n % 2 == 0 { Event::Hit } else { Event::Absent });
+                    }
+                    session.record_many(Event::Expiration, 0);
+                    session.record_many(Event::Expiration, 3);
+                });
+            }
+        });
+        observer
+    }
+
+    fn counts_all(stats: Stats) {
+        assert_eq!((stats.hits, stats.misses, stats.expirations), (2_048, 2_048, 12));
+    }
+
+    #[test]
+    fn locked_parts_record_everything() {
+        locked_parts_record_everything_under::<Std>();
+        locked_parts_record_everything_under::<ParkingLot>();
+    }
+
+    fn locked_parts_record_everything_under<L: Locks>() {
+        let observer =
+            look_up::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 4_096));
+        // A window that another worker holds is skipped.
+        let watched = observer.window.operations();
+        assert!(0 < watched && watched <= 4_096, "{watched}");
+        assert_eq!(observer.latency(), Latency::default());
+    }
+
+    #[test]
+    fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
+        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, Nothing, GatedLog<Std>>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 64));
+    }
+
+    #[test]
+    fn each_part_can_be_had_alone() {
+        let observer = look_up::<Exhibit<LockedCounters<Std>, Nothing, Nothing, Nothing>>();
+        counts_all(observer.stats());
+        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (0, 0));
+        let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>();
+        assert_eq!(observer.stats(), Stats::default());
+        assert_eq!((observer.timer.samples(Operation::Get), observer.window.operations()), (4_096, 0));
+        let observer = look_up::<Exhibit<Nothing, Nothing, TriedWindow<ParkingLot>, Nothing>>();
+        assert!(observer.window.operations() > 0 && observer.stats() == Stats::default());
+        let observer = look_up::<Exhibit<Nothing, Nothing, Nothing, LockedLog<Std>>>();
+        assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 4_096));
+    }
+
+    #[test]
+    fn each_operation_has_a_histogram_of_its_own() {
+        let observer = Exhibit::<Nothing, LockedHistogram<ParkingLot>, Nothing, Nothing>::default();
+        let mut session = observer.worker();
+        for (times, operation) in Operation::ALL.into_iter().enumerate() {
+            (0..=times).for_each(|_| session.end(operation, Instant::now()));
+        }
+        assert_eq!(Operation::ALL.map(|operation| observer.timer.samples(operation)), [1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,121 @@
+//! What notices keys: a log behind a lock, and the same behind a shared gate.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crossbeam_utils::CachePadded;
+use trefoil_cache::Key;
+
+use super::locks::{Lock as _, Locks};
+use super::{Notice, Notices, Part, add};
+
+/// Keys that a log holds.
+const LOG: usize = 10_000;
+/// One key in so many is noticed where keys are sampled. A power of two.
+const PERIOD: u64 = 64;
+
+#[inline(always)]
+fn first_word(key: &Key) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *key;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// `RwLock<VecDeque>`, written on every look-up: the third of the three locks. Apart from the lock, the queue's header
+/// and the slot written are lines that another core wrote last.
+pub struct LockedLog<L: Locks>(Arc<CachePadded<L::Of<VecDeque<u64>>>>);
+
+impl<L: Locks> Default for LockedLog<L> {
+    fn default() -> Self {
+        LockedLog(Arc::default())
+    }
+}
+
+impl<L: Locks> Part for LockedLog<L> {
+    type Worker = Self;
+
+    fn worker(&self) -> Self {
+        LockedLog(Arc::clone(&self.0))
+    }
+}
+
+impl<L: Locks> Notices for LockedLog<L> {
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        self.0.read(VecDeque::len)
+    }
+}
+
+impl<L: Locks> Notice for LockedLog<L> {
+    #[inline(always)]
+    fn notice(&mut self, key: &Key) {
+        self.0.write(|log| {
+            if log.len() == LOG {
+                log.pop_front();
+            }
+            log.push_back(first_word(key));
+        });
+    }
+}
+
+/// The log, reached once in 64 look-ups: the published fix. The lock is rare now; the counter that decides is an atomic
+/// that every look-up of every worker increments.
+pub struct GatedLog<L: Locks> {
+    seen: Arc<CachePadded<AtomicU64>>,
+    log: LockedLog<L>,
+}
+
+impl<L: Locks> Default for GatedLog<L> {
+    fn default() -> Self {
+        GatedLog { seen: Arc::default(), log: LockedLog::default() }
+    }
+}
+
+impl<L: Locks> Part for GatedLog<L> {
+    type Worker = Self;
+
+    fn worker(&self) -> Self {
+        GatedLog { seen: Arc::clone(&self.seen), log: self.log.worker() }
+    }
+}
+
+impl<L: Locks> Notices for GatedLog<L> {
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        self.log.held()
+    }
+}
+
+impl<L: Locks> Notice for GatedLog<L> {
+    #[inline(always)]
+    fn notice(&mut self, key: &Key) {
+        if add(&self.seen, 1) & (PERIOD - 1) == 0 {
+            self.log.notice(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::locks::{ParkingLot, Std};
+    use super::*;
+
+    fn forgets<L: Locks>() {
+        let mut locked = LockedLog::<L>::default();
+        (0..=LOG).for_each(|n| locked.notice(&[n as u8; 32]));
+        assert_eq!(locked.held(), LOG);
+    }
+
+    #[test]
+    fn logs_forget_the_oldest_keys() {
+        forgets::<Std>();
+        forgets::<ParkingLot>();
+    }
+
+    #[test]
+    fn a_gated_log_notices_the_first_of_64() {
+        let mut gated = GatedLog::<Std>::default();
+        (0..129).for_each(|_| gated.notice(&[1; 32]));
+        assert_eq!(gated.held(), 3);
+    }
+}

@@ -1,0 +1,12 @@
+//! The ladder's rungs, and its climbs that need no service: look-ups that do nothing else, the key-holder with and without the locks that it
+//! had, and the queues that follow from the published figures.
+
+pub mod key_holder;
+pub mod lookups;
+pub mod queueing;
+pub mod rungs;
+
+pub use crate::exhibits::LockFamily;
+pub use key_holder::KeyHolderLoad;
+pub use lookups::{Asked, Lookups, Measured, Stand, Subject};
+pub use rungs::{LADDER, OverObserver, PARTS, Rung};

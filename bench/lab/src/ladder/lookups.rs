@@ -1,0 +1,329 @@
+//! The ladder with the cheapest pipeline: threads that get, miss or put and do nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
+
+use super::{OverObserver, Rung};
+use crate::Failure;
+use crate::distribution::Distribution;
+use crate::exhibits::LockFamily;
+use crate::paired::Ratios;
+use crate::peers::{Ours, Payload, RawDashMap, key};
+use crate::timing::{Load, Operation, Tally, Timed};
+use crate::wiring;
+
+/// What every request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Looks up a key that is held.
+    Get,
+    /// Looks up one that is not.
+    Miss,
+    /// Stores a key that is held once more, which admits it.
+    Put,
+}
+
+impl Asked {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Asked::Get => "get",
+            Asked::Miss => "miss",
+            Asked::Put => "put",
+        }
+    }
+
+    /// How many of these requests an observer has counted.
+    pub fn counted(self, stats: Stats) -> u64 {
+        match self {
+            Asked::Get => stats.hits,
+            Asked::Miss => stats.misses,
+            Asked::Put => stats.insertions + stats.replacements + stats.rejections,
+        }
+    }
+
+    /// Requests of a run that did not do what they should.
+    fn failed(self, run: &Tally) -> u64 {
+        match self {
+            Asked::Get => run.wrong + (run.requests - run.hits),
+            Asked::Miss | Asked::Put => run.wrong + run.hits,
+        }
+    }
+}
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookups {
+    /// What each request does.
+    pub asked: Asked,
+    /// Threads.
+    pub workers: usize,
+    /// Length of one run.
+    pub duration: Duration,
+    /// Rounds of raw, rung, rung, raw.
+    pub repeats: usize,
+    /// Whose locks the locked rungs take.
+    pub locks: LockFamily,
+    /// Fixes the requests.
+    pub seed: u64,
+}
+
+/// Keys, all of them held: with keys and values half a megabyte, which stays in a core's own cache. A look-up is as cheap
+/// as it can be, so an observer's share is as large as it can be.
+const KEYS: usize = 4_096;
+/// Requests per stream.
+const STREAM: usize = 1 << 16;
+/// Streams; more threads share them from different places.
+const STREAMS: usize = 4;
+/// Requests between the starts of two runs.
+const STRIDE: usize = 1_009;
+
+/// Undisturbed runs of one subject in one place that are enough.
+const QUIET_RUNS: usize = 3;
+
+/// What stands on the raw map's side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The same map under the observer of a rung.
+    Map(Rung),
+    /// The engine as it ships.
+    Engine,
+    /// The engine without observation.
+    EngineOff,
+}
+
+impl Subject {
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Subject::Map(rung) => rung.name(),
+            Subject::Engine => "engine",
+            Subject::EngineOff => "engine_off",
+        }
+    }
+}
+
+/// The rounds of one subject: raw, subject, subject, raw.
+pub struct Measured {
+    /// What was measured.
+    pub subject: Subject,
+    /// What each request did.
+    pub asked: Asked,
+    /// Every run, in the order of its round.
+    pub rounds: Vec<[Tally; 4]>,
+    /// Requests that the observer counted; none where it counts nothing.
+    pub counted: Option<u64>,
+    /// Keys that are no longer held afterwards, or with another key's value.
+    pub lost: usize,
+}
+
+impl Measured {
+    /// Subject over raw map, by the wall clock.
+    pub fn of_raw(&self) -> Ratios {
+        self.ratios(Tally::million_per_s)
+    }
+
+    /// Subject over raw map, by processor time.
+    pub fn of_raw_cpu(&self) -> Ratios {
+        self.ratios(|tally| 1.0 / tally.ns_per_request())
+    }
+
+    fn ratios(&self, rate: impl Fn(&Tally) -> f64) -> Ratios {
+        let rates = |round: &[Tally; 4]| round.each_ref().map(&rate);
+        Ratios::of_quadruples(&self.rounds.iter().map(rates).collect::<Vec<_>>())
+    }
+
+    /// The runs of the subject itself, in order.
+    pub fn runs(&self) -> impl Iterator<Item = &Tally> {
+        self.rounds.iter().flat_map(|[_, b, c, _]| [b, c])
+    }
+
+    /// The runs of the raw map beside them.
+    pub fn raw_runs(&self) -> impl Iterator<Item = &Tally> {
+        self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
+    }
+
+    /// What is wrong, if anything: a request that did something else, a key that is gone, or an observer that did not see
+    /// what happened.
+    pub fn problem(&self) -> Option<String> {
+        let (name, asked) = (self.subject.name(), self.asked.name());
+        let runs = || self.runs().chain(self.raw_runs());
+        let failed: u64 = runs().map(|run| self.asked.failed(run)).sum();
+        if failed > 0 {
+            return Some(format!("{name}, {asked}: {failed} requests found another value than they should"));
+        }
+        if self.lost > 0 {
+            return Some(format!("{name}, {asked}: {} keys are not held afterwards", self.lost));
+        }
+        let done: u64 = self.runs().map(|run| run.requests).sum();
+        match self.counted {
+            Some(counted) if counted != done => {
+                Some(format!("{name}, {asked}: the observer counted {counted} of {done} requests"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A subject that can be timed and says what its observer has counted.
+struct Candidate {
+    subject: Subject,
+    timed: Box<dyn Timed>,
+    stats: Box<dyn Fn() -> Stats>,
+}
+
+struct OverMap;
+
+impl OverObserver for OverMap {
+    type Output = Option<(Box<dyn Timed>, Box<dyn Fn() -> Stats>)>;
+
+    fn over<O: Observer>(self) -> Self::Output {
+        let map = wiring::dashmap::<Payload, O>(2 * KEYS)?;
+        let shown = Arc::clone(&map);
+        Some((Box::new(Ours::map(map)), Box::new(move || shown.stats())))
+    }
+}
+
+impl Lookups {
+    /// Measures every rung on the map, then the engine with and without its observer where this build has it.
+    ///
+    /// # Errors
+    /// When this build has no DashMap.
+    pub fn climb(self, rungs: &[Rung]) -> Result<Vec<Measured>, Failure> {
+        let candidates = candidates(rungs, self.locks)?;
+        let raw: Box<dyn Timed> = Box::new(RawDashMap::empty());
+        let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
+        raw.fill(&keys);
+        candidates.iter().for_each(|candidate| candidate.timed.fill(&keys));
+        // The engine may have displaced one while it was filled; what not all hold is asked of none.
+        keys.retain(|key| candidates.iter().all(|candidate| candidate.timed.holds(key)));
+        let absent: Vec<Key> = (0..KEYS as u64).map(|n| key(KEYS as u64 + n)).collect();
+        let streams = streams(if self.asked == Asked::Miss { &absent } else { &keys }, self.seed);
+        // What filling and checking have counted is not part of the measurement.
+        let count = |candidate: &Candidate| self.asked.counted((candidate.stats)());
+        let before: Vec<u64> = candidates.iter().map(count).collect();
+        let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); candidates.len()];
+        for round in 0..self.repeats {
+            eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
+            let mut order: Vec<usize> = (0..candidates.len()).collect();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            for index in order {
+                let run = |timed: &dyn Timed| timed.time(self.load(&streams, round));
+                let other = candidates[index].timed.as_ref();
+                rounds[index].push([run(raw.as_ref()), run(other), run(other), run(raw.as_ref())]);
+            }
+        }
+        let measured = candidates.into_iter().zip(before).zip(rounds).map(|((candidate, before), rounds)| {
+            let counted = candidate.counts().then(|| count(&candidate) - before);
+            let lost = keys.iter().filter(|key| !candidate.timed.holds(key)).count();
+            Measured { subject: candidate.subject, asked: self.asked, rounds, counted, lost }
+        });
+        Ok(measured.collect())
+    }
+
+    /// The raw map and `rungs`, each in memory of its own, filled.
+    ///
+    /// # Errors
+    /// When this build has no DashMap.
+    pub fn stand(&self, rungs: &[Rung]) -> Result<Stand, Failure> {
+        let mut subjects: Vec<Box<dyn Timed>> = vec![Box::new(RawDashMap::empty())];
+        subjects.extend(over_map(rungs, self.locks)?.into_iter().map(|candidate| candidate.timed));
+        let keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
+        subjects.iter().for_each(|subject| subject.fill(&keys));
+        Ok(Stand(subjects))
+    }
+
+    /// Requests for [`Stand::undisturbed_ns`].
+    pub fn requests(&self) -> Requests {
+        Requests(streams(&(0..KEYS as u64).map(key).collect::<Vec<_>>(), self.seed))
+    }
+
+    fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
+        Load {
+            operation: if self.asked == Asked::Put { Operation::Put } else { Operation::Get },
+            streams,
+            offset: round * STRIDE,
+            threads: self.workers,
+            duration: self.duration,
+        }
+    }
+}
+
+impl Candidate {
+    fn counts(&self) -> bool {
+        match self.subject {
+            Subject::Map(rung) => rung.counts(),
+            Subject::Engine => true,
+            Subject::EngineOff => false,
+        }
+    }
+}
+
+/// Streams of requests that all stands share.
+pub struct Requests(Vec<Vec<Key>>);
+
+/// The raw map and rungs over it where they happen to lie.
+pub struct Stand(Vec<Box<dyn Timed>>);
+
+impl Stand {
+    /// Nanoseconds of the wall clock that a worker needs for a get, raw map and every rung: the median of the runs in which
+    /// all workers computed all the time; none where no run was undisturbed. Runs shorter than a time slice are often
+    /// undisturbed even on a busy machine; at most `repeats` are tried for each. The last subject is the first to be measured
+    /// if the order is `turned`.
+    pub fn undisturbed_ns(&self, lookups: &Lookups, requests: &Requests, turned: bool) -> Vec<Option<f64>> {
+        let quiet = |subject: &dyn Timed| quiet_ns(lookups, subject, &requests.0);
+        if turned {
+            let mut values: Vec<_> = self.0.iter().rev().map(|subject| quiet(subject.as_ref())).collect();
+            values.reverse();
+            return values;
+        }
+        self.0.iter().map(|subject| quiet(subject.as_ref())).collect()
+    }
+}
+
+fn quiet_ns(lookups: &Lookups, timed: &dyn Timed, streams: &[Vec<Key>]) -> Option<f64> {
+    let runs = (0..lookups.repeats).filter_map(|round| {
+        let tally = timed.time(lookups.load(streams, round));
+        let available = tally.wall.as_nanos() as f64 * lookups.workers as f64;
+        // Threads start one after the other, hence the twentieth.
+        (tally.cpu_ns as f64 >= 0.95 * available).then(|| available / tally.requests as f64)
+    });
+    let quiet: Vec<f64> = runs.take(QUIET_RUNS).collect();
+    (!quiet.is_empty()).then(|| Distribution::new(quiet).median())
+}
+
+/// The map under every rung.
+fn over_map(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Candidate>, Failure> {
+    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
+    let candidate = |&rung: &Rung| {
+        let (timed, stats) = rung.over(locks, OverMap).ok_or_else(absent)?;
+        Ok(Candidate { subject: Subject::Map(rung), timed, stats })
+    };
+    rungs.iter().map(candidate).collect()
+}
+
+fn candidates(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = over_map(rungs, locks)?;
+    if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
+        let shown = Arc::clone(&engine);
+        let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));
+        candidates.push(Candidate { subject: Subject::Engine, timed, stats });
+    }
+    if let Some(engine) = wiring::engine::<Payload, Off>(2 * KEYS) {
+        let timed = Box::new(Ours::evicting(engine));
+        candidates.push(Candidate { subject: Subject::EngineOff, timed, stats: Box::new(Stats::default) });
+    }
+    Ok(candidates)
+}
+
+fn streams(keys: &[Key], seed: u64) -> Vec<Vec<Key>> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut stream = || (0..STREAM).map(|_| keys[rng.random_range(0..keys.len())]).collect();
+    (0..STREAMS).map(|_| stream()).collect()
+}

@@ -1,0 +1,337 @@
+//! The rungs: from three locks to no observation at all, in the order in which the published account climbed them.
+
+use trefoil_cache::{Observer, Off, PerWorker};
+
+use crate::exhibits::{
+    Exhibit, GatedLog, LockFamily, LockedCounters, LockedHistogram, LockedLog, Locks, Nothing, ParkingLot,
+    SharedCounters, SharedHistogram, Std, TriedWindow,
+};
+
+/// One way of observing a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rung {
+    /// Counters, histograms and pattern log, each behind a lock, and a window whose lock is tried.
+    ThreeLocks,
+    /// The counters are shared atomics.
+    AtomicStatistics,
+    /// The histograms have no lock either.
+    LockFreeHistograms,
+    /// The log sees one look-up in 64: where the published account ends.
+    SampledDetector,
+    /// Everything in memory that one worker writes: what ships.
+    PerWorker,
+    /// No observation.
+    Off,
+    /// Locked counters, nothing else.
+    LockedCounters,
+    /// A locked histogram, nothing else.
+    LockedHistogram,
+    /// A locked log, nothing else.
+    LockedLog,
+    /// Shared atomic counters, nothing else.
+    SharedCounters,
+    /// A shared atomic histogram, nothing else.
+    SharedHistogram,
+    /// A log behind a shared gate, nothing else.
+    GatedLog,
+    /// The window whose lock is tried, nothing else.
+    ThroughputWindow,
+}
+
+/// The ladder.
+pub const LADDER: [Rung; 6] = [
+    Rung::ThreeLocks,
+    Rung::AtomicStatistics,
+    Rung::LockFreeHistograms,
+    Rung::SampledDetector,
+    Rung::PerWorker,
+    Rung::Off,
+];
+
+/// The parts one by one.
+pub const PARTS: [Rung; 7] = [
+    Rung::LockedCounters,
+    Rung::LockedHistogram,
+    Rung::LockedLog,
+    Rung::SharedCounters,
+    Rung::SharedHistogram,
+    Rung::GatedLog,
+    Rung::ThroughputWindow,
+];
+
+/// Work that can be done over any observer.
+pub trait OverObserver {
+    /// What it gives.
+    type Output;
+
+    /// Does it over `O`.
+    fn over<O: Observer>(self) -> Self::Output;
+}
+
+impl Rung {
+    /// Does `work` over the observer of this rung, with locks of `family` where it has any.
+    pub fn over<W: OverObserver>(self, family: LockFamily, work: W) -> W::Output {
+        match family {
+            LockFamily::Std => self.over_locks::<Std, W>(work),
+            LockFamily::ParkingLot => self.over_locks::<ParkingLot, W>(work),
+        }
+    }
+
+    fn over_locks<L: Locks, W: OverObserver>(self, work: W) -> W::Output {
+        match self {
+            Rung::ThreeLocks => {
+                work.over::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
+            }
+            Rung::AtomicStatistics => {
+                work.over::<Exhibit<SharedCounters, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
+            }
+            Rung::LockFreeHistograms => {
+                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, LockedLog<L>>>()
+            }
+            Rung::SampledDetector => {
+                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, GatedLog<L>>>()
+            }
+            Rung::PerWorker => work.over::<PerWorker>(),
+            Rung::Off => work.over::<Off>(),
+            Rung::LockedCounters => work.over::<Exhibit<LockedCounters<L>, Nothing, Nothing, Nothing>>(),
+            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram<L>, Nothing, Nothing>>(),
+            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, LockedLog<L>>>(),
+            Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing, Nothing>>(),
+            Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>(),
+            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, GatedLog<L>>>(),
+            Rung::ThroughputWindow => work.over::<Exhibit<Nothing, Nothing, TriedWindow<L>, Nothing>>(),
+        }
+    }
+
+    /// The name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rung::ThreeLocks => "three_locks",
+            Rung::AtomicStatistics => "atomic_statistics",
+            Rung::LockFreeHistograms => "lock_free_histograms",
+            Rung::SampledDetector => "sampled_detector",
+            Rung::PerWorker => "per_worker",
+            Rung::Off => "off",
+            Rung::LockedCounters => "locked_counters",
+            Rung::LockedHistogram => "locked_histogram",
+            Rung::LockedLog => "locked_log",
+            Rung::SharedCounters => "shared_counters",
+            Rung::SharedHistogram => "shared_histogram",
+            Rung::GatedLog => "gated_log",
+            Rung::ThroughputWindow => "throughput_window",
+        }
+    }
+
+    /// What this rung changes against the one before it.
+    pub fn change(self) -> &'static str {
+        match self {
+            Rung::ThreeLocks => {
+                "RwLock<InternalStats> written on every operation, RwLock<SimpleHistogram> around buckets that are atomic anyway, RwLock<VecDeque> of keys written on every get; throughput_window.try_write() on every operation"
+            }
+            Rung::AtomicStatistics => {
+                "InternalStats becomes shared atomic counters, one fetch_add for each operation"
+            }
+            Rung::LockFreeHistograms => {
+                "the locks around the histograms go, one fetch_add for each operation; throughput_window.try_write() stays"
+            }
+            Rung::SampledDetector => {
+                "the key log sees one get in 64, decided by one shared atomic counter: the published fix ends here"
+            }
+            Rung::PerWorker => {
+                "counters, histograms and pattern detector in memory that one worker writes, on lines of its own; one get in 64 is shown to the detector and one in 512 timed, by the worker's own count"
+            }
+            Rung::Off => "no observation: the map behind the cache's interface, with the check of expiry",
+            Rung::LockedCounters => "the locked counters alone",
+            Rung::LockedHistogram => {
+                "the locked histograms alone, with two readings of the clock per operation"
+            }
+            Rung::LockedLog => "the locked key log alone",
+            Rung::SharedCounters => "the shared atomic counters alone",
+            Rung::SharedHistogram => {
+                "the shared atomic histograms alone, with two readings of the clock per operation"
+            }
+            Rung::GatedLog => "the key log behind its shared gate alone",
+            Rung::ThroughputWindow => {
+                "the window whose lock is tried alone, with two readings of the clock per operation"
+            }
+        }
+    }
+
+    /// Why it costs what it costs.
+    pub fn why(self) -> &'static str {
+        match self {
+            Rung::ThreeLocks => {
+                "every get waits for three locks that every other worker wants: what costs is the hand-off between cores, and sleeping and waking where one waits long, not the increment inside"
+            }
+            Rung::AtomicStatistics => "one queue fewer; its line still moves between the cores once per get",
+            Rung::LockFreeHistograms => {
+                "one queue left; the bucket is one more write to a shared line, the window's lock is written whether or not it is got, and every get still reads the clock twice"
+            }
+            Rung::SampledDetector => {
+                "nobody queues for a lock any more, but each get writes four shared lines, and a core that wants a line waits until another gives it up: the work of two cores is done one after the other"
+            }
+            Rung::PerWorker => {
+                "a line that one core writes stays in that core's cache: counting is a load and a store, and no worker can delay another"
+            }
+            Rung::Off => "what is left is the map itself, whose shard locks are shared lines too",
+            Rung::LockedCounters | Rung::LockedHistogram | Rung::LockedLog => {
+                "a lock that every worker takes once per operation"
+            }
+            Rung::ThroughputWindow => {
+                "a lock's line that every worker writes on every operation; nobody waits for it"
+            }
+            Rung::SharedCounters | Rung::SharedHistogram | Rung::GatedLog => {
+                "no lock, but a line that every worker writes on every operation"
+            }
+        }
+    }
+
+    /// Whether it is one of the published states, which per-worker observation is to beat.
+    pub fn is_historical(self) -> bool {
+        LADDER[..4].contains(&self)
+    }
+
+    /// Whether its observer counts events, so that its totals can be compared with what was done.
+    pub fn counts(self) -> bool {
+        LADDER[..5].contains(&self) || matches!(self, Rung::LockedCounters | Rung::SharedCounters)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use trefoil_cache::{Cache as _, Event, Operation, Recorder as _, Session as _};
+
+    use super::*;
+    use crate::exhibits::census::{self, Census};
+    use crate::peers::{Payload, key};
+
+    struct CountsOne;
+
+    impl OverObserver for CountsOne {
+        type Output = bool;
+
+        fn over<O: Observer>(self) -> bool {
+            let observer = O::default();
+            observer.worker().record(Event::Hit);
+            observer.stats().hits == 1
+        }
+    }
+
+    #[test]
+    fn rungs_count_exactly_when_they_say_so() {
+        for rung in LADDER.into_iter().chain(PARTS) {
+            for family in [LockFamily::Std, LockFamily::ParkingLot] {
+                assert_eq!(rung.over(family, CountsOne), rung.counts(), "{rung:?}");
+            }
+            assert!(!rung.change().is_empty() && !rung.why().is_empty());
+        }
+    }
+
+    /// Locks waited for, locks tried and additions to shared counters: of a get, a look-up that finds nothing, the rest of
+    /// that miss, the admission of what is put, and the rest of the put.
+    type Shape = [(u32, u32, u32); 5];
+
+    struct Taken;
+
+    impl OverObserver for Taken {
+        type Output = Shape;
+
+        fn over<O: Observer>(self) -> Shape {
+            let mut recorder = O::default().worker();
+            // The first look-up of all opens the gate of a gated log.
+            recorder.begin_get(&[0; 32]);
+            let look_up = |recorder: &mut O::Worker, event| {
+                let began = recorder.begin_get(&[1; 32]).began();
+                began.into_iter().for_each(|began| recorder.end_get(began));
+                recorder.record(event);
+            };
+            let census = [
+                census::of(|| look_up(&mut recorder, Event::Hit)),
+                census::of(|| look_up(&mut recorder, Event::Absent)),
+                census::of(|| recorder.end(Operation::Miss, Instant::now())),
+                census::of(|| {
+                    let began = recorder.begin_admission();
+                    began.into_iter().for_each(|began| recorder.end(Operation::Admission, began));
+                }),
+                census::of(|| {
+                    let began = recorder.begin_put();
+                    recorder.record(Event::Insertion);
+                    began.into_iter().for_each(|began| recorder.end(Operation::Put, began));
+                }),
+            ];
+            census.map(|Census { locks, tries, adds }| (locks, tries, adds))
+        }
+    }
+
+    /// The shapes that the published account prints: a lock or one addition for the event, the same for the time, a window
+    /// that is tried, and the key log at look-ups.
+    const SHAPES: [(Rung, Shape); 4] = [
+        (Rung::ThreeLocks, [(3, 1, 1), (3, 1, 1), (1, 1, 1), (2, 1, 1), (2, 1, 1)]),
+        (Rung::AtomicStatistics, [(2, 1, 2), (2, 1, 2), (1, 1, 1), (1, 1, 2), (1, 1, 2)]),
+        (Rung::LockFreeHistograms, [(1, 1, 2), (1, 1, 2), (0, 1, 1), (0, 1, 2), (0, 1, 2)]),
+        (Rung::SampledDetector, [(0, 1, 3), (0, 1, 3), (0, 1, 1), (0, 1, 2), (0, 1, 2)]),
+    ];
+
+    #[test]
+    fn rungs_take_the_locks_and_add_to_the_counters_that_the_account_prints() {
+        for family in [LockFamily::Std, LockFamily::ParkingLot] {
+            for (rung, shape) in SHAPES {
+                assert_eq!(rung.over(family, Taken), shape, "{rung:?} {family:?}");
+            }
+        }
+        assert_eq!(LockFamily::default(), LockFamily::ParkingLot);
+    }
+
+    #[test]
+    fn parts_take_what_their_rung_takes_of_them() {
+        let operations = |look_up, rest| [look_up, look_up, rest, rest, rest];
+        let counted = |each| [each, each, (0, 0, 0), each, each];
+        for (part, shape) in [
+            (Rung::LockedCounters, counted((1, 0, 0))),
+            (Rung::SharedCounters, counted((0, 0, 1))),
+            (Rung::LockedHistogram, operations((1, 0, 1), (1, 0, 1))),
+            (Rung::SharedHistogram, operations((0, 0, 1), (0, 0, 1))),
+            (Rung::LockedLog, operations((1, 0, 0), (0, 0, 0))),
+            (Rung::GatedLog, operations((0, 0, 1), (0, 0, 0))),
+            (Rung::ThroughputWindow, operations((0, 1, 0), (0, 1, 0))),
+        ] {
+            assert_eq!(part.over(LockFamily::ParkingLot, Taken), shape, "{part:?}");
+        }
+    }
+
+    struct OnTheMap;
+
+    impl OverObserver for OnTheMap {
+        type Output = Option<Shape>;
+
+        fn over<O: Observer>(self) -> Option<Shape> {
+            let mut session = crate::wiring::dashmap::<Payload, O>(16)?.session();
+            // The first look-up of all opens the gate of a gated log.
+            session.get(&key(0), 1);
+            let mut put = || _ = session.insert(key(1), Payload::of(&key(1)), 2, 1);
+            let puts = [census::of(&mut put), census::of(&mut put)];
+            let get = census::of(|| _ = session.get(&key(1), 1));
+            let absent = census::of(|| _ = session.get(&key(2), 1));
+            let census = [puts[0], puts[1], get, absent, census::of(|| session.filled(Instant::now()))];
+            Some(census.map(|Census { locks, tries, adds }| (locks, tries, adds)))
+        }
+    }
+
+    #[test]
+    fn the_map_reports_gets_misses_puts_and_their_admission() {
+        for (rung, [get, absent, miss, admission, put]) in SHAPES {
+            let sum = |(a, b, c): (u32, u32, u32), (d, e, f)| (a + d, b + e, c + f);
+            let put = sum(admission, put);
+            let shape = rung.over(LockFamily::ParkingLot, OnTheMap);
+            assert!(shape.is_none_or(|shape| shape == [put, put, get, absent, miss]), "{rung:?} {shape:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: std::collections::BTreeSet<_> = LADDER.into_iter().chain(PARTS).map(Rung::name).collect();
+        assert_eq!(names.len(), LADDER.len() + PARTS.len());
+    }
+}

@@ -1,0 +1,28 @@
+//! The contention laboratory: what each way of observing a cache, and each way of sharing a registry, costs the threads that use it.
+//!
+//! * [`exhibits`] are the locks and counters of a published account, and those that a key-holder once took, kept to be measured;
+//! * [`ladder`] takes them away one after the other;
+//! * [`registry`] times reads of an entry that all threads want;
+//! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
+//! * [`peers`] are the caches and maps that are measured beside ours, and [`timing`] times one operation of one of them.
+//!
+//! It links caches, the pipeline and the matching code, and no server: who takes it to another machine builds no HTTP and no database.
+//! `trefoil-bench` has its commands, and adds what needs a whole service.
+
+pub mod chart;
+pub mod distribution;
+pub mod exhibits;
+mod failure;
+pub mod ladder;
+pub mod opener;
+pub mod paired;
+pub mod peers;
+pub mod processor;
+pub mod registry;
+mod report;
+pub mod simulate;
+pub mod timing;
+pub mod wiring;
+
+pub use failure::Failure;
+pub use report::Report;

@@ -1,0 +1,220 @@
+//! Ratios of paired runs, with confidence intervals.
+//!
+//! Two things are run in turn (A B B A), so that a machine that slowly changes favours neither. Each round gives one
+//! ratio. Ratios multiply, so their logarithms are averaged: the interval is Student's t interval of the mean
+//! logarithm, mapped back. It covers the true ratio in 95 of 100 experiments if rounds are independent and their
+//! logarithms roughly normal.
+
+use serde_json::{Value, json};
+
+/// What intervals cover unless another level is asked for.
+const LEVEL: f64 = 0.95;
+
+/// Ratios, one per round.
+#[derive(Clone, Debug)]
+pub struct Ratios(Vec<f64>);
+
+/// A 95 % confidence interval around the geometric mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// In the middle.
+    pub mean: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Ratios {
+    /// From A B B A quadruples of rates: B over A, each side the geometric mean of its two runs.
+    pub fn of_quadruples(quadruples: &[[f64; 4]]) -> Self {
+        Ratios(quadruples.iter().map(|[a, b, c, d]| (b * c / (a * d)).sqrt()).collect())
+    }
+
+    /// The interval. With one round there is no spread to judge by: low and high are 0 and infinite.
+    pub fn interval(&self) -> Interval {
+        let logs: Vec<f64> = self.0.iter().map(|ratio| ratio.ln()).collect();
+        let Interval { mean, low, high } = Interval::of_mean(&logs);
+        Interval { mean: mean.exp(), low: low.exp(), high: high.exp() }
+    }
+}
+
+impl Interval {
+    /// Student's t interval of the mean of `values`, without bounds if there is but one.
+    pub fn of_mean(values: &[f64]) -> Self {
+        Self::of_mean_at(LEVEL, values)
+    }
+
+    /// The same at another level than 95 %.
+    pub fn of_mean_at(level: f64, values: &[f64]) -> Self {
+        let (n, mean) = (values.len() as f64, mean(values));
+        if values.len() < 2 {
+            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
+        Self::around(mean, student_t(level, n - 1.0) * (variance(values) / n).sqrt())
+    }
+
+    /// Welch's interval of the mean of `b` less that of `a`, which may scatter differently; without bounds if one is but one value.
+    pub fn of_difference_at(level: f64, a: &[f64], b: &[f64]) -> Self {
+        let difference = mean(b) - mean(a);
+        if a.len().min(b.len()) < 2 {
+            return Interval { mean: difference, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
+        let [of_a, of_b] = [a, b].map(|values| variance(values) / values.len() as f64);
+        let both = of_a + of_b;
+        if both == 0.0 {
+            return Self::around(difference, 0.0);
+        }
+        let squares = of_a.powi(2) / (a.len() - 1) as f64 + of_b.powi(2) / (b.len() - 1) as f64;
+        Self::around(difference, student_t(level, both.powi(2) / squares) * both.sqrt())
+    }
+
+    fn around(mean: f64, half: f64) -> Self {
+        Interval { mean, low: mean - half, high: mean + half }
+    }
+
+    /// The interval of a mean from which `cut` values at either end were left out, by the winsorised values.
+    pub fn of_trimmed(mean: f64, winsorised: &[f64], cut: usize) -> Self {
+        let (n, kept) = (winsorised.len(), winsorised.len() - 2 * cut);
+        if kept < 2 {
+            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
+        }
+        let error = (variance(winsorised) / n as f64).sqrt() * n as f64 / kept as f64;
+        Self::around(mean, student_t(LEVEL, (kept - 1) as f64) * error)
+    }
+
+    /// Numbers to four decimals, and small ones to four digits: a ratio's lower bound is never shown as nothing. A bound
+    /// that does not exist is null.
+    pub fn json(self) -> Value {
+        json!({"mean": shown(self.mean), "low": shown(self.low), "high": shown(self.high)})
+    }
+}
+
+fn shown(x: f64) -> Value {
+    if !x.is_finite() {
+        return Value::Null;
+    }
+    let before_first_digit = if x == 0.0 { 0 } else { -x.abs().log10().floor() as i32 - 1 };
+    let scale = 10f64.powi(4 + before_first_digit.clamp(0, 300));
+    json!((x * scale).round() / scale)
+}
+
+/// Their arithmetic mean.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Of a sample of at least two.
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
+}
+
+/// How far Student's t lies from zero with probability `1 - level`. With `t = sqrt(n) tan(angle)` the density is a power of a
+/// cosine, which is summed by Simpson's rule, so that degrees of freedom need not be whole.
+fn student_t(level: f64, degrees: f64) -> f64 {
+    const PANELS: usize = 2048;
+    // Beyond this it differs from the normal distribution by less than a thousandth.
+    let degrees = degrees.min(3_000.0);
+    let width = std::f64::consts::FRAC_PI_2 / PANELS as f64;
+    let density = |angle: f64| angle.cos().max(0.0).powf(degrees - 1.0);
+    let panels = (0..PANELS).map(|at| {
+        let from = at as f64 * width;
+        (density(from) + 4.0 * density(from + width / 2.0) + density(from + width)) * width / 6.0
+    });
+    let panels: Vec<f64> = panels.collect();
+    let mut left = level * panels.iter().sum::<f64>();
+    for (at, mass) in panels.iter().enumerate() {
+        if left <= *mass {
+            return degrees.sqrt() * ((at as f64 + left / mass) * width).tan();
+        }
+        left -= mass;
+    }
+    f64::INFINITY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 5e-4 * b.abs().max(1.0), "{a} {b}");
+    }
+
+    #[test]
+    fn quantiles_agree_with_the_tables() {
+        let known = [(1.0, 12.706), (2.0, 4.303), (9.0, 2.262), (30.0, 2.042), (120.0, 1.980), (1e6, 1.961)];
+        for (degrees, t) in known {
+            near(student_t(0.95, degrees), t);
+        }
+        for (level, degrees, t) in [(0.99, 4.0, 4.604), (0.999, 10.0, 4.587), (0.995, 1.0, 127.32)] {
+            near(student_t(level, degrees), t);
+        }
+        let (below, above) = (student_t(0.95, 3.0), student_t(0.95, 4.0));
+        assert!((above..below).contains(&student_t(0.95, 3.5)), "degrees of freedom need not be whole");
+    }
+
+    #[test]
+    fn samples_that_scatter_differently_are_compared_by_welch() {
+        // Variances of the means 1/3 and 4/3: 1.29^2 wide, (5/3)^2 / (1/18 + 16/18) = 2.941 degrees of freedom.
+        let interval = Interval::of_difference_at(0.95, &[1.0, 2.0, 3.0], &[10.0, 12.0, 14.0]);
+        near(interval.mean, 10.0);
+        near(interval.high - 10.0, student_t(0.95, 2.941_18) * (5.0f64 / 3.0).sqrt());
+        let wider = Interval::of_difference_at(0.99, &[1.0, 2.0, 3.0], &[10.0, 12.0, 14.0]);
+        assert!(wider.high > interval.high);
+        let same = Interval::of_difference_at(0.95, &[1.0; 3], &[2.0; 3]);
+        assert_eq!((same.low, same.high), (1.0, 1.0));
+        assert_eq!(Interval::of_difference_at(0.95, &[1.0], &[2.0, 3.0]).high, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_interval_of_known_ratios() {
+        // Logarithms 0.0, 0.1, 0.2: mean 0.1, standard deviation 0.1, t(2) = 4.303.
+        let ratios = Ratios([0.0f64, 0.1, 0.2].map(f64::exp).to_vec());
+        let interval = ratios.interval();
+        let half = 4.303 * 0.1 / 3f64.sqrt();
+        near(interval.mean, 0.1f64.exp());
+        near(interval.low, (0.1 - half).exp());
+        near(interval.high, (0.1 + half).exp());
+    }
+
+    #[test]
+    fn the_interval_of_a_mean() {
+        // 1, 2, 3: mean 2, standard deviation 1.
+        let interval = Interval::of_mean(&[1.0, 2.0, 3.0]);
+        near(interval.low, 2.0 - 4.303 / 3f64.sqrt());
+        near(interval.high, 2.0 + 4.303 / 3f64.sqrt());
+        assert_eq!(Interval::of_mean(&[5.0]).high, f64::INFINITY);
+    }
+
+    #[test]
+    fn equal_ratios_have_no_width_and_one_has_no_bounds() {
+        let interval = Ratios(vec![0.5; 4]).interval();
+        near(interval.low, 0.5);
+        near(interval.high, 0.5);
+        let one = Ratios(vec![2.0]).interval();
+        assert_eq!((one.low, one.high), (0.0, f64::INFINITY));
+        assert!(one.json()["high"].is_null());
+    }
+
+    #[test]
+    fn four_decimals_are_shown_and_four_digits_of_what_is_small() {
+        let shown_as =
+            [(1.234_56, 1.2346), (-0.7, -0.7), (0.0, 0.0), (0.012_345_6, 0.012_35), (3.2e-7, 3.2e-7)];
+        for (x, wanted) in shown_as {
+            assert_eq!(shown(x), json!(wanted));
+        }
+        assert_eq!(shown(f64::INFINITY), Value::Null);
+        // Two rounds that differ by a factor of 20: their interval's lower end is far below four decimals.
+        let wide = Ratios(vec![1.0, 20.0]).interval().json();
+        assert!(wide["low"].as_f64().is_some_and(|low| low > 0.0), "{wide}");
+    }
+
+    #[test]
+    fn a_quadruple_cancels_a_steady_drift() {
+        // B is 1.2 times A, and the machine slows down by a tenth from run to run.
+        let drift = |run: i32| 0.9f64.powi(run);
+        let quadruple = [100.0 * drift(0), 120.0 * drift(1), 120.0 * drift(2), 100.0 * drift(3)];
+        near(Ratios::of_quadruples(&[quadruple]).interval().mean, 1.2);
+    }
+}

@@ -1,0 +1,258 @@
+//! The time of one operation of one cache on some threads.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, OnceLock};
+use std::time::{Duration, Instant};
+
+use trefoil_cache::Key;
+use trefoil_pipeline::affinity::{Pin, Placement, pin_current};
+
+use crate::peers::{Handle, Payload, Peer};
+use crate::processor::thread_cpu_ns;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Looks a key up.
+    Get,
+    /// Looks a key up and stores it if it is not there.
+    GetOrInsert,
+    /// Stores it.
+    Put,
+}
+
+/// What is timed.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// What each request does.
+    pub operation: Operation,
+    /// Keys in the order of their requests. Thread `t` goes round stream `t`, or `t` modulo their number.
+    pub streams: &'a [Vec<Key>],
+    /// Where in its stream a thread begins: other keys in every round.
+    pub offset: usize,
+    /// How many make requests.
+    pub threads: usize,
+    /// For how long.
+    pub duration: Duration,
+}
+
+/// Sums over all threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Made by all threads.
+    pub requests: u64,
+    /// Requests that found their key.
+    pub hits: u64,
+    /// Hits with the value of another key.
+    pub wrong: u64,
+    /// Processor time that the threads used.
+    pub cpu_ns: u64,
+    /// Time on the wall from the first start to the last end.
+    pub wall: Duration,
+}
+
+impl Tally {
+    /// Processor time of a request, nanoseconds.
+    pub fn ns_per_request(&self) -> f64 {
+        self.cpu_ns as f64 / self.requests as f64
+    }
+
+    /// Requests a microsecond of wall time.
+    pub fn million_per_s(&self) -> f64 {
+        self.requests as f64 / self.wall.as_secs_f64() / 1e6
+    }
+}
+
+/// A peer whose type is forgotten, so that unlike ones stand in one list. Dispatch is per cell, not per request.
+pub trait Timed {
+    /// Whether it evicts; a map that does not can only be asked.
+    fn evicts(&self) -> bool;
+
+    /// Stores the values of `keys`.
+    fn fill(&self, keys: &[Key]);
+
+    /// Requests the keys of a stream once, stores what is missing, and counts what was not.
+    fn warm(&self, keys: &[Key]) -> usize;
+
+    /// Whether `key` is held, with its value.
+    fn holds(&self, key: &Key) -> bool;
+
+    /// Runs `load`.
+    fn time(&self, load: Load<'_>) -> Tally;
+}
+
+impl<P: Peer> Timed for P {
+    fn evicts(&self) -> bool {
+        self.capacity().is_some()
+    }
+
+    fn fill(&self, keys: &[Key]) {
+        let mut handle = self.handle();
+        for key in keys {
+            handle.insert(*key, Payload::of(key));
+        }
+        self.settle();
+    }
+
+    fn warm(&self, keys: &[Key]) -> usize {
+        let mut handle = self.handle();
+        let mut hits = 0;
+        for key in keys {
+            if handle.get(key).is_some() {
+                hits += 1;
+            } else {
+                handle.insert(*key, Payload::of(key));
+            }
+        }
+        self.settle();
+        hits
+    }
+
+    fn holds(&self, key: &Key) -> bool {
+        self.handle().get(key) == Some(Payload::of(key))
+    }
+
+    fn time(&self, load: Load<'_>) -> Tally {
+        self.settle();
+        let barrier = Barrier::new(load.threads);
+        let (started, over) = (OnceLock::new(), AtomicBool::new(false));
+        // One core each, where there are enough: the scheduler may leave two new threads on one core for as long as a
+        // round lasts, and then they do not meet.
+        let placement = Placement::new(Some(load.threads), Pin::Auto);
+        let pinned = load.threads <= placement.physical_cores;
+        let work = |thread: usize| {
+            if let Some(cpu) = placement.cpus[thread].filter(|_| pinned) {
+                pin_current(cpu);
+            }
+            let stream = &load.streams[thread % load.streams.len()];
+            let mut at = (load.offset + thread * STAGGER) % stream.len();
+            let mut handle = self.handle();
+            let mut tally = Tally::default();
+            barrier.wait();
+            let started = *started.get_or_init(Instant::now);
+            let began = thread_cpu_ns();
+            while !over.load(Ordering::Relaxed) {
+                at = chunk(&mut handle, load.operation, stream, at, &mut tally);
+                if started.elapsed() >= load.duration {
+                    over.store(true, Ordering::Relaxed);
+                }
+            }
+            tally.cpu_ns = thread_cpu_ns() - began;
+            tally.wall = started.elapsed();
+            tally
+        };
+        std::thread::scope(|scope| {
+            let work = &work;
+            let threads: Vec<_> = (0..load.threads).map(|t| scope.spawn(move || work(t))).collect();
+            let mut sum = Tally::default();
+            for thread in threads {
+                let tally = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                sum.requests += tally.requests;
+                sum.hits += tally.hits;
+                sum.wrong += tally.wrong;
+                sum.cpu_ns += tally.cpu_ns;
+                sum.wall = sum.wall.max(tally.wall);
+            }
+            sum
+        })
+    }
+}
+
+/// Requests between two looks at the clock: its reading then costs a tenth of a nanosecond per request.
+const CHUNK: usize = 256;
+/// Requests between the starts of two threads on one stream: they do not walk it together.
+const STAGGER: usize = 7_919;
+
+/// At most [`CHUNK`] requests from `at` on, up to the end of the stream; where the next one begins.
+///
+/// Goes over a slice: an index that wraps round was kept in memory, and the loop of one subject then took twice the time
+/// among 50,000 keys, whatever that subject did, while its twin's did not.
+#[inline(always)]
+fn chunk(
+    handle: &mut impl Handle,
+    operation: Operation,
+    stream: &[Key],
+    at: usize,
+    tally: &mut Tally,
+) -> usize {
+    let end = stream.len().min(at + CHUNK);
+    let keys = &stream[at..end];
+    tally.requests += keys.len() as u64;
+    let next = if end == stream.len() { 0 } else { end };
+    if operation == Operation::Put {
+        keys.iter().for_each(|key| handle.insert(*key, Payload::of(key)));
+        return next;
+    }
+    for key in keys {
+        match handle.get(key) {
+            Some(value) => {
+                tally.hits += 1;
+                // The last word alone: comparing all would cost as much as the look-up.
+                tally.wrong += u64::from(value.0[7] != last_word(key));
+                black_box(&value);
+            }
+            None if operation == Operation::GetOrInsert => handle.insert(*key, Payload::of(key)),
+            None => {}
+        }
+    }
+    next
+}
+
+#[inline(always)]
+fn last_word(key: &Key) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = *key;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::{Moka, key};
+
+    #[test]
+    fn requests_hits_and_times_are_summed_over_threads() {
+        let peer = Moka::new(1_000);
+        let present: Vec<Key> = (0..100).map(key).collect();
+        peer.fill(&present);
+        assert!(present.iter().all(|key| peer.holds(key)) && !peer.holds(&key(100)));
+        let half: Vec<Key> = (50..150).map(key).collect();
+        let streams = [half.clone(), half];
+        let load = |operation| Load {
+            operation,
+            streams: &streams,
+            offset: 3,
+            threads: 2,
+            duration: Duration::from_millis(2),
+        };
+        let tally = peer.time(load(Operation::Get));
+        // Half of either stream is held; a thread that had no processor in time asked for nothing.
+        assert!(0 < tally.hits && tally.hits < tally.requests && tally.wrong == 0);
+        assert!(tally.ns_per_request() > 0.0 && tally.million_per_s() > 0.0);
+        peer.time(load(Operation::GetOrInsert));
+        peer.warm(&streams[1]);
+        assert_eq!(peer.warm(&streams[1]), streams[1].len());
+        assert!(streams.iter().flatten().all(|key| peer.holds(key)));
+        let more = [(200..300).map(key).collect::<Vec<Key>>()];
+        let tally =
+            peer.time(Load { operation: Operation::Put, streams: &more, threads: 1, ..load(Operation::Put) });
+        assert!(tally.requests >= 100 && (tally.hits, tally.wrong) == (0, 0));
+        assert!(more[0].iter().all(|key| peer.holds(key)));
+    }
+
+    #[test]
+    fn chunks_go_round_the_stream() {
+        let peer = Moka::new(1_000);
+        let stream: Vec<Key> = (0..300).map(key).collect();
+        let mut tally = Tally::default();
+        let mut ends = [3; 4];
+        for chunks in 1..ends.len() {
+            let at = ends[chunks - 1];
+            ends[chunks] = chunk(&mut peer.handle(), Operation::GetOrInsert, &stream, at, &mut tally);
+        }
+        assert_eq!(ends, [3, 259, 0, 256]);
+        // The first three keys were asked for only once, the others twice.
+        assert_eq!((tally.requests, tally.hits, tally.wrong), (297 + 256, 253, 0));
+        assert!(stream.iter().all(|key| peer.holds(key)));
+    }
+}

@@ -1,0 +1,31 @@
+//! What the pipeline asks of the system: where workers run ([`affinity`]), the threads that they are ([`Pool`]), and the few threads that are
+//! started by name. Nothing else in this crate starts a thread, reads a file or makes a system call; `clippy.toml` refuses it.
+#![expect(clippy::disallowed_methods, reason = "this is the part that may")]
+
+pub mod affinity;
+mod pool;
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use rustix::process::setpriority_process;
+
+pub use pool::{Pool, PoolError};
+
+/// Starts a thread of this name.
+///
+/// # Errors
+/// When the system refuses it.
+pub(crate) fn thread<T: Send + 'static>(
+    name: impl Into<String>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    Builder::new().name(name.into()).spawn(work)
+}
+
+/// Lets all other threads go before the calling one. Of this thread only, on Linux. A system that refuses lets it compete.
+pub(crate) fn give_way() {
+    setpriority_process(None, LEAST_URGENT).unwrap_or_default();
+}
+
+const LEAST_URGENT: i32 = 19;
