@@ -121,6 +121,11 @@ fn advice(cause: &str) -> &'static str {
     advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
 }
 
+/// The service answered what it should not.
+pub(crate) fn answer(route: &str, cause: &dyn std::fmt::Display) -> ClientError {
+    ClientError::Answer { route: route.to_owned(), cause: cause.to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,12 @@
 //! Logins that are believed for their attestation, not for where it came from.
 
-use super::{Client, ClientError, HolderSession, attested_digest};
+use crate::client::Client;
+use crate::error::ClientError;
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision};
 use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::Account;
+use trefoil_wallet::{HolderSession, attested_digest};
 
 /// A login whose attestation was verified: for this account, this request, this audience and this nonce.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The log of seals over the public API: no credential is needed.
 
-use super::error::ClientError;
+use super::error::{ClientError, answer};
 use super::transport::{Outgoing, Transport};
 use serde::Deserialize;
 use trefoil_api::Hex;
@@ -36,7 +36,7 @@ impl PublicLog {
     /// See [`ClientError`].
     pub async fn newest(&self) -> Result<Option<u64>, ClientError> {
         let Some(bytes) = self.found("/v1/log/head").await? else { return Ok(None) };
-        let seal = Seal::decode(&bytes).map_err(|cause| super::answer("GET /v1/log/head", &cause))?;
+        let seal = Seal::decode(&bytes).map_err(|cause| answer("GET /v1/log/head", &cause))?;
         Ok(Some(seal.header.seal_number))
     }
 
@@ -78,7 +78,7 @@ impl PublicLog {
     pub async fn checkpoint(&self) -> Result<Option<String>, ClientError> {
         let path = "/v1/log/checkpoint";
         let Some(bytes) = self.found(path).await? else { return Ok(None) };
-        String::from_utf8(bytes).map(Some).map_err(|cause| super::answer("GET /v1/log/checkpoint", &cause))
+        String::from_utf8(bytes).map(Some).map_err(|cause| answer("GET /v1/log/checkpoint", &cause))
     }
 
     /// Hands in a checkpoint with cosignatures, and returns what was taken: its size and the names of the witnesses.

@@ -1,6 +1,8 @@
 //! A session that is open whenever it is needed: proven again before it ends, and when the service says that it has ended.
 
-use super::{Client, ClientError, Holder, HolderError, HolderSession, Login, LoginError};
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::login::{Login, LoginError};
 use arc_swap::ArcSwapOption;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +11,7 @@ use tokio::sync::Mutex;
 use trefoil_api::{AttestationForm, Nonce, Vector};
 use trefoil_attest::TrustRoot;
 use trefoil_types::Account;
+use trefoil_wallet::{Holder, HolderError, HolderSession};
 
 /// How often a request is made again, with a later time, that a service may have answered before it was restarted.
 const RESTART_REPEATS_MAX: u32 = 8;

@@ -1,6 +1,8 @@
 //! What a tenant lists, shows and ends: its subjects and their sessions.
 
-use super::{Client, ClientError, Outgoing};
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::transport::Outgoing;
 use trefoil_api::{EndedSession, Hex, SessionPage, Subject, SubjectPage};
 
 impl Client {

@@ -1,11 +1,15 @@
 //! Why an issuer refuses.
 
-use super::{JournalError, KEY_FILE, SigningError};
+use super::journal::JournalError;
+use super::signing::SigningError;
 use thiserror::Error;
 use trefoil_storage::data_dir::DataDirError;
 use trefoil_wallet::credentials::ChainError;
 use trefoil_wallet::credentials::sealed::SealedError;
 use trefoil_zkp::AttributesError;
+
+/// The signing key in the directory of an issuer.
+pub(crate) const KEY_FILE: &str = "issuer.key";
 
 /// Why an issuer operation failed.
 #[derive(Debug, Error)]

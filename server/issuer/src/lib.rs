@@ -15,8 +15,10 @@ pub use change::{Member, NAME_BYTES_MAX};
 pub use error::IssuerError;
 pub use journal::JournalError;
 pub use signing::{SigningError, public_key, sign};
+pub use state::Identity;
 
 use change::Change;
+use error::KEY_FILE;
 use journal::Journal;
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -27,12 +29,11 @@ use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_wallet::credentials::sealed::{self, Cost};
 use trefoil_wallet::credentials::{
-    CREDENTIAL_FORMAT, CredentialFile, IssuerPublicKey, LIVE_ROOTS_MAX, RootLog, RootStatement, SignedRoot,
+    CREDENTIAL_FORMAT, CredentialFile, LIVE_ROOTS_MAX, RootLog, RootStatement, SignedRoot,
 };
 use trefoil_zkp::TenantId;
 use trefoil_zkp::{Attributes, CAPACITY, CredentialTree, Digest, leaf};
 
-const KEY_FILE: &str = "issuer.key";
 /// What the key file is, for [`sealed`].
 const KEY_KIND: &str = "trefoil/issuer-key";
 
@@ -42,17 +43,6 @@ pub struct Issuer {
     journal: Journal,
     state: State,
     tree: Option<CredentialTree>,
-}
-
-/// Whom the issuer issues for, and its public key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The tenant.
-    pub tenant: TenantId,
-    /// Its policy's number.
-    pub policy_id: u32,
-    /// Under which roots verify.
-    pub public_key: IssuerPublicKey,
 }
 
 /// A member to be added or changed.

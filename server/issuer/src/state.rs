@@ -1,10 +1,21 @@
 //! What the journal's changes amount to.
 
-use super::change::Change;
-use super::{Identity, IssuerError, Member};
+use super::change::{Change, Member};
+use super::error::IssuerError;
 use std::collections::{BTreeMap, HashMap};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, SignedRoot};
-use trefoil_zkp::CAPACITY;
+use trefoil_zkp::{CAPACITY, TenantId};
+
+/// Whom the issuer issues for, and its public key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// Its policy's number.
+    pub policy_id: u32,
+    /// Under which roots verify.
+    pub public_key: IssuerPublicKey,
+}
 
 /// Everything that the changes so far amount to.
 #[derive(Default)]

@@ -1,0 +1,170 @@
+//! What a tenant's callers ask for.
+
+use crate::error::{ClientError, ProblemDocument, answer};
+use crate::transport::{Outgoing, Transport};
+use hyper::body::Bytes;
+use trefoil_api::trust;
+use trefoil_api::{
+    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX, Base64, Enrolled,
+    Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
+};
+use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
+use trefoil_split::SealingKey;
+use trefoil_wallet::credentials::SignedRoot;
+
+/// The public listener, for one API key.
+#[derive(Clone)]
+pub struct Client(pub(crate) Transport);
+
+impl Client {
+    /// A client of the public listener at `base` over `connections` HTTP/2 connections. A service bounds the requests
+    /// in flight per connection, so that many in flight need several.
+    ///
+    /// # Errors
+    /// When address, certificate or key cannot be used.
+    pub fn new(
+        base: &str,
+        certificate_pem: &[u8],
+        api_key: &str,
+        connections: usize,
+    ) -> Result<Client, ClientError> {
+        Ok(Client(Transport::new(base, certificate_pem, connections)?.with_bearer(api_key)?))
+    }
+
+    /// Publishes a signed root of the tenant's credential tree. Needs [`trefoil_api::Scope::Issue`].
+    ///
+    /// # Errors
+    /// `root-generation-stale` unless it follows the end of the root log, `root-signature-invalid`,
+    /// `issuer-key-missing`, and [`ClientError`] in general.
+    pub async fn publish_root(&self, root: &SignedRoot) -> Result<PublishedRoot, ClientError> {
+        let SignedRoot { statement, signature } = root.clone();
+        let root = PublishRoot { statement: Base64(statement), signature: Base64(signature) };
+        self.0.json(Outgoing::post_json("/v1/credentials/roots", &root)).await
+    }
+
+    /// A page of a tenant's root log, from a generation on.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn root_log(&self, tenant: Hex<16>, from: u32) -> Result<RootLogPage, ClientError> {
+        let path = format!("/v1/credentials/roots/{}?from={from}", hex::encode(tenant.0));
+        self.0.json(Outgoing::get(path)).await
+    }
+
+    /// Enrols a face for a subject. The same `idempotency_key` gives the same answer. Needs [`trefoil_api::Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `template-exists`, `embedding-invalid`, and [`ClientError`] in general.
+    pub async fn enrol(
+        &self,
+        handle: Hex<32>,
+        enrolment: &Enrolment,
+        idempotency_key: &str,
+    ) -> Result<Enrolled, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
+        let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
+        self.0.json(outgoing).await
+    }
+
+    /// Destroys a subject's template and its key. Needs [`trefoil_api::Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `subject-unknown`, also where an earlier call did it, and [`ClientError`] in general.
+    pub async fn erase(&self, handle: Hex<32>) -> Result<Erased, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
+        self.0.json(Outgoing::delete(path)).await
+    }
+
+    /// The sealing key of the tenant's key-holder, if it is the one with this fingerprint, which the key-holder's operator
+    /// prints.
+    ///
+    /// # Errors
+    /// When the key is another, and [`ClientError`] in general.
+    pub async fn sealing_key(
+        &self,
+        tenant: Hex<16>,
+        pinned: &trefoil_split::Fingerprint,
+    ) -> Result<SealingKey, ClientError> {
+        let path = format!("/v1/fhe/keys/{}", hex::encode(tenant.0));
+        let keys: FheKeys = self.0.json(Outgoing::get(path.as_str())).await?;
+        SealingKey::from_bytes(&keys.sealing_key.0)
+            .and_then(|key| key.pinned(pinned))
+            .map_err(|cause| answer(&format!("GET {path}"), &cause))
+    }
+
+    /// Opens a proof session with the envelope of [`Holder::open`](crate::Holder::open). Needs [`trefoil_api::Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `proof-rejected`, `proof-stale`, `quota-exceeded`, `overloaded`, and [`ClientError`] in general.
+    pub async fn open_session(&self, envelope: Vec<u8>) -> Result<ProofSession, ClientError> {
+        self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
+    }
+
+    /// Authenticates, and hands on the attestation unverified: for those who only carry it. [`Client::login`] verifies it. A denial is an
+    /// answer, not an error. Needs [`trefoil_api::Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
+    pub async fn authenticate(&self, request: &Authentication) -> Result<Authenticated, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/authentications", request)).await
+    }
+
+    /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. One that is refused
+    /// refuses no other. At most one of a session with a hash chain, because they are decided in no particular order. Needs
+    /// [`trefoil_api::Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `quota-exceeded`, and [`ClientError`] in general, for the whole; of one request those of [`Client::authenticate`].
+    pub async fn authenticate_many(
+        &self,
+        requests: &[Authentication],
+    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+        if !(1..=BATCH_MAX).contains(&requests.len()) {
+            return Err(ClientError::Argument("a batch has from 1 to 32 requests"));
+        }
+        let batch = AuthenticationBatch { authentications: requests };
+        let answers: AuthenticatedBatch<ProblemDocument> =
+            self.0.json(Outgoing::post_json("/v1/authentications/batch", &batch)).await?;
+        if answers.results.len() != requests.len() {
+            let cause = format!("{} results for {} requests", answers.results.len(), requests.len());
+            return Err(answer("POST /v1/authentications/batch", &cause));
+        }
+        let each = answers.results.into_iter().map(|outcome| match outcome {
+            Outcome::Answered(answer) => Ok(answer),
+            Outcome::Refused { problem } => Err(ClientError::Problem(Box::new(problem))),
+        });
+        Ok(each.collect())
+    }
+
+    /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn keys(&self) -> Result<TrustRoot, ClientError> {
+        let body = self.0.bytes(Outgoing::get("/v1/keys")).await?;
+        trust::read(&body).map_err(|cause| answer("GET /v1/keys", &cause))
+    }
+
+    /// The seal with this number, for compact attestations.
+    ///
+    /// # Errors
+    /// `seal-unknown`, `seal-pruned` once the seal is old ([`Client::pruned_seal`]), and [`ClientError`] in general.
+    pub async fn seal(&self, number: u64) -> Result<Seal, ClientError> {
+        let path = format!("/v1/seals/{number}");
+        let body: Bytes = self.0.bytes(Outgoing::get(path.as_str())).await?;
+        Seal::decode(&body).map_err(|cause| answer(&format!("GET {path}"), &cause))
+    }
+
+    /// The header of an old seal, and a later seal that signs it.
+    ///
+    /// # Errors
+    /// `seal-unknown` where there is no later one of the same keys, and [`ClientError`] in general.
+    pub async fn pruned_seal(&self, number: u64) -> Result<PrunedSeal, ClientError> {
+        let path = format!("/v1/seals/{number}/pruned");
+        let body: Bytes = self.0.bytes(Outgoing::get(path.as_str())).await?;
+        PrunedSeal::decode(&body).map_err(|cause| answer(&format!("GET {path}"), &cause))
+    }
+}
+
+/// Header that makes a repeated enrolment harmless.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
