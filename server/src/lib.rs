@@ -11,6 +11,7 @@ mod bodies;
 pub mod capture;
 pub mod certificate;
 pub mod config;
+pub mod description;
 pub mod listener;
 mod metrics;
 pub mod openapi;

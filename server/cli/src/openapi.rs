@@ -1,7 +1,8 @@
 //! `trefoil openapi`: the description of the API, without a service.
 
 use std::process::ExitCode;
-use trefoil_server::openapi::{self, Listener};
+use trefoil_server::description;
+use trefoil_server::openapi::Listener;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  trefoil openapi > trefoil.json")]
@@ -14,7 +15,7 @@ pub(super) struct Describe {
 impl Describe {
     pub(super) fn run(&self) -> ExitCode {
         let listener = if self.admin { Listener::Admin } else { Listener::Public };
-        println!("{:#}", openapi::of(listener));
+        println!("{:#}", description::of(listener));
         ExitCode::SUCCESS
     }
 }

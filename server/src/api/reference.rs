@@ -1,15 +1,15 @@
 //! What both listeners say of themselves: their description, a page that shows it, and an explanation of each problem.
 
-use super::routes::Routes;
+use super::routes::table::Routes;
 use super::{body, page};
-use crate::openapi::{self, Listener, Operation};
+use crate::openapi::Operation;
 use crate::problem::{Code, Explained, Problem};
 use axum::extract::Path;
 use axum::handler::Handler;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// Adds the routes, of which the description is the listener's own.
 pub(super) fn routes<H: Handler<T, Arc<crate::app::App>>, T: 'static>(routes: Routes, document: H) -> Routes {
@@ -61,19 +61,8 @@ async fn problem(Path(code): Path<String>) -> Result<Response, Problem> {
     body::answer(StatusCode::OK, &Code::named(&code).ok_or_else(unknown)?.explain())
 }
 
-/// `GET /openapi.json` of the public listener.
-pub(super) async fn public_document() -> Response {
-    static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi::of(Listener::Public).to_string());
-    json_file(&DOCUMENT)
-}
-
-/// `GET /openapi.json` of the admin listener.
-pub(super) async fn admin_document() -> Response {
-    static DOCUMENT: LazyLock<String> = LazyLock::new(|| openapi::of(Listener::Admin).to_string());
-    json_file(&DOCUMENT)
-}
-
-fn json_file(text: &'static str) -> Response {
+/// A description that was made once.
+pub(super) fn json_file(text: &'static str) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
     (headers, text).into_response()

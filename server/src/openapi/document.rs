@@ -1,6 +1,6 @@
 //! The document, from the operations of a listener.
 
-use super::Listener;
+use super::listener::Listener;
 use super::operation::{Body, Caller, Operation, Parameter, Place, Shape};
 use crate::problem::{Code, Document, Problem};
 use schemars::SchemaGenerator;

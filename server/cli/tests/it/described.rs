@@ -7,10 +7,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
-use trefoil_server::openapi::{self, Listener};
+use trefoil_server::description;
+use trefoil_server::openapi::Listener;
 
 static DOCUMENTS: LazyLock<[Value; 2]> =
-    LazyLock::new(|| [Listener::Public, Listener::Admin].map(openapi::of));
+    LazyLock::new(|| [Listener::Public, Listener::Admin].map(description::of));
 
 /// What the listener does itself, before or without a route; and the faults that tests make.
 const OF_NO_ROUTE: [&str; 2] = ["route-unknown", "method-not-allowed"];
@@ -68,7 +69,7 @@ async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
     for (endpoint, listener) in [(&service.public, Listener::Public), (&service.admin, Listener::Admin)] {
         let stranger = Endpoint { bearer: None, ..endpoint.clone() };
         let document = stranger.get("/openapi.json").await;
-        let expected = openapi::of(listener).to_string();
+        let expected = description::of(listener).to_string();
         assert!(document.status == 200 && document.text() == expected, "{listener:?}");
         for path in ["/reference", "/reference/page.js", "/reference/page.css"] {
             let page = stranger.get(path).await;
@@ -129,7 +130,7 @@ struct Named {
 
 /// Every route for which the caller must show who it is, and which names something.
 fn named(listener: Listener) -> Vec<Named> {
-    let document = openapi::of(listener);
+    let document = description::of(listener);
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, route) in item.as_object().unwrap() {

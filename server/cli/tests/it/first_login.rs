@@ -4,7 +4,8 @@ use crate::program::Program;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use trefoil_server::openapi::{self, Listener};
+use trefoil_server::description;
+use trefoil_server::openapi::Listener;
 
 const PAGE: &str = include_str!("../../../API.md");
 /// What the page writes where a reader has values of their own.
@@ -150,7 +151,7 @@ fn own(reader: &Reader, line: &str, tenant: &str, commitment: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_api_page_names_every_route_and_every_field_of_its_body() {
     let table: Vec<&str> = PAGE.lines().filter(|line| line.starts_with('|')).collect();
-    let documents = [Listener::Public, Listener::Admin].map(openapi::of);
+    let documents = [Listener::Public, Listener::Admin].map(description::of);
     let paths: Vec<&String> =
         documents.iter().flat_map(|document| document["paths"].as_object().unwrap().keys()).collect();
     assert!(paths.len() >= 30, "{paths:?}");

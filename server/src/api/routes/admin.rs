@@ -1,10 +1,12 @@
 //! Routes of the admin listener.
 
-use super::Routes;
+use super::table::Routes;
 use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
 use crate::api::{admin, reference, roots};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
+use axum::response::Response;
+use std::sync::LazyLock;
 use trefoil_api::{
     ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
     PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail, TenantPage,
@@ -14,7 +16,13 @@ use trefoil_api::{
 /// Routes of the admin listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Admin);
-    reference::routes(health(keys(policies(tenants(routes)))), reference::admin_document)
+    reference::routes(health(keys(policies(tenants(routes)))), document)
+}
+
+/// `GET /openapi.json`
+async fn document() -> Response {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| routes().document().to_string());
+    reference::json_file(&DOCUMENT)
 }
 
 const ETAG: &str = "The version of the policy, in quotes.";

@@ -2,65 +2,15 @@
 
 mod admin;
 mod public;
+pub(super) mod table;
 
 pub(crate) use admin::routes as admin;
 pub(crate) use public::routes as public;
 
-use crate::app::App;
-use crate::openapi::{self, Listener, Method, Operation};
-use axum::Router;
-use axum::handler::Handler;
-use axum::routing::{MethodFilter, on};
-use serde_json::Value;
-use std::sync::Arc;
-
-/// Routes that are described: there is no other way to add one.
-pub(crate) struct Routes {
-    listener: Listener,
-    router: Router<Arc<App>>,
-    operations: Vec<Operation>,
-}
-
-impl Routes {
-    fn new(listener: Listener) -> Routes {
-        Routes { listener, router: Router::new(), operations: Vec::new() }
-    }
-
-    pub(super) fn route<H: Handler<T, Arc<App>>, T: 'static>(
-        mut self,
-        operation: Operation,
-        handler: H,
-    ) -> Routes {
-        let filter = match operation.method {
-            Method::Get => MethodFilter::GET,
-            Method::Post => MethodFilter::POST,
-            Method::Put => MethodFilter::PUT,
-            Method::Delete => MethodFilter::DELETE,
-        };
-        self.router = self.router.route(operation.path, on(filter, handler));
-        self.operations.push(operation);
-        self
-    }
-
-    /// What leads requests to handlers.
-    pub(super) fn router(self) -> Router<Arc<App>> {
-        self.router
-    }
-
-    /// Methods and patterns.
-    pub(crate) fn names(&self) -> Vec<(Method, &'static str)> {
-        self.operations.iter().map(|operation| (operation.method, operation.path)).collect()
-    }
-
-    /// The description.
-    pub(crate) fn document(&self) -> Value {
-        openapi::document(self.listener, &self.operations)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::openapi::Operation;
     use crate::problem::Code;
     use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Routes of the public listener.
 
-use super::Routes;
+use super::table::Routes;
 use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
 use crate::api::{
     authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
@@ -8,7 +8,9 @@ use crate::api::{
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
+use axum::response::Response;
 use serde_json::json;
+use std::sync::LazyLock;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, EndedSession, Enrolled,
     Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
@@ -48,7 +50,13 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(logins(subjects(routes))))), reference::public_document)
+    reference::routes(pages(discovery(seals(logins(subjects(routes))))), document)
+}
+
+/// `GET /openapi.json`
+async fn document() -> Response {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| routes().document().to_string());
+    reference::json_file(&DOCUMENT)
 }
 
 fn subjects(routes: Routes) -> Routes {
