@@ -3,7 +3,7 @@
 pub(super) mod place;
 mod table;
 
-use super::{fail, time};
+use super::exit::fail;
 use clap::Subcommand;
 use place::Place;
 use serde::Serialize;
@@ -18,6 +18,7 @@ use trefoil_api::{
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
 use trefoil_service::tenant::{Policy, Probe, Scope, Threshold};
+use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(

@@ -1,6 +1,6 @@
 //! `trefoil backup` and `trefoil restore`
 
-use super::fail;
+use super::exit::fail;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trefoil_api::trust;

@@ -1,6 +1,7 @@
 //! `trefoil completions` and `trefoil man`: what a shell and `man` know of the program, made from its own arguments.
 
-use super::{Cli, fail};
+use super::Cli;
+use super::exit::fail;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,10 @@
 
 mod batch;
 
+use super::exit::{fail, text};
 use super::passphrase::Passphrase;
 use super::remote::{self, Remote};
-use super::{fail, time};
+use super::values::{digest, expiry, tenant};
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,10 +13,11 @@ use trefoil_api::Hex;
 use trefoil_client::Admin;
 use trefoil_issuer::{Issuer, NewMember};
 use trefoil_pipeline::Clock as _;
+use trefoil_service::time;
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::sealed::Cost;
 use trefoil_wallet::credentials::{RootLog, RootStatement, SignedRoot};
-use trefoil_zkp::{Digest, expiry_of};
+use trefoil_zkp::Digest;
 
 #[derive(clap::Args)]
 #[command(
@@ -249,11 +251,6 @@ impl Assertions {
     }
 }
 
-/// The expiry of a credential that is over at `expires`, rounded down to the hour.
-fn expiry(expires: u64) -> Result<u32, String> {
-    expiry_of(expires).ok_or_else(|| "a credential ends between 1970 and 3883".to_owned())
-}
-
 /// Signs what is new and sends what the service lacks. A root that was signed and not sent is sent the next time: it is
 /// in the journal, and no generation is ever signed twice.
 fn publish(
@@ -374,18 +371,4 @@ fn described(issuer: &Issuer) -> String {
         text += &format!("root        generation {generation}, accepted from {generation_min}, {issued}\n");
     }
     text
-}
-
-fn text(cause: impl std::fmt::Display) -> String {
-    cause.to_string()
-}
-
-/// Reads a commitment or root.
-fn digest(text: &str) -> Result<Digest, String> {
-    let bytes = Hex::<32>::parse(text).ok_or("expected 64 hexadecimal digits")?;
-    Digest::from_bytes(&bytes.0).map_err(|cause| cause.to_string())
-}
-
-pub(super) fn tenant(text: &str) -> Result<Hex<16>, String> {
-    Hex::parse(text).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
 }

@@ -1,6 +1,7 @@
 //! `trefoil keys`
 
-use super::{USAGE, fail, remote, time};
+use super::exit::{USAGE, fail};
+use super::remote;
 use clap::{Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
 use trefoil_service::clock::SystemClock;
 use trefoil_service::signing_keys::{self, Passphrase, Source, TRUST_ROOT_FILE};
+use trefoil_service::time;
 use trefoil_storage::data_dir::DataDir;
 
 #[derive(clap::Args)]

@@ -6,6 +6,7 @@ mod compare;
 pub mod demo;
 mod doctor;
 mod documents;
+mod exit;
 mod issuer;
 mod keys;
 mod log;
@@ -14,18 +15,16 @@ mod passphrase;
 mod quickstart;
 mod remote;
 mod serve;
+mod values;
 mod verify;
 mod wallet;
 
 use clap::{Parser, Subcommand};
+use exit::fail;
 use std::process::ExitCode;
 use trefoil_key_holder::output::while_somebody_reads;
 use trefoil_server::config::Config;
 use trefoil_server::process::VERSION;
-use trefoil_service::time;
-
-/// Exit code for what the caller typed; clap uses it too.
-const USAGE: u8 = 2;
 
 #[derive(Parser)]
 #[command(
@@ -113,10 +112,4 @@ pub fn main() -> ExitCode {
         Command::Completions(completions) => completions.run(),
         Command::Man(manual) => manual.run(),
     })
-}
-
-/// Prints what went wrong and gives the exit code.
-fn fail(message: &dyn std::fmt::Display, code: u8) -> ExitCode {
-    eprintln!("trefoil: {message}");
-    ExitCode::from(code)
 }

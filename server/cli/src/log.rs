@@ -2,7 +2,8 @@
 
 mod head_file;
 
-use super::{fail, remote};
+use super::exit::{USAGE, fail};
+use super::remote;
 use clap::Subcommand;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -160,7 +161,7 @@ impl Audit {
                 Box::new(SealReader::open(&directory.join("store.sqlite")).map_err(undecided)?)
             }
             (None, Some(service)) => Box::new(Remote::new(service, &self.ca)?),
-            (None, None) => return Err(("give --data-dir or --service".to_owned(), super::USAGE)),
+            (None, None) => return Err(("give --data-dir or --service".to_owned(), USAGE)),
         };
         let checkpoint = self.checkpoint(source.as_ref())?;
         let Audited { head, from, notices } =
@@ -272,8 +273,7 @@ fn hand_in(service: &str, ca: &remote::Ca, checkpoint: &Path) -> Result<(), Fail
 }
 
 fn witness_key(name: &str, output: &Path) -> Result<(), Failure> {
-    let key =
-        WitnessKey::generate(name, &mut rand::rng()).map_err(|cause| (cause.to_string(), super::USAGE))?;
+    let key = WitnessKey::generate(name, &mut rand::rng()).map_err(|cause| (cause.to_string(), USAGE))?;
     let text = Zeroizing::new(hex::encode(key.seed()) + "\n");
     let mut options = std::fs::OpenOptions::new();
     let mut file = options

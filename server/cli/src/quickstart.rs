@@ -4,7 +4,7 @@
 //! a reader of the lines sees the one that `trefoil serve` runs, with its log, and the printed lines work on after it.
 
 use super::admin::place::{Found, Place};
-use super::{fail, time};
+use super::exit::fail;
 use clap::Args;
 use serde_json::json;
 use std::io::Write as _;
@@ -16,6 +16,7 @@ use trefoil_key_holder::output;
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
+use trefoil_service::time;
 
 /// The relying party of the example.
 const AUDIENCE: &str = "https://shop.example";

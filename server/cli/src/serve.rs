@@ -1,6 +1,6 @@
 //! `trefoil serve`
 
-use super::{USAGE, fail};
+use super::exit::{USAGE, fail};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;

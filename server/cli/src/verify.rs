@@ -1,23 +1,23 @@
 //! `trefoil verify`: an attestation against a trust root, offline.
 
+mod outcome;
 mod proof;
 mod receipt;
 
-use super::time;
+use super::values::{nonce, tenant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use outcome::{Given, Outcome, refused};
+pub(super) use outcome::{mark, named, read};
 use proof::Proof;
 use serde_json::{Value, json};
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::trust;
 use trefoil_api::{Authenticated, Hex};
-use trefoil_attest::{
-    Attestation, DecodeError, Nonce, Policy, PrunedSeal, Restoration, Seal, Statement, TrustRoot, Verified,
-    VerifyError,
-};
+use trefoil_attest::{Attestation, Nonce, Policy, Restoration, Statement, TrustRoot, Verified, VerifyError};
 use trefoil_pipeline::Clock as _;
+use trefoil_service::time;
 use trefoil_types::TenantId;
 
 /// Exit codes besides clap's 2.
@@ -73,29 +73,6 @@ pub(super) struct Verify {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// What `--seal` names.
-#[expect(clippy::large_enum_variant, reason = "there is one")]
-enum Given {
-    Whole(Seal),
-    Pruned(PrunedSeal),
-}
-
-impl Given {
-    fn decode(bytes: &[u8]) -> Result<Given, DecodeError> {
-        match PrunedSeal::decode(bytes) {
-            Ok(pruned) => Ok(Given::Pruned(pruned)),
-            Err(_) => Seal::decode(bytes).map(Given::Whole),
-        }
-    }
-}
-
-/// What came of it.
-enum Outcome {
-    Valid { text: String, json: Value },
-    Invalid(String),
-    Undecided(String),
 }
 
 impl Verify {
@@ -246,18 +223,6 @@ impl Verify {
     }
 }
 
-fn refused(cause: &VerifyError) -> Outcome {
-    match cause {
-        VerifyError::SealNeeded(_) | VerifyError::UnknownSuite(_) => {
-            Outcome::Undecided(format!("{cause} (with --seal)"))
-        }
-        VerifyError::Decision(_) => {
-            Outcome::Invalid(format!("{cause} (--any-decision accepts attested denials)"))
-        }
-        _ => Outcome::Invalid(cause.to_string()),
-    }
-}
-
 /// What every answer to a change has.
 #[derive(serde::Deserialize)]
 struct Changed {
@@ -273,38 +238,4 @@ pub(super) fn attestation_bytes(file: &[u8]) -> Vec<u8> {
         return receipt.attestation.0;
     }
     BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec())
-}
-
-pub(super) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
-    let unreadable =
-        |cause: std::io::Error| named(path, &format_args!("cannot be read ({cause}); check the path"));
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > bytes_max {
-        return Err(format!("{}: {size} bytes, at most {bytes_max} are read", path.display()));
-    }
-    std::fs::read(path).map_err(unreadable)
-}
-
-pub(super) fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {
-    format!("{}: {cause}", path.display())
-}
-
-/// A check mark or cross, coloured on a terminal unless NO_COLOR is set (no-color.org).
-pub(super) fn mark(good: bool) -> &'static str {
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match (good, std::io::stdout().is_terminal() && !plain) {
-        (true, true) => "\u{1b}[32m✓\u{1b}[0m",
-        (true, false) => "✓",
-        (false, true) => "\u{1b}[31m✗\u{1b}[0m",
-        (false, false) => "✗",
-    }
-}
-
-fn nonce(text: &str) -> Result<trefoil_api::Nonce, String> {
-    let bytes = hex::decode(text).ok().and_then(trefoil_api::Nonce::new);
-    bytes.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())
-}
-
-fn tenant(text: &str) -> Result<Hex<16>, String> {
-    Hex::parse(text).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
 }

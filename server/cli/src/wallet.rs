@@ -3,18 +3,17 @@
 mod place;
 mod sessions;
 
-use super::issuer::tenant;
+use super::exit::{fail, text};
 use super::remote::{self, Remote};
-use super::{fail, time};
+use super::values::{nonce, tenant};
 use clap::Subcommand;
 use place::{Place, write_private};
-use sessions::{Login, upload};
+use sessions::{Login, now, upload};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::{Enrolment, Hex, Nonce, ProofSession, Vector};
 use trefoil_client::OpenRequest;
-use trefoil_pipeline::Clock as _;
-use trefoil_service::clock::SystemClock;
+use trefoil_service::time;
 use trefoil_types::IssuerKeyId;
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::CredentialFile;
@@ -45,9 +44,6 @@ pub(super) struct WalletCommand {
     #[command(subcommand)]
     command: Command,
 }
-
-/// Exit code of an attested denial.
-const NO_MATCH: u8 = 4;
 
 #[derive(Subcommand)]
 enum Command {
@@ -327,19 +323,6 @@ fn described(wallet: &Wallet) -> String {
         text += &format!("session     {} until {until}\n", session.holder.audience());
     }
     text
-}
-
-fn now() -> u64 {
-    SystemClock::default().unix_s()
-}
-
-fn text(cause: impl std::fmt::Display) -> String {
-    cause.to_string()
-}
-
-fn nonce(text: &str) -> Result<Nonce, String> {
-    let bytes = hex::decode(text).ok().and_then(Nonce::new);
-    bytes.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())
 }
 
 fn key_id(text: &str) -> Result<Hex<32>, String> {

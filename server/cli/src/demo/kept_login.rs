@@ -1,6 +1,6 @@
 //! One login kept on disk, for `trefoil verify`.
 
-use super::DemoError;
+use super::error::DemoError;
 use super::load::{AUDIENCE, Login};
 use serde::Serialize;
 use std::fs;

@@ -2,9 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "the generator of load, which is no part of the service")]
 
+use super::error::DemoError;
 use super::plan::Plan;
 use super::progress::Stage;
-use super::{DemoError, unix_now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +12,8 @@ use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 use trefoil_api::{AttestationForm, Decision, Enrolment, Hex, Nonce};
 use trefoil_client::{Client, ClientError, Holder, HolderSession, attested_digest};
+use trefoil_pipeline::Clock as _;
+use trefoil_service::clock::SystemClock;
 use trefoil_types::Account;
 
 /// The relying party of the demonstration.
@@ -243,4 +245,9 @@ where
 fn fresh_nonce() -> Nonce {
     let bytes: [u8; 16] = rand::random();
     Nonce::new(bytes.to_vec()).expect("16 bytes are a nonce")
+}
+
+/// Unix seconds.
+pub(super) fn unix_now() -> u64 {
+    SystemClock::default().unix_s()
 }

@@ -1,6 +1,6 @@
 //! What the service's own metrics say about the load.
 
-use super::DemoError;
+use super::error::DemoError;
 use serde::Serialize;
 
 /// Figures of one scrape of `/metrics`.

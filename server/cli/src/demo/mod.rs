@@ -5,6 +5,7 @@
 //! is checked twice, by offline verification of its attestation and against plaintext arithmetic.
 
 mod audit;
+mod error;
 mod kept_login;
 mod load;
 mod metrics;
@@ -13,11 +14,12 @@ mod population;
 mod progress;
 mod report;
 
+pub use error::DemoError;
 pub use kept_login::KeptLogin;
 pub use report::Report;
 
 use audit::audit;
-use load::{AUDIENCE, Clients, Login};
+use load::{AUDIENCE, Clients, Login, unix_now};
 use metrics::Scrape;
 use plan::Plan;
 use population::{LEVEL, Population};
@@ -27,10 +29,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use thiserror::Error;
 use trefoil_api::{CreateTenant, CreatedTenant, Decision};
-use trefoil_client::{Admin, Client, ClientError};
-use trefoil_pipeline::Clock as _;
+use trefoil_client::{Admin, Client};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
@@ -74,64 +74,6 @@ const ISSUER: &str = "https://auth.demonstration.example";
 const STREAMS_PER_CONNECTION: usize = 64;
 /// Logins made one after the other on the idle service, after the load.
 const ALONE_MAX: usize = 32;
-
-/// Why the demonstration did not run to its end.
-#[derive(Debug, Error)]
-pub enum DemoError {
-    /// The data set cannot be used.
-    #[error("data set in {}: {cause}; --data takes a directory with x.npy and y.npy", path.display())]
-    Data {
-        /// The directory.
-        path: PathBuf,
-        /// What is wrong.
-        cause: String,
-    },
-    /// Too few or too many people.
-    #[error("--people {wanted}: give 2 to {available}, the number of people in the data set")]
-    People {
-        /// What was asked for.
-        wanted: usize,
-        /// How many there are.
-        available: usize,
-    },
-    /// A call to the service failed.
-    #[error("{step}: {cause}")]
-    Call {
-        /// What was being done.
-        step: &'static str,
-        /// Why it failed.
-        cause: ClientError,
-    },
-    /// Something else failed.
-    #[error("{step}: {cause}")]
-    Step {
-        /// What was being done.
-        step: &'static str,
-        /// Why it failed.
-        cause: String,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {}: {cause}; choose another directory with --out", path.display())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// Reason.
-        cause: String,
-    },
-    /// The operator stopped it.
-    #[error("interrupted; the temporary data directory was removed")]
-    Interrupted,
-}
-
-impl DemoError {
-    fn call(step: &'static str) -> impl FnOnce(ClientError) -> DemoError {
-        move |cause| DemoError::Call { step, cause }
-    }
-
-    fn step(step: &'static str, cause: &dyn std::fmt::Display) -> DemoError {
-        DemoError::Step { step, cause: cause.to_string() }
-    }
-}
 
 /// Runs the demonstration and prints its result. Exit code 0 if everything holds, 1 if anything differs from what it
 /// should be, 2 for arguments that cannot be used.
@@ -342,9 +284,4 @@ impl Service {
 /// A login that succeeded as it should.
 fn typical<'a>(logins: &'a [Login], plan: &Plan) -> Option<&'a Login> {
     logins.iter().find(|login| plan.attempts[login.attempt].genuine && login.decision == Decision::Match)
-}
-
-/// Unix seconds.
-fn unix_now() -> u64 {
-    SystemClock::default().unix_s()
 }

@@ -1,6 +1,6 @@
 //! Who logs in as whom, and what the plaintext reference says about it.
 
-use super::DemoError;
+use super::error::DemoError;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};

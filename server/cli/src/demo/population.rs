@@ -1,6 +1,6 @@
 //! The issuer's side: credentials for everybody and the tree whose root the service gets.
 
-use super::DemoError;
+use super::error::DemoError;
 use trefoil_client::{Holder, Membership};
 use trefoil_issuer::{public_key, sign};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};

@@ -1,8 +1,9 @@
 //! Many members from a CSV file. Strict: a header, five fields, no quotes; the error names the line.
 
-use super::{digest, time};
+use super::super::values::{digest, expiry};
 use std::path::Path;
 use trefoil_issuer::NewMember;
+use trefoil_service::time;
 
 const HEADER: &str = "name,commitment,level,expires,roles";
 
@@ -32,7 +33,7 @@ fn member(line: &str) -> Result<NewMember, String> {
         name: name.to_owned(),
         commitment: digest(commitment).map_err(|cause| named("commitment", &cause))?,
         level: level.parse().map_err(|_| named("level", &"expected 0 to 255"))?,
-        expiry: time::parse(expires).and_then(super::expiry).map_err(|cause| named("expires", &cause))?,
+        expiry: time::parse(expires).and_then(expiry).map_err(|cause| named("expires", &cause))?,
         roles: roles.parse().map_err(|_| named("roles", &"expected 0 to 65535"))?,
     })
 }

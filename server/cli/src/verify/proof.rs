@@ -1,6 +1,6 @@
 //! `trefoil verify --proof`: a stored proof, alone or with the attestation that it must back.
 
-use super::{Outcome, mark, named, read};
+use super::outcome::{Outcome, mark, named, read};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use trefoil_attest::Verified;

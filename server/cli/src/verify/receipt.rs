@@ -1,11 +1,12 @@
 //! The receipt of a change, which is for the tenant and for auditors: it has no audience, no nonce and no end.
 
-use super::{Given, Outcome, mark, refused, time};
+use super::outcome::{Given, Outcome, mark, refused};
 use serde_json::{Map, Value, json};
 use trefoil_attest::{
     Attestation, Change, TrustRoot, VerifiedChange, What, verify_change, verify_change_with_pruned_seal,
     verify_change_with_seal,
 };
+use trefoil_service::time;
 use trefoil_types::TenantId;
 
 /// Whether the bytes are a receipt, or would be one if they verified.

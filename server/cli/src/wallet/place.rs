@@ -1,8 +1,8 @@
 //! The wallet file: where it is, who has it open, how it is written.
 
+use super::super::exit::text;
 use super::super::passphrase::Passphrase;
 use super::super::remote;
-use super::text;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -1,14 +1,19 @@
 //! Opening sessions, and logging in with them.
 
+use super::super::exit::text;
 use super::super::remote;
 use super::place::Open;
-use super::{NO_MATCH, now, text};
 use std::path::Path;
 use std::process::ExitCode;
 use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
 use trefoil_client::{Client, ClientError, OpenRequest};
-use trefoil_storage::store::TenantId;
+use trefoil_pipeline::Clock as _;
+use trefoil_service::clock::SystemClock;
+use trefoil_types::TenantId;
 use trefoil_wallet::wallet::Session;
+
+/// Exit code of an attested denial.
+const NO_MATCH: u8 = 4;
 
 /// Opens a proven session and keeps it.
 pub(super) fn upload(
@@ -91,4 +96,8 @@ impl Login<'_> {
         }
         remote::block_on(async { Ok(client.authenticate(&request).await) })
     }
+}
+
+pub(super) fn now() -> u64 {
+    SystemClock::default().unix_s()
 }

@@ -1,0 +1,63 @@
+//! Why the demonstration does not run.
+
+use std::path::PathBuf;
+use thiserror::Error;
+use trefoil_client::ClientError;
+
+/// Why the demonstration did not run to its end.
+#[derive(Debug, Error)]
+pub enum DemoError {
+    /// The data set cannot be used.
+    #[error("data set in {}: {cause}; --data takes a directory with x.npy and y.npy", path.display())]
+    Data {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong.
+        cause: String,
+    },
+    /// Too few or too many people.
+    #[error("--people {wanted}: give 2 to {available}, the number of people in the data set")]
+    People {
+        /// What was asked for.
+        wanted: usize,
+        /// How many there are.
+        available: usize,
+    },
+    /// A call to the service failed.
+    #[error("{step}: {cause}")]
+    Call {
+        /// What was being done.
+        step: &'static str,
+        /// Why it failed.
+        cause: ClientError,
+    },
+    /// Something else failed.
+    #[error("{step}: {cause}")]
+    Step {
+        /// What was being done.
+        step: &'static str,
+        /// Why it failed.
+        cause: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}: {cause}; choose another directory with --out", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Reason.
+        cause: String,
+    },
+    /// The operator stopped it.
+    #[error("interrupted; the temporary data directory was removed")]
+    Interrupted,
+}
+
+impl DemoError {
+    pub(super) fn call(step: &'static str) -> impl FnOnce(ClientError) -> DemoError {
+        move |cause| DemoError::Call { step, cause }
+    }
+
+    pub(super) fn step(step: &'static str, cause: &dyn std::fmt::Display) -> DemoError {
+        DemoError::Step { step, cause: cause.to_string() }
+    }
+}
