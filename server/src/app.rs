@@ -5,6 +5,7 @@
 use crate::bodies;
 use crate::capture::Capture;
 use crate::config::Config;
+use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
 use crate::metrics::proofs::ProofGauges;
 use crate::metrics::{Gauges, Metrics};
@@ -23,6 +24,8 @@ use zeroize::Zeroizing;
 /// The state behind both listeners.
 pub(crate) struct App {
     pub(crate) config: Config,
+    /// Those of the configuration, until they are read again.
+    pub(crate) limits: Arc<LiveLimits>,
     pub(crate) service: Arc<Service>,
     pub(crate) rotations: Arc<Rotations>,
     /// What new connections get.
@@ -47,7 +50,7 @@ impl App {
         what: What,
         form: AttestationForm,
     ) -> Result<Option<Receipt>, Problem> {
-        let patience = self.config.limits.answer_timeout();
+        let patience = self.limits.answer_timeout();
         let answer = self.service.receipt(tenant, changed_at, what, patience).await;
         answer.map(|answer| bodies::receipt(answer, form)).transpose()
     }

@@ -5,8 +5,9 @@
 use crate::app::{App, InFlight};
 use crate::capture::{Capture, Writer};
 use crate::config::{self, CaptureFile, Config, ConfigError, Place};
-use crate::listener::Listener;
+use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
+use crate::listener::{Listener, raise_descriptor_limit};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
@@ -266,17 +267,19 @@ impl Server {
             clock,
         });
         let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
+        let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
             service,
             certificate: Arc::clone(&certificate),
             metrics: Metrics::default(),
             admin_token: admin_token(&directory)?,
-            public_connections: Connections::new(&config.limits),
-            admin_connections: Connections::new(&config.limits),
+            public_connections: Connections::new(&limits),
+            admin_connections: Connections::new(&limits),
             idempotency: InFlight::default(),
             refusals: Refusals::default(),
             capture,
+            limits,
             config,
         });
         let server =
@@ -300,7 +303,7 @@ impl Server {
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
         let bind = async |socket, address, connections| {
             let failed = |cause| StartError::Bind { address, cause };
-            let (tls, limits) = (Arc::clone(&tls), app.config.limits.clone());
+            let (tls, limits) = (Arc::clone(&tls), Arc::clone(&app.limits));
             let listener = Listener::bind(socket, address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
@@ -399,6 +402,16 @@ impl Server {
         &self.certificate
     }
 
+    /// What takes other limits while the service runs.
+    pub(crate) fn limits(&self) -> impl Fn(&config::Limits) + Send + use<> {
+        let app = Arc::clone(&self.app);
+        move |limits| {
+            raise_descriptor_limit(2 * limits.connections);
+            app.limits.set(limits.clone());
+            app.service.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
+        }
+    }
+
     /// The file with the operator's token.
     pub fn admin_token_path(&self) -> PathBuf {
         self.directory.join(ADMIN_TOKEN_FILE)
@@ -428,7 +441,7 @@ impl Server {
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let capture = self.capture;
-        let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
+        let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
         app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
