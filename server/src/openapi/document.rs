@@ -192,11 +192,14 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
         Place::Path => ("path", true),
         Place::Query => ("query", false),
         Place::Header => ("header", true),
-        Place::Condition => ("header", false),
+        Place::Condition | Place::Known => ("header", false),
     };
     let schema = match shape {
         _ if parameter.place == Place::Condition => {
             json!({ "type": "string", "pattern": "^(\\*|\"[0-9]{1,9}\")$" })
+        }
+        _ if parameter.place == Place::Known => {
+            json!({ "type": "string", "pattern": "^(\\*|\"[0-9a-f]{1,32}\")$" })
         }
         // The one header that requests must have.
         _ if place == "header" => {
@@ -208,11 +211,12 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
 }
 
 fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
-    let Operation { status, answer, other, headers, codes, .. } = operation;
+    let Operation { status, answer, other, polled, headers, codes, .. } = operation;
     let mut said = json!({ "request-id": header("Names the answer in the service's log.") });
     for (name, about) in headers {
         said[*name] = header(about);
     }
+    let unchanged = polled.then(|| json!({ "description": "It is what the caller has.", "headers": said }));
     let success = match answer {
         None => json!({ "description": "Done.", "headers": said }),
         Some(body) => {
@@ -221,6 +225,9 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
         }
     };
     let mut responses = Map::from_iter([(status.to_string(), success)]);
+    if let Some(unchanged) = unchanged {
+        responses.insert("304".to_owned(), unchanged);
+    }
     if let Some((status, about, example)) = other {
         let content = json!({ "text/plain": { "schema": { "type": "string" }, "example": example } });
         responses.insert(status.to_string(), json!({ "description": about, "content": content }));

@@ -43,6 +43,8 @@ pub(crate) enum Place {
     Header,
     /// A header that may be absent: the ETag that the request depends on.
     Condition,
+    /// A header that may be absent: the ETag that the caller knows.
+    Known,
 }
 
 /// A parameter.
@@ -76,6 +78,8 @@ pub(crate) struct Operation {
     pub(crate) answer: Option<Body>,
     /// Another answer in text: its status, what it says, an example.
     pub(crate) other: Option<(u16, &'static str, &'static str)>,
+    /// Whether it answers 304 to who knows the answer.
+    pub(crate) polled: bool,
     /// Headers of the answer, beside those of every answer.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) codes: Vec<Code>,
@@ -115,6 +119,7 @@ impl Operation {
             status: 200,
             answer: None,
             other: None,
+            polled: false,
             headers: Vec::new(),
             // The head is counted before the route is known, and any handler may panic.
             codes: vec![Code::HeadTooLarge, Code::Internal],
@@ -205,6 +210,15 @@ impl Operation {
         let (name, place) = ("If-Match", Place::Condition);
         let (shape, example) = (Shape::Like(Value::Null), json!("\"1\""));
         self.parameter(Parameter { name, place, about, shape, example }).fails(&[Code::MalformedRequest])
+    }
+
+    /// An `ETag`, the header `If-None-Match`, which may be absent, and 304 where it names the tag.
+    pub(crate) fn polled(mut self, tag: &'static str) -> Operation {
+        self.polled = true;
+        let about = "Answers 304 without a body if one of these is the `ETag` of the answer.";
+        let (name, place) = ("If-None-Match", Place::Known);
+        let (shape, example) = (Shape::Like(Value::Null), json!("\"1\""));
+        self.parameter(Parameter { name, place, about, shape, example }).header("ETag", tag)
     }
 
     /// A JSON body.
