@@ -93,7 +93,7 @@ async fn serve(
         server.admin_token_path().display(),
         server.trust_root_path().display(),
     ));
-    let settings = Settings::new(configured, read, filter, server.limits());
+    let settings = Settings::new(configured, read, filter, server.set_limits());
     let reloads = reloads.map_err(|cause| cause.to_string())?;
     let renewing = tokio::spawn(renew(Arc::clone(server.certificate()), settings, reloads));
     systemd::ready(&format!("serves {} tenants", server.standing().tenants));

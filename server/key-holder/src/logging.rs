@@ -340,7 +340,8 @@ mod tests {
         // One may be in the hands of the thread.
         let lost = lines_lost() - before;
         assert!((99..=100).contains(&lost), "{lost}");
-        Logging { lines: lines.clone() }.end(Some("the last line"));
+        let filter = Filter(Arc::new(|_| Ok(())));
+        Logging { lines: lines.clone(), filter }.end(Some("the last line"));
         drop(stuck);
         let (written, wait) = sync_channel(1);
         assert!(lines.send_until(Message::Written(written), Instant::now() + Duration::from_secs(60)));
