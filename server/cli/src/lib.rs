@@ -88,8 +88,10 @@ enum Command {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let command = Cli::parse().command;
-    // A mistyped variable is an error for every command: the next one may read it.
-    if let Err(cause) = Config::check_variables(std::env::vars_os()) {
+    // A mistyped variable is an error for every command: the next one may read it. The doctor has a finding for it, among others.
+    if !matches!(command, Command::Doctor(_))
+        && let Err(cause) = Config::check_variables(std::env::vars_os())
+    {
         return fail(&cause, 2);
     }
     while_somebody_reads(|| match command {
