@@ -192,14 +192,11 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
         Place::Path => ("path", true),
         Place::Query => ("query", false),
         Place::Header => ("header", true),
-        Place::Condition | Place::Known => ("header", false),
+        Place::Condition => ("header", false),
     };
     let schema = match shape {
         _ if parameter.place == Place::Condition => {
             json!({ "type": "string", "pattern": "^(\\*|\"[0-9]{1,9}\")$" })
-        }
-        _ if parameter.place == Place::Known => {
-            json!({ "type": "string", "pattern": "^(\\*|\"[0-9a-f]{1,32}\")$" })
         }
         // The one header that requests must have.
         _ if place == "header" => {
@@ -216,7 +213,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
     for (name, about) in headers {
         said[*name] = header(about);
     }
-    let unchanged = polled.then(|| json!({ "description": "It is what the caller has.", "headers": said }));
+    let unchanged = polled.then(|| json!({ "description": "`If-None-Match` names the `ETag` of the answer: the caller has it.", "headers": said }));
     let success = match answer {
         None => json!({ "description": "Done.", "headers": said }),
         Some(body) => {

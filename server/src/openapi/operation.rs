@@ -43,8 +43,6 @@ pub(crate) enum Place {
     Header,
     /// A header that may be absent: the ETag that the request depends on.
     Condition,
-    /// A header that may be absent: the ETag that the caller knows.
-    Known,
 }
 
 /// A parameter.
@@ -212,13 +210,10 @@ impl Operation {
         self.parameter(Parameter { name, place, about, shape, example }).fails(&[Code::MalformedRequest])
     }
 
-    /// An `ETag`, the header `If-None-Match`, which may be absent, and 304 where it names the tag.
+    /// An `ETag`, and 304 to `If-None-Match` that names it. That header is no parameter: by HTTP, one that is malformed is ignored.
     pub(crate) fn polled(mut self, tag: &'static str) -> Operation {
         self.polled = true;
-        let about = "Answers 304 without a body if one of these is the `ETag` of the answer.";
-        let (name, place) = ("If-None-Match", Place::Known);
-        let (shape, example) = (Shape::Like(Value::Null), json!("\"1\""));
-        self.parameter(Parameter { name, place, about, shape, example }).header("ETag", tag)
+        self.header("ETag", tag)
     }
 
     /// A JSON body.
