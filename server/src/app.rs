@@ -4,8 +4,10 @@
 
 use crate::bodies;
 use crate::capture::Capture;
-use crate::config::Config;
+use crate::config::{Config, Limits};
+use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
+use crate::listener::raise_descriptor_limit;
 use crate::metrics::proofs::ProofGauges;
 use crate::metrics::{Gauges, Metrics};
 use crate::problem::{Code, Problem};
@@ -23,6 +25,8 @@ use zeroize::Zeroizing;
 /// The state behind both listeners.
 pub(crate) struct App {
     pub(crate) config: Config,
+    /// Those of the configuration, until they are read again.
+    pub(crate) limits: Arc<LiveLimits>,
     pub(crate) service: Arc<Service>,
     pub(crate) rotations: Arc<Rotations>,
     /// What new connections get.
@@ -47,9 +51,16 @@ impl App {
         what: What,
         form: AttestationForm,
     ) -> Result<Option<Receipt>, Problem> {
-        let patience = self.config.limits.answer_timeout();
+        let patience = self.limits.answer_timeout();
         let answer = self.service.receipt(tenant, changed_at, what, patience).await;
         answer.map(|answer| bodies::receipt(answer, form)).transpose()
+    }
+
+    /// Takes other limits from now on.
+    pub(crate) fn set_limits(&self, limits: &Limits) {
+        raise_descriptor_limit(2 * limits.connections);
+        self.limits.set(limits.clone());
+        self.service.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
     }
 
     /// What a scrape reads.

@@ -2,6 +2,8 @@
 
 use crate::config::Config;
 use crate::listener::raise_descriptor_limit;
+pub use crate::reload::ReadConfig;
+use crate::reload::Settings;
 use crate::server::{Server, Standing};
 use crate::tls::Pair;
 use std::net::TcpListener;
@@ -9,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use trefoil_key_holder::logging::{Logging, filter_refused};
+use trefoil_key_holder::logging::{Filter, Logging, filter_refused};
 use trefoil_key_holder::{memory, output, systemd};
 use trefoil_pipeline::Clock;
 use trefoil_service::time;
@@ -23,8 +25,8 @@ pub const SOON_S: u64 = 30 * 86_400;
 
 /// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
 /// On failure the last line of the log is the reason. Sockets that systemd passed are served instead of `server.listen` and
-/// `server.admin_listen`.
-pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
+/// `server.admin_listen`. `read` reads the configuration again, at SIGHUP.
+pub fn run_service(config: Config, read: ReadConfig, clock: Arc<dyn Clock>) -> ExitCode {
     // Before there is a second thread.
     let sockets = match systemd::sockets(["public", "admin"]) {
         Ok(sockets) => sockets,
@@ -40,7 +42,7 @@ pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     };
-    let ended = run(config, clock, sockets);
+    let ended = run(config, (read, log.filter()), clock, sockets);
     log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
@@ -49,7 +51,13 @@ pub fn run_service(config: Config, clock: Arc<dyn Clock>) -> ExitCode {
 /// what does, answers of the pipeline among it.
 const EVENTS_PER_TICK: usize = 64;
 
-fn run(mut config: Config, clock: Arc<dyn Clock>, sockets: [Option<TcpListener>; 2]) -> Result<(), String> {
+fn run(
+    mut config: Config,
+    reading: (ReadConfig, Filter),
+    clock: Arc<dyn Clock>,
+    sockets: [Option<TcpListener>; 2],
+) -> Result<(), String> {
+    let configured = config.clone();
     take_addresses(&mut config, &sockets);
 
     if config.server.protect_memory {
@@ -59,7 +67,7 @@ fn run(mut config: Config, clock: Arc<dyn Clock>, sockets: [Option<TcpListener>;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().max_io_events_per_tick(EVENTS_PER_TICK).build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
-    let ended = runtime.block_on(serve(config, clock, sockets));
+    let ended = runtime.block_on(serve(config, (configured, reading), clock, sockets));
     // A blocking task may wait forever for a thread that panicked.
     runtime.shutdown_background();
     ended
@@ -68,6 +76,7 @@ fn run(mut config: Config, clock: Arc<dyn Clock>, sockets: [Option<TcpListener>;
 /// Serves until a signal comes. The error is the reason why it ended otherwise.
 async fn serve(
     config: Config,
+    (configured, (read, filter)): (Config, (ReadConfig, Filter)),
     clock: Arc<dyn Clock>,
     sockets: [Option<TcpListener>; 2],
 ) -> Result<(), String> {
@@ -84,8 +93,9 @@ async fn serve(
         server.admin_token_path().display(),
         server.trust_root_path().display(),
     ));
-    let renewing =
-        tokio::spawn(renew(Arc::clone(server.certificate()), reloads.map_err(|cause| cause.to_string())?));
+    let settings = Settings::new(configured, read, filter, server.set_limits());
+    let reloads = reloads.map_err(|cause| cause.to_string())?;
+    let renewing = tokio::spawn(renew(Arc::clone(server.certificate()), settings, reloads));
     systemd::ready(&format!("serves {} tenants", server.standing().tenants));
     let living = tokio::spawn(live());
     let death = tokio::select! {
@@ -180,8 +190,8 @@ fn say_what_runs(server: &Server, now: u64) {
 /// How often the files of the certificate are looked at.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Takes over a renewed certificate: at SIGHUP, and when its files were written.
-async fn renew(pair: Arc<Pair>, mut reloads: Signal) {
+/// Takes over a renewed certificate, at SIGHUP and when its files were written, and at SIGHUP the settings that can change.
+async fn renew(pair: Arc<Pair>, mut settings: Settings, mut reloads: Signal) {
     let mut seen = pair.written();
     loop {
         let asked = tokio::select! {
@@ -194,16 +204,19 @@ async fn renew(pair: Arc<Pair>, mut reloads: Signal) {
         }
         seen = written;
         let file = pair.certificate().display();
-        match pair.reload() {
-            Ok(true) => tracing::info!(%file, "new connections get the renewed certificate"),
-            Ok(false) if asked => tracing::info!(
-                %file,
-                "SIGHUP: the certificate is the same; other settings are read at a start only"
-            ),
-            Ok(false) => {}
-            Err(cause) => {
-                tracing::error!(%cause, "the certificate cannot be renewed: new connections get the one before")
+        let became = match pair.reload() {
+            Ok(true) => {
+                tracing::info!(%file, "new connections get the renewed certificate");
+                "renewed"
             }
+            Ok(false) => "the same",
+            Err(cause) => {
+                tracing::error!(%cause, "the certificate cannot be renewed: new connections get the one before");
+                "refused"
+            }
+        };
+        if asked {
+            settings.reload(became);
         }
     }
 }

@@ -2,9 +2,14 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
+mod standing;
+
+pub use standing::Standing;
+
 use crate::app::{App, InFlight};
 use crate::capture::{Capture, Writer};
 use crate::config::{self, CaptureFile, Config, ConfigError, Place};
+use crate::limits::LiveLimits;
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
 use crate::metrics::Metrics;
@@ -14,14 +19,14 @@ use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
-use trefoil_attest::{Restoration, TrustRoot, VaultState};
+use trefoil_attest::{Restoration, VaultState};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
 use trefoil_key_holder::{Quorum, Remote};
@@ -42,7 +47,7 @@ use trefoil_service::retention::{self, Pruner, Retained};
 use trefoil_service::rotation::Rotations;
 use trefoil_service::seal_log::{self, SealLog};
 use trefoil_service::sessions::Sessions;
-use trefoil_service::signing_keys::{KeysError, Opened, TRUST_ROOT_FILE};
+use trefoil_service::signing_keys::{KeysError, Opened};
 use trefoil_service::templates::Templates;
 use trefoil_service::tenant::Pepper;
 use trefoil_service::{STORE_FILE, Service};
@@ -148,25 +153,6 @@ pub struct Server {
     directory: DataDir,
 }
 
-/// What a service says of itself when it starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// The data directory.
-    pub directory: PathBuf,
-    /// The name in attestations.
-    pub issuer: String,
-    /// Where callers reach it, if that is configured.
-    pub public_url: String,
-    /// Where decisions are made.
-    pub key_holder: String,
-    /// How many tenants it has.
-    pub tenants: usize,
-    /// End of the TLS certificate, unix seconds.
-    pub certificate_until: Option<u64>,
-    /// End of the signing keys, unix seconds.
-    pub keys_until: Option<u64>,
-}
-
 impl Server {
     /// Opens the data directory, starts every thread, and serves on both listeners.
     ///
@@ -265,17 +251,19 @@ impl Server {
             clock,
         });
         let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
+        let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
             service,
             certificate: Arc::clone(&certificate),
             metrics: Metrics::default(),
             admin_token: admin_token(&directory)?,
-            public_connections: Connections::new(&config.limits),
-            admin_connections: Connections::new(&config.limits),
+            public_connections: Connections::new(&limits),
+            admin_connections: Connections::new(&limits),
             idempotency: InFlight::default(),
             refusals: Refusals::default(),
             capture,
+            limits,
             config,
         });
         let server =
@@ -299,7 +287,7 @@ impl Server {
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
         let bind = async |socket, address, connections| {
             let failed = |cause| StartError::Bind { address, cause };
-            let (tls, limits) = (Arc::clone(&tls), app.config.limits.clone());
+            let (tls, limits) = (Arc::clone(&tls), Arc::clone(&app.limits));
             let listener = Listener::bind(socket, address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
@@ -349,65 +337,6 @@ impl Server {
         })
     }
 
-    /// What is worth knowing of it at its start.
-    pub fn standing(&self) -> Standing {
-        let App { config, service, .. } = &*self.app;
-        Standing {
-            directory: std::path::absolute(self.directory.path())
-                .unwrap_or_else(|_| self.directory.path().to_owned()),
-            issuer: service.trust_root.issuer().to_owned(),
-            public_url: config.server.public_url.clone(),
-            key_holder: match config.key_holder.place() {
-                Ok(Place::Here) | Err(_) => "in this process".to_owned(),
-                Ok(Place::One(address)) => address.authority,
-                Ok(Place::Three(three)) => three.map(|address| address.authority).join(","),
-            },
-            tenants: service.directory.count(),
-            certificate_until: self.certificate.until(),
-            keys_until: service.keys_until(),
-        }
-    }
-
-    /// Address of the public listener.
-    pub fn public_address(&self) -> SocketAddr {
-        self.public.0
-    }
-
-    /// Address of the admin listener.
-    pub fn admin_address(&self) -> SocketAddr {
-        self.admin.0
-    }
-
-    /// The operator's token, also in the data directory.
-    pub fn admin_token(&self) -> &str {
-        &self.app.admin_token
-    }
-
-    /// What relying parties pin.
-    pub fn trust_root(&self) -> &TrustRoot {
-        &self.app.service.trust_root
-    }
-
-    /// The certificate that clients pin when it is self-signed.
-    pub fn certificate_path(&self) -> PathBuf {
-        self.certificate.certificate().to_owned()
-    }
-
-    /// What new connections get, to be read again.
-    pub fn certificate(&self) -> &Arc<Pair> {
-        &self.certificate
-    }
-
-    /// The file with the operator's token.
-    pub fn admin_token_path(&self) -> PathBuf {
-        self.directory.join(ADMIN_TOKEN_FILE)
-    }
-
-    /// The file with the trust root.
-    pub fn trust_root_path(&self) -> PathBuf {
-        self.directory.join(TRUST_ROOT_FILE)
-    }
-
     /// Waits until a thread panics that the service cannot do without. The service is not ready then: shut it down.
     pub async fn death(&self) -> Death {
         let mut death = self.death.clone();
@@ -427,7 +356,7 @@ impl Server {
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let capture = self.capture;
-        let timeout = Duration::from_secs(app.config.limits.drain_timeout_s);
+        let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
         app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);

@@ -1,6 +1,8 @@
 //! `trefoil admin`: what an operator asks of a running service, over its admin listener.
 
 pub(super) mod place;
+mod session;
+mod subject;
 mod table;
 
 use super::exit::fail;
@@ -13,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use table::table;
 use trefoil_api::{
-    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, RotationStatus, TenantSummary,
+    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, Receipt, RotationStatus,
+    TenantSummary,
 };
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
@@ -22,14 +25,15 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: tenants, policies, API keys, key rotation",
+    about = "Operate a running service: tenants, policies, API keys, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
     trefoil admin tenant create shop --audience https://shop.example\n  \
     trefoil admin api-key create --tenant 0011... --scope enrol --scope authenticate --output api.key\n  \
     trefoil admin api-key list --tenant 0011...\n  \
-    trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n\n\
+    trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n  \
+    trefoil admin subject list --api-key-file api.key\n\n\
     Exit codes: 0 done, 1 refused or not reached (the reason is printed), 2 wrong usage."
 )]
 pub(super) struct AdminCommand {
@@ -53,6 +57,12 @@ enum Command {
     /// API keys of a tenant: create, list, revoke.
     #[command(subcommand)]
     ApiKey(Key),
+    /// Subjects of a tenant: list, show, erase. With one of its API keys, over the public API.
+    #[command(subcommand)]
+    Subject(subject::Command),
+    /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
+    #[command(subcommand)]
+    Session(session::Command),
     /// Reset the key-holder's count of a tenant's malformed jobs, once their cause is found.
     #[command(after_help = "Example:\n  trefoil admin reset-malformed 00112233445566778899aabbccddeeff")]
     ResetMalformed {
@@ -281,6 +291,8 @@ impl AdminCommand {
                 let revoked = self.place.call(async |admin| admin.revoke_api_key(tenant, id).await)?;
                 show(json, &revoked, || api_keys(std::slice::from_ref(&revoked)))
             }
+            Command::Subject(command) => command.answer(&self.place, json),
+            Command::Session(command) => command.answer(&self.place, json),
             Command::ResetMalformed { tenant } => {
                 self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &serde_json::json!({}), || "the count of malformed jobs is 0\n".to_owned())
@@ -378,6 +390,20 @@ fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> R
     match json {
         true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
         false => Ok(text()),
+    }
+}
+
+/// Keeps the receipt of a change that was made, and says where it is.
+fn save_receipt(receipt: Option<&Receipt>, file: Option<&Path>) -> Result<String, String> {
+    match (receipt, file) {
+        (None, _) => {
+            Ok("there is no receipt: the service could not seal one, and its log says why\n".to_owned())
+        }
+        (Some(_), None) => Ok(String::new()),
+        (Some(receipt), Some(path)) => {
+            super::remote::write(Some(path), &receipt.attestation.0)?;
+            Ok(format!("receipt in {}\n", path.display()))
+        }
     }
 }
 

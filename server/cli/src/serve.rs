@@ -33,14 +33,16 @@ impl Serve {
             print!("{DEFAULTS}");
             return ExitCode::SUCCESS;
         }
-        let config = match Config::load(self.config.as_deref(), std::env::vars_os(), &self.overrides) {
+        let Serve { config: file, overrides, print_config, .. } = self;
+        let read = move || Config::load(file.as_deref(), std::env::vars_os(), &overrides);
+        let config = match read() {
             Ok(config) => config,
             Err(cause) => return fail(&cause, USAGE),
         };
-        if self.print_config {
+        if print_config {
             print!("{}", config.to_toml());
             return ExitCode::SUCCESS;
         }
-        run_service(config, Arc::new(SystemClock::default()))
+        run_service(config, Box::new(read), Arc::new(SystemClock::default()))
     }
 }

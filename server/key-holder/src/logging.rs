@@ -16,12 +16,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd as _;
 use std::panic::PanicHookInfo;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::{EnvFilter, reload};
 
 /// Lines that may wait: a second of them at 4,096 requests a second with one line each.
 const QUEUE_MAX: usize = 4096;
@@ -43,7 +44,12 @@ pub fn lines_lost() -> u64 {
 /// The log of a running process. [`Logging::end`] writes what waits.
 pub struct Logging {
     lines: Lines,
+    filter: Filter,
 }
+
+/// The filter of a running process, to be replaced.
+#[derive(Clone)]
+pub struct Filter(Arc<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>);
 
 enum Message {
     Line(Vec<u8>),
@@ -61,15 +67,31 @@ impl Logging {
     /// # Errors
     /// When `log.filter` is not a filter.
     pub fn start(log: &Log) -> Result<Logging, ParseError> {
-        let filter = EnvFilter::builder().parse(with_silent_libraries(&log.filter))?;
+        let filter = parse(log)?;
         let lines = Lines::to(standard_error());
         let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines.clone());
-        match log.format {
-            LogFormat::Text => builder.with_ansi(false).log_internal_errors(false).init(),
-            LogFormat::Json => builder.json().log_internal_errors(false).init(),
-        }
+        let filter = match log.format {
+            LogFormat::Text => {
+                let builder = builder.with_ansi(false).log_internal_errors(false).with_filter_reloading();
+                let handle = builder.reload_handle();
+                builder.init();
+                Filter(Arc::new(move |filter| handle.reload(filter)))
+            }
+            LogFormat::Json => {
+                let builder = builder.json().log_internal_errors(false).with_filter_reloading();
+                let handle = builder.reload_handle();
+                builder.init();
+                Filter(Arc::new(move |filter| handle.reload(filter)))
+            }
+        };
         std::panic::set_hook(Box::new(log_panic));
-        Ok(Logging { lines })
+        Ok(Logging { lines, filter })
+    }
+
+    /// What replaces the filter.
+    #[must_use]
+    pub fn filter(&self) -> Filter {
+        self.filter.clone()
     }
 
     /// Writes what waits and then `last`, for as long as standard error takes it, but no longer than
@@ -86,6 +108,29 @@ impl Logging {
             let _ = wait.recv_timeout(left);
         }
     }
+}
+
+impl Filter {
+    /// Whether `log.filter` is one.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check(&self, log: &Log) -> Result<(), ParseError> {
+        parse(log).map(drop)
+    }
+
+    /// Takes the filter of `log` from now on.
+    ///
+    /// # Errors
+    /// When it is none, and when the log has ended.
+    pub fn set(&self, log: &Log) -> Result<(), String> {
+        let filter = parse(log).map_err(|cause| filter_refused(log, &cause))?;
+        (self.0)(filter).map_err(|cause| cause.to_string())
+    }
+}
+
+fn parse(log: &Log) -> Result<EnvFilter, ParseError> {
+    EnvFilter::builder().parse(with_silent_libraries(&log.filter))
 }
 
 /// What a person reads whose filter is none.
@@ -295,7 +340,8 @@ mod tests {
         // One may be in the hands of the thread.
         let lost = lines_lost() - before;
         assert!((99..=100).contains(&lost), "{lost}");
-        Logging { lines: lines.clone() }.end(Some("the last line"));
+        let filter = Filter(Arc::new(|_| Ok(())));
+        Logging { lines: lines.clone(), filter }.end(Some("the last line"));
         drop(stuck);
         let (written, wait) = sync_channel(1);
         assert!(lines.send_until(Message::Written(written), Instant::now() + Duration::from_secs(60)));

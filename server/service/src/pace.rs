@@ -49,8 +49,8 @@ pub struct Pace {
     share: AtomicUsize,
     batch_share: AtomicUsize,
     /// No more, whatever is measured.
-    most: usize,
-    aim: Duration,
+    most: AtomicUsize,
+    aim_ns: AtomicU64,
     period: AtomicU64,
     /// Tenants with a request that waited or was refused in this period.
     crowded: AtomicUsize,
@@ -73,12 +73,26 @@ impl Pace {
             limit: AtomicUsize::new(most),
             share: AtomicUsize::new(most.min(LEAST)),
             batch_share: AtomicUsize::new(most.min(LEAST_IN_BATCHES)),
-            most,
-            aim,
+            most: AtomicUsize::new(most),
+            aim_ns: AtomicU64::new(aim.as_nanos().try_into().unwrap_or(u64::MAX)),
             period: AtomicU64::new(1),
             crowded: AtomicUsize::new(0),
             shortest_ns: AtomicU64::new(u64::MAX),
         }
+    }
+
+    /// Takes other bounds, and begins as [`Pace::new`] does.
+    pub fn bound(&self, most: usize, aim: Duration) {
+        let fresh = Pace::new(most, aim);
+        for (own, fresh) in [
+            (&self.most, fresh.most),
+            (&self.limit, fresh.limit),
+            (&self.share, fresh.share),
+            (&self.batch_share, fresh.batch_share),
+        ] {
+            own.store(fresh.into_inner(), Relaxed);
+        }
+        self.aim_ns.store(fresh.aim_ns.into_inner(), Relaxed);
     }
 
     /// How many requests of a tenant may be in flight now.
@@ -164,7 +178,8 @@ impl Pace {
         let shortest =
             if shortest_ns == u64::MAX { Duration::ZERO } else { Duration::from_nanos(shortest_ns) };
         let fit = |time: Duration| (measured.per_s * time.as_secs_f64()) as usize;
-        let limit = (fit(self.aim.max(2 * shortest)) / crowded).clamp(self.most.div_ceil(2), self.most);
+        let (most, aim) = (self.most.load(Relaxed), Duration::from_nanos(self.aim_ns.load(Relaxed)));
+        let limit = (fit(aim.max(2 * shortest)) / crowded).clamp(most.div_ceil(2), most);
         let share = |least| (fit(2 * shortest).max(least) / crowded).clamp(LEAST_SHARE.min(limit), limit);
         self.limit.store(limit, Relaxed);
         self.share.store(share(LEAST), Relaxed);
@@ -217,6 +232,19 @@ mod tests {
             let (again, rate) = run(&pace, &mut measured, per_s, base, 1);
             assert!(again.abs_diff(limit) <= limit / 50 + 1 && rate > 0.95 * per_s, "{again}, {rate}");
         }
+    }
+
+    #[test]
+    fn other_bounds_count_at_once_and_in_later_measurements() {
+        let pace = Pace::new(1024, Duration::from_secs(1));
+        run(&pace, &mut Measured::default(), 600.0, Duration::from_millis(10), 1);
+        pace.bound(40, Duration::from_millis(100));
+        assert_eq!((pace.limit(), pace.share()), (40, 40));
+        let (limit, _) = run(&pace, &mut Measured::default(), 600.0, Duration::from_millis(10), 1);
+        assert!((20..=40).contains(&limit), "{limit}");
+        pace.bound(2048, Duration::from_secs(1));
+        let (limit, _) = run(&pace, &mut Measured::default(), 3_000.0, Duration::from_millis(10), 1);
+        assert!((1024..=2048).contains(&limit), "{limit}");
     }
 
     #[test]

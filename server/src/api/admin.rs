@@ -27,7 +27,7 @@ pub(super) async fn create_tenant(
     _: Operator,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
+    let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
     let created = blocking(move || {
         app.service.check_vaults()?;
         let tenant = app.service.directory.create_tenant(request.name, request.policy, app.service.now())?;
@@ -44,7 +44,7 @@ pub(super) async fn create_api_key(
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.config.limits).await?;
+    let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.limits).await?;
     let CreateApiKey { scopes, label, expires_at } = request;
     let created = blocking(move || {
         let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
@@ -117,7 +117,7 @@ pub(super) async fn set_policy(
 ) -> Result<Response, Problem> {
     app.service.check_room()?;
     let if_version = if_match(request.headers())?;
-    let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.config.limits).await?;
+    let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
     let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
     let version = blocking(move || {
         let service = &at_work.service;

@@ -41,9 +41,9 @@ pub(super) async fn authenticate(
     let _work = caller.work(&app).await?;
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
-    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let login = login(&app, &caller.tenant, &bytes);
-    let answer = tokio::time::timeout(app.config.limits.answer_timeout(), login).await;
+    let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     body::answer(StatusCode::OK, &answer)

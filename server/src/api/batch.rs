@@ -36,7 +36,7 @@ pub(super) async fn authenticate(
     let mut work = caller.work(&app).await?;
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
-    let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.config.limits).await?;
+    let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.limits).await?;
     let UnreadBatch { authentications } = body::parse(&bytes)?;
     caller.only(authentications.len());
     work.only(authentications.len());
@@ -44,7 +44,7 @@ pub(super) async fn authenticate(
     let logins = authentications.iter().map(|entry| login(&app, &caller.tenant, entry.get().as_bytes()));
     let all = together(logins, &mut answers);
     // Without an answer in time are those that have none then.
-    let _ = tokio::time::timeout(app.config.limits.answer_timeout(), all).await;
+    let _ = tokio::time::timeout(app.limits.answer_timeout(), all).await;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
     let results = answers.iter().map(|answer| match answer {

@@ -1,6 +1,6 @@
 //! Reading bodies: media type, size and time are bounded before anything is parsed.
 
-use crate::config::Limits;
+use crate::limits::LiveLimits;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
@@ -15,7 +15,7 @@ use serde_path_to_error::Segment;
 pub(super) async fn json<T: DeserializeOwned>(
     request: Request,
     bytes_max: usize,
-    limits: &Limits,
+    limits: &LiveLimits,
 ) -> Result<T, Problem> {
     parse(&json_bytes(request, bytes_max, limits).await?)
 }
@@ -24,7 +24,7 @@ pub(super) async fn json<T: DeserializeOwned>(
 pub(super) async fn json_bytes(
     request: Request,
     bytes_max: usize,
-    limits: &Limits,
+    limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
     bytes(request, "application/json", 0, bytes_max, limits).await
 }
@@ -35,7 +35,7 @@ pub(super) async fn bytes(
     media_type: &'static str,
     bytes_min: usize,
     bytes_max: usize,
-    limits: &Limits,
+    limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
     check_media_type(&parts.headers, media_type)?;
@@ -130,13 +130,14 @@ pub(super) fn answer(status: axum::http::StatusCode, body: &impl Serialize) -> R
     Ok((status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response())
 }
 
-async fn read(body: Body, bytes_max: usize, limits: &Limits) -> Result<Option<Bytes>, Problem> {
-    match tokio::time::timeout(limits.body_timeout(), Limited::new(body, bytes_max).collect()).await {
+async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Option<Bytes>, Problem> {
+    let timeout = limits.body_timeout();
+    match tokio::time::timeout(timeout, Limited::new(body, bytes_max).collect()).await {
         Ok(Ok(collected)) => Ok(Some(collected.to_bytes())),
         Ok(Err(cause)) if cause.is::<LengthLimitError>() => Ok(None),
         Ok(Err(_)) => Err(Problem::new(Code::MalformedRequest, "the body broke off")),
         Err(_) => {
-            let seconds = limits.body_timeout_s;
+            let seconds = timeout.as_secs();
             Err(Problem::new(Code::BodyTimeout, format!("send the whole body within {seconds} s")))
         }
     }

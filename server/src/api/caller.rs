@@ -33,7 +33,7 @@ pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
 impl Caller {
     /// Waits until the tenant has room for one more request that is worked on. Call it before the body is read.
     pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
-        app.service.pace.work(&self.place, app.config.limits.answer_timeout()).await.ok_or_else(crowded)
+        app.service.pace.work(&self.place, app.limits.answer_timeout()).await.ok_or_else(crowded)
     }
 
     /// Counts this request as so many logins in flight, from now on.

@@ -23,7 +23,7 @@ const NOTE_BYTES_MAX: usize = 64 * 1024;
 /// `POST /v1/log/cosignatures`: a checkpoint with cosignatures. Lines of other witnesses than those of the configuration are
 /// passed over. A cosignature that is there already is no error.
 pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Result<Response, Problem> {
-    let note = body::bytes(request, "text/plain", 0, NOTE_BYTES_MAX, &app.config.limits).await?;
+    let note = body::bytes(request, "text/plain", 0, NOTE_BYTES_MAX, &app.limits).await?;
     let (size, witnesses) = blocking(move || {
         let note = std::str::from_utf8(&note)
             .map_err(|_| Problem::new(Code::MalformedRequest, WitnessError::Note.to_string()))?;

@@ -4,12 +4,13 @@
 //! signature is needed. Proofs are given up to the size that the newest seal signs.
 
 use super::body;
+use super::conditional::tagged;
 use super::public::IMMUTABLE;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
@@ -21,14 +22,14 @@ use trefoil_storage::store::Store;
 type Numbers = Result<Path<(u64, u64)>, PathRejection>;
 
 /// `GET /v1/log/head`: the newest seal, CBOR. It signs the log of all seals before it.
-pub(super) async fn head(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+pub(super) async fn head(State(app): State<Arc<App>>, asked: HeaderMap) -> Result<Response, Problem> {
     let (number, seal) = blocking(move || newest(app.service.store.as_ref())).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/cbor".to_owned()),
         (header::CONTENT_LOCATION, format!("/v1/seals/{number}")),
         (header::CACHE_CONTROL, "public, max-age=1".to_owned()),
     ];
-    Ok((headers, seal).into_response())
+    Ok(tagged(&asked, &number.to_string(), (headers, seal).into_response()))
 }
 
 /// `GET /v1/log/inclusion/{seal}/{size}`: the path of a seal in the log of the first `size` seals.

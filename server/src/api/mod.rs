@@ -31,6 +31,7 @@ mod authentications;
 mod batch;
 mod body;
 mod caller;
+mod conditional;
 mod cosignatures;
 mod envelope;
 mod jwks;

@@ -82,7 +82,7 @@ async fn read(app: &App, request: Request) -> Result<ProofEnvelope, Problem> {
     let sizes = app.config.proofs.circuits().map(ProofEnvelope::size_window);
     let (bytes_min, bytes_max) =
         sizes.fold((usize::MAX, 0), |(min, max), size| (min.min(*size.start()), max.max(*size.end())));
-    let bytes = body::bytes(request, PROOF_MEDIA_TYPE, bytes_min, bytes_max, &app.config.limits).await?;
+    let bytes = body::bytes(request, PROOF_MEDIA_TYPE, bytes_min, bytes_max, &app.limits).await?;
     let refused = |cause: String| Problem::new(Code::ProofRejected, cause);
     let envelope = ProofEnvelope::decode(&bytes).map_err(|cause| refused(cause.to_string()))?;
     let circuit = envelope.statement.circuit;

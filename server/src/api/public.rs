@@ -2,12 +2,14 @@
 
 use super::body;
 use super::caller::PathBytes;
+use super::conditional::tagged;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
+use sha3::{Digest as _, Sha3_256};
 use std::sync::Arc;
 use trefoil_api::trust;
 use trefoil_api::{Base64, FheKeys, Hex};
@@ -21,10 +23,13 @@ pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// `GET /v1/keys`: the trust root as JSON. Pin it; a root fetched over the connection that it should vouch for proves
 /// nothing.
-pub(super) async fn keys(State(app): State<Arc<App>>) -> Response {
+pub(super) async fn keys(State(app): State<Arc<App>>, asked: HeaderMap) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    (headers, trust::to_json(&app.service.trust_root)).into_response()
+    let json = trust::to_json(&app.service.trust_root);
+    // Not the version: a cosignature is added to the same one.
+    let digest = Sha3_256::digest(&json);
+    tagged(&asked, &hex::encode(&digest[..16]), (headers, json).into_response())
 }
 
 /// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Anybody who pinned the

@@ -28,7 +28,7 @@ pub(super) async fn publish(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Issue)?;
     let PublishRoot { statement: Base64(statement), signature: Base64(signature) } =
-        body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+        body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let tenant = caller.tenant.id;
     // It may revoke somebody, which a full disk must not prevent.
     let at_work = Arc::clone(&app);
@@ -77,7 +77,7 @@ pub(super) async fn register_key(
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let register = move || {
         Ok(app.service.directory.register_issuer_key(
             &TenantId::new(tenant),

@@ -2,10 +2,11 @@
 
 use super::body;
 use super::caller::{Caller, Cursor, PathBytes};
+use super::conditional::tagged;
 use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Hex, Subject, SubjectPage};
@@ -35,6 +36,7 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     caller: Caller,
     PathBytes(handle): PathBytes<32>,
+    asked: HeaderMap,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let handle = Handle::new(handle);
@@ -42,10 +44,7 @@ pub(super) async fn show(
     let subject = first.filter(|subject| subject.handle == handle).map(shown);
     let subject = subject
         .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no template is active under this handle"))?;
-    let tag = HeaderValue::try_from(format!("\"{}\"", subject.generation)).map_err(Problem::internal)?;
-    let mut response = body::answer(StatusCode::OK, &subject)?;
-    response.headers_mut().insert(header::ETAG, tag);
-    Ok(response)
+    Ok(tagged(&asked, &subject.generation.to_string(), body::answer(StatusCode::OK, &subject)?))
 }
 
 fn shown(subject: store::Subject) -> Subject {

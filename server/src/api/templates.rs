@@ -38,7 +38,7 @@ pub(super) async fn enrol(
     caller.require(Scope::Enrol)?;
     app.service.check_room()?;
     let key = idempotency_key(request.headers())?;
-    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.config.limits).await?;
+    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let Body { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
     let tenant = Arc::clone(&caller.tenant);
     let face = match shown(tenant.policy.probe, embedding, shares)? {

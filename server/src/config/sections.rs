@@ -122,12 +122,12 @@ pub struct Limits {
 impl Limits {
     /// How many requests of a tenant may be in flight, to begin with.
     pub(crate) fn pace(&self) -> Pace {
-        Pace::new(self.in_flight_per_tenant, Duration::from_millis(self.latency_aim_ms))
+        Pace::new(self.in_flight_per_tenant, self.latency_aim())
     }
 
-    /// Deadline for a body.
-    pub fn body_timeout(&self) -> Duration {
-        Duration::from_secs(self.body_timeout_s)
+    /// How soon a request is to be answered where more come than can be.
+    pub(crate) fn latency_aim(&self) -> Duration {
+        Duration::from_millis(self.latency_aim_ms)
     }
 
     /// Deadline for an answer.

@@ -11,8 +11,8 @@
 
 use super::activity::{Activity, State};
 use super::turns::Turns;
-use crate::config::Limits;
-use crate::metrics::Text;
+use crate::limits::LiveLimits;
+use crate::metrics::text::Text;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -25,9 +25,7 @@ const HANDSHAKE_AGE_MIN: Duration = Duration::from_millis(500);
 
 /// See the module.
 pub(crate) struct Connections {
-    connections_max: usize,
-    per_peer_max: usize,
-    handshakes_max: usize,
+    limits: Arc<LiveLimits>,
     handshake_age_min: Duration,
     table: Mutex<Table>,
     /// A place is free.
@@ -167,15 +165,13 @@ enum Admission {
 }
 
 impl Connections {
-    pub(crate) fn new(limits: &Limits) -> Arc<Connections> {
+    pub(crate) fn new(limits: &Arc<LiveLimits>) -> Arc<Connections> {
         Connections::with_handshakes_of(HANDSHAKE_AGE_MIN, limits)
     }
 
-    fn with_handshakes_of(handshake_age_min: Duration, limits: &Limits) -> Arc<Connections> {
+    fn with_handshakes_of(handshake_age_min: Duration, limits: &Arc<LiveLimits>) -> Arc<Connections> {
         Arc::new(Connections {
-            connections_max: limits.connections,
-            per_peer_max: limits.connections_per_peer,
-            handshakes_max: limits.handshakes,
+            limits: Arc::clone(limits),
             handshake_age_min,
             table: Mutex::default(),
             freed: Notify::new(),
@@ -199,15 +195,16 @@ impl Connections {
     }
 
     fn try_admit(self: &Arc<Self>, peer: Peer) -> Admission {
+        let limits = self.limits.now();
         let mut table = self.table();
-        if table.peers.get(&peer).is_some_and(|peer| peer.open >= self.per_peer_max)
+        if table.peers.get(&peer).is_some_and(|peer| peer.open >= limits.connections_per_peer)
             && !self.evict(&mut table, |open| (open.peer == peer).then(|| open.activity.state()))
         {
             drop(table);
             self.refused[Refused::PeerFull as usize].fetch_add(1, Ordering::Relaxed);
             return Admission::Refused;
         }
-        if table.open.len() >= self.connections_max
+        if table.open.len() >= limits.connections
             && !self.evict(&mut table, |open| Some(open.activity.state()))
         {
             return Admission::Full;
@@ -216,8 +213,8 @@ impl Connections {
             let state = open.activity.state();
             (state == State::Handshake).then_some(state)
         };
-        if table.open.len() >= self.handshakes_max
-            && table.open.values().filter_map(in_handshake).count() >= self.handshakes_max
+        if table.open.len() >= limits.handshakes
+            && table.open.values().filter_map(in_handshake).count() >= limits.handshakes
         {
             self.evict(&mut table, |open| {
                 in_handshake(open).filter(|_| open.activity.unchanged() >= self.handshake_age_min)
@@ -370,7 +367,7 @@ mod tests {
     ) -> Arc<Connections> {
         let mut limits = crate::config::Config::embedded().limits;
         (limits.connections, limits.connections_per_peer, limits.handshakes) = (all, per_peer, handshakes);
-        Connections::with_handshakes_of(handshake_age_min, &limits)
+        Connections::with_handshakes_of(handshake_age_min, &LiveLimits::new(limits))
     }
 
     fn admit(connections: &Arc<Connections>, peer: &str) -> Option<Place> {

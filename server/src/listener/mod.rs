@@ -13,6 +13,7 @@ mod stream;
 mod turns;
 
 use crate::config::Limits;
+use crate::limits::LiveLimits;
 use activity::{Activity, Overdue, State};
 use axum::Router;
 use connections::{Closed, Connections, Place};
@@ -75,7 +76,7 @@ pub(crate) fn raise_descriptor_limit(connections: usize) {
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: TlsAcceptor,
-    limits: Limits,
+    limits: Arc<LiveLimits>,
     connections: Arc<Connections>,
 }
 
@@ -85,7 +86,7 @@ impl Listener {
         socket: Option<std::net::TcpListener>,
         address: SocketAddr,
         tls: Arc<rustls::ServerConfig>,
-        limits: Limits,
+        limits: Arc<LiveLimits>,
         connections: Arc<Connections>,
     ) -> io::Result<Listener> {
         let socket = match socket {
@@ -108,15 +109,8 @@ impl Listener {
     /// their answers are given `limits.close_timeout_s`.
     pub(crate) async fn serve(self, router: Router, mut stop: watch::Receiver<bool>) -> bool {
         let Listener { socket, tls, limits, connections } = self;
-        let builder = builder(&limits);
-        let listener = Arc::new(Serving {
-            tls,
-            router,
-            builder,
-            limits,
-            connections,
-            handshakes: Turns::of_handshakes(),
-        });
+        let listener =
+            Arc::new(Serving { tls, router, limits, connections, handshakes: Turns::of_handshakes() });
         let connections = &listener.connections;
         loop {
             let accepted = tokio::select! {
@@ -153,7 +147,7 @@ impl Listener {
                 tokio::time::sleep(DRAIN_POLL).await;
             }
         };
-        let timeout = Duration::from_secs(listener.limits.drain_timeout_s);
+        let timeout = Duration::from_secs(listener.limits.now().drain_timeout_s);
         // A peer that does not let go is no request.
         tokio::time::timeout(timeout, ended).await.is_ok() || !connections.any_works()
     }
@@ -163,8 +157,7 @@ impl Listener {
 struct Serving {
     tls: TlsAcceptor,
     router: Router,
-    builder: auto::Builder<TokioExecutor>,
-    limits: Limits,
+    limits: Arc<LiveLimits>,
     connections: Arc<Connections>,
     handshakes: Turns,
 }
@@ -172,7 +165,7 @@ struct Serving {
 impl Serving {
     /// Serves a connection; why it ended.
     async fn run(&self, stream: TcpStream, place: &Place, mut stop: watch::Receiver<bool>) -> Closed {
-        let activity = &place.activity;
+        let (activity, limits) = (&place.activity, self.limits.now());
         let handshake = async {
             if plain::is_spoken(&stream).await {
                 plain::refuse(stream).await;
@@ -180,7 +173,7 @@ impl Serving {
             }
             self.handshakes.in_turn(self.tls.accept(stream)).await
         };
-        let timeout = Duration::from_secs(self.limits.handshake_timeout_s);
+        let timeout = Duration::from_secs(limits.handshake_timeout_s);
         let stream = tokio::select! {
             // A handshake has carried no request yet, so it may be cut.
             _ = stop.wait_for(|stop| *stop) => return Closed::Drain,
@@ -200,9 +193,10 @@ impl Serving {
             self.router.clone(),
             Arc::clone(activity),
             Arc::clone(&place.turns),
-            self.limits.refusals_in_a_row,
+            limits.refusals_in_a_row,
         );
-        let mut connection = std::pin::pin!(self.builder.serve_connection(stream, exchange));
+        let builder = builder(&limits);
+        let mut connection = std::pin::pin!(builder.serve_connection(stream, exchange));
         let closed = tokio::select! {
             ended = &mut connection => return match activity.is_fed_up() {
                 true => Closed::Refusals,
@@ -212,7 +206,7 @@ impl Serving {
             () = tokio::time::sleep(CONNECTION_AGE_MAX) => Closed::Age,
             () = activity.leave.notified() => Closed::Refusals,
             () = activity.evicted.notified() => Closed::Evicted,
-            overdue = activity.overdue(&self.limits) => match overdue {
+            overdue = activity.overdue(&limits) => match overdue {
                 Overdue::FirstRequest => Closed::FirstRequest,
                 Overdue::Idle => Closed::Idle,
                 // It would not read a GOAWAY either.
@@ -224,7 +218,7 @@ impl Serving {
         let finished = async {
             match closed {
                 Closed::Evicted => evicted(activity).await,
-                _ => activity.finished(&self.limits).await,
+                _ => activity.finished(&limits).await,
             }
         };
         tokio::select! {

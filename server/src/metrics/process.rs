@@ -1,7 +1,7 @@
 //! The process, by the names that every exporter has for it: version, start, processor time, memory, open files. From `/proc`, so on
 //! Linux only; a figure that cannot be read is left out.
 
-use super::Text;
+use super::text::Text;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,6 +1,6 @@
 //! The proof intake in Prometheus text. Never labelled by caller or subject.
 
-use super::Text;
+use super::text::Text;
 use trefoil_service::proofs::counters::ProofCounters;
 
 /// What is read at scrape time.

@@ -6,7 +6,7 @@
     reason = "taken when a thread counts something for the first time, and by scrapes"
 )]
 
-use super::Text;
+use super::text::Text;
 use crate::problem::Code;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

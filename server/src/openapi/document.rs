@@ -208,11 +208,12 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
 }
 
 fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
-    let Operation { status, answer, other, headers, codes, .. } = operation;
+    let Operation { status, answer, other, polled, headers, codes, .. } = operation;
     let mut said = json!({ "request-id": header("Names the answer in the service's log.") });
     for (name, about) in headers {
         said[*name] = header(about);
     }
+    let unchanged = polled.then(|| json!({ "description": "`If-None-Match` names the `ETag` of the answer: the caller has it.", "headers": said }));
     let success = match answer {
         None => json!({ "description": "Done.", "headers": said }),
         Some(body) => {
@@ -221,6 +222,9 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
         }
     };
     let mut responses = Map::from_iter([(status.to_string(), success)]);
+    if let Some(unchanged) = unchanged {
+        responses.insert("304".to_owned(), unchanged);
+    }
     if let Some((status, about, example)) = other {
         let content = json!({ "text/plain": { "schema": { "type": "string" }, "example": example } });
         responses.insert(status.to_string(), json!({ "description": about, "content": content }));

@@ -76,6 +76,8 @@ pub(crate) struct Operation {
     pub(crate) answer: Option<Body>,
     /// Another answer in text: its status, what it says, an example.
     pub(crate) other: Option<(u16, &'static str, &'static str)>,
+    /// Whether it answers 304 to who knows the answer.
+    pub(crate) polled: bool,
     /// Headers of the answer, beside those of every answer.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) codes: Vec<Code>,
@@ -115,6 +117,7 @@ impl Operation {
             status: 200,
             answer: None,
             other: None,
+            polled: false,
             headers: Vec::new(),
             // The head is counted before the route is known, and any handler may panic.
             codes: vec![Code::HeadTooLarge, Code::Internal],
@@ -205,6 +208,12 @@ impl Operation {
         let (name, place) = ("If-Match", Place::Condition);
         let (shape, example) = (Shape::Like(Value::Null), json!("\"1\""));
         self.parameter(Parameter { name, place, about, shape, example }).fails(&[Code::MalformedRequest])
+    }
+
+    /// An `ETag`, and 304 to `If-None-Match` that names it. That header is no parameter: by HTTP, one that is malformed is ignored.
+    pub(crate) fn polled(mut self, tag: &'static str) -> Operation {
+        self.polled = true;
+        self.header("ETag", tag)
     }
 
     /// A JSON body.

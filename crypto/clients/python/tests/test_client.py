@@ -7,12 +7,25 @@ import struct
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from service import ANOTHERS, AUDIENCE, OWN, Member, Service
-from trefoil_attest import VerifyError, consent_digest, verify_same_log, verify_seal
-from trefoil_attest.client import Admin, Attempt, Problem, Proof, Session, Tenant, TenantPolicy, UnexpectedAnswer, Unreachable
+from trefoil_attest import VerifyError, consent_digest, verify_change, verify_same_log, verify_seal
+from trefoil_attest.client import (
+    Admin,
+    Attempt,
+    ChangedPolicy,
+    PolicyVersion,
+    Problem,
+    Proof,
+    Session,
+    Tenant,
+    TenantPolicy,
+    UnexpectedAnswer,
+    Unreachable,
+)
 from trefoil_attest.client import _login, _tenant
 from trefoil_attest.client._transport import Request, Transport
 
@@ -212,6 +225,67 @@ def test_admin_makes_shows_disables_and_enables_tenants(service: Service, ann: M
     assert [error.pointer for error in problem.errors] == ["/policy/threshold"]
     refused("caller-unauthenticated", Admin(service.admin_url, "no token", ca=service.ca).create_tenant, "t", policy)
     refused("route-unknown", Admin(service.url, "no token", ca=service.ca).tenant, made.tenant_id)
+
+
+def test_a_changed_policy_is_a_version_with_a_receipt(service: Service) -> None:
+    admin, before = service.admin(), time.time()
+    first = TenantPolicy(["a.example"], level_min=1)
+    tenant_id = admin.create_tenant("changing", first).tenant_id
+    stricter = replace(first, audiences=["a.example", "b.example"], fmr_class=4)
+    changed = admin.set_policy(tenant_id, stricter, if_version=1)
+    assert (changed.policy_version, changed.policy.fmr_class, admin.tenant(tenant_id).policy_version) == (2, 4, 2)
+    assert changed.receipt is not None and before - 1 <= changed.made_at
+    change = verify_change(changed.receipt, service.trust_root, tenant_id, time.time()).change
+    said = change.kind, change.policy_id, change.policy_version, change.policy_digest, change.changed_at
+    assert said == ("policy_changed", changed.policy_id, 2, changed.policy_digest, changed.made_at)
+    refused("policy-overtaken", admin.set_policy, tenant_id, first, if_version=1)
+    assert admin.set_policy(tenant_id, stricter).policy_version == 2, "the policy in force makes no version"
+    # More than a page.
+    for attempts in range(6, 14):
+        admin.set_policy(tenant_id, replace(first, attestation_lifetime_s=attempts))
+    versions = list(admin.policies(tenant_id))
+    assert [version.policy_version for version in versions] == list(range(1, 11))
+    assert versions[1] == changed_version(changed) and versions[0].policy.level_min == 1
+
+
+def changed_version(changed: ChangedPolicy) -> PolicyVersion:
+    return PolicyVersion(**{name: value for name, value in vars(changed).items() if name != "receipt"})
+
+
+def test_subjects_and_sessions_are_listed_shown_and_ended(
+    service: Service, ann: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carl = Member(service, "carl")
+    tenant, proof = carl.tenant(), carl.proof("carl.proof")
+    assert list(tenant.subjects()) == [] == list(tenant.sessions())
+    tenant.enrol(proof.handle, OWN, "form 12")
+    opened = tenant.open_session(proof)
+    (subject,) = tenant.subjects()
+    assert subject == tenant.subject(proof.handle.hex())
+    assert (subject.handle, subject.generation, subject.consent_ref) == (proof.handle, 1, "form 12")
+    assert abs(subject.enrolled_at - time.time()) < 60
+    (session,) = tenant.sessions()
+    assert (session.id, session.expires_at) == (opened.id, opened.expires_at)
+    refused("subject-unknown", ann.tenant().subject, proof.handle)
+    refused("session-unknown", ann.tenant().end_session, opened.id)
+
+    swap = bytes(31) + b"\1"
+    with monkeypatch.context() as patch:
+        altered(patch, lambda answer: answer.update(session_id=swap.hex()), f"/v1/proof-sessions/{opened.id.hex()}")
+        with pytest.raises(UnexpectedAnswer, match="says something else"):
+            tenant.end_session(opened.id)
+    assert list(tenant.sessions()) == [], "it was ended all the same"
+    refused("session-unknown", tenant.end_session, opened.id)
+    refused("session-expired", tenant.authenticate, opened, OWN, nonce())
+    again = tenant.open_session(carl.proof("carl-2.proof"))
+    ended = tenant.end_session(again.id)
+    assert ended is not None and ended.id == again.id and ended.receipt is not None
+    change = ended.receipt.verified.change
+    assert (change.kind, change.session, change.tenant) == ("session_ended", again.id, carl.tenant_id)
+    lost = tenant.open_session(carl.proof("carl-3.proof"))
+    with monkeypatch.context() as patch:
+        answers_lost(patch)
+        assert tenant.end_session(lost.id) is None
 
 
 def test_proofs_beyond_the_credit_are_refused_and_taken_later(service: Service, ann: Member, session: Session) -> None:

@@ -211,6 +211,46 @@ test("a compact attestation is verified with the seal that the server gives, and
   }
 });
 
+test("a receipt is shown without audience and nonce, and an altered one is refused", async () => {
+  const receipt = readFileSync(new URL("change-full.cbor", TESTDATA));
+  const { tenant, compact } = JSON.parse(text("changes.json")) as { tenant: string; compact: Record<string, string> };
+  const unasked = async (attestation: string): Promise<string> => {
+    await fill(attestation);
+    await page.fill("#audience", "");
+    await page.fill("#nonce", "");
+    return outcome();
+  };
+  const answer = { handle: "", receipt: { attestation: receipt.toString("base64"), seal_number: 1 } };
+  for (const given of [receipt.toString("base64"), JSON.stringify(answer)]) {
+    const shown = await unasked(given);
+    for (const expected of ["Verified receipt: subject erased", "ML-DSA-65", "Falcon-512", "SLH-DSA-SHA2-128f", tenant, "Generation"]) {
+      assert(shown.includes(expected), `${expected}: ${shown}`);
+    }
+    assert(!shown.includes("authenticated"), shown);
+  }
+  for (const at of [200, receipt.length - 1]) {
+    const altered = Buffer.from(receipt);
+    altered.writeUInt8((altered[at] ?? 0) ^ 1, at);
+    assert.match(await unasked(altered.toString("base64")), /Not verified/);
+  }
+  assert.match(await unasked('{"receipt": null}'), /alone or in “receipt”/);
+  // Compact ones of each kind, with the seal that the server gives.
+  const body = readFileSync(new URL("changes-seal.cbor", TESTDATA));
+  await page.route("**/v1/seals/*", (route) => route.fulfill({ contentType: "application/cbor", body }));
+  for (const [kind, heading] of [
+    ["enrolled", "subject enrolled"],
+    ["erased", "subject erased"],
+    ["root_published", "credential root published"],
+    ["policy_changed", "policy changed"],
+    ["session_opened", "session opened"],
+    ["session_ended", "session ended"],
+  ] as const) {
+    const shown = await unasked(Buffer.from(compact[kind] ?? "", "hex").toString("base64"));
+    assert(shown.includes(`Verified receipt: ${heading}`), `${kind}: ${shown}`);
+  }
+  await page.unroute("**/v1/seals/*");
+});
+
 test("what is wrong is named", async () => {
   const altered = Buffer.from(FULL);
   const last = altered.length - 1;

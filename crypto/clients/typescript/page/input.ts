@@ -8,16 +8,16 @@ export class InputError extends Error {
 }
 
 /**
- * The attestation in a file or a text: the service's JSON answer or the JSON view, whose field `attestation` has it in
- * base64; base64 alone; or CBOR as it is. What is not recognised is left for the verifier to refuse.
+ * The attestation or the receipt in a file or a text: the service's JSON answer or the JSON view, whose field `attestation` has it in
+ * base64, in `receipt` after a change; base64 alone; or CBOR as it is. What is not recognised is left for the verifier to refuse.
  */
 export function attestationBytes(data: Uint8Array): Uint8Array {
   const text = asText(data);
   if (text === undefined || text === "") return data;
   if (text.startsWith("{")) {
-    const inside = field(text, "attestation");
+    const inside = attestationIn(text);
     const bytes = typeof inside === "string" ? fromBase64(inside) : undefined;
-    if (bytes === undefined) throw new InputError("This JSON has no field “attestation” with base64 in it.");
+    if (bytes === undefined) throw new InputError("This JSON has no field “attestation” with base64 in it, alone or in “receipt”.");
     return bytes;
   }
   return fromBase64(text) ?? data;
@@ -43,9 +43,14 @@ export function asText(data: Uint8Array): string | undefined {
   }
 }
 
-function field(text: string, name: string): unknown {
+function attestationIn(text: string): unknown {
+  interface Whole {
+    readonly attestation?: unknown;
+    readonly receipt?: { readonly attestation?: unknown } | null;
+  }
   try {
-    return (JSON.parse(text) as Record<string, unknown>)[name];
+    const whole = JSON.parse(text) as Whole;
+    return whole.attestation ?? whole.receipt?.attestation;
   } catch {
     throw new InputError("This begins like JSON and is not JSON: copy all of it.");
   }

@@ -1,7 +1,9 @@
 /** The outcome as elements. Text is set as text, so nothing in an attestation can become markup. */
 
 import { toHex } from "../src/bytes.js";
+import type { VerifiedChange, What } from "../src/change.js";
 import { FAMILIES } from "../src/family.js";
+import type { SealHeader } from "../src/seal.js";
 import type { Verified } from "../src/verify.js";
 
 /** Shows what was verified. */
@@ -13,33 +15,96 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
     element("h2", match ? "Verified: match" : "Verified: no match"),
     element("p", match ? "The holder of this account was authenticated." : "The service attests a denial: nobody was authenticated."),
   );
-  const families = element("ul", "");
-  families.append(...FAMILIES.map(({ name }) => element("li", `${name} signature verifies`)));
-  box.append(families);
-  if (served) {
-    box.append(element("p", "The trust root came from this server. That shows consistency, not who the issuer is."));
-  }
-  const list = element("dl", "");
-  const row = (name: string, value: string, kind = ""): void => {
-    list.append(element("dt", name), element("dd", value, kind));
-  };
-  row("Issuer", statement.issuer);
-  row("Audience", statement.audience);
-  row("Account", toHex(statement.account), "bytes");
-  row("Session", statement.proof === undefined ? "none" : toHex(statement.proof.session), "bytes");
-  row("Tenant", toHex(statement.tenant), "bytes");
-  row("Nonce", toHex(statement.nonce), "bytes");
-  row("Issued", time(statement.issuedAt));
-  row("Expires", time(statement.expiresAt));
-  row("Sealed", `${time(seal.time)}, seal ${seal.sealNumber}`);
-  row("Root", toHex(seal.root), "bytes");
-  row("Place", `leaf ${verified.leafIndex} of ${seal.treeSize}`);
-  row("Key set", toHex(seal.keySetId), "bytes");
+  box.append(...signatures(served));
   box.append(
-    list,
+    rows([
+      ["Issuer", statement.issuer],
+      ["Audience", statement.audience],
+      ["Account", statement.account],
+      ["Session", statement.proof?.session ?? "none"],
+      ["Tenant", statement.tenant],
+      ["Nonce", statement.nonce],
+      ["Issued", time(statement.issuedAt)],
+      ["Expires", time(statement.expiresAt)],
+      ...place(seal, verified.leafIndex),
+    ]),
     element("p", "Keep the account: it is the same at every login of this person here. Session and nonce are not."),
   );
   return box;
+}
+
+/** Shows what a receipt says was done. */
+export function showReceipt(verified: VerifiedChange, served: boolean): HTMLElement {
+  const { change, seal } = verified;
+  const { heading, details } = done(change.what);
+  const box = element("div", "", "outcome good");
+  box.append(
+    element("h2", `Verified receipt: ${heading}`),
+    element("p", "The service attests that it made this change. It says nothing about a login."),
+    ...signatures(served),
+    rows([
+      ["Issuer", change.issuer],
+      ["Tenant", change.tenant],
+      ...details,
+      ["Done", time(change.changedAt)],
+      ...place(seal, verified.leafIndex),
+    ]),
+    element("p", "Compare tenant and what was done with what you expect: this page does not know it."),
+  );
+  return box;
+}
+
+/** A row: its name, and text or bytes. */
+type Row = readonly [name: string, value: string | Uint8Array];
+
+function done(what: What): { readonly heading: string; readonly details: readonly Row[] } {
+  switch (what.kind) {
+    case "enrolled": {
+      const details: Row[] = [["Subject", what.handle], ["Generation", `${what.generation}`], ["Consent digest", what.consent]];
+      return { heading: "subject enrolled", details };
+    }
+    case "erased":
+      return { heading: "subject erased", details: [["Subject", what.handle], ["Generation", `${what.generation}`]] };
+    case "root_published": {
+      const generation = `${what.generation}, accepted from ${what.generationMin}`;
+      const details: Row[] = [["Generation", generation], ["Credential root", what.root], ["Log head", what.head]];
+      return { heading: "credential root published", details };
+    }
+    case "policy_changed": {
+      const policy = `${what.policyId} version ${what.policyVersion}`;
+      return { heading: "policy changed", details: [["Policy", policy], ["Policy digest", what.policyDigest]] };
+    }
+    case "session_opened":
+      return { heading: "session opened", details: [["Session", what.session], ["Ends", time(what.expiresAt)]] };
+    case "session_ended":
+      return { heading: "session ended", details: [["Session", what.session]] };
+  }
+}
+
+/** What was signed by whom, and the note where the trust root proves little. */
+function signatures(served: boolean): HTMLElement[] {
+  const families = element("ul", "");
+  families.append(...FAMILIES.map(({ name }) => element("li", `${name} signature verifies`)));
+  const note = "The trust root came from this server. That shows consistency, not who the issuer is.";
+  return served ? [families, element("p", note)] : [families];
+}
+
+function place(seal: SealHeader, leafIndex: bigint): readonly Row[] {
+  return [
+    ["Sealed", `${time(seal.time)}, seal ${seal.sealNumber}`],
+    ["Root", seal.root],
+    ["Place", `leaf ${leafIndex} of ${seal.treeSize}`],
+    ["Key set", seal.keySetId],
+  ];
+}
+
+function rows(all: readonly Row[]): HTMLElement {
+  const list = element("dl", "");
+  for (const [name, value] of all) {
+    const shown = typeof value === "string" ? element("dd", value) : element("dd", toHex(value), "bytes");
+    list.append(element("dt", name), shown);
+  }
+  return list;
 }
 
 /** Shows why nothing was verified. `code` is the stable name, where there is one. */

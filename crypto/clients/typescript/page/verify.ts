@@ -1,16 +1,17 @@
 /** The page that verifies an attestation in the browser. It asks this server for public keys and seals, and sends nothing. */
 
 import { decodeAttestation } from "../src/attestation.js";
+import { type Change, changeIn, verifyChange, verifyChangeWithSeal } from "../src/change.js";
 import { DecodeError } from "../src/decode-error.js";
 import { JsonError } from "../src/json.js";
 import { Policy } from "../src/policy.js";
 import { Seal } from "../src/seal.js";
 import { decodeStatement } from "../src/statement.js";
 import { TrustRoot } from "../src/trust-root.js";
-import { type Verified, verify, verifyWithSeal } from "../src/verify.js";
+import { verify, verifyWithSeal } from "../src/verify.js";
 import { VerifyError } from "../src/verify-error.js";
 import { asText, attestationBytes, InputError, nonceBytes } from "./input.js";
-import { showRefused, showVerified } from "./outcome.js";
+import { showReceipt, showRefused, showVerified } from "./outcome.js";
 
 /** Longer files are no attestation and no trust root. */
 const FILE_BYTES_MAX = 512 * 1024;
@@ -37,25 +38,57 @@ function chosen(name: string): string {
 async function check(): Promise<HTMLElement> {
   const data = attestationFile ?? new TextEncoder().encode(attestationText.value);
   if (data.length === 0) throw new InputError("Paste an attestation, or drop a file.");
+  const bytes = attestationBytes(data);
+  const change = changeIn(bytes);
+  return change === undefined ? checkLogin(bytes) : checkReceipt(bytes, change);
+}
+
+async function checkLogin(bytes: Uint8Array): Promise<HTMLElement> {
   const audience = find("audience", HTMLInputElement).value.trim();
   if (audience === "") throw new InputError("Enter the audience: the relying party that the attestation must be for.");
   const nonce = nonceBytes(find("nonce", HTMLInputElement).value);
-  const served = chosen("root") === "served";
-  const trustRoot = served ? await servedRoot() : ownRoot();
-  const bytes = attestationBytes(data);
+  const trustRoot = await chosenRoot();
   const policy = new Policy({ trustRoot, audience, nonce, decision: "any" });
-  const now = chosen("time") === "issued" ? issuedAt(bytes) : Math.floor(Date.now() / 1000);
-  return showVerified(await verifyFetching(bytes, policy, now), served);
+  const now = timeOr(() => issuedAt(bytes));
+  const verified = await fetching(
+    () => verify(bytes, policy, now),
+    (seal) => verifyWithSeal(bytes, seal, policy, now),
+  );
+  return showVerified(verified, isServed());
+}
+
+/** A receipt is for nobody in particular and has no end: audience and nonce are not asked for. */
+async function checkReceipt(bytes: Uint8Array, change: Change): Promise<HTMLElement> {
+  const trustRoot = await chosenRoot();
+  const now = timeOr(() => Number(change.changedAt));
+  const verified = await fetching(
+    () => verifyChange(bytes, trustRoot, undefined, now),
+    (seal) => verifyChangeWithSeal(bytes, seal, trustRoot, undefined, now),
+  );
+  return showReceipt(verified, isServed());
+}
+
+function isServed(): boolean {
+  return chosen("root") === "served";
+}
+
+async function chosenRoot(): Promise<TrustRoot> {
+  return isServed() ? servedRoot() : ownRoot();
+}
+
+/** The present, or the time of what is shown. */
+function timeOr(own: () => number): number {
+  return chosen("time") === "issued" ? own() : Math.floor(Date.now() / 1000);
 }
 
 /** A compact attestation names its seal, which this server may have. */
-async function verifyFetching(bytes: Uint8Array, policy: Policy, now: number): Promise<Verified> {
+async function fetching<T>(whole: () => T, withSeal: (seal: Seal) => T): Promise<T> {
   try {
-    return verify(bytes, policy, now);
+    return whole();
   } catch (error) {
     if (!(error instanceof VerifyError) || error.code !== "seal-needed" || error.seal === undefined) throw error;
     const seal = await ask(`/v1/seals/${error.seal.sealNumber}`, `seal ${error.seal.sealNumber}`);
-    return verifyWithSeal(bytes, Seal.decode(new Uint8Array(await seal.arrayBuffer())), policy, now);
+    return withSeal(Seal.decode(new Uint8Array(await seal.arrayBuffer())));
   }
 }
 

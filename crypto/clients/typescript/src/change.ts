@@ -9,6 +9,7 @@ import { sha3_256 } from "@noble/hashes/sha3.js";
 import { type Attestation, decodeAttestation } from "./attestation.js";
 import { equal, isBytes } from "./bytes.js";
 import { Reader, utf8 } from "./cbor.js";
+import { DecodeError } from "./decode-error.js";
 import { CLOCK_SKEW_SECONDS_DEFAULT } from "./policy.js";
 import { Seal, type SealHeader } from "./seal.js";
 import {
@@ -121,6 +122,16 @@ function decodeChange(bytes: Uint8Array): Change {
   const what = Object.freeze(readWhat(kind, r.key("what", 4)));
   r.finish("change");
   return Object.freeze({ suite, issuer, tenant, changedAt, salt, what });
+}
+
+/** What a receipt says, and undefined for an attestation of a login and for what is neither. Nothing is verified. */
+export function changeIn(bytes: Uint8Array): Change | undefined {
+  try {
+    return decodeChange(decodeAttestation(bytes).statement);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
 }
 
 /** Fields are evaluated in the order written: the order on the wire. */

@@ -5,7 +5,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 
-import { TrustRoot, VerifyError, type VerifyErrorCode, verifySameLog, verifySeal } from "trefoil-attest";
+import {
+  TrustRoot,
+  verifyChange,
+  VerifyError,
+  type VerifyErrorCode,
+  verifySameLog,
+  verifySeal,
+} from "trefoil-attest";
 import { Admin, Problem, Proof, type Session, Tenant, UnexpectedAnswer, Unreachable } from "trefoil-attest/client";
 
 import { toHex } from "../src/bytes.js";
@@ -237,6 +244,54 @@ test("a wrong API key, a missing scope, a revoked key and a disabled tenant are 
   assert.equal((await admin.enableTenant(toHex(tenantId))).disabledAt, undefined);
   const broken = admin.createTenant("t", { ...POLICY, threshold: { fmr_class: 9 } });
   assert.deepEqual((await refused("field-invalid", broken)).errors[0]?.pointer, "/policy/threshold");
+});
+
+test("a changed policy is a version with a receipt", async () => {
+  const first = { ...POLICY, level_min: 1 };
+  const { tenantId: changing } = await admin.createTenant("changing", first);
+  const shown = await admin.tenant(changing);
+  assert.deepEqual([shown.policyVersion, shown.policy.level_min, shown.policy.threshold], [1, 1, POLICY.threshold]);
+  const changed = await admin.setPolicy(changing, { ...first, audiences: ["a.example", "b.example"] }, 1);
+  assert(changed.policyVersion === 2 && changed.receipt !== undefined);
+  const now = Math.floor(Date.now() / 1_000);
+  const { what, changedAt } = verifyChange(changed.receipt, TRUST_ROOT, changing, now).change;
+  const { policyId, policyVersion, policyDigest } = changed;
+  assert.deepEqual(what, { kind: "policy_changed", policyId, policyVersion, policyDigest });
+  assert.equal(changedAt, BigInt(changed.madeAt));
+  await refused("policy-overtaken", admin.setPolicy(changing, first, 1));
+  // More than a page.
+  for (let lifetime = 60; lifetime < 68; lifetime += 1) {
+    await admin.setPolicy(changing, { ...shown.policy, attestation_lifetime_s: lifetime });
+  }
+  const versions = await all(admin.policies(changing));
+  assert.deepEqual(versions.map((version) => version.policyVersion), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  assert.deepEqual(versions[1]?.policy, changed.policy);
+});
+
+test("subjects and sessions are listed, shown and ended", async () => {
+  const { tenantId: other } = await admin.createTenant("listing", { ...POLICY, attempts: UNLIMITED });
+  const key = await admin.createApiKey(other, ["enrol", "authenticate", "issue"]);
+  admit(PLACE, "carl", toHex(other), key.apiKey);
+  const [carl, proof] = [as(key.apiKey), new Proof(prove(PLACE, "carl", "carl.proof"))];
+  assert.deepEqual([await all(carl.subjects()), await all(carl.sessions())], [[], []]);
+  await carl.enrol(proof.handle, OWN, "form 12");
+  const { expiresAt } = await carl.openSession(proof);
+  const subject = await carl.subject(toHex(proof.handle));
+  assert.deepEqual(await all(carl.subjects()), [subject]);
+  assert.deepEqual([subject.handle, subject.generation, subject.consentRef], [proof.handle, 1, "form 12"]);
+  assert.deepEqual(await all(carl.sessions()), [{ id: proof.sessionId, expiresAt }]);
+  await refused("subject-unknown", tenant.subject(proof.handle));
+  await refused("session-unknown", tenant.endSession(proof.sessionId));
+  const path = `/v1/proof-sessions/${toHex(proof.sessionId)}`;
+  const swapped = as(key.apiKey, altering((answer) => (answer["session_id"] = "01".repeat(32)), path));
+  await assert.rejects(swapped.endSession(proof.sessionId), /says something else/);
+  assert.deepEqual(await all(carl.sessions()), [], "it was ended all the same");
+  const next = new Proof(prove(PLACE, "carl", "carl-2.proof"));
+  await carl.openSession(next);
+  const ended = await carl.endSession(next.sessionId);
+  assert.deepEqual(ended?.receipt?.verified.change.what, { kind: "session_ended", session: next.sessionId });
+  assert.deepEqual(ended?.receipt?.verified.change.tenant, other);
+  await refused("session-unknown", carl.endSession(next.sessionId));
 });
 
 test("proofs beyond the credit are refused and taken later", async () => {

@@ -3,7 +3,7 @@
 use crate::remote;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use trefoil_client::{Admin, ClientError};
+use trefoil_client::{Admin, Client, ClientError};
 use trefoil_server::config::{Config, Overrides};
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 use trefoil_server::tls::CERTIFICATE_FILE;
@@ -27,6 +27,17 @@ pub(crate) struct Place {
     admin_token_file: Option<PathBuf>,
 }
 
+/// Whose subjects and sessions: an API key says it.
+#[derive(clap::Args)]
+pub(super) struct Caller {
+    /// File whose first line is an API key of the tenant.
+    #[arg(long, value_name = "FILE")]
+    api_key_file: PathBuf,
+    /// The public API, such as https://127.0.0.1:8443; as configured without it.
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
+}
+
 /// The same, with every default filled in.
 pub(crate) struct Found {
     /// The admin API.
@@ -45,20 +56,27 @@ impl Place {
         call: impl AsyncFnOnce(&Admin) -> Result<T, ClientError>,
     ) -> Result<T, String> {
         let found = self.found()?;
-        let missing = |flag: &str, cause: String| {
-            format!(
-                "{cause}; start the service (`trefoil serve`), name its directory with --data-dir, or the file with {flag}"
-            )
-        };
-        let certificate = remote::read(&found.certificate).map_err(|cause| missing("--ca", cause))?;
-        let token = remote::first_line(&found.token).map_err(|cause| missing("--admin-token-file", cause))?;
-        let admin = Admin::new(&found.url, &certificate, &token).map_err(|cause| match cause {
-            ClientError::Certificate(_) => format!("{}: {cause}", found.certificate.display()),
-            _ => format!("{}: {cause}", found.url),
-        })?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("runtime: {cause}"))?;
-        runtime.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
+        let certificate = found.certificate()?;
+        let token =
+            remote::first_line(&found.token).map_err(|cause| missing("--admin-token-file", &cause))?;
+        let admin = Admin::new(&found.url, &certificate, &token)
+            .map_err(|cause| found.unusable(&found.url, &cause))?;
+        runtime()?.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
+    }
+
+    /// Makes a call of the public API with an API key.
+    pub(super) fn call_as<T>(
+        &self,
+        caller: &Caller,
+        call: impl AsyncFnOnce(&Client) -> Result<T, ClientError>,
+    ) -> Result<T, String> {
+        let found = self.found()?;
+        let url = caller.service.as_ref().unwrap_or(&found.service);
+        let certificate = found.certificate()?;
+        let api_key = remote::first_line(&caller.api_key_file)?;
+        let client =
+            Client::new(url, &certificate, &api_key, 1).map_err(|cause| found.unusable(url, &cause))?;
+        runtime()?.block_on(call(&client)).map_err(|cause| caller.explain(url, &found.certificate, &cause))
     }
 
     /// Where everything is: flags, then the configuration.
@@ -85,15 +103,56 @@ impl Place {
     }
 }
 
+impl Caller {
+    /// What went wrong, where, and the next step.
+    fn explain(&self, url: &str, certificate: &Path, cause: &ClientError) -> String {
+        let step = match cause {
+            ClientError::Unreachable { cause, .. } if cause.contains("certificate") => other(certificate),
+            ClientError::Unreachable { .. } => {
+                "start it with `trefoil serve`, or give --service the address that it prints as `public API`"
+                    .to_owned()
+            }
+            _ => match cause.code() {
+                Some("caller-unauthenticated") => format!(
+                    "the API key in {} is not taken; `trefoil admin api-key list --tenant TENANT` shows its state",
+                    self.api_key_file.display()
+                ),
+                Some("scope-missing") => {
+                    "subjects need a key with the scope enrol, sessions one with authenticate: `trefoil admin api-key create`"
+                        .to_owned()
+                }
+                Some("route-unknown") => {
+                    "give --service the address that `trefoil serve` prints as `public API`".to_owned()
+                }
+                Some("subject-unknown") => "`trefoil admin subject list` shows the subjects".to_owned(),
+                Some("session-unknown") => "`trefoil admin session list` shows the sessions".to_owned(),
+                _ => return format!("{url}: {cause}"),
+            },
+        };
+        format!("{url}: {cause}\n{step}")
+    }
+}
+
 impl Found {
+    /// What the service must show, PEM.
+    fn certificate(&self) -> Result<Vec<u8>, String> {
+        remote::read(&self.certificate).map_err(|cause| missing("--ca", &cause))
+    }
+
+    /// Why there is no client.
+    fn unusable(&self, url: &str, cause: &ClientError) -> String {
+        match cause {
+            ClientError::Certificate(_) => format!("{}: {cause}", self.certificate.display()),
+            _ => format!("{url}: {cause}"),
+        }
+    }
+
     /// What went wrong, where, and the next step.
     fn explain(&self, cause: &ClientError) -> String {
-        let path = |path: &Path| path.display().to_string();
         let step = match cause {
-            ClientError::Unreachable { cause, .. } if cause.contains("certificate") => format!(
-                "the service shows another certificate than {}; name its own with --ca",
-                path(&self.certificate)
-            ),
+            ClientError::Unreachable { cause, .. } if cause.contains("certificate") => {
+                other(&self.certificate)
+            }
             ClientError::Unreachable { .. } => {
                 "start it with `trefoil serve`, or give --admin the address that it prints as `admin API`"
                     .to_owned()
@@ -102,7 +161,7 @@ impl Found {
                 Some("caller-unauthenticated") => {
                     format!(
                         "the token in {} is not this service's; see --admin-token-file",
-                        path(&self.token)
+                        self.token.display()
                     )
                 }
                 Some("route-unknown") => {
@@ -115,6 +174,21 @@ impl Found {
         };
         format!("{}: {cause}\n{step}", self.url)
     }
+}
+
+fn missing(flag: &str, cause: &str) -> String {
+    format!(
+        "{cause}; start the service (`trefoil serve`), name its directory with --data-dir, or the file with {flag}"
+    )
+}
+
+fn other(certificate: &Path) -> String {
+    format!("the service shows another certificate than {}; name its own with --ca", certificate.display())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|cause| format!("runtime: {cause}"))
 }
 
 /// How a listener at this address is reached from its own machine.

@@ -2,10 +2,12 @@
 
 use crate::cli::{code, trefoil};
 use crate::program::Program;
+use crate::service::{self, Service};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
+use trefoil_pipeline::Clock as _;
 
 /// An operator at the machine of a service.
 struct Operator {
@@ -90,6 +92,81 @@ async fn tenants_and_api_keys_from_the_command_line() {
     let rotated = operator.json(&["rotate-keys", tenant]);
     assert_eq!((&rotated["tenant"], &rotated["epoch"]), (&json!(tenant), &json!(1)));
     assert_eq!(operator.run(&["rotate-keys", tenant, "--status"]).0, 0);
+}
+
+/// A service in this process, so that subjects are enrolled and sessions opened without a wallet for each.
+#[tokio::test(flavor = "multi_thread")]
+async fn subjects_and_sessions_from_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let service = Service::new(service::config(&data)).await;
+    let people = service.people(3, 1, 57).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let keys =
+        [("all", service.public.bearer.clone().unwrap()), ("narrow", service.api_key(&["issue"]).await)];
+    for (name, key) in &keys {
+        std::fs::write(file(name), format!("{key}\n")).unwrap();
+    }
+    let url = format!("https://{}", service.public.address);
+    let data = data.to_str().unwrap().to_owned();
+    let run = |key: &str, arguments: &[&str]| {
+        let (key, service) = (file(key), url.clone());
+        let place = ["--data-dir", &data, "--api-key-file", &key, "--service", &service];
+        let output = trefoil(&[&["admin"], arguments, &place[..]].concat());
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (code(&output), text(&output.stdout), text(&output.stderr))
+    };
+    let done = |arguments: &[&str]| {
+        let (code, out, error) = run("all", arguments);
+        assert_eq!(code, 0, "{arguments:?}: {error}");
+        out
+    };
+    let (handle, session) = (hex::encode(people[0].handle), hex::encode(people[1].session_id));
+    let json = |arguments: &[&str]| serde_json::from_str::<Value>(&done(arguments)).unwrap();
+    let listed = json(&["subject", "list", "--json"]);
+    assert_eq!(listed.as_array().unwrap().len(), 3);
+    assert!(done(&["subject", "list"]).contains(&handle));
+    let shown = json(&["subject", "show", &handle, "--json"]);
+    assert!(shown["generation"] == 1 && listed.as_array().unwrap().contains(&shown), "{shown}");
+
+    // Receipts, which `trefoil verify` takes.
+    let (erased, ended) = (file("erased.cbor"), file("ended.cbor"));
+    let said = done(&["subject", "erase", &handle, "--receipt", &erased]);
+    assert!(said.contains("generation 1") && said.contains(&erased), "{said}");
+    let said = done(&["session", "end", &session, "--receipt", &ended]);
+    assert!(said.starts_with("ended") && said.contains(&ended), "{said}");
+    let root = service.server.trust_root_path().to_str().unwrap().to_owned();
+    let (at, tenant) = (service.clock.unix_s().to_string(), hex::encode(service.tenant));
+    for (receipt, kind, of) in [(&erased, "erased", &handle), (&ended, "session_ended", &session)] {
+        let verified = trefoil(&["verify", receipt, "--trust-root", &root, "--at", &at, "--tenant", &tenant]);
+        let text = String::from_utf8(verified.stdout.clone()).unwrap();
+        assert!(code(&verified) == 0 && text.contains(kind) && text.contains(of), "{text}");
+    }
+    assert_eq!(json(&["subject", "list", "--json"]).as_array().unwrap().len(), 2);
+    let left = json(&["session", "list", "--json"]);
+    assert!(left.as_array().unwrap().iter().all(|left| left["session_id"] != session.as_str()), "{left}");
+    assert!(!done(&["session", "list"]).contains(&session));
+
+    // What goes wrong names the next step.
+    let other = file("other");
+    std::fs::write(&other, "trefoil_0011223344556677_x\n").unwrap();
+    for (key, arguments, expected) in [
+        ("all", vec!["subject", "erase", handle.as_str()], "trefoil admin subject list"),
+        ("all", vec!["subject", "show", handle.as_str()], "trefoil admin subject list"),
+        ("all", vec!["session", "end", session.as_str()], "trefoil admin session list"),
+        ("narrow", vec!["subject", "list"], "the scope enrol"),
+        ("narrow", vec!["session", "list"], "one with authenticate"),
+        ("other", vec!["session", "list"], "trefoil admin api-key list"),
+        ("nowhere", vec!["session", "list"], "nowhere"),
+    ] {
+        let (code, out, error) = run(key, &arguments);
+        assert!(code == 1 && out.is_empty() && error.contains(expected), "{arguments:?}: {error}");
+    }
+    assert_eq!(run("all", &["subject", "show", "12"]).0, 2);
+    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

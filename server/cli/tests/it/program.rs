@@ -34,6 +34,13 @@ impl Program {
         Program::start_by(shell, data, log, variables)
     }
 
+    /// Starts with a configuration file.
+    pub(crate) fn start_configured(settings: &Path, data: &Path, log: impl Into<Stdio>) -> Program {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" --config \"$SETTINGS\"", PROGRAM]).env("SETTINGS", settings);
+        Program::start_by(shell, data, log, &[])
+    }
+
     /// Starts on a small disk, with its data in `data` and its log in `log` there.
     pub(crate) fn start_on(disk: &SmallDisk, variables: &[(&str, &str)]) -> Program {
         let (inside, outside) = (disk.inside("data"), disk.outside("data"));

@@ -48,7 +48,7 @@ async fn a_renewed_certificate_is_taken_over_and_one_that_is_broken_is_not() {
     assert!(shows(&program, &first).await && !shows(&program, &second).await);
 
     program.signal("-HUP");
-    said(&log, "SIGHUP: the certificate is the same", 1).await;
+    said(&log, "certificate=\"the same\"", 1).await;
     // Its key is not there yet.
     std::fs::copy(&second, &served).unwrap();
     program.signal("-HUP");

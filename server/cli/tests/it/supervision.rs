@@ -143,7 +143,8 @@ fn process() -> ExitCode {
         let told = std::io::stdin().read_line(&mut String::new());
         armed.armed.store(told.unwrap() > 0, Ordering::SeqCst);
     });
-    let code = trefoil_server::process::run_service(config, clock);
+    let again = config.clone();
+    let code = trefoil_server::process::run_service(config, Box::new(move || Ok(again.clone())), clock);
     if format!("{code:?}") == format!("{:?}", ExitCode::from(1)) {
         println!("exit code 1");
     }

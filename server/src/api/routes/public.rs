@@ -101,7 +101,7 @@ fn subjects(routes: Routes) -> Routes {
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", handle, examples::HANDLE)
                 .answers::<Subject>(200, "The subject.", &examples::subject())
-                .header("ETag", "The template's generation, in quotes.")
+                .polled("The template's generation, in quotes.")
                 .reads()
                 .fails(&[Code::SubjectUnknown]),
             subject_routes::show,
@@ -234,6 +234,7 @@ fn seals(routes: Routes) -> Routes {
                 .says("Fetch the newest seal.", "It signs the log of all seals before it.")
                 .answers_cbor("The seal.")
                 .header("Content-Location", "Its own path, with its number.")
+                .polled("The seal's number, in quotes.")
                 .reads()
                 .fails(&[Code::SealUnknown]),
             log::head,
@@ -303,7 +304,8 @@ fn discovery(routes: Routes) -> Routes {
             Operation::get("/v1/keys", "trustRoot")
                 .says("Fetch the newest trust root.", "Fetched from the service that it vouches for it proves nothing: pin it from another channel.")
                 .answers_like("The trust root.", examples::trust_root())
-                .header("Cache-Control", "How long it may be kept."),
+                .header("Cache-Control", "How long it may be kept.")
+                .polled("A digest of the trust root, in quotes."),
             public::keys,
         )
         .route(

@@ -20,7 +20,7 @@ impl Routes {
         Routes { listener, router: Router::new(), operations: Vec::new() }
     }
 
-    pub(in crate::api) fn route<H: Handler<T, Arc<App>>, T: 'static>(
+    pub(crate) fn route<H: Handler<T, Arc<App>>, T: 'static>(
         mut self,
         operation: Operation,
         handler: H,
@@ -37,7 +37,7 @@ impl Routes {
     }
 
     /// What leads requests to handlers.
-    pub(in crate::api) fn router(self) -> Router<Arc<App>> {
+    pub(crate) fn router(self) -> Router<Arc<App>> {
         self.router
     }
 

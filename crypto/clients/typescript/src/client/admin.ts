@@ -1,7 +1,7 @@
-/** The operator's side: tenants and their API keys. */
+/** The operator's side: tenants, their policies and their API keys. */
 
 import { type Answer, identifier } from "./answer.js";
-import { type Connection, get, postJson, Transport } from "./transport.js";
+import { type Connection, get, postJson, putJson, Transport } from "./transport.js";
 
 /** One thing that an API key may do. */
 export type Scope = "enrol" | "authenticate" | "issue";
@@ -19,7 +19,10 @@ export interface Attempts {
   readonly attempts_per_generation?: number;
 }
 
-/** What a tenant's logins are decided under, in the API's own names; for good. */
+/**
+ * What a tenant's logins are decided under, in the API's own names. `embedder` and `probe` are for good; a change of the rest is a
+ * version.
+ */
 export interface TenantPolicy {
   /** The model whose vectors are compared, such as `facenet-128`. */
   readonly embedder: string;
@@ -48,6 +51,32 @@ export interface TenantSummary {
   readonly name: string;
   readonly createdAt: number;
   readonly disabledAt: number | undefined;
+}
+
+/** A tenant with its policy. */
+export interface TenantDetail extends TenantSummary {
+  readonly policyId: number;
+  readonly policyVersion: number;
+  readonly policy: TenantPolicy;
+  /** The newest credential root; undefined before the first. */
+  readonly rootGeneration: number | undefined;
+}
+
+/** A version of a tenant's policy. */
+export interface PolicyVersion {
+  readonly policyId: number;
+  /** Counts from 1; attestations name it. */
+  readonly policyVersion: number;
+  readonly madeAt: number;
+  /** SHA3-256 of the policy in canonical JSON, as receipts name it. */
+  readonly policyDigest: Uint8Array;
+  readonly policy: TenantPolicy;
+}
+
+/** The version in force. */
+export interface ChangedPolicy extends PolicyVersion {
+  /** CBOR, not verified here, for `verifyChange` under the pinned trust root; undefined where it could not be sealed. */
+  readonly receipt: Uint8Array | undefined;
 }
 
 /** An API key with its secret, which the service shows once. */
@@ -95,7 +124,36 @@ export class Admin {
 
   /** All tenants, page by page. */
   async *tenants(): AsyncGenerator<TenantSummary> {
-    for await (const page of this.#pages("/v1/tenants")) yield* page.objects("tenants").map(summary);
+    for await (const page of this.#transport.pages("/v1/tenants")) yield* page.objects("tenants").map(summary);
+  }
+
+  /** One tenant. */
+  async tenant(tenant: Uint8Array | string): Promise<TenantDetail> {
+    const answer = await this.#transport.json(get(path(tenant, "")));
+    return {
+      ...summary(answer),
+      policyId: answer.whole("policy_id"),
+      policyVersion: answer.whole("policy_version"),
+      policy: policy(answer.object("policy")),
+      rootGeneration: answer.wholeIfAny("root_generation"),
+    };
+  }
+
+  /**
+   * Makes a policy the next version; with `ifVersion` only where that one is in force. The policy in force makes no version.
+   */
+  async setPolicy(tenant: Uint8Array | string, policy: TenantPolicy, ifVersion?: number): Promise<ChangedPolicy> {
+    const headers = ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
+    const answer = await this.#transport.json(putJson(path(tenant, "/policy"), { policy }, headers));
+    const receipt = answer.has("receipt") ? answer.object("receipt").base64("attestation") : undefined;
+    return { ...policyVersion(answer), receipt };
+  }
+
+  /** Every version of a tenant's policy, oldest first. */
+  async *policies(tenant: Uint8Array | string): AsyncGenerator<PolicyVersion> {
+    for await (const page of this.#transport.pages(path(tenant, "/policies"))) {
+      yield* page.objects("policies").map(policyVersion);
+    }
   }
 
   /** Refuses all of a tenant's API keys. Nothing is deleted. */
@@ -122,22 +180,13 @@ export class Admin {
 
   /** All API keys of a tenant, the ended ones too, page by page. */
   async *apiKeys(tenant: Uint8Array | string): AsyncGenerator<ApiKey> {
-    for await (const page of this.#pages(path(tenant, "/api-keys"))) yield* page.objects("api_keys").map(apiKey);
+    for await (const page of this.#transport.pages(path(tenant, "/api-keys"))) yield* page.objects("api_keys").map(apiKey);
   }
 
   /** Refuses an API key from now on. */
   async revokeApiKey(tenant: Uint8Array | string, id: Uint8Array | string): Promise<ApiKey> {
     const key = path(tenant, `/api-keys/${identifier(id, 8, "id")}`);
     return apiKey(await this.#transport.json({ method: "DELETE", path: key, repeatable: true }));
-  }
-
-  async *#pages(at: string): AsyncGenerator<Answer> {
-    for (let following = at; ; ) {
-      const page = await this.#transport.json(get(following));
-      yield page;
-      if (!page.has("next")) return;
-      following = `${at}?from=${page.text("next")}`;
-    }
   }
 }
 
@@ -151,6 +200,47 @@ function summary(answer: Answer): TenantSummary {
     name: answer.text("name"),
     createdAt: answer.whole("created_at"),
     disabledAt: answer.wholeIfAny("disabled_at"),
+  };
+}
+
+function policyVersion(answer: Answer): PolicyVersion {
+  return {
+    policyId: answer.whole("policy_id"),
+    policyVersion: answer.whole("policy_version"),
+    madeAt: answer.whole("made_at"),
+    policyDigest: answer.hex("policy_digest", 32),
+    policy: policy(answer.object("policy")),
+  };
+}
+
+function policy(answer: Answer): TenantPolicy {
+  const sessions = answer.wholeIfAny("sessions_in_memory");
+  return {
+    embedder: answer.text("embedder"),
+    threshold: threshold(answer.object("threshold")),
+    audiences: answer.texts("audiences"),
+    level_min: answer.whole("level_min"),
+    attempts: attempts(answer.object("attempts")),
+    attestation_lifetime_s: answer.whole("attestation_lifetime_s"),
+    probe: answer.oneOf("probe", ["plain", "shared"]),
+    ...(sessions === undefined ? {} : { sessions_in_memory: sessions }),
+  };
+}
+
+function threshold(answer: Answer): TenantPolicy["threshold"] {
+  if (!answer.has("calibrated")) return { fmr_class: answer.whole("fmr_class") };
+  const calibrated = answer.object("calibrated");
+  return { calibrated: { score: calibrated.whole("score"), fmr_class: calibrated.whole("fmr_class") } };
+}
+
+function attempts(answer: Answer): Attempts {
+  return {
+    consecutive: answer.whole("consecutive"),
+    delay_s: answer.whole("delay_s"),
+    failures_per_day: answer.whole("failures_per_day"),
+    failures_per_generation: answer.whole("failures_per_generation"),
+    attempts_per_day: answer.whole("attempts_per_day"),
+    attempts_per_generation: answer.whole("attempts_per_generation"),
   };
 }
 

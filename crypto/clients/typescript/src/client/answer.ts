@@ -68,6 +68,11 @@ export class Answer {
     throw this.#wrong(name, "a text");
   }
 
+  /** Where the next page begins: an identifier or a version. */
+  textOrWhole(name: string): string {
+    return typeof this.#fields[name] === "string" ? this.text(name) : String(this.whole(name));
+  }
+
   /** A text that is one of these. */
   oneOf<T extends string>(name: string, known: readonly T[]): T {
     const value = known.find((value) => value === this.#fields[name]);

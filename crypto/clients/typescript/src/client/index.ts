@@ -1,8 +1,8 @@
 /**
  * The service's API, from the tenant's side and the operator's.
  *
- * {@link Tenant} enrols, opens sessions, logs in and verifies each attestation before it returns it; {@link Admin} makes tenants and
- * API keys. Written from `server/API.md`, over `fetch`.
+ * {@link Tenant} enrols, opens and ends sessions, logs in and verifies each attestation before it returns it; {@link Admin} makes
+ * tenants, their policies and API keys. Written from `server/API.md`, over `fetch`.
  */
 
 export {
@@ -10,13 +10,27 @@ export {
   type AdminOptions,
   type ApiKey,
   type Attempts,
+  type ChangedPolicy,
   type CreatedApiKey,
   type CreatedTenant,
+  type PolicyVersion,
   type Scope,
+  type TenantDetail,
   type TenantPolicy,
   type TenantSummary,
 } from "./admin.js";
 export { type FieldError, Problem, type ProblemDocument, TrefoilError, UnexpectedAnswer, Unreachable } from "./errors.js";
 export { type AttestationForm, type Embedding, Proof, probeDigest, type Session } from "./login.js";
-export { type Attempt, type Enrolled, type Erased, type Login, type Receipt, Tenant, type TenantOptions } from "./tenant.js";
+export {
+  type Attempt,
+  type EndedSession,
+  type Enrolled,
+  type Erased,
+  type LiveSession,
+  type Login,
+  type Receipt,
+  type Subject,
+  Tenant,
+  type TenantOptions,
+} from "./tenant.js";
 export type { Connection } from "./transport.js";

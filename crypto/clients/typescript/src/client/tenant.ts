@@ -1,4 +1,4 @@
-/** The tenant's side: enrol, open sessions, log in, read what is public. */
+/** The tenant's side: enrol, open and end sessions, log in, read what is public. */
 
 import { equal, isBytes, toHex } from "../bytes.js";
 import { type VerifiedChange, verifyChange } from "../change.js";
@@ -42,6 +42,30 @@ export interface Erased {
   /** Unix seconds. */
   readonly erasedAt: number;
   /** That it was destroyed; undefined where the service could not seal it. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** A subject with a template, of which nothing is told. */
+export interface Subject {
+  readonly handle: Uint8Array;
+  /** Of its template. */
+  readonly generation: number;
+  /** Unix seconds. */
+  readonly enrolledAt: number;
+  readonly consentRef: string;
+}
+
+/** A session that goes on. */
+export interface LiveSession {
+  readonly id: Uint8Array;
+  /** Unix seconds. */
+  readonly expiresAt: number;
+}
+
+/** A session that was ended before its time. */
+export interface EndedSession {
+  readonly id: Uint8Array;
+  /** That it was ended; undefined where the service could not seal it. */
   readonly receipt: Receipt | undefined;
 }
 
@@ -102,31 +126,35 @@ export class Tenant {
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
   async delete(handle: Uint8Array | string): Promise<Erased | undefined> {
-    let answer: Answer;
-    try {
-      answer = await this.#transport.json({ method: "DELETE", path: templates(handle), repeatable: true });
-    } catch (error) {
-      if (error instanceof Problem && error.resent && error.code === "subject-unknown") return undefined;
-      throw error;
-    }
+    const answer = await this.#transport.destroy(templates(handle), "subject-unknown");
+    if (answer === undefined) return undefined;
     const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
     const receipt = this.#receipt(answer, { kind: "erased", ...named });
     return { ...named, erasedAt: answer.whole("erased_at"), receipt };
   }
 
+  /** All subjects with a template, page by page. */
+  async *subjects(): AsyncGenerator<Subject> {
+    for await (const page of this.#transport.pages("/v1/subjects")) yield* page.objects("subjects").map(subject);
+  }
+
+  /** One subject. */
+  async subject(handle: Uint8Array | string): Promise<Subject> {
+    return subject(await this.#transport.json(get(`/v1/subjects/${identifier(handle, 32, "handle")}`)));
+  }
+
   /** The receipt of an answer, which must verify and say what the answer says. */
-  #receipt(answer: Answer, said: { kind: string; handle: Uint8Array; generation: number }): Receipt | undefined {
+  #receipt(answer: Answer, said: Readonly<Record<string, string | number | Uint8Array>>): Receipt | undefined {
     if (!answer.has("receipt")) return undefined;
     const receipt = answer.object("receipt");
     const attestation = receipt.base64("attestation");
     // An API key does not tell whose it is.
     const verified = verifyChange(attestation, this.#trustRoot, undefined, seconds());
-    const { what } = verified.change;
-    const same =
-      (what.kind === "enrolled" || what.kind === "erased") &&
-      what.kind === said.kind &&
-      equal(what.handle, said.handle) &&
-      what.generation === said.generation;
+    const what: Readonly<Record<string, unknown>> = { ...verified.change.what };
+    const same = Object.entries(said).every(([name, value]) => {
+      const sealed = what[name];
+      return isBytes(sealed) && isBytes(value) ? equal(sealed, value) : sealed === value;
+    });
     if (!same) throw new UnexpectedAnswer("the receipt verifies and says something else than the answer");
     return { verified, attestation, sealNumber: receipt.whole("seal_number") };
   }
@@ -144,6 +172,24 @@ export class Tenant {
       throw new UnexpectedAnswer("the service opened another session than the one that was proven");
     }
     return Object.freeze({ proof, expiresAt: answer.whole("expires_at") });
+  }
+
+  /** All sessions that go on, page by page. */
+  async *sessions(): AsyncGenerator<LiveSession> {
+    for await (const page of this.#transport.pages("/v1/proof-sessions")) {
+      yield* page
+        .objects("sessions")
+        .map((session) => ({ id: session.hex("session_id", 32), expiresAt: session.whole("expires_at") }));
+    }
+  }
+
+  /** Ends a session before its time. Undefined where an earlier attempt of this call did it and its answer is lost. */
+  async endSession(session: Uint8Array | string): Promise<EndedSession | undefined> {
+    const path = `/v1/proof-sessions/${identifier(session, 32, "session")}`;
+    const answer = await this.#transport.destroy(path, "session-unknown");
+    if (answer === undefined) return undefined;
+    const id = answer.hex("session_id", 32);
+    return { id, receipt: this.#receipt(answer, { kind: "session_ended", session: id }) };
   }
 
   /**
@@ -272,6 +318,15 @@ export class Tenant {
     const body = await this.#transport.bytes(get(path));
     return read(path, "seal", DecodeError, () => Seal.decode(body));
   }
+}
+
+function subject(answer: Answer): Subject {
+  return {
+    handle: answer.hex("handle", 32),
+    generation: answer.whole("generation"),
+    enrolledAt: answer.whole("enrolled_at"),
+    consentRef: answer.text("consent_ref"),
+  };
 }
 
 function templates(handle: Uint8Array | string): string {

@@ -24,7 +24,7 @@ export interface Connection {
 
 /** A request, and whether the same bytes sent twice take effect at most once. */
 export interface Outgoing {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly mediaType?: string;
@@ -38,6 +38,11 @@ export function get(path: string): Outgoing {
 
 export function postJson(path: string, body: object, repeatable: boolean, headers = {}): Outgoing {
   return { method: "POST", path, body: JSON.stringify(body), mediaType: "application/json", headers, repeatable };
+}
+
+/** A request that replaces; repeated, it replaces by the same. */
+export function putJson(path: string, body: object, headers = {}): Outgoing {
+  return { ...postJson(path, body, true, headers), method: "PUT" };
 }
 
 export class Transport {
@@ -66,6 +71,28 @@ export class Transport {
   /** The JSON object of a success. */
   async json(outgoing: Outgoing): Promise<Answer> {
     return Answer.parse(`${outgoing.method} ${outgoing.path}`, await this.bytes(outgoing));
+  }
+
+  /** The pages of a list; each is asked for when it is needed. */
+  async *pages(path: string): AsyncGenerator<Answer> {
+    for (let following = path; ; ) {
+      const page = await this.json(get(following));
+      yield page;
+      if (!page.has("next")) return;
+      following = `${path}?from=${page.textOrWhole("next")}`;
+    }
+  }
+
+  /**
+   * What a `DELETE` answers. Undefined where its first answer is lost, and what it names is `unknown` by now.
+   */
+  async destroy(path: string, unknown: string): Promise<Answer | undefined> {
+    try {
+      return await this.json({ method: "DELETE", path, repeatable: true });
+    } catch (error) {
+      if (error instanceof Problem && error.resent && error.code === unknown) return undefined;
+      throw error;
+    }
   }
 
   /** The body of a success. Repeats what may be repeated. */

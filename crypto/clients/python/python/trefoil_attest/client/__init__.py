@@ -1,30 +1,46 @@
 """The service's API, from the tenant's side and the operator's.
 
-:class:`Tenant` enrols, opens sessions, logs in and verifies each attestation before it returns it; :class:`Admin` makes tenants and
-API keys. Written from ``server/API.md``. Standard library only, blocking, safe to share between threads.
+:class:`Tenant` enrols, opens and ends sessions, logs in and verifies each attestation before it returns it; :class:`Admin` makes tenants,
+their policies and API keys. Written from ``server/API.md``. Standard library only, blocking, safe to share between threads.
 """
 
-from ._admin import Admin, ApiKey, Attempts, CreatedApiKey, CreatedTenant, TenantDetail, TenantPolicy, TenantSummary
+from ._admin import (
+    Admin,
+    ApiKey,
+    Attempts,
+    ChangedPolicy,
+    CreatedApiKey,
+    CreatedTenant,
+    PolicyVersion,
+    TenantDetail,
+    TenantPolicy,
+    TenantSummary,
+)
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
-from ._tenant import Attempt, Enrolled, Erased, Login, Receipt, Tenant
+from ._tenant import Attempt, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant
 
 __all__ = [
     "Admin",
     "ApiKey",
     "Attempt",
     "Attempts",
+    "ChangedPolicy",
     "CreatedApiKey",
     "CreatedTenant",
     "Embedding",
+    "EndedSession",
     "Enrolled",
     "Erased",
     "FieldError",
+    "LiveSession",
     "Login",
+    "PolicyVersion",
     "Problem",
     "Proof",
     "Receipt",
     "Session",
+    "Subject",
     "TenantDetail",
     "Tenant",
     "TenantPolicy",

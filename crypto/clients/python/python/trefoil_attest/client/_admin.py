@@ -1,20 +1,20 @@
-"""The operator's side: tenants and their API keys."""
+"""The operator's side: tenants, their policies and their API keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Literal, TypeVar, cast
+from typing import Literal, cast
 
 from ._errors import UnexpectedAnswer
 from ._json import Answer, identifier
+from ._pages import pages
 from ._transport import Request, Transport, json_request
 
 Scope = Literal["enrol", "authenticate", "issue"]
 State = Literal["active", "expired", "revoked"]
 ProbeMode = Literal["plain", "shared"]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Attempts:
 
 @dataclass(frozen=True)
 class TenantPolicy:
-    """What a tenant's logins are decided under; for good."""
+    """What a tenant's logins are decided under. `embedder` and `probe` are for good; a change of the rest is a version."""
 
     audiences: Sequence[str]
     """Relying parties, exactly as attestations name them."""
@@ -114,6 +114,27 @@ class TenantDetail(TenantSummary):
 
 
 @dataclass(frozen=True)
+class PolicyVersion:
+    """A version of a tenant's policy."""
+
+    policy_id: int
+    policy_version: int
+    """Counts from 1; attestations name it."""
+    made_at: int
+    policy_digest: bytes
+    """SHA3-256 of the policy in canonical JSON, as receipts name it."""
+    policy: TenantPolicy
+
+
+@dataclass(frozen=True)
+class ChangedPolicy(PolicyVersion):
+    """The version in force."""
+
+    receipt: bytes | None = field(repr=False)
+    """CBOR, not verified here, for `trefoil_attest.verify_change` under the pinned trust root; `None` where it could not be sealed."""
+
+
+@dataclass(frozen=True)
 class CreatedApiKey:
     """An API key with its secret, which the service shows once."""
 
@@ -162,7 +183,7 @@ class Admin:
 
     def tenants(self) -> Iterator[TenantSummary]:
         """All tenants, page by page."""
-        return self._pages("/v1/tenants", "tenants", summary)
+        return pages(self._transport, "/v1/tenants", "tenants", summary)
 
     def tenant(self, tenant: bytes | str) -> TenantDetail:
         """One tenant."""
@@ -174,6 +195,20 @@ class Admin:
             policy=TenantPolicy.of(answer.object("policy")),
             root_generation=answer.whole_or_none("root_generation"),
         )
+
+    def set_policy(
+        self, tenant: bytes | str, policy: TenantPolicy, *, if_version: int | None = None
+    ) -> ChangedPolicy:
+        """Makes a policy the next version; with `if_version` only where that one is in force. The policy in force makes no version."""
+        headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
+        request = json_request("PUT", path(tenant, "/policy"), {"policy": policy.to_json()}, headers=headers)
+        answer = self._json(request)
+        receipt = answer.object("receipt").base64("attestation") if answer.has("receipt") else None
+        return ChangedPolicy(**vars(policy_version(answer)), receipt=receipt)
+
+    def policies(self, tenant: bytes | str) -> Iterator[PolicyVersion]:
+        """Every version of a tenant's policy, oldest first."""
+        return pages(self._transport, path(tenant, "/policies"), "policies", policy_version)
 
     def disable_tenant(self, tenant: bytes | str) -> TenantSummary:
         """Refuses all of a tenant's API keys. Nothing is deleted."""
@@ -194,7 +229,7 @@ class Admin:
 
     def api_keys(self, tenant: bytes | str) -> Iterator[ApiKey]:
         """All API keys of a tenant, the ended ones too, page by page."""
-        return self._pages(path(tenant, "/api-keys"), "api_keys", shown_key)
+        return pages(self._transport, path(tenant, "/api-keys"), "api_keys", shown_key)
 
     def revoke_api_key(self, tenant: bytes | str, id: bytes | str) -> ApiKey:
         """Refuses an API key from now on."""
@@ -207,15 +242,6 @@ class Admin:
     def _json(self, request: Request) -> Answer:
         return Answer.parse(request.route, self._transport.send(request))
 
-    def _pages(self, at: str, name: str, read: Callable[[Answer], T]) -> Iterator[T]:
-        following = at
-        while True:
-            page = self._json(Request("GET", following))
-            yield from page.objects(name, read)
-            if not page.has("next"):
-                return
-            following = f"{at}?from={page.text('next')}"
-
 
 def path(tenant: bytes | str, rest: str = "") -> str:
     return f"/v1/tenants/{identifier(tenant, 16, 'tenant')}{rest}"
@@ -227,6 +253,16 @@ def summary(answer: Answer) -> TenantSummary:
         name=answer.text("name"),
         created_at=answer.whole("created_at"),
         disabled_at=answer.whole_or_none("disabled_at"),
+    )
+
+
+def policy_version(answer: Answer) -> PolicyVersion:
+    return PolicyVersion(
+        policy_id=answer.whole("policy_id"),
+        policy_version=answer.whole("policy_version"),
+        made_at=answer.whole("made_at"),
+        policy_digest=answer.hexadecimal("policy_digest", 32),
+        policy=TenantPolicy.of(answer.object("policy")),
     )
 
 

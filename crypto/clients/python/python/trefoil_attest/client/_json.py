@@ -38,6 +38,10 @@ class Answer:
             return value
         raise self._wrong(name, "a text")
 
+    def text_or_whole(self, name: str) -> str:
+        """Where the next page begins: an identifier or a version."""
+        return self.text(name) if isinstance(self._fields.get(name), str) else str(self.whole(name))
+
     def whole(self, name: str) -> int:
         value = self._fields.get(name)
         if isinstance(value, int) and not isinstance(value, bool):

@@ -1,11 +1,11 @@
-"""The tenant's side: enrol, open sessions, log in, read what is public."""
+"""The tenant's side: enrol, open and end sessions, log in, read what is public."""
 
 from __future__ import annotations
 
 import base64
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
@@ -26,6 +26,7 @@ from .. import (
 from ._errors import FieldError, Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, embedding_bytes, signed
+from ._pages import pages
 from ._transport import Request, Transport, json_request
 
 BATCH_MAX = 32
@@ -65,6 +66,36 @@ class Erased:
     """Unix seconds."""
     receipt: Receipt | None
     """That it was destroyed; `None` where the service could not seal it."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A subject with a template, of which nothing is told."""
+
+    handle: bytes
+    generation: int
+    """Of its template."""
+    enrolled_at: int
+    """Unix seconds."""
+    consent_ref: str
+
+
+@dataclass(frozen=True)
+class LiveSession:
+    """A session that goes on."""
+
+    id: bytes
+    expires_at: int
+    """Unix seconds."""
+
+
+@dataclass(frozen=True)
+class EndedSession:
+    """A session that was ended before its time."""
+
+    id: bytes
+    receipt: Receipt | None
+    """That it was ended; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
@@ -123,23 +154,38 @@ class Tenant:
         request = json_request("POST", path, {"embedding": face, "consent_ref": consent_ref}, headers=headers)
         answer = Answer.parse(request.route, self._transport.send(request))
         named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        return Enrolled(named, generation, self._receipt(answer, "enrolled", named, generation))
+        receipt = self._receipt(answer, kind="enrolled", handle=named, generation=generation)
+        return Enrolled(named, generation, receipt)
+
+    def subjects(self) -> Iterator[Subject]:
+        """All subjects with a template, page by page."""
+        return pages(self._transport, "/v1/subjects", "subjects", subject)
+
+    def subject(self, handle: bytes | str) -> Subject:
+        """One subject."""
+        request = Request("GET", f"/v1/subjects/{identifier(handle, 32, 'handle')}")
+        return subject(Answer.parse(request.route, self._transport.send(request)))
 
     def delete(self, handle: bytes | str) -> Erased | None:
         """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""
-        path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
-        request = Request("DELETE", path)
-        try:
-            answer = Answer.parse(request.route, self._transport.send(request))
-        except Problem as problem:
-            if problem.resent and problem.code == "subject-unknown":
-                return None
-            raise
+        answer = self._destroy(f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates", "subject-unknown")
+        if answer is None:
+            return None
         named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        receipt = self._receipt(answer, "erased", named, generation)
+        receipt = self._receipt(answer, kind="erased", handle=named, generation=generation)
         return Erased(named, generation, answer.whole("erased_at"), receipt)
 
-    def _receipt(self, answer: Answer, kind: str, handle: bytes, generation: int) -> Receipt | None:
+    def _destroy(self, path: str, unknown: str) -> Answer | None:
+        """What a `DELETE` answers. `None` where its first answer is lost, and what it names is `unknown` by now."""
+        request = Request("DELETE", path)
+        try:
+            return Answer.parse(request.route, self._transport.send(request))
+        except Problem as problem:
+            if problem.resent and problem.code == unknown:
+                return None
+            raise
+
+    def _receipt(self, answer: Answer, **said: object) -> Receipt | None:
         """The receipt of an answer, which must verify and say what the answer says."""
         if not answer.has("receipt"):
             return None
@@ -147,8 +193,7 @@ class Tenant:
         attestation = receipt.base64("attestation")
         # An API key does not tell whose it is.
         verified = verify_change(attestation, self._trust_root, None, time.time())
-        change = verified.change
-        if (change.kind, change.handle, change.generation) != (kind, handle, generation):
+        if any(getattr(verified.change, name) != value for name, value in said.items()):
             raise UnexpectedAnswer("the receipt verifies and says something else than the answer")
         return Receipt(verified, attestation, receipt.whole("seal_number"))
 
@@ -167,6 +212,18 @@ class Tenant:
             expires_at=answer.whole("expires_at"),
             key=proof.session_key,
         )
+
+    def sessions(self) -> Iterator[LiveSession]:
+        """All sessions that go on, page by page."""
+        return pages(self._transport, "/v1/proof-sessions", "sessions", live_session)
+
+    def end_session(self, session: bytes | str) -> EndedSession | None:
+        """Ends a session before its time. `None` where an earlier attempt of this call did it and its answer is lost."""
+        answer = self._destroy(f"/v1/proof-sessions/{identifier(session, 32, 'session')}", "session-unknown")
+        if answer is None:
+            return None
+        named = answer.hexadecimal("session_id", 32)
+        return EndedSession(named, self._receipt(answer, kind="session_ended", session=named))
 
     def authenticate(
         self, session: Session, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
@@ -276,6 +333,19 @@ class Tenant:
     def close(self) -> None:
         """Closes the calling thread's connection."""
         self._transport.close()
+
+
+def subject(answer: Answer) -> Subject:
+    return Subject(
+        handle=answer.hexadecimal("handle", 32),
+        generation=answer.whole("generation"),
+        enrolled_at=answer.whole("enrolled_at"),
+        consent_ref=answer.text("consent_ref"),
+    )
+
+
+def live_session(answer: Answer) -> LiveSession:
+    return LiveSession(answer.hexadecimal("session_id", 32), answer.whole("expires_at"))
 
 
 def checked(nonce: bytes) -> bytes:

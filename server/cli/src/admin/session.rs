@@ -1,0 +1,71 @@
+//! `trefoil admin session`: which sessions go on, and the end of one before its time.
+
+use super::place::{Caller, Place};
+use super::table::table;
+use super::{save_receipt, show, when};
+use clap::Subcommand;
+use std::path::PathBuf;
+use trefoil_api::{Hex, LiveSession};
+use trefoil_client::{Client, ClientError};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// All sessions that go on.
+    #[command(after_help = "Example:\n  trefoil admin session list --api-key-file api.key")]
+    List {
+        #[command(flatten)]
+        caller: Caller,
+    },
+    /// End a session now. Its proof opens it no more.
+    #[command(after_help = "SESSION has 64 digits; `trefoil admin session list` shows them.\n\n\
+        Example:\n  trefoil admin session end 0011... --api-key-file api.key --receipt ended.cbor")]
+    End {
+        #[arg(value_name = "SESSION", value_parser = session)]
+        session: Hex<32>,
+        #[command(flatten)]
+        caller: Caller,
+        /// Where the receipt goes, CBOR, for `trefoil verify`.
+        #[arg(long, value_name = "FILE")]
+        receipt: Option<PathBuf>,
+    },
+}
+
+impl Command {
+    pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
+        match self {
+            Command::List { caller } => {
+                let all = place.call_as(caller, all)?;
+                show(json, &all, || sessions(&all))
+            }
+            Command::End { session, caller, receipt } => {
+                let ended = place.call_as(caller, async |client| client.end_session(*session).await)?;
+                let kept = save_receipt(ended.receipt.as_ref(), receipt.as_deref())
+                    .map_err(|cause| format!("the session is ended; {cause}"))?;
+                show(json, &ended, || format!("ended\n{kept}"))
+            }
+        }
+    }
+}
+
+async fn all(client: &Client) -> Result<Vec<LiveSession>, ClientError> {
+    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 32])));
+    while let Some(from) = next {
+        let page = client.sessions(from).await?;
+        all.extend(page.sessions);
+        next = page.next;
+    }
+    Ok(all)
+}
+
+fn sessions(all: &[LiveSession]) -> String {
+    let row = |session: &LiveSession| {
+        let LiveSession { session_id, expires_at } = session;
+        [hex::encode(session_id.0), when(Some(*expires_at))]
+    };
+    table(["SESSION", "EXPIRES"], all.iter().map(row))
+}
+
+fn session(text: &str) -> Result<Hex<32>, String> {
+    Hex::parse(text)
+        .ok_or_else(|| "expected 64 hexadecimal digits; `trefoil admin session list` shows them".to_owned())
+}

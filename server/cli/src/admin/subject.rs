@@ -1,0 +1,89 @@
+//! `trefoil admin subject`: who has a template, and its destruction.
+
+use super::place::{Caller, Place};
+use super::table::table;
+use super::{save_receipt, show, when};
+use clap::Subcommand;
+use std::path::PathBuf;
+use trefoil_api::{Hex, Subject};
+use trefoil_client::{Client, ClientError};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// All subjects with a template.
+    #[command(after_help = "Example:\n  trefoil admin subject list --api-key-file api.key")]
+    List {
+        #[command(flatten)]
+        caller: Caller,
+    },
+    /// A subject: its template's generation, when it was enrolled, the reference to its consent.
+    #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
+        Example:\n  trefoil admin subject show 0011... --api-key-file api.key")]
+    Show {
+        #[arg(value_name = "HANDLE", value_parser = handle)]
+        handle: Hex<32>,
+        #[command(flatten)]
+        caller: Caller,
+    },
+    /// Destroy a subject's template and its keys, for good.
+    #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
+        Examples:\n  trefoil admin subject erase 0011... --api-key-file api.key --receipt erased.cbor\n  \
+        trefoil verify erased.cbor --trust-root trust-root.json")]
+    Erase {
+        #[arg(value_name = "HANDLE", value_parser = handle)]
+        handle: Hex<32>,
+        #[command(flatten)]
+        caller: Caller,
+        /// Where the receipt goes, CBOR, for `trefoil verify`.
+        #[arg(long, value_name = "FILE")]
+        receipt: Option<PathBuf>,
+    },
+}
+
+impl Command {
+    pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
+        match self {
+            Command::List { caller } => {
+                let all = place.call_as(caller, all)?;
+                show(json, &all, || subjects(&all))
+            }
+            Command::Show { handle, caller } => {
+                let shown = place.call_as(caller, async |client| client.subject(*handle).await)?;
+                show(json, &shown, || subjects(std::slice::from_ref(&shown)))
+            }
+            Command::Erase { handle, caller, receipt } => {
+                let erased = place.call_as(caller, async |client| client.erase(*handle).await)?;
+                let kept = save_receipt(erased.receipt.as_ref(), receipt.as_deref())
+                    .map_err(|cause| format!("the subject is erased; {cause}"))?;
+                show(json, &erased, || {
+                    let generation = erased.generation;
+                    let at = when(Some(erased.erased_at));
+                    format!("erased at {at}, the newest template was of generation {generation}\n{kept}")
+                })
+            }
+        }
+    }
+}
+
+async fn all(client: &Client) -> Result<Vec<Subject>, ClientError> {
+    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 32])));
+    while let Some(from) = next {
+        let page = client.subjects(from).await?;
+        all.extend(page.subjects);
+        next = page.next;
+    }
+    Ok(all)
+}
+
+fn subjects(all: &[Subject]) -> String {
+    let row = |subject: &Subject| {
+        let Subject { handle, generation, enrolled_at, consent_ref } = subject;
+        [hex::encode(handle.0), generation.to_string(), when(Some(*enrolled_at)), consent_ref.clone()]
+    };
+    table(["HANDLE", "GENERATION", "ENROLLED", "CONSENT"], all.iter().map(row))
+}
+
+fn handle(text: &str) -> Result<Hex<32>, String> {
+    Hex::parse(text)
+        .ok_or_else(|| "expected 64 hexadecimal digits; `trefoil admin subject list` shows them".to_owned())
+}

@@ -1,0 +1,134 @@
+//! Erasure in numbers: what was destroyed is in no file soon after the answer, and nobody else notices.
+
+use crate::enrolment::join_all;
+use crate::service::{self, Person, Service, answer};
+use hyper::Method;
+use serde_json::json;
+use sha3::{Digest as _, Sha3_256};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use trefoil_api::{Base64, Decision, Vector};
+use trefoil_attest::{What, verify_change};
+use trefoil_pipeline::Clock as _;
+use trefoil_testing::{Patterns, search, volume};
+use trefoil_types::Handle;
+
+/// Erasures of the full volume.
+const ERASURES: usize = 1_000;
+/// People who stay.
+const NEIGHBOURS: usize = 4;
+/// Erased before the files are looked at again.
+const ROUND: usize = 25;
+/// Longest time from an answer until the bytes are gone.
+const GONE_WITHIN: Duration = Duration::from_secs(60);
+
+/// Bytes of a piece that is looked for: nothing else has them by chance.
+const PIECE: usize = 32;
+
+/// What is stored of each subject: its data key, pieces of its template, and its salt at the key-holder, named by the handle.
+fn stored(data: &Path) -> Vec<(String, Vec<u8>)> {
+    let read = |file: &str, query: &str| {
+        let database = rusqlite::Connection::open(data.join(file)).unwrap();
+        let mut rows = database.prepare(query).unwrap();
+        let rows =
+            rows.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?))).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>()
+    };
+    let whole = [
+        read("store.sqlite", "SELECT handle, wrapped_key FROM templates"),
+        read("store.sqlite", "SELECT handle, wrapped FROM templates"),
+        read("vault.sqlite", "SELECT handle, wrapped_salt FROM subjects"),
+    ];
+    let pieces = |(handle, bytes): (Vec<u8>, Vec<u8>)| {
+        // The beginning, the middle and the end: a page of the database ends in between now and then.
+        let starts = BTreeSet::from([0, (bytes.len() - PIECE) / 2, bytes.len() - PIECE]);
+        let cut = starts.into_iter().map(move |at| (hex::encode(&handle), bytes[at..at + PIECE].to_vec()));
+        cut.collect::<Vec<_>>()
+    };
+    whole.into_iter().flatten().flat_map(pieces).collect()
+}
+
+/// Whose pieces are in any file of the data directory.
+fn found(data: &Path, pieces: &[(String, Vec<u8>)]) -> BTreeSet<String> {
+    let mut patterns = Patterns::new();
+    for (handle, piece) in pieces {
+        let head = piece[..8].try_into().unwrap();
+        patterns.entry(head).or_default().push((piece.clone(), handle.clone()));
+    }
+    let files = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path());
+    // A write-ahead log may go while they are read.
+    files.filter_map(|path| std::fs::read(path).ok()).flat_map(|bytes| search(&bytes, &patterns)).collect()
+}
+
+async fn logs_in(service: &Service, people: &[Person], nonce: u64) {
+    for person in people {
+        let request = service.request(person, &person.face, nonce);
+        assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    }
+}
+
+fn path(handle: &Handle) -> String {
+    format!("/v1/subjects/{}/templates", hex::encode(handle))
+}
+
+/// Enrols somebody who never logs in.
+async fn enrol(service: &Service, handle: &Handle, face: &[f32; 128]) {
+    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 7"});
+    let key = hex::encode(handle);
+    let headers = [("idempotency-key", key.as_str())];
+    let enrolled = service.public.send(Method::POST, &path(handle), &headers, body.to_string()).await;
+    assert_eq!(enrolled.status, 201, "{}", enrolled.text());
+}
+
+/// Erases, and verifies the receipt.
+async fn erase(service: &Service, handle: Handle) {
+    let erased = service.public.send(Method::DELETE, &path(&handle), &[], "").await;
+    assert_eq!(erased.status, 200, "{}", erased.text());
+    let receipt =
+        serde_json::from_value::<Base64>(erased.json()["receipt"]["attestation"].clone()).unwrap().0;
+    let now = service.clock.unix_s();
+    let verified = verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap();
+    assert_eq!(verified.change().what, What::Erased { handle, generation: 1 });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_erased_is_in_no_file_within_a_minute_and_neighbours_log_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let service = Service::new(service::config(&data)).await;
+    let count = volume(ERASURES, ROUND);
+    let neighbours = &service.people(NEIGHBOURS as u32, 1, 61).await[..];
+    for person in neighbours {
+        service.welcome(person).await;
+    }
+    let leaving: Vec<Handle> =
+        (0..count).map(|number| Handle::new(Sha3_256::digest(number.to_le_bytes()).into())).collect();
+    for (handle, person) in leaving.iter().zip(neighbours.iter().cycle()) {
+        enrol(&service, handle, &person.face).await;
+    }
+    logs_in(&service, neighbours, 1).await;
+    let pieces = stored(&data);
+    let staying: BTreeSet<String> = neighbours.iter().map(|person| hex::encode(person.handle)).collect();
+    let mut there: BTreeSet<String> = leaving.iter().map(hex::encode).chain(staying.clone()).collect();
+    assert_eq!(found(&data, &pieces), there, "each is in some file before");
+
+    for (round, handles) in (2..).zip(leaving.chunks(ROUND)) {
+        let begun = Instant::now();
+        join_all(handles.iter().map(|handle| erase(&service, *handle))).await;
+        there.retain(|there| !handles.iter().any(|handle| hex::encode(handle) == *there));
+        loop {
+            let found = found(&data, &pieces);
+            assert!(found.is_superset(&there), "somebody who was not erased is gone");
+            if found == there {
+                break;
+            }
+            assert!(begun.elapsed() < GONE_WITHIN, "{:?}", found.difference(&there).collect::<Vec<_>>());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        logs_in(&service, neighbours, round).await;
+    }
+    assert_eq!(there, staying);
+    assert!(service.server.shutdown().await);
+    assert_eq!(found(&data, &pieces), staying, "nor after the end");
+}

@@ -1,0 +1,100 @@
+//! Settings that a running service reads again at SIGHUP.
+
+use crate::http::Endpoint;
+use crate::program::Program;
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// Waits until the log says this so often, and returns the line that says it last.
+async fn said(log: &Path, what: &str, times: usize) -> String {
+    loop {
+        let text = std::fs::read_to_string(log).unwrap();
+        if text.matches(what).count() >= times {
+            return text.lines().rfind(|line| line.contains(what)).unwrap().to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What a peer gets, until the connection is closed, that sends `first` and then nothing.
+async fn stalls(endpoint: &Endpoint, first: &str) -> String {
+    let mut stream = endpoint.connect().await;
+    stream.write_all(first.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // A peer that is cut off sees an end without a closing message.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8(answer).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_and_the_log_filter_change_at_sighup_and_other_settings_at_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name);
+    let (settings, log) = (file("trefoil.toml"), file("log"));
+    let write = |text: &str| std::fs::write(&settings, text).unwrap();
+    write("[limits]\nbody_timeout_s = 60\n[log]\nfilter = \"warn\"\n");
+    let program = Program::start_configured(&settings, &file("data"), File::create(&log).unwrap());
+    let bearer = program.admin.bearer.clone().unwrap();
+    let half = format!(
+        "POST /v1/tenants HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {bearer}\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+    );
+    let moment = Duration::from_millis(1_500);
+    assert!(tokio::time::timeout(moment, stalls(&program.admin, &half)).await.is_err(), "60 s are not over");
+    assert!(tokio::time::timeout(moment, stalls(&program.public, "")).await.is_err(), "nor are 10 s");
+    assert!(!std::fs::read_to_string(&log).unwrap().contains(" INFO "));
+
+    write(
+        "[limits]\nbody_timeout_s = 1\nfirst_request_timeout_s = 1\n[log]\nfilter = \"info\"\n\
+         [store]\ntemplates_in_memory = 70\n",
+    );
+    const READ: &str = "SIGHUP: the settings were read again";
+    program.signal("-HUP");
+    let line = said(&log, READ, 1).await;
+    for expected in [
+        "limits.body_timeout_s: 60 -> 1",
+        "limits.first_request_timeout_s: 10 -> 1",
+        "log.filter",
+        "at_next_start=\"store.templates_in_memory\"",
+        "certificate=\"the same\"",
+    ] {
+        assert!(line.contains(expected), "{expected}: {line}");
+    }
+    let answer = stalls(&program.admin, &half).await;
+    assert!(answer.contains("408") && answer.contains("within 1 s"), "{answer}");
+    assert_eq!(stalls(&program.public, "").await, "");
+
+    // What cannot be used changes nothing.
+    const REFUSED: &str = "SIGHUP: the settings cannot be used, those before stay";
+    for (number, (text, place)) in [
+        ("[limits]\nbody_timeout_s = \"soon\"\n", "body_timeout_s"),
+        ("[limits]\nbody_timeouts = 1\n", "body_timeouts"),
+        ("[limits]\nbody_timeout_s = 30\n[log]\nfilter = \"a=b=c\"\n", "log.filter"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        write(text);
+        program.signal("-HUP");
+        let line = said(&log, REFUSED, number + 1).await;
+        assert!(line.contains(place), "{line}");
+    }
+    assert!(stalls(&program.admin, &half).await.contains("within 1 s"));
+    std::fs::remove_file(&settings).unwrap();
+    program.signal("-HUP");
+    assert!(said(&log, REFUSED, 4).await.contains("trefoil.toml"));
+
+    // A filter that lets the line through no more, and then the same again.
+    write("[limits]\nbody_timeout_s = 1\nfirst_request_timeout_s = 1\n[log]\nfilter = \"warn\"\n");
+    program.signal("-HUP");
+    let line = said(&log, READ, 2).await;
+    assert!(line.contains("log.filter") && line.contains("at_next_start=\"nothing\""), "{line}");
+    write("");
+    program.signal("-HUP");
+    assert!(said(&log, READ, 3).await.contains("limits.body_timeout_s: 1 -> 10"));
+    program.signal("-HUP");
+    assert!(said(&log, READ, 4).await.contains("changed=\"nothing\""));
+    assert_eq!(program.terminate().code(), Some(0));
+}

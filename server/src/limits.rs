@@ -1,0 +1,48 @@
+//! The limits in force: `[limits]` of the configuration, which a running service reads again at SIGHUP.
+
+use crate::config::Limits;
+use arc_swap::ArcSwap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Limits that may change. A connection keeps those that it began with; each request reads its own two deadlines anew.
+///
+/// The two are apart, because a request must not count references to the whole: the count would travel from core to core.
+pub(crate) struct LiveLimits {
+    all: ArcSwap<Limits>,
+    body_timeout_s: AtomicU64,
+    answer_timeout_s: AtomicU64,
+}
+
+impl LiveLimits {
+    pub(crate) fn new(limits: Limits) -> Arc<LiveLimits> {
+        Arc::new(LiveLimits {
+            body_timeout_s: AtomicU64::new(limits.body_timeout_s),
+            answer_timeout_s: AtomicU64::new(limits.answer_timeout_s),
+            all: ArcSwap::from_pointee(limits),
+        })
+    }
+
+    /// All of them as they are now, for a new connection.
+    pub(crate) fn now(&self) -> Arc<Limits> {
+        self.all.load_full()
+    }
+
+    /// Puts others in their place.
+    pub(crate) fn set(&self, limits: Limits) {
+        self.body_timeout_s.store(limits.body_timeout_s, Ordering::Relaxed);
+        self.answer_timeout_s.store(limits.answer_timeout_s, Ordering::Relaxed);
+        self.all.store(Arc::new(limits));
+    }
+
+    /// Deadline for a body.
+    pub(crate) fn body_timeout(&self) -> Duration {
+        Duration::from_secs(self.body_timeout_s.load(Ordering::Relaxed))
+    }
+
+    /// Deadline for an answer.
+    pub(crate) fn answer_timeout(&self) -> Duration {
+        Duration::from_secs(self.answer_timeout_s.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,59 @@
+//! Prometheus text.
+
+use std::fmt::Write as _;
+use trefoil_service::counters::Durations;
+
+/// Prometheus text in the making.
+#[derive(Default)]
+pub(crate) struct Text(String);
+
+impl Text {
+    /// What was written.
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+
+    /// Help and type of a family.
+    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// One value.
+    pub(crate) fn sample(&mut self, name: &str, labels: &str, value: f64) {
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+
+    /// Median, 99th percentile, sum and number of durations, in seconds; `label` is one of all of them, or empty. The
+    /// middle stands for the bucket that has a quantile.
+    pub(crate) fn summary(&mut self, name: &str, label: &str, durations: &Durations) {
+        let (comma, labels) =
+            if label.is_empty() { ("", String::new()) } else { (",", format!("{{{label}}}")) };
+        for q in [0.5, 0.99] {
+            let seconds = durations.quantile_ns(q).map_or(f64::NAN, |bucket| {
+                (*bucket.start() as f64 + (bucket.end() - bucket.start()) as f64 / 2.0) / 1e9
+            });
+            self.sample(name, &format!("{{{label}{comma}quantile=\"{q}\"}}"), seconds);
+        }
+        self.sample(&format!("{name}_sum"), &labels, durations.sum_ns() as f64 / 1e9);
+        self.sample(&format!("{name}_count"), &labels, durations.samples() as f64);
+    }
+
+    /// A histogram of durations, in seconds: four buckets in each octave from a microsecond to four seconds.
+    pub(crate) fn histogram(&mut self, name: &str, label: &str, durations: &Durations) {
+        for bound in (10..32).flat_map(|log2| (4..8).map(move |quarter| quarter << (log2 - 2))) {
+            let labels = format!("{{{label},le=\"{}\"}}", bound as f64 / 1e9);
+            self.sample(&format!("{name}_bucket"), &labels, durations.below(bound) as f64);
+        }
+        let samples = durations.samples() as f64;
+        self.sample(&format!("{name}_bucket"), &format!("{{{label},le=\"+Inf\"}}"), samples);
+        self.sample(&format!("{name}_sum"), &format!("{{{label}}}"), durations.sum_ns() as f64 / 1e9);
+        self.sample(&format!("{name}_count"), &format!("{{{label}}}"), samples);
+    }
+
+    /// A family of one value.
+    pub(crate) fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.family(name, kind, help);
+        self.sample(name, "", value);
+    }
+}
