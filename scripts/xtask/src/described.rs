@@ -2,15 +2,13 @@
 //! holds each answer to it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use trefoil_testing::Scale;
 
-use crate::clients::{execute, fresh};
+use crate::clients::execute;
 use crate::repo::Repo;
+use crate::service::Service;
 use crate::steps::{Steps, shown};
 use crate::tools;
 
@@ -19,7 +17,6 @@ const PACKAGE: &str = "schemathesis==4.32.5";
 const SETTINGS: &str = "scripts/testing/schemathesis.toml";
 /// The tenant of the examples.
 const EXAMPLE: &str = "11111111111111111111111111111111";
-const TENANT: [&str; 3] = ["shop", "--audience", "https://shop.example"];
 
 /// The step alone.
 pub(crate) fn run_alone(repo: &Repo) -> Result<(), String> {
@@ -42,7 +39,7 @@ fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
     let python = environment.join("bin/python");
     let pip = ["-m", "pip", "--quiet", "--disable-pip-version-check", "install", PACKAGE];
     execute(repo.command(python).args(pip))?;
-    let service = Service::start(repo)?;
+    let service = Service::start(repo, "schemathesis-service")?;
     let (tenant, key) = service.tenant(repo)?;
     let listeners = [(&service.public, &[][..], &key), (&service.admin, &["--admin"][..], &service.token()?)];
     for (address, which, token) in listeners {
@@ -83,81 +80,4 @@ fn described(repo: &Repo, which: &[&str], tenant: &str) -> Result<String, String
         field.ok_or("a policy has no sessions_in_memory")?;
     }
     Ok(document.to_string().replace(EXAMPLE, tenant))
-}
-
-/// A running service; ended when dropped.
-struct Service {
-    child: Child,
-    data: PathBuf,
-    public: String,
-    admin: String,
-}
-
-impl Service {
-    fn start(repo: &Repo) -> Result<Service, String> {
-        // It makes its directory itself, for nobody else to read.
-        let folder = fresh(repo, "schemathesis-service")?;
-        let data = folder.join("data");
-        let log = fs::File::create(folder.join("service.log")).map_err(|cause| cause.to_string())?;
-        let mut command = repo.command(repo.binary("trefoil")?);
-        let listen = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"];
-        command.args(listen).arg(&data).env("TREFOIL_KEYS_PRECOMPUTE", "brief");
-        command.stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
-        let mut lines = BufReader::new(child.stdout.take().ok_or("no standard output")?).lines();
-        let mut address = || {
-            let line = lines.next().and_then(Result::ok).unwrap_or_default();
-            let at = line.find("https://").ok_or(format!("no address in {line:?}"))?;
-            Ok::<_, String>(line[at..].trim().to_owned())
-        };
-        let (public, admin) = (address(), address());
-        // It goes on writing.
-        std::thread::spawn(move || lines.for_each(drop));
-        let service = Service { child, data, public: public?, admin: admin? };
-        Ok(service)
-    }
-
-    fn certificate(&self) -> PathBuf {
-        self.data.join("tls-certificate.pem")
-    }
-
-    fn token(&self) -> Result<String, String> {
-        read(&self.data.join("admin.token"))
-    }
-
-    /// A new tenant, and an API key of it.
-    fn tenant(&self, repo: &Repo) -> Result<(String, String), String> {
-        let said = self.operate(repo, &[&["tenant", "create"], &TENANT[..]].concat())?;
-        let tenant = said.split_whitespace().last().unwrap_or_default();
-        let file = self.data.join("api.key");
-        let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue"];
-        let output = ["--output", &file.display().to_string()].map(str::to_owned);
-        let output = output.each_ref().map(String::as_str);
-        self.operate(repo, &[&["api-key", "create", "--tenant", tenant], &scopes[..], &output].concat())?;
-        Ok((tenant.to_owned(), read(&file)?))
-    }
-
-    fn operate(&self, repo: &Repo, arguments: &[&str]) -> Result<String, String> {
-        let mut command: Command = repo.command(repo.binary("trefoil")?);
-        command.arg("admin").args(arguments).args(["--admin", &self.admin, "--ca"]).arg(self.certificate());
-        command.arg("--admin-token-file").arg(self.data.join("admin.token"));
-        let done = command.output().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
-        if !done.status.success() {
-            return Err(format!("{}: {}", shown(&command), String::from_utf8_lossy(&done.stderr)));
-        }
-        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    let text = fs::read_to_string(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-    Ok(text.trim().to_owned())
 }

@@ -22,6 +22,7 @@ mod paper;
 mod processor;
 mod quotes;
 mod repo;
+mod service;
 mod smoke;
 mod steps;
 mod test;

@@ -1,9 +1,13 @@
 //! Short runs of the benchmark and of the demonstration, whose JSON output must have its keys. They show that
 //! the programs run; the numbers of such short runs mean nothing.
 
+use std::process::Stdio;
+
 use serde_json::Value;
 
+use crate::clients::execute;
 use crate::repo::Repo;
+use crate::service::Service;
 use crate::steps::Steps;
 
 /// One run: program, arguments, JSON pointers that its output must have.
@@ -218,9 +222,23 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
             [&["run", "--locked", "--package", package, "--example", example, "--"], arguments].concat();
         steps.command(&format!("example {example}"), repo.cargo(&run));
     }
+    steps.step("example login", || login(repo));
     for run in &RUNS {
         steps.step(&format!("{} {}", run.binary, run.arguments.join(" ")), || run.check(repo));
     }
+}
+
+/// The example that logs in, with what quickstart made at a service that was started for it.
+fn login(repo: &Repo) -> Result<String, String> {
+    let service = Service::start(repo, "example-login")?;
+    let made = service.data.with_file_name("quickstart");
+    let mut quickstart = repo.command(repo.binary("trefoil")?);
+    quickstart.arg("quickstart").arg("--directory").arg(&made).args(["--service", &service.public]);
+    quickstart.args(["--admin", &service.admin, "--data-dir"]).arg(&service.data);
+    execute(quickstart.stdout(Stdio::null()))?;
+    let run = ["run", "--locked", "--package", "trefoil-client", "--example", "login", "--"];
+    execute(repo.cargo(&run).arg(&service.public).arg(service.certificate()).arg(&made))?;
+    Ok(String::new())
 }
 
 impl Smoke {
