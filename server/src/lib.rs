@@ -4,6 +4,15 @@
 //! the pipeline, and turns sealed results into answers. Decisions leave it; scores, embeddings and keys never do.
 //!
 //! Start reading at [`server`] (what is started in which order) and `api::authentications` (one request).
+//!
+//! ```
+//! use trefoil_server::description;
+//! use trefoil_server::openapi::Listener;
+//!
+//! // What `GET /openapi.json` answers: made from the routes, so it cannot name another one.
+//! let document = description::of(Listener::Public);
+//! assert!(document["paths"]["/v1/authentications"]["post"].is_object());
+//! ```
 
 mod api;
 mod app;

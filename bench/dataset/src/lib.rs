@@ -12,6 +12,15 @@
 //! that an experiment runs the very code it is about.
 //!
 //! Sets are files, read at run time. They are biometric data and never part of a program.
+//!
+//! ```
+//! use trefoil_dataset::ScoreMatrix;
+//!
+//! let faces = [[3, 4], [4, 3]];
+//! let dot = |a: [i32; 2], b: [i32; 2]| a[0] * b[0] + a[1] * b[1];
+//! let plain = ScoreMatrix::from_fn(2, 2, |probe, template| dot(faces[probe], faces[template]));
+//! assert_eq!(plain.row(0), [25, 24]);
+//! ```
 
 mod accuracy;
 mod embeddings;

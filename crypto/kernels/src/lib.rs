@@ -10,6 +10,17 @@
 //!
 //! Invariants: no allocation, no branch or address that depends on the data; slices of the wrong length
 //! panic before anything is written.
+//!
+//! ```
+//! use trefoil_kernels::{Cpu, Tier, keccak};
+//!
+//! // Two messages side by side, with the best instructions of this processor and with none: the same bits.
+//! let messages: [&[u8]; 2] = [b"one", b"two"];
+//! let (mut fast, mut portable) = ([[0; 32]; 2], [[0; 32]; 2]);
+//! keccak::sha3_256(Cpu::detected(), &messages, &mut fast);
+//! keccak::sha3_256(Cpu::at_most(Tier::Portable), &messages, &mut portable);
+//! assert_eq!(fast, portable);
+//! ```
 
 pub mod aes;
 pub mod allocations;

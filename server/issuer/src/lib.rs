@@ -4,6 +4,33 @@
 //! the call returns; opening replays the journal. Secrets of holders never come here: a holder gives a commitment and
 //! gets back a [`CredentialFile`]. The tree is built once, in the packed hashes of many leaves, when a root or a path is
 //! first asked for, and from then on each change costs the 20 hashes above its leaf.
+//!
+//! ```
+//! use trefoil_issuer::{Issuer, NewMember};
+//! use trefoil_wallet::credentials::sealed::Cost;
+//! use trefoil_wallet::wallet::Wallet;
+//! use trefoil_zkp::{TenantId, expiry_of};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (cost, now) = (Cost { memory_kib: 8, passes: 1, lanes: 1 }, 1_800_000_000);
+//! let mut rng = rand::rng();
+//! let mut wallet = Wallet::create(&mut rng);
+//! let passphrase = b"known to the issuer's operator";
+//! let mut issuer =
+//!     Issuer::init(&folder.path().join("issuer"), TenantId::new([1; 16]), 1, passphrase, cost, &mut rng)?;
+//! let member = NewMember {
+//!     name: "ann".to_owned(),
+//!     commitment: wallet.commitment(),
+//!     level: 2,
+//!     expiry: expiry_of(now + 86_400).ok_or("out of range")?,
+//!     roles: 0,
+//! };
+//! issuer.add(&[member], &mut rng)?;
+//! issuer.publish(passphrase, false, now, &mut rng)?;
+//! // The holder checks path and signature before the wallet keeps it.
+//! wallet.receive(issuer.credential("ann")?, None)?;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod change;
 mod error;

@@ -6,6 +6,18 @@
 //! [`trefoil_matching::KeyHolding`] like the one in its own process.
 //!
 //! It links neither the template store nor the signer, nor HTTP, so that somebody else can run it.
+//!
+//! ```
+//! use trefoil_key_holder::identity::Identity;
+//! use trefoil_storage::data_dir::DataDir;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! // The other side pins this fingerprint; there is no certificate authority.
+//! let directory = DataDir::open(&folder.path().join("data"))?;
+//! let made = Identity::open(&directory, "tls")?.fingerprint();
+//! assert_eq!(Identity::open(&directory, "tls")?.fingerprint(), made, "made once");
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod address;
 pub mod backup;

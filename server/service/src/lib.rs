@@ -4,6 +4,13 @@
 //! callers read it. Decisions leave it; scores, embeddings and keys never do.
 //!
 //! Start reading at [`Service`] (its parts), [`door`] (what a login is checked for) and [`seal_log`] (when it is answered).
+//!
+//! ```
+//! use trefoil_service::time;
+//!
+//! assert_eq!(time::parse("2026-11-20T09:47:40Z"), Ok(1_795_168_060));
+//! assert_eq!(time::format(1_795_168_060), "2026-11-20T09:47:40Z");
+//! ```
 
 #![expect(
     clippy::missing_errors_doc,

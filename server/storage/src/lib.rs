@@ -3,6 +3,25 @@
 //! The service, the key-holder and the issuer stand on it. [`data_dir`] is a directory that one process holds; [`database`] is SQLite with a
 //! code over every row and a mark of how far it came; [`wrap`] is encryption under a key with a name bound to it. With the feature
 //! `store` it has the service's tables too, which a key-holder does not link.
+//!
+//! ```
+//! use trefoil_storage::Supervisor;
+//! use trefoil_storage::data_dir::DataDir;
+//! use trefoil_storage::database::{Database, RowKey, fault};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let directory = DataDir::open(&folder.path().join("data"))?;
+//! let secret = directory.secret::<32>("rows.key")?;
+//! let schema = "CREATE TABLE numbers (number INTEGER NOT NULL) STRICT";
+//! let file = directory.database("numbers.sqlite")?;
+//! // Refused if anybody else wrote a row, or if acknowledged transactions are missing.
+//! let database = Database::open(file, 1, schema, Some(RowKey::of(&secret, &[])), &Supervisor::default())?;
+//! // Returns once the row is on the disk.
+//! database.write(|rows| rows.execute("INSERT INTO numbers VALUES (7)", []).map(drop).map_err(fault))?;
+//! let kept: i64 = database.read(|rows| rows.query_row("SELECT number FROM numbers", [], |row| row.get(0)))?;
+//! assert_eq!(kept, 7);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 #![expect(
     clippy::missing_errors_doc,
