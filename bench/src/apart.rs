@@ -158,7 +158,10 @@ pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Re
     let mut config = config(data_dir);
     config.capture.file = capture.unwrap_or_default();
     config.log.filter = "error".to_owned();
-    match run_service(config, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
+    // Read again it is the same: there is no file.
+    let again = config.clone();
+    let read = Box::new(move || Ok(again.clone()));
+    match run_service(config, read, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
         true => Ok(()),
         false => Err(Failure::fault("the service did not end cleanly")),
     }
