@@ -30,7 +30,7 @@ pub struct Hostile {
     pub phase: Duration,
     /// Rounds of a phase without and one with the attack.
     pub rounds: usize,
-    /// Connections of the attacks that only hold them.
+    /// Connections of the attacks that only hold connections open.
     pub connections: usize,
 }
 

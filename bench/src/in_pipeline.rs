@@ -35,7 +35,7 @@ pub struct PipelineLoad {
     pub repeats: usize,
     /// Enrolled templates; a multiple of 32. Few make the match cheap and the cache's share large.
     pub users: usize,
-    /// Distinct batches that the workers go round.
+    /// Distinct batches that the workers cycle through.
     pub batches: usize,
     /// Fixes users, probes and impostors.
     pub seed: u64,

@@ -37,9 +37,9 @@ pub struct Ladder {
     pub repeats: usize,
     /// Whether each part is also measured alone.
     pub parts: bool,
-    /// Whose locks the locked rungs take.
+    /// Which library's locks the locked rungs take.
     pub locks: LockFamily,
-    /// Fixes the requests.
+    /// Seed of the requests.
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
     pub pipeline: Option<(PipelineLoad, Arc<Population>)>,

@@ -45,7 +45,7 @@ pub struct Load {
     pub connections: Vec<usize>,
     /// Logins of a request: one, or a batch.
     pub batch: usize,
-    /// One login in so many is verified offline.
+    /// Verify one login in this many offline.
     pub verify_every: usize,
     /// Seed of the arrivals.
     pub seed: u64,

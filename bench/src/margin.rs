@@ -18,7 +18,7 @@ pub struct Margin {
     pub lanes: usize,
     /// Lanes with shared probes.
     pub shared_lanes: usize,
-    /// Fixes keys and probes; the matcher's randomness is fresh.
+    /// Seed of keys and probes; the matcher's randomness is fresh.
     pub seed: u64,
     /// Highest tier to compute on.
     pub tier: Tier,

@@ -171,7 +171,7 @@ impl Requests {
     }
 }
 
-/// What one phase showed.
+/// The result of one phase.
 #[derive(Clone, Default)]
 pub(crate) struct Phase {
     seconds: f64,

@@ -122,7 +122,7 @@ impl Share {
     pub(crate) const ALL: Share = Share { index: 0, of: 1 };
 }
 
-/// Who asks how often.
+/// Distribution of requests over people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Popularity {
     /// All subjects alike

@@ -32,9 +32,9 @@ pub struct Run {
     pub users: usize,
     /// What people look like.
     pub faces: FaceSource,
-    /// Who asks how often.
+    /// Distribution of requests over people.
     pub popularity: Popularity,
-    /// Distinct batches that the workers go round.
+    /// Distinct batches that the workers cycle through.
     pub batches: usize,
     /// Fixes users, probes and impostors.
     pub seed: u64,
