@@ -6,7 +6,7 @@ use trefoil_matching::BatchId;
 use crate::request::{LaneRequest, Refusal, StageTimes};
 use crate::verdict::Verdict;
 
-/// A lane whose session carries it.
+/// A lane with a valid session.
 pub(crate) struct ProvenLane<R> {
     pub(crate) request: LaneRequest<R>,
     pub(crate) verdict: Verdict,
