@@ -124,7 +124,7 @@ pub enum Refusal {
     #[error("the request does not come from the session holder")]
     Mac,
     /// The nonce was used in this session.
-    #[error("the nonce was used in this session")]
+    #[error("the nonce was already used in this session")]
     NonceUsed,
     /// No more nonces are remembered now.
     #[error("too many nonces are stored; retry later")]

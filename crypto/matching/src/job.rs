@@ -1,4 +1,4 @@
-//! What the matcher sends to the key-holder for a decision.
+//! The matcher's job for the key-holder to decide.
 
 use crate::key_structure::POLYNOMIAL_BYTES;
 use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
@@ -214,7 +214,7 @@ impl MatchJob {
         Ok(job)
     }
 
-    /// The same job, to be decided under this threshold or not at all.
+    /// The same job, to be decided under this threshold only.
     #[must_use]
     pub fn under(self, threshold: i32) -> MatchJob {
         MatchJob { threshold: Some(threshold), ..self }

@@ -1,4 +1,4 @@
-//! What happens between two steps of a renewal, or of a job.
+//! Events between two steps of a renewal, or of a job.
 
 use super::*;
 use crate::{
@@ -192,7 +192,7 @@ fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     assert_eq!(job.failures(NAME), Some(0));
 }
 
-/// An attempt is in the vault before it is made: a crash in between cannot forget it.
+/// An attempt is in the vault before it is made, so that a crash in between cannot forget it.
 #[test]
 fn an_attempt_is_on_record_when_it_is_admitted() {
     let job = Job::new();
