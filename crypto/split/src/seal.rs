@@ -61,7 +61,7 @@ pub enum SealingKeyError {
     Key,
     /// A key, but not the pinned one.
     #[error(
-        "the sealing key is not the pinned one: it may have been replaced on the way from the key-holder. Compare the fingerprint with the key-holder's operator"
+        "the sealing key is not the pinned one; it may have been replaced in transit. Compare fingerprints with the key-holder's operator"
     )]
     Fingerprint,
 }
