@@ -11,7 +11,7 @@ use trefoil_pipeline::affinity::{Pin, Placement, pin_current};
 use crate::peers::{Handle, Payload, Peer};
 use crate::processor::thread_cpu_ns;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Looks a key up.
@@ -25,7 +25,7 @@ pub enum Operation {
 /// What is timed.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
-    /// What each request does.
+    /// The operation of each request.
     pub operation: Operation,
     /// Keys in the order of their requests. Thread `t` goes round stream `t`, or `t` modulo their number.
     pub streams: &'a [Vec<Key>],
@@ -64,9 +64,9 @@ impl Tally {
     }
 }
 
-/// A peer whose type is forgotten, so that unlike ones stand in one list. Dispatch is per cell, not per request.
+/// A type-erased peer, so that different ones fit in one list. Dispatch is per cell, not per request.
 pub trait Timed {
-    /// Whether it evicts; a map that does not can only be asked.
+    /// Whether it evicts; a map that does not can only be looked up.
     fn evicts(&self) -> bool;
 
     /// Stores the values of `keys`.
@@ -166,7 +166,7 @@ const STAGGER: usize = 7_919;
 
 /// At most [`CHUNK`] requests from `at` on, up to the end of the stream; where the next one begins.
 ///
-/// Goes over a slice: an index that wraps round was kept in memory, and the loop of one subject then took twice the time
+/// Iterates over a slice: an index that wraps around was kept in memory, and the loop of one subject then took twice the time
 /// among 50,000 keys, whatever that subject did, while its twin's did not.
 #[inline(always)]
 fn chunk(

@@ -1,4 +1,4 @@
-//! What the last seconds brought: a window behind a lock that is tried and, if taken, skipped.
+//! Rate of the last seconds: a window behind a lock that is tried and, if taken, skipped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl Window {
         self.now += 1;
     }
 
-    /// Begins the next second.
+    /// Starts the next second.
     #[cold]
     fn turn(&mut self, at: Instant) {
         self.seconds[self.at] = self.now;

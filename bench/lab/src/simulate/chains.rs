@@ -1,4 +1,4 @@
-//! Chains of increments: what a core gains by working ahead, and how contention takes it away again.
+//! Chains of increments: the gain of out-of-order work, and its loss under contention.
 //!
 //! Two threads read the clock, work on their own for a while, read the clock, and increment some lines one after the other.
 //! The clock is a fence, so a core asks for all lines together behind it. If the other one rarely wants them, four lines cost
@@ -17,7 +17,7 @@ pub(super) struct Both {
 }
 
 impl Both {
-    /// What sharing adds.
+    /// The added cost of sharing.
     pub(super) fn added(self) -> f64 {
         (self.shared - self.own).max(0.0)
     }

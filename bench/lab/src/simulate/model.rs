@@ -1,4 +1,4 @@
-//! Workers that go round a program of work, shared lines and locks, each on a core of its own.
+//! Workers that repeat a program of work, shared lines and locks, each on a core of its own.
 //!
 //! * A **line** belongs to the core that asked for it last. Another core's request takes it away after a part of the transfer
 //!   ([`Core::request`](super::machine::Core::request)) and brings it with the rest. Until then the owner goes on writing, and completes the
@@ -25,7 +25,7 @@ use super::machine::{Machine, POLLS_MAX};
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Work that concerns nobody else, nanoseconds on average.
+    /// Private work, nanoseconds on average.
     Work(f64),
     /// Writes a line.
     Write(usize),

@@ -1,4 +1,4 @@
-//! What the model says, and whether it may.
+//! The model's report, if it passed its check.
 
 use serde_json::{Map, Value, json};
 
