@@ -1,9 +1,9 @@
 //! The ladder: what each way of observing a cache costs, from three locks to none.
 //!
-//! (a) with the cheapest pipeline there is, which does nothing but get, miss or put: nothing hides the observer;
+//! (a) with the cheapest pipeline there is, which only gets, misses or puts, so that nothing hides the observer;
 //! (b) in the whole pipeline, where a look-up is a thousandth of the work;
 //!
-//! (c) the key-holder with and without the locks that it had.
+//! (c) the key-holder with and without its former locks.
 //!
 //! (a) and (b) compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
 //! its confidence interval.

@@ -26,7 +26,7 @@ use candidate::{Candidate, JOBS};
 pub(crate) use key_holders::KeyHolders;
 pub use role::RemoteRole;
 
-/// What is timed: everybody shows their own face; one of 32 shows another's, which is on record before the answer; and, with
+/// The timed steps: all show their own face; one of 32 shows another's, which is on record before the answer; and, with
 /// shared probes, the encryption before the match.
 const STEPS: [&str; 3] = ["decide", "decide_with_failure", "encrypt"];
 
@@ -36,7 +36,7 @@ const WORKERS_MAX: usize = JOBS / 4;
 /// Measures.
 ///
 /// # Errors
-/// When a process does not start or a step refuses. A wrong decision is in the report.
+/// When a process does not start or a step fails. A wrong decision is in the report.
 pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
     if !(1..=WORKERS_MAX).contains(&parameters.workers) {
         return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));

@@ -107,7 +107,7 @@ impl Holder {
     }
 }
 
-/// Fixes the credential. Its secret is therefore public; it is not anybody's.
+/// Seed of the credential. Its secret is therefore public; it belongs to no real person.
 const SEED: u64 = 0x7472_6566_6f69_6c02;
 const LEVEL: u8 = 2;
 /// Place of the credential in the tree of 2^20: any.
