@@ -290,3 +290,10 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
         + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }
+
+/// `GET /v1/status`: what the operator's page shows.
+pub(super) async fn status(State(app): State<Arc<App>>, _: Operator) -> Result<Response, Problem> {
+    // It counts open files and connections.
+    let shown = blocking(move || Ok(crate::status::status(&app))).await?;
+    body::answer(StatusCode::OK, &shown)
+}

@@ -22,6 +22,8 @@
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
 //! | GET `/openapi.json`, `/reference`, `/v1/problems/{code}` (both) | none | - | 200 |
+//! | GET `/v1/status` (admin) | token | - | 200 |
+//! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
 //! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].

@@ -62,6 +62,7 @@ mod sessions;
 mod shutdown;
 mod small_disk;
 mod started;
+mod status;
 mod subjects;
 mod supervision;
 mod systemd;
