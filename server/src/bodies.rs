@@ -126,30 +126,47 @@ pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Au
             Some(trefoil_attest::Decision::NoMatch) => Decision::NoMatch,
             None => return Err(Problem::internal("a login was sealed without a decision")),
         },
-        attestation: Base64(attestation(answer, form)?),
+        attestation: encoding(form).map(|encoding| attestation(answer, encoding)).transpose()?,
         seal_number: answer.under.seal.header.seal_number,
     })
 }
 
 /// A receipt, with its seal or with its name, if there is one.
-pub(crate) fn receipt(answer: Option<Answer>, form: AttestationForm) -> Result<Option<Receipt>, Problem> {
+pub(crate) fn receipt(answer: Option<Answer>, encoding: Encoding) -> Result<Option<Receipt>, Problem> {
     let receipt = |answer: Answer| {
         let Answer { digest, ref under, .. } = answer;
         let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
-        Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+        Ok(Receipt { id, attestation: attestation(&answer, encoding)?, seal_number })
     };
     answer.map(receipt).transpose()
 }
 
-/// A statement with its seal, or with the seal's name.
-fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
+/// How an attestation is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Encoding {
+    /// A statement with its seal.
+    Full,
+    /// With the seal's name.
+    Compact,
+}
+
+/// How the attestation of an answer is written that has one.
+fn encoding(form: AttestationForm) -> Option<Encoding> {
+    match form {
+        AttestationForm::Full => Some(Encoding::Full),
+        AttestationForm::Compact => Some(Encoding::Compact),
+        AttestationForm::None => None,
+    }
+}
+
+fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
     let Answer { statement, leaf_index, under, .. } = answer;
     let SealedTree { seal, tree } = &**under;
     let path = tree.path(*leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
-    Ok(match form {
-        AttestationForm::Full => seal.attestation(statement, *leaf_index, &path),
-        AttestationForm::Compact => seal.compact_attestation(statement, *leaf_index, &path),
-    })
+    Ok(Base64(match encoding {
+        Encoding::Full => seal.attestation(statement, *leaf_index, &path),
+        Encoding::Compact => seal.compact_attestation(statement, *leaf_index, &path),
+    }))
 }
 
 /// A page of them.

@@ -100,7 +100,7 @@ impl Client {
         self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
     }
 
-    /// Authenticates, and hands on the attestation unverified: for those who only carry it. [`Client::login`] verifies it. A denial is an
+    /// Authenticates, and hands on the attestation unverified: for those who only carry it, or who ask for none. [`Client::login`] verifies it. A denial is an
     /// answer, not an error. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors

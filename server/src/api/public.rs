@@ -184,7 +184,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
         "fhe_keys": "/v1/fhe/keys/{tenant}",
         "probe_modes": ["plain", "shared"],
-        "attestation_forms": ["full", "compact"],
+        "attestation_forms": ["full", "compact", "none"],
         "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
         "session_life_s": session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,

@@ -96,7 +96,7 @@ pub(crate) fn batch() -> Value {
 }
 
 pub(crate) fn authenticated() -> Authenticated {
-    let attestation = Base64(b"CBOR, longer than this".to_vec());
+    let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
 }
 
