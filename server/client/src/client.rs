@@ -136,6 +136,15 @@ impl Client {
         Ok(each.collect())
     }
 
+    /// The attestation of a login that asked for none, by the `id` of its answer; unverified, see [`Client::attested`]. The service keeps it
+    /// for two minutes. Needs [`trefoil_api::Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `attestation-unknown` where it is not kept any more, and [`ClientError`] in general.
+    pub async fn attestation(&self, id: Hex<32>) -> Result<Authenticated, ClientError> {
+        self.0.json(Outgoing::get(format!("/v1/attestations/{}", hex::encode(id.0)))).await
+    }
+
     /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use thiserror::Error;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex};
 use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::Account;
 use trefoil_wallet::{HolderSession, attested_digest};
@@ -64,6 +64,22 @@ impl Client {
             AttestationForm::Compact => Some(self.seal(answer.seal_number).await?),
         };
         verified(session, request, answer, seal.as_ref(), trust_root, now)
+    }
+
+    /// The login of a request that asked for no attestation, with the attestation, verified as [`Client::login`] does; `id` is that of
+    /// the answer. The service keeps it for two minutes.
+    ///
+    /// # Errors
+    /// Those of [`Client::attestation`]; [`LoginError`] for an attestation that is not to be accepted.
+    pub async fn attested(
+        &self,
+        session: &HolderSession,
+        request: &Authentication,
+        id: Hex<32>,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(session, request, self.attestation(id).await?, None, trust_root, now)
     }
 }
 

@@ -87,6 +87,14 @@ def test_a_decision_without_its_attestation_is_asked_for_by_another_name(tenant:
     many = tenant.decide_many([Attempt(session, OWN, nonce()), Attempt(session, ANOTHERS, nonce()), Attempt(session, OWN, used)])
     said = [each.code if isinstance(each, Problem) else each.decision for each in many]
     assert said == ["match", "no_match", "nonce-replayed"]
+    for decided in [own, many[1]]:
+        login = tenant.attested(decided)
+        assert (login.decision, login.verified.statement_digest) == (decided.decision, decided.id)
+    refused("attestation-unknown", tenant.attested, replace(own, id=bytes(32)))
+    with pytest.raises(VerifyError):
+        tenant.attested(replace(own, nonce=nonce()))
+    with pytest.raises(UnexpectedAnswer):
+        tenant.attested(replace(own, decision="no_match"))
 
 
 def test_a_nonce_is_taken_once(tenant: Tenant, session: Session) -> None:

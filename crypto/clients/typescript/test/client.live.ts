@@ -131,6 +131,11 @@ test("a decision without its attestation is asked for by another name, alone and
   const attempts = [OWN, ANOTHERS, OWN].map((embedding, at) => ({ session, embedding, nonce: at === 2 ? used : nonce() }));
   const said = (await tenant.decideMany(attempts)).map((each) => (each instanceof Problem ? each.code : each.decision));
   assert.deepEqual(said, ["match", "no_match", "nonce-replayed"]);
+  const login = await tenant.attested(own);
+  assert.deepEqual([login.decision, login.verified.statementDigest], ["match", own.id]);
+  await refused("attestation-unknown", tenant.attested({ ...own, id: new Uint8Array(32) }));
+  await assert.rejects(tenant.attested({ ...own, nonce: nonce() }), VerifyError);
+  await assert.rejects(tenant.attested({ ...own, decision: "no_match" }), UnexpectedAnswer);
 });
 
 test("a nonce is taken once", async () => {

@@ -102,7 +102,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
 }
 
 /// The public listener as another tenant's caller.
-async fn other_tenant(service: &Service) -> Endpoint {
+pub(crate) async fn other_tenant(service: &Service) -> Endpoint {
     let created =
         service.admin.post("/v1/tenants", &json!({"name": "other", "policy": policy()})).await.json();
     let path = format!("/v1/tenants/{}/api-keys", created["tenant_id"].as_str().unwrap());

@@ -78,7 +78,8 @@ export interface Login {
   readonly sealNumber: number;
 }
 
-/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same. */
+/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
+ * {@link Tenant.attested} makes a {@link Login} of it within two minutes. */
 export interface Decided {
   readonly decision: Decision;
   /** Digest of the attested statement. */
@@ -309,6 +310,17 @@ export class Tenant {
       if (result === undefined) throw new UnexpectedAnswer(`POST ${path} answered without result ${at}`);
       return { attempt, answer: result.has("problem") ? entryProblem(result.object("problem")) : result, requestDigest };
     });
+  }
+
+  /** The login of a decision, with its attestation, verified as {@link authenticate} does. The service keeps it for two minutes. */
+  async attested(decided: Decided): Promise<Login> {
+    const answer = await this.#transport.json(get(`/v1/attestations/${identifier(decided.id, 32, "id")}`));
+    const { session, nonce, requestDigest } = decided;
+    const login = await this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+    if (login.decision !== decided.decision || login.sealNumber !== decided.sealNumber) {
+      throw new UnexpectedAnswer("the attestation says something else than the decision did; do not accept it");
+    }
+    return login;
   }
 
   async #login(

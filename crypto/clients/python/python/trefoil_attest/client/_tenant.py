@@ -115,7 +115,8 @@ class Login:
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same."""
+    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
+    `Tenant.attested` makes a `Login` of it within two minutes."""
 
     decision: Literal["match", "no_match"]
     id: bytes
@@ -316,6 +317,15 @@ class Tenant:
             (attempt, entry_problem(result.object("problem")) if result.has("problem") else result, digest)
             for result, attempt, (_, digest) in zip(results, attempts, entries)
         ]
+
+    def attested(self, decided: Decided) -> Login:
+        """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""
+        request = Request("GET", f"/v1/attestations/{decided.id.hex()}")
+        answer = Answer.parse(request.route, self._transport.send(request))
+        login = self._login(answer, decided.session, decided.nonce, decided.request_digest, self.seal)
+        if (login.decision, login.seal_number) != (decided.decision, decided.seal_number):
+            raise UnexpectedAnswer("the attestation says something else than the decision did; do not accept it")
+        return login
 
     def _login(
         self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
