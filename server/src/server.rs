@@ -682,6 +682,7 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
         let swept = blocking(move || {
             for tenant in service.directory.all() {
                 tenant.verdicts.sweep(now);
+                tenant.recent.sweep(now);
             }
             service.chains.sweep(now);
             let noted = service.directory.note_uses();

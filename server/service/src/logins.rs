@@ -42,6 +42,8 @@ pub struct LoginRequest {
     pub reveal: Option<Reveal>,
     /// Of [`LoginRequest::header`], under the session's key.
     pub mac: [u8; 32],
+    /// Whether its attestation is kept for a while, see [`crate::recent`]: its caller takes none with the answer.
+    pub keep: bool,
 }
 
 impl LoginRequest {
@@ -93,7 +95,13 @@ impl Service {
         self.check_fresh(request.issued_at, self.now())?;
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
-            Some(template) => self.decide(tenant, &request, template, &probe).await,
+            Some(template) => {
+                let answer = self.decide(tenant, &request, template, &probe).await?;
+                if request.keep {
+                    tenant.recent.keep(&answer, self.now());
+                }
+                Ok(answer)
+            }
             None => {
                 self.check_holder(tenant, &request).await?;
                 Err(Refused::SubjectUnknown)
