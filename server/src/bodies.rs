@@ -9,12 +9,12 @@ use trefoil_api::{
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
+use trefoil_service::attestations::Attested;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::EnrolledForm;
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::LoginRequest;
-use trefoil_service::recent::Attested;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};

@@ -17,6 +17,7 @@
     reason = "the variants of `Refused` say when, for every function alike"
 )]
 
+pub mod attestations;
 pub mod backup;
 pub mod chains;
 pub mod clock;
