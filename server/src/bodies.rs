@@ -3,9 +3,9 @@
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, AttestationForm, Base64, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage,
+    ApiKey, ApiKeyState, AttestationForm, Base64, DayOfUse, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage,
     PolicyVersion, PublishedRoot, Receipt, RootLogPage, RotationState, RotationStatus, TenantDetail,
-    TenantSummary,
+    TenantSummary, UsagePage,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
@@ -15,6 +15,7 @@ use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
+use trefoil_types::ApiKeyId;
 use trefoil_wallet::credentials::RootStatement;
 
 /// Policies in the store, as operators send them.
@@ -70,6 +71,17 @@ fn canonical(value: &Value) -> String {
         Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         other => other.to_string(),
     }
+}
+
+/// A page of what API keys were used for.
+pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiKeyId>) -> UsagePage {
+    let day = |row: store::Usage| {
+        let store::UsageCounts { matched, not_matched, enrolments, refusals } = row.counts;
+        let (api_key, day) = (Hex(row.api_key.to_bytes()), row.day * 86_400);
+        DayOfUse { api_key, day, matched, not_matched, enrolments, refusals }
+    };
+    let usage = rows.into_iter().map(day).collect();
+    UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
 }
 
 /// A receipt, with its seal or with its name.

@@ -20,6 +20,7 @@ use trefoil_matching::{
 };
 use trefoil_service::replay::FRESHNESS_S;
 use trefoil_service::tenant::{Probe, Scope, Tenant};
+use trefoil_service::usage::Used;
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, Idempotency, StoreError, Template};
 
@@ -74,6 +75,9 @@ pub(super) async fn enrol(
         }
     })
     .await?;
+    if !replayed {
+        caller.used(Used::Enrolled);
+    }
     let enrolled: Enrolled = serde_json::from_str(&answer.body).map_err(Problem::internal)?;
     let (handle, generation) = (Handle::new(handle), enrolled.generation);
     let what = What::Enrolled { handle, generation, consent };
