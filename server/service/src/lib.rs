@@ -48,6 +48,7 @@ pub mod signing_keys;
 pub mod templates;
 pub mod tenant;
 pub mod time;
+pub mod usage;
 pub mod verdicts;
 pub mod wiring;
 
