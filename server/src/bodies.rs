@@ -3,12 +3,13 @@
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, Decision, Enrolled, Hex,
-    LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt, RootLogPage,
-    RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, Vector,
+    ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, DayOfUse, Decision,
+    Enrolled, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt,
+    RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, UsagePage, Vector,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
+use trefoil_service::attestations::Attested;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::EnrolledForm;
@@ -18,7 +19,7 @@ use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
-use trefoil_types::{Handle, SessionId};
+use trefoil_types::{ApiKeyId, Handle, SessionId};
 use trefoil_wallet::credentials::RootStatement;
 use zeroize::Zeroizing;
 
@@ -77,6 +78,17 @@ fn canonical(value: &Value) -> String {
     }
 }
 
+/// A page of what API keys were used for.
+pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiKeyId>) -> UsagePage {
+    let day = |row: store::Usage| {
+        let store::UsageCounts { matched, not_matched, enrolments, refusals } = row.counts;
+        let (api_key, day) = (Hex(row.api_key.to_bytes()), row.day * 86_400);
+        DayOfUse { api_key, day, matched, not_matched, enrolments, refusals }
+    };
+    let usage = rows.into_iter().map(day).collect();
+    UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
+}
+
 /// How answers to enrolments are written in the store, for callers that ask again.
 pub(crate) const ENROLLED: EnrolledForm = EnrolledForm {
     read: |text| {
@@ -102,7 +114,8 @@ pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
 
 /// A login as the service takes it.
 pub(crate) fn login_request(body: Authentication) -> LoginRequest {
-    let (probe_digest, reveal) = (body.probe_digest(), body.reveal());
+    let (probe_digest, reveal, keep) =
+        (body.probe_digest(), body.reveal(), body.attestation == AttestationForm::None);
     let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
@@ -114,42 +127,71 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
         probe_digest,
         reveal,
         mac: mac.0,
+        keep,
     }
 }
 
 /// The answer to a login.
 pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Authenticated, Problem> {
+    let undecided = || Problem::internal("a login was sealed without a decision");
     Ok(Authenticated {
         id: Hex(answer.digest),
-        decision: match answer.decision {
-            Some(trefoil_attest::Decision::Match) => Decision::Match,
-            Some(trefoil_attest::Decision::NoMatch) => Decision::NoMatch,
-            None => return Err(Problem::internal("a login was sealed without a decision")),
-        },
-        attestation: Base64(attestation(answer, form)?),
+        decision: decision(answer.decision.ok_or_else(undecided)?),
+        attestation: encoding(form).map(|encoding| attestation(answer, encoding)).transpose()?,
         seal_number: answer.under.seal.header.seal_number,
     })
 }
 
+/// The attestation of a login that took none with its answer.
+pub(crate) fn attested(id: [u8; 32], attested: Attested) -> Authenticated {
+    let Attested { decision: decided, attestation, seal_number } = attested;
+    let attestation = Some(Base64(attestation));
+    Authenticated { id: Hex(id), decision: decision(decided), attestation, seal_number }
+}
+
+fn decision(decision: trefoil_attest::Decision) -> Decision {
+    match decision {
+        trefoil_attest::Decision::Match => Decision::Match,
+        trefoil_attest::Decision::NoMatch => Decision::NoMatch,
+    }
+}
+
 /// A receipt, with its seal or with its name, if there is one.
-pub(crate) fn receipt(answer: Option<Answer>, form: AttestationForm) -> Result<Option<Receipt>, Problem> {
+pub(crate) fn receipt(answer: Option<Answer>, encoding: Encoding) -> Result<Option<Receipt>, Problem> {
     let receipt = |answer: Answer| {
         let Answer { digest, ref under, .. } = answer;
         let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
-        Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+        Ok(Receipt { id, attestation: attestation(&answer, encoding)?, seal_number })
     };
     answer.map(receipt).transpose()
 }
 
-/// A statement with its seal, or with the seal's name.
-fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
+/// How an attestation is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Encoding {
+    /// A statement with its seal.
+    Full,
+    /// With the seal's name.
+    Compact,
+}
+
+/// How the attestation of an answer is written that has one.
+fn encoding(form: AttestationForm) -> Option<Encoding> {
+    match form {
+        AttestationForm::Full => Some(Encoding::Full),
+        AttestationForm::Compact => Some(Encoding::Compact),
+        AttestationForm::None => None,
+    }
+}
+
+fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
     let Answer { statement, leaf_index, under, .. } = answer;
     let SealedTree { seal, tree } = &**under;
     let path = tree.path(*leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
-    Ok(match form {
-        AttestationForm::Full => seal.attestation(statement, *leaf_index, &path),
-        AttestationForm::Compact => seal.compact_attestation(statement, *leaf_index, &path),
-    })
+    Ok(Base64(match encoding {
+        Encoding::Full => seal.attestation(statement, *leaf_index, &path),
+        Encoding::Compact => seal.compact_attestation(statement, *leaf_index, &path),
+    }))
 }
 
 /// A page of them.

@@ -10,9 +10,10 @@ usage: cargo xtask <task>
   test --all-tools  the same, and a step whose program is missing fails: for a release
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, circles of imports, unsafe, clocks, lengths, evidence
-  clients           the TypeScript and Python clients, and the verification page of the built server in Chromium
+  clients           the TypeScript and Python clients, and the pages of the built server in Chromium
   deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs
   described         the built server against its own description, by schemathesis
+  h2spec            HTTP/2 of the built server, by h2spec (Go)
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none

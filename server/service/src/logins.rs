@@ -3,6 +3,7 @@
 //! Cheap checks come first; no attempt budget is charged before the request is known to be its holder's. The worker that decides looks
 //! the session's verdict up, once, and checks the MAC beside it ([`crate::door`]); here is what needs no verdict.
 
+use crate::attestations;
 use crate::door::{Asker, Claim, Login};
 use crate::face::{Face, Shown};
 use crate::refused::{NotFresh, Refused};
@@ -42,6 +43,8 @@ pub struct LoginRequest {
     pub reveal: Option<Reveal>,
     /// Of [`LoginRequest::header`], under the session's key.
     pub mac: [u8; 32],
+    /// Whether its attestation is kept for a while, see [`crate::recent`]: its caller takes none with the answer.
+    pub keep: bool,
 }
 
 impl LoginRequest {
@@ -93,7 +96,13 @@ impl Service {
         self.check_fresh(request.issued_at, self.now())?;
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
-            Some(template) => self.decide(tenant, &request, template, &probe).await,
+            Some(template) => {
+                let answer = self.decide(tenant, &request, template, &probe).await?;
+                if request.keep {
+                    attestations::keep(&tenant.recent, &answer, self.now());
+                }
+                Ok(answer)
+            }
             None => {
                 self.check_holder(tenant, &request).await?;
                 Err(Refused::SubjectUnknown)

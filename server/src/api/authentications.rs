@@ -1,7 +1,7 @@
 //! The authentication of one face in one session, alone or with others in one request.
 
 use super::body;
-use super::caller::Caller;
+use super::caller::{Caller, PathBytes};
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies;
@@ -31,6 +31,7 @@ pub(super) async fn authenticate(
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
+    caller.decided(answer.decision);
     body::answer(StatusCode::OK, &answer)
 }
 
@@ -41,6 +42,17 @@ pub(super) async fn login(app: &App, tenant: &Arc<Tenant>, json: &[u8]) -> Resul
     let form = request.attestation;
     let answer = app.service.login(tenant, bodies::login_request(request)).await?;
     bodies::authenticated(&answer, form)
+}
+
+/// `GET /v1/attestations/{id}`: that of a login which asked for none.
+pub(super) async fn attestation(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(id): PathBytes<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Authenticate)?;
+    let attested = app.service.attestation(&caller.tenant, &id).await?;
+    body::answer(StatusCode::OK, &bodies::attested(id, attested))
 }
 
 pub(super) fn late() -> Problem {

@@ -120,6 +120,24 @@ test("the own face matches and another's does not, both attested", async () => {
   assert(compact.decision === "match" && compact.attestation.length < 2_000);
 });
 
+test("a decision without its attestation is asked for by another name, alone and in a batch", async () => {
+  const own = await tenant.decide(session, OWN, nonce());
+  assert.deepEqual([own.decision, own.id.length, own.session], ["match", 32, session]);
+  assert.equal((await tenant.decide(session, ANOTHERS, nonce())).decision, "no_match");
+  await assert.rejects(tenant.decide(session, OWN, new Uint8Array(8)), /16 to 64 bytes/);
+  const used = nonce();
+  await tenant.decide(session, OWN, used);
+  await refused("nonce-replayed", tenant.decide(session, OWN, used));
+  const attempts = [OWN, ANOTHERS, OWN].map((embedding, at) => ({ session, embedding, nonce: at === 2 ? used : nonce() }));
+  const said = (await tenant.decideMany(attempts)).map((each) => (each instanceof Problem ? each.code : each.decision));
+  assert.deepEqual(said, ["match", "no_match", "nonce-replayed"]);
+  const login = await tenant.attested(own);
+  assert.deepEqual([login.decision, login.verified.statementDigest], ["match", own.id]);
+  await refused("attestation-unknown", tenant.attested({ ...own, id: new Uint8Array(32) }));
+  await assert.rejects(tenant.attested({ ...own, nonce: nonce() }), VerifyError);
+  await assert.rejects(tenant.attested({ ...own, decision: "no_match" }), UnexpectedAnswer);
+});
+
 test("a nonce is taken once", async () => {
   const once = nonce();
   await tenant.authenticate(session, OWN, once);
@@ -279,6 +297,11 @@ test("subjects and sessions are listed, shown and ended", async () => {
   const subject = await carl.subject(toHex(proof.handle));
   assert.deepEqual(await all(carl.subjects()), [subject]);
   assert.deepEqual([subject.handle, subject.generation, subject.consentRef], [proof.handle, 1, "form 12"]);
+  // Counts arrive within seconds.
+  let used = await all(carl.usage());
+  while (used.length === 0) used = await all(carl.usage());
+  assert.deepEqual([used[0]?.enrolments, used[0]?.matched, used[0]?.refusals], [1, 0, 0]);
+  assert.deepEqual([used[0]?.apiKey, (used[0]?.day ?? 1) % 86_400], [key.id, 0]);
   assert.deepEqual(await all(carl.sessions()), [{ id: proof.sessionId, expiresAt }]);
   await refused("subject-unknown", tenant.subject(proof.handle));
   await refused("session-unknown", tenant.endSession(proof.sessionId));
