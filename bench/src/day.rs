@@ -2,7 +2,7 @@
 //!
 //! Store, rows, log tree, pruning, audit and proofs are those of the service. Logins come at random (Poisson) on a virtual clock, and a
 //! seal starts by the rule of [`trefoil_pipeline::Floor`], which is computed here. A seal takes no time, so none covers more logins than the rule gives it.
-//! Signatures are real where anybody verifies them later: those that retention leaves. The others are bytes of the same length.
+//! Signatures that are verified later are real: those that retention leaves. The others are bytes of the same length.
 
 use std::path::{Path, PathBuf};
 use trefoil_types::SessionId;

@@ -92,6 +92,6 @@ pub use trefoil_lab::{Failure, Report};
 use trefoil_lab::{chart, distribution, opener, paired, peers, processor};
 pub use trefoil_lab::{registry, simulate};
 
-/// Counts while `--profile` asks for it; otherwise it is the system's.
+/// Counts during `--profile`; otherwise it is the system's.
 #[global_allocator]
 static ALLOCATOR: trefoil_kernels::allocations::Counted = trefoil_kernels::allocations::Counted;

@@ -125,7 +125,7 @@ pub(crate) struct Outcome {
     pub(crate) disturbed: Vec<Disturbances>,
     /// Of an open loop's batches in all of them, from the time at which each was due.
     pub(crate) latencies_ns: Vec<u64>,
-    /// Where the time went after them, if that was asked for.
+    /// Where the time went after them, if requested.
     pub(crate) profile: Option<Value>,
     /// The rates of a warm-up that ended by a rule.
     pub(crate) warmup: Option<WarmingUp>,

@@ -118,7 +118,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Everybody.
+    /// All people.
     pub(crate) const ALL: Share = Share { index: 0, of: 1 };
 }
 

@@ -232,7 +232,7 @@ impl<R: Send + 'static> Sealer<R> {
     }
 }
 
-/// The end of a chain, and what its next headers say.
+/// The end of a chain, and the fields of its next headers.
 struct End {
     origin: Origin,
     key_set_id: KeySetId,

@@ -226,7 +226,7 @@ mod tests {
             duration: Duration::from_millis(2),
         };
         let tally = peer.time(load(Operation::Get));
-        // Half of either stream is held; a thread that had no processor in time asked for nothing.
+        // Half of either stream is held; a thread that got no processor in time made no request.
         assert!(0 < tally.hits && tally.hits < tally.requests && tally.wrong == 0);
         assert!(tally.ns_per_request() > 0.0 && tally.million_per_s() > 0.0);
         peer.time(load(Operation::GetOrInsert));
@@ -251,7 +251,7 @@ mod tests {
             ends[chunks] = chunk(&mut peer.handle(), Operation::GetOrInsert, &stream, at, &mut tally);
         }
         assert_eq!(ends, [3, 259, 0, 256]);
-        // The first three keys were asked for only once, the others twice.
+        // The first three keys were requested only once, the others twice.
         assert_eq!((tally.requests, tally.hits, tally.wrong), (297 + 256, 253, 0));
         assert!(stream.iter().all(|key| peer.holds(key)));
     }

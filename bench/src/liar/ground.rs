@@ -137,7 +137,7 @@ impl Ground {
 
     pub(super) fn refetch(&mut self) -> Result<(), Failure> {
         let keys = self.role.public_keys(self.tenant).map_err(Failure::in_step("keys"))?;
-        // While a rotation is under way there are two.
+        // During a rotation there are two.
         let of_victim = keys.into_iter().find(|key| key.epoch() == self.victim.epoch);
         self.key = of_victim.ok_or_else(|| Failure::fault("the tenant has no key of the victim's epoch"))?;
         Ok(())

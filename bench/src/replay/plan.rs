@@ -39,7 +39,7 @@ pub(super) struct Planned {
     took: Duration,
 }
 
-/// What it is, and of whom.
+/// Its kind and its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Login(usize),

@@ -3,7 +3,7 @@
 //! A set divides its entries into *window* and *main*. A new entry enters the window and stays for a
 //! while at any frequency, so a new session is cached even beside old popular ones.
 //! When the window is full, its oldest entry competes with the least valuable one of main: the one
-//! that was asked for more often stays, and if that is the window's, it moves over to main. How large
+//! that was requested more often stays, and if that is the window's, it moves over to main. How large
 //! the window should be depends on the traffic: a [`Tactic`] says so, and [`super::trials`] chooses it.
 //!
 //! Pure functions of a set's metadata about its entries; the table holds and publishes the metadata.
@@ -23,10 +23,10 @@ pub(super) type Ways = u32;
 pub(super) struct Tactic {
     /// Share of a set that is window, in 256ths.
     pub(super) window: u8,
-    /// Whether an entry of main that was asked for since the last round is spared before frequencies
+    /// Whether an entry of main that was requested since the last round is spared before frequencies
     /// are compared.
     pub(super) spares_recent: bool,
-    /// By how much more often than the least of main an entry of the window must have been asked for.
+    /// How much more often than the weakest of main an entry of the window must have been requested.
     pub(super) lead: u8,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Standing {
     pub(super) rank: [u8; WAYS],
     /// Frequency, at most [`MAX_COUNT`].
     pub(super) heat: [u8; WAYS],
-    /// Asked for since the last round.
+    /// Requested since the last round.
     pub(super) recent: Ways,
     /// In main; the others are in the window.
     pub(super) main: Ways,

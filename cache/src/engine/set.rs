@@ -1,6 +1,6 @@
 //! One set of the table: up to 32 entries behind a [`Version`].
 //!
-//! A look-up copies what it wants and checks the version. Its patience is bounded: after so many
+//! A look-up copies the entry and checks the version. Its patience is bounded: after a number of
 //! disturbed attempts ([`Patience`]) it gives up, which costs a miss. A writer is in the set for a few
 //! hundred stores and runs no foreign code there, so it cannot panic inside.
 //!

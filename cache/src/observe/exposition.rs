@@ -18,7 +18,7 @@ pub struct Watched<'a> {
     pub entries: usize,
     /// Entries that it can hold.
     pub capacity: usize,
-    /// Memory of its table, bytes, where it is known.
+    /// Memory of its table, bytes, if known.
     pub bytes: Option<usize>,
 }
 

@@ -58,7 +58,7 @@ pub struct Pattern {
     pub hottest: Key,
     /// Its share of the requests.
     pub hottest_share: f64,
-    /// Whether that share is at least a sixteenth, and twice what it was in the window before.
+    /// Whether that share is at least a sixteenth, and twice that of the previous window.
     pub hottest_emerged: bool,
     /// Share of the requests that were for keys seen neither before in this window nor in the one before.
     pub new_share: f64,

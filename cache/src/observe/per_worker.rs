@@ -6,7 +6,7 @@
 //! sums the stripes; each total it sees was true at some moment during the read and never decreases.
 //!
 //! The registry of stripes is the only lock. It is taken when a session opens or closes and when
-//! somebody reads the totals, never by a cache operation. A closing session adds its counts to the
+//! the totals are read, never by a cache operation. A closing session adds its counts to the
 //! retired totals and leaves, so memory is bounded by the number of sessions that exist at once.
 
 use super::latency::{Latency, STEPS};

@@ -139,7 +139,7 @@ impl PieceMaster {
     }
 
     /// The generator of the flooding of one partial decryption. `about` is of the whole batch and of every key: the same flooding of two
-    /// products would give away the difference of what it hides.
+    /// products would reveal the difference of what it hides.
     fn flooding(&self, of: Of, about: &[u8; 32]) -> Drbg {
         let domain: &[u8] = match of {
             Of::Batch => b"trefoil/bfv/piece-flood/1",

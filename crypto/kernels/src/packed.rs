@@ -68,7 +68,7 @@ impl<'a> Ahead<'a> {
         Some((self.streams, at))
     }
 
-    /// Goes on to the next sources, if there are any.
+    /// Advances to the next sources, if there are any.
     #[cold]
     fn turn(&mut self) -> bool {
         let Some(first) = self.sources.get(self.place).filter(|_| self.place < STREAMS) else {

@@ -102,7 +102,7 @@ impl Ciphertext {
 
 impl Template {
     /// Memory for `templates` templates: whole huge pages where the system has them, which batches of arbitrary subjects
-    /// are read from faster. It is taken as it is used and kept for the life of the process.
+    /// are read from faster. Memory is allocated as it is used and kept for the life of the process.
     pub fn arena(keys: KeyStructure, templates: usize) -> Arena {
         Arena::new(keys.polynomials() * POLYNOMIAL_BYTES, templates)
     }

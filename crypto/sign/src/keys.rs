@@ -193,7 +193,7 @@ impl SigningKeys {
     }
 
     /// Reads the stored form. The digest at its end is recomputed, so that a damaged file is refused rather than used
-    /// to sign: a damaged SLH-DSA or Falcon key signs, and what it signs can reveal the key.
+    /// to sign: a damaged SLH-DSA or Falcon key still signs, and its signatures can reveal the key.
     ///
     /// # Errors
     /// See [`KeyError`].

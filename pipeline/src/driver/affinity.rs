@@ -116,7 +116,7 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
     cpus
 }
 
-/// CPUs' worth of time this cgroup may use (`cpu.max`, cgroup v2), where it is limited.
+/// CPUs' worth of time this cgroup may use (`cpu.max`, cgroup v2), if it is limited.
 fn cpu_quota() -> Option<f64> {
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = own.lines().find_map(|l| l.strip_prefix("0::"))?;

@@ -7,7 +7,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 /// One value, held by one thread at a time. A thread that panics while it holds the value removes it permanently, and so does a
 /// thread that drops it instead of passing it on; the others are told. The value is dropped with the last of these.
 pub(super) struct Turns<T> {
-    /// Holds the value between two turns, and `None` once it is gone. A channel of one place: whoever received from it fills it again.
+    /// Holds the value between two turns, and `None` once it is gone. A channel of one place: its receiver refills it.
     place: Receiver<Option<T>>,
     /// Its other end. The value itself has none, or a channel would keep what keeps the channel, and neither would ever be dropped.
     back: Sender<Option<T>>,

@@ -51,7 +51,7 @@ impl Window {
 }
 
 /// `throughput_window.try_write()` after every timed operation. It never waits, and so was not among the contended locks;
-/// its word is a line that every worker writes all the same. The published code keeps it after the second fix.
+/// its word is still a line that every worker writes. The published code keeps it after the second fix.
 pub struct TriedWindow<L: Locks>(Arc<CachePadded<L::Of<Window>>>);
 
 impl<L: Locks> Default for TriedWindow<L> {

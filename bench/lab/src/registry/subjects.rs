@@ -30,7 +30,7 @@ pub(super) trait Registry: Sync {
 
 /// One thread's access to a registry.
 pub(super) trait Reader {
-    /// Reads `key` `times` times, each time anew, and sums what `judge` says of what was found.
+    /// Reads `key` `times` times, each time afresh, and sums the verdicts of `judge` on the entries found.
     fn read_many(&mut self, key: u64, times: u64, judge: &mut dyn FnMut(Option<u64>) -> u64) -> u64;
 }
 

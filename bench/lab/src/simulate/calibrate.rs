@@ -64,7 +64,7 @@ const SETS: usize = 4;
 const MAPS: usize = 8;
 
 impl Calibrator {
-    /// None where there are no two processors.
+    /// None without two processors.
     pub(super) fn new() -> Option<Self> {
         let [first, second, ..] = allowed()[..] else { return None };
         Some(Calibrator { cpus: [first, second], samples: BTreeMap::new(), used: Vec::new() })

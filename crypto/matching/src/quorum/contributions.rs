@@ -12,7 +12,7 @@ pub(super) struct Contributions {
     given: Mutex<HashMap<TemplateName, ([u8; 32], u64)>>,
 }
 
-/// Enrolments that may be under way.
+/// Enrolments that may be in progress.
 const GIVEN_MAX: usize = 4096;
 /// Seconds after which a started enrolment is abandoned.
 const LIFE_S: u64 = 60;

@@ -154,7 +154,7 @@ impl QuorumHolder {
     /// a part may have been sent to another seat: that seat may then decide, so the failure is kept.
     ///
     /// # Errors
-    /// [`KeyHolderError::Unavailable`] when the parts at hand decide nothing, which is a failure if `heard`;
+    /// [`KeyHolderError::Unavailable`] when the available parts decide nothing, which is a failure if `heard`;
     /// [`KeyHolderError::Malformed`], which is counted; and what a key-holder that is alone may answer.
     pub fn finish(
         &self,

@@ -25,10 +25,10 @@ pub(super) struct Register {
 pub(crate) struct Renewal {
     pub(crate) old: Arc<Epoch>,
     pub(crate) new: Arc<Epoch>,
-    /// The key of the template as it is.
+    /// The template's present key.
     pub(crate) key: SubjectKey,
     pub(crate) lane: Lane,
-    /// Where it is charged.
+    /// The ledger that is charged.
     pub(crate) ledger: Arc<Ledger>,
 }
 
@@ -136,8 +136,8 @@ impl Tenant {
         self.newest()
     }
 
-    /// What it takes to renew generation `from` of a subject, which is charged a failed attempt, on record. As what it may be renewed is
-    /// for [`Tenant::succeed`] to say.
+    /// The inputs of a renewal of generation `from` of a subject, which is charged a failed attempt, on record. The generation that it becomes is
+    /// decided by [`Tenant::succeed`].
     pub(crate) fn renewal(
         &self,
         vault: &dyn Vault,
@@ -223,7 +223,7 @@ impl Tenant {
         Ok(())
     }
 
-    /// The other form of a template that was renewed: what it was made of, or what was made of it.
+    /// The other form of a renewed template: its source or its successor.
     fn other_form(&self, handle: Handle, generation: u32) -> Option<u32> {
         let (ledger, renewed_from) = self
             .subjects

@@ -205,7 +205,7 @@ fn an_attempt_is_on_record_when_it_is_admitted() {
     assert_eq!(stored(&job), [16, 16]);
 }
 
-/// Jobs that are under way when the third malformed one freezes the tenant: no more than three are told that they are malformed, and the
+/// Jobs in flight when the third malformed one freezes the tenant: no more than three are told that they are malformed, and the
 /// others, whatever they are, that the tenant is frozen. Otherwise each would be told a bit more than the ledger counts.
 #[test]
 fn of_jobs_under_way_no_more_are_told_that_they_are_malformed_than_freeze_the_tenant() {
