@@ -281,23 +281,25 @@ impl Server {
         certificate: Arc<Pair>,
         (vault, directory): (Option<Arc<SqliteVault>>, DataDir),
     ) -> Result<Server, StartError> {
-        let tls = tls::server_config(Arc::clone(&certificate))?;
+        let callers = certificate.client_ca().cloned();
+        let public_tls = tls::server_config(Arc::clone(&certificate), callers)?;
+        let admin_tls = tls::server_config(Arc::clone(&certificate), None)?;
         let (stop, stopped) = watch::channel(false);
         let supervisor = &app.service.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
-        let bind = async |socket, address, connections| {
+        let bind = async |socket, address, connections, tls| {
             let failed = |cause| StartError::Bind { address, cause };
-            let (tls, limits) = (Arc::clone(&tls), Arc::clone(&app.limits));
+            let limits = Arc::clone(&app.limits);
             let listener = Listener::bind(socket, address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
             Ok::<_, StartError>((bound, listener))
         };
         let (public, public_listener) =
-            bind(public_socket, app.config.server.listen, &app.public_connections).await?;
+            bind(public_socket, app.config.server.listen, &app.public_connections, public_tls).await?;
         let (admin, admin_listener) =
-            bind(admin_socket, app.config.server.admin_listen, &app.admin_connections).await?;
+            bind(admin_socket, app.config.server.admin_listen, &app.admin_connections, admin_tls).await?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;

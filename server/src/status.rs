@@ -81,6 +81,10 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let renew = "renew it; its files are read again when they change, or at SIGHUP";
     let file = app.certificate.certificate().display();
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
+    if let Some(callers) = app.certificate.client_ca() {
+        let place = callers.path().display();
+        found.extend(callers.until().and_then(|until| findings::client_ca(place, until, now)));
+    }
     let trust_root = directory.join(TRUST_ROOT_FILE);
     found.extend(keys.and_then(|until| findings::signing_keys(trust_root.display(), until, now)));
     let [free, low] = gauges.disk;

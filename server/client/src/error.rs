@@ -65,6 +65,9 @@ pub enum ClientError {
         "certificate: {0}; give a PEM file: the one that the service wrote into its data directory, or its authority's"
     )]
     Certificate(String),
+    /// The caller's own certificate cannot be shown.
+    #[error("{0}; give a PEM file with your certificate and its key")]
+    Identity(String),
     /// The address or the credential cannot stand in a request.
     #[error("{0}")]
     Argument(&'static str),
@@ -112,6 +115,14 @@ fn advice(cause: &str) -> &'static str {
         (
             "not valid yet",
             "; its certificate is not valid yet, or the clock of this machine is behind. Check the clock",
+        ),
+        (
+            "CertificateRequired",
+            "; the service demands a certificate of its callers besides the API key. Give yours and its key with --identity",
+        ),
+        (
+            "UnknownCA",
+            "; the service takes no certificate of those who signed yours. Give another with --identity, or have the operator add them (tls.client_ca)",
         ),
         ("InvalidContentType", "; this port does not speak TLS. Check the port"),
         ("refused", "; nothing listens there. Start the service (`trefoil serve`), or correct host and port"),
