@@ -98,6 +98,9 @@ impl ClientError {
 
 /// What to do about a connection that failed with these words of the network or of TLS.
 fn advice(cause: &str) -> &'static str {
+    // A refusal of the caller's certificate comes after the handshake, and the connection may be gone before it is read.
+    const CLOSED: &str = "; the service closed the connection. If it demands a certificate of its callers, give yours and its key with \
+                          --identity; else its log says why";
     let advices = [
         (
             "UnknownIssuer",
@@ -128,6 +131,10 @@ fn advice(cause: &str) -> &'static str {
         ("refused", "; nothing listens there. Start the service (`trefoil serve`), or correct host and port"),
         ("lookup", "; the name cannot be looked up. Correct it in the address"),
         ("HTTP/2", "; this port does not speak HTTP/2. Check the address"),
+        ("channel closed", CLOSED),
+        ("connection closed", CLOSED),
+        ("Broken pipe", CLOSED),
+        ("reset by peer", CLOSED),
     ];
     advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
 }

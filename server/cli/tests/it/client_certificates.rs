@@ -54,10 +54,8 @@ impl House {
     async fn lets_in(&self, identity: Option<&str>) -> bool {
         match self.client(identity).usage(trefoil_api::Hex([0; 8])).await {
             Ok(_) => true,
-            Err(ClientError::Unreachable { cause, .. }) => {
-                assert!(cause.contains("certificate") || cause.contains("alert"), "{cause}");
-                false
-            }
+            // The refusal comes after the handshake: the client may see the alert, or only that the connection is gone.
+            Err(ClientError::Unreachable { .. }) => false,
             Err(other) => panic!("{other}"),
         }
     }
