@@ -160,20 +160,15 @@ pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
             text.sample("trefoil_tenant_logins_total", &labels, count as f64);
         }
     }
-    let families: [(&str, &str, fn(&UsageCounts) -> u64); 2] = [
-        ("trefoil_tenant_enrolments_total", "Subjects enrolled, by tenant", |counts| counts.enrolments),
-        (
-            "trefoil_tenant_refusals_total",
-            "Requests refused or failed of callers that have an API key, by tenant; of batches each login",
-            |counts| counts.refusals,
-        ),
-    ];
-    for (name, help, count) in families {
+    let mut family = |name: &str, help: &str, count: fn(&UsageCounts) -> u64| {
         text.family(name, "counter", help);
         for (tenant, counts) in by_tenant {
             text.sample(name, &format!("{{tenant=\"{tenant}\"}}"), count(counts) as f64);
         }
-    }
+    };
+    family("trefoil_tenant_enrolments_total", "Subjects enrolled, by tenant", |counts| counts.enrolments);
+    let help = "Requests refused or failed of callers that have an API key, by tenant; of batches each login";
+    family("trefoil_tenant_refusals_total", help, |counts| counts.refusals);
     text.into_string()
 }
 

@@ -7,7 +7,6 @@
 use crate::certificate::Certificate;
 use crate::client_ca::ClientCa;
 use crate::config::Tls;
-use crate::process::SOON_S;
 use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -27,6 +26,8 @@ pub const CERTIFICATE_FILE: &str = "tls-certificate.pem";
 pub const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
 
 const DAY: Duration = Duration::from_secs(86_400);
+/// Keys and certificates that run out within this are warned of.
+pub const SOON_S: u64 = 30 * 86_400;
 /// How long a self-signed certificate is valid: as long as browsers would take one of an authority.
 const LIFE_DAYS: u32 = 397;
 

@@ -254,6 +254,8 @@ pub enum AttestationForm {
     Full,
     /// Names its seal, which `GET /v1/seals/{n}` gives, about 1 KB.
     Compact,
+    /// Nothing of it. The login is sealed all the same.
+    None,
 }
 
 /// A value of a session's hash chain.
@@ -355,8 +357,9 @@ pub struct Authenticated {
     pub id: Hex<32>,
     /// The decision, also inside the attestation.
     pub decision: Decision,
-    /// The attestation, CBOR.
-    pub attestation: Base64,
+    /// The attestation, CBOR; absent where the request asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attestation: Option<Base64>,
     /// The seal that covers it.
     pub seal_number: u64,
 }

@@ -19,7 +19,7 @@ pub(crate) const TENANT: Hex<16> = Hex([0x11; 16]);
 pub(crate) const HANDLE: Hex<32> = Hex([0x22; 32]);
 pub(crate) const SESSION: Hex<32> = Hex([0x33; 32]);
 pub(crate) const KEY: Hex<8> = Hex([1, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
-const DIGEST: Hex<32> = Hex([0x44; 32]);
+pub(crate) const DIGEST: Hex<32> = Hex([0x44; 32]);
 /// 2026-11-18.
 const NOW: u64 = 1_795_000_000;
 pub(crate) const AUDIENCE: &str = "https://shop.example";
@@ -100,7 +100,7 @@ pub(crate) fn batch() -> Value {
 }
 
 pub(crate) fn authenticated() -> Authenticated {
-    let attestation = Base64(b"CBOR, longer than this".to_vec());
+    let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
 }
 

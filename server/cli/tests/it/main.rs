@@ -23,6 +23,7 @@ mod damage;
 mod demo;
 mod deployment;
 mod described;
+mod description;
 mod disk;
 mod doctor;
 mod documents;
