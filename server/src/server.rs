@@ -225,8 +225,9 @@ impl Server {
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains));
-        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
+        let door = Arc::new(FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains)));
+        let pipeline =
+            start_pipeline(&config, pipeline, keys, head, &clock, (Arc::clone(&door), release), told)?;
         let service = Arc::new(Service {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
@@ -238,6 +239,7 @@ impl Server {
             key_holder_watch: Arc::new(watch),
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
+            door,
             pace: config.limits.pace(),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
@@ -565,7 +567,7 @@ fn start_pipeline(
     keys: SigningKeys,
     head: ChainHead,
     clock: &Arc<dyn Clock>,
-    (door, release): (FrontDoor, SealLog),
+    (door, release): (Arc<FrontDoor>, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
 ) -> Result<trefoil_pipeline::Service<Asker>, StartError> {
     let config::Pipeline {
@@ -595,7 +597,7 @@ fn start_pipeline(
         vaults,
         restored,
     };
-    let (clock, door, release) = (Arc::clone(clock), Arc::new(door), Arc::new(release));
+    let (clock, door, release) = (Arc::clone(clock), door, Arc::new(release));
     trefoil_pipeline::Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
