@@ -1,4 +1,4 @@
-//! What only the service can say of a request, asked by the worker once the session's verdict is known.
+//! What only the service can say of a request, asked by the worker: of one in a session once the session's verdict is known.
 
 use crate::request::{LaneRequest, Refusal};
 use crate::verdict::Verdict;
@@ -10,7 +10,8 @@ pub trait Door<R>: Send + Sync {
     fn is_holders(&self, request: &LaneRequest<R>, verdict: &Verdict) -> bool;
 
     /// Spends what a request may use once: its nonce and its value of the session's hash chain. Called after the MAC and every
-    /// condition of the verdict, and before the match.
+    /// condition of the verdict, and before the match. Of a request without a session it is all that is asked: the nonce is then used
+    /// once for its tenant and handle.
     ///
     /// # Errors
     /// Why it cannot be spent.

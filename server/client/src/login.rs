@@ -3,9 +3,9 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use thiserror::Error;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, UnprovenAuthentication};
 use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
-use trefoil_types::Account;
+use trefoil_types::{Account, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
 
 /// A login whose attestation was verified: for this account, this request, this audience and this nonce.
@@ -51,33 +51,62 @@ impl Client {
         now: u64,
     ) -> Result<Login, LoginError> {
         let answer = self.authenticate(request).await?;
-        let seal = match request.attestation {
+        let seal = self.seal_of(&answer, request.attestation).await?;
+        let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+        let policy = Policy::new(trust_root.clone(), &request.audience, nonce)
+            .account(session.account())
+            .request_digest(attested_digest(request))
+            .any_decision();
+        verified(answer, seal.as_ref(), &policy, now)
+    }
+
+    /// As [`Client::login`] at a tenant whose policy asks for no proof. The attestation is verified for this tenant, request, audience and
+    /// nonce, and says that there is no proof. The account is the service's word: compare it with the one that was kept.
+    ///
+    /// # Errors
+    /// Those of [`Client::authenticate_unproven`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted.
+    pub async fn login_unproven(
+        &self,
+        tenant: TenantId,
+        request: &UnprovenAuthentication,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        let answer = self.authenticate_unproven(request).await?;
+        let seal = self.seal_of(&answer, request.attestation).await?;
+        let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+        let policy = Policy::new(trust_root.clone(), &request.audience, nonce)
+            .tenant(tenant)
+            .request_digest(request.request_digest(&tenant))
+            .accept_no_proof()
+            .any_decision();
+        verified(answer, seal.as_ref(), &policy, now)
+    }
+
+    async fn seal_of(
+        &self,
+        answer: &Authenticated,
+        form: AttestationForm,
+    ) -> Result<Option<Seal>, LoginError> {
+        Ok(match form {
             AttestationForm::Full => None,
             AttestationForm::Compact => Some(self.seal(answer.seal_number).await?),
-        };
-        verified(session, request, answer, seal.as_ref(), trust_root, now)
+        })
     }
 }
 
 fn verified(
-    session: &HolderSession,
-    request: &Authentication,
     answer: Authenticated,
     seal: Option<&Seal>,
-    trust_root: &TrustRoot,
+    policy: &Policy,
     now: u64,
 ) -> Result<Login, LoginError> {
     let Authenticated { id, decision, attestation, seal_number } = answer;
-    let account = session.account();
-    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
-    let policy = Policy::new(trust_root.clone(), &request.audience, nonce)
-        .account(account)
-        .request_digest(attested_digest(request))
-        .any_decision();
     let verified = match seal {
-        None => verify(&attestation.0, &policy, now)?,
-        Some(seal) => verify_with_seal(&attestation.0, seal, &policy, now)?,
+        None => verify(&attestation.0, policy, now)?,
+        Some(seal) => verify_with_seal(&attestation.0, seal, policy, now)?,
     };
+    let account = verified.statement().account;
     let attested = match verified.statement().decision {
         attest::Decision::Match => Decision::Match,
         attest::Decision::NoMatch => Decision::NoMatch,

@@ -5,9 +5,9 @@ use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
     AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
     Decision, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot,
-    Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope, SessionPage,
-    SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProofNeed, ProofSession, PublishRoot, PublishedRoot,
+    Receipt, RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope,
+    SessionPage, SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -131,6 +131,7 @@ fn policy() -> Policy {
         embedder: "facenet-128".to_owned(),
         threshold: Threshold::FmrClass(3),
         audiences: vec![AUDIENCE.to_owned()],
+        proof: ProofNeed::Credential,
         level_min: 0,
         attempts: Attempts::default(),
         attestation_lifetime_s: 120,

@@ -11,7 +11,17 @@ import { TrustRoot } from "../trust-root.js";
 import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier, toBase64 } from "./answer.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
-import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, signed } from "./login.js";
+import {
+  type AttestationForm,
+  type Embedding,
+  embeddingBytes,
+  type Proof,
+  type Session,
+  type Signed,
+  signed,
+  type Unproven,
+  unsigned,
+} from "./login.js";
 import { type Connection, described, get, postJson, Transport } from "./transport.js";
 
 /** Most attempts of one request. */
@@ -78,9 +88,9 @@ export interface Login {
   readonly sealNumber: number;
 }
 
-/** One login of a batch: a face, shown in a session, for a relying party's nonce. */
+/** One login of a batch: a face, shown in a session or of an {@link Unproven} subject, for a relying party's nonce. */
 export interface Attempt {
-  readonly session: Session;
+  readonly session: Session | Unproven;
   readonly embedding: Embedding;
   readonly nonce: Uint8Array;
 }
@@ -194,10 +204,11 @@ export class Tenant {
 
   /**
    * Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a {@link Login} too, with the
-   * decision `no_match`.
+   * decision `no_match`. A login in a session has a credential proof, or is refused. One of an {@link Unproven} subject is at a tenant
+   * without proofs.
    */
   async authenticate(
-    session: Session,
+    session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
     attestation: AttestationForm = "full",
@@ -206,10 +217,10 @@ export class Tenant {
     const probe = embeddingBytes(embedding);
     const deadline = this.#transport.deadline();
     for (;;) {
-      const { body, requestDigest } = signed(session.proof, probe, nonce, seconds(), attestation);
+      const { body, requestDigest } = login(session, probe, nonce, seconds(), attestation);
       try {
         const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
-        return await this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+        return await this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
       } catch (error) {
         // The process before a restart may have attested this one, and not one that is issued later.
         const again = error instanceof Problem && error.code === "before-restart";
@@ -232,9 +243,9 @@ export class Tenant {
       throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
     }
     const now = seconds();
-    const entries = attempts.map(({ session: { proof }, embedding, nonce }) => {
+    const entries = attempts.map(({ session, embedding, nonce }) => {
       checkNonce(nonce);
-      return { proof, nonce, ...signed(proof, embeddingBytes(embedding), nonce, now, attestation) };
+      return { session, nonce, ...login(session, embeddingBytes(embedding), nonce, now, attestation) };
     });
     const body = { authentications: entries.map(({ body }) => body) };
     const path = "/v1/authentications/batch";
@@ -249,14 +260,14 @@ export class Tenant {
       return known;
     };
     const outcomes: (Login | Problem)[] = [];
-    for (const [at, { proof, nonce, requestDigest }] of entries.entries()) {
+    for (const [at, { session, nonce, requestDigest }] of entries.entries()) {
       const result = results[at];
       if (result === undefined) throw new UnexpectedAnswer(`POST ${path} answered without result ${at}`);
       if (result.has("problem")) {
         const problem = result.object("problem");
         outcomes.push(new Problem(described(problem, problem.whole("status"), problem.wholeIfAny("retry_after_s"))));
       } else {
-        outcomes.push(await this.#login(result, proof, nonce, requestDigest, sealOnce));
+        outcomes.push(await this.#login(result, session, nonce, requestDigest, sealOnce));
       }
     }
     return outcomes;
@@ -264,14 +275,22 @@ export class Tenant {
 
   async #login(
     answer: Answer,
-    proof: Proof,
+    session: Session | Unproven,
     nonce: Uint8Array,
     requestDigest: Uint8Array,
     sealOf: (sealNumber: number) => Promise<Seal>,
   ): Promise<Login> {
-    const { audience, tenant, account } = proof;
-    const trustRoot = this.#trustRoot;
-    const policy = new Policy({ trustRoot, audience, nonce, tenant, account, requestDigest, decision: "any" });
+    const { audience, tenant, account } = "proof" in session ? session.proof : session;
+    const policy = new Policy({
+      trustRoot: this.#trustRoot,
+      audience,
+      nonce,
+      tenant,
+      ...(account === undefined ? {} : { account }),
+      requestDigest,
+      decision: "any",
+      acceptNoProof: !("proof" in session),
+    });
     const attestation = answer.base64("attestation");
     const sealNumber = answer.whole("seal_number");
     const verified =
@@ -332,6 +351,14 @@ function subject(answer: Answer): Subject {
 function templates(handle: Uint8Array | string): string {
   return `/v1/subjects/${identifier(handle, 32, "handle")}/templates`;
 }
+
+/** A login in a session, or of a subject without a proof. */
+function login(session: Session | Unproven, ...of: Shown): Signed {
+  return "proof" in session ? signed(session.proof, ...of) : unsigned(session, ...of);
+}
+
+/** Probe, nonce, time and form of the attestation. */
+type Shown = readonly [probe: Uint8Array, nonce: Uint8Array, issuedAt: number, attestation: AttestationForm];
 
 function checkNonce(nonce: Uint8Array): void {
   if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {

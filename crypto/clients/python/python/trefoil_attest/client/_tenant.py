@@ -25,7 +25,7 @@ from .. import (
 )
 from ._errors import FieldError, Problem, UnexpectedAnswer
 from ._json import Answer, identifier
-from ._login import Embedding, Form, Proof, Session, embedding_bytes, signed
+from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, signed
 from ._pages import pages
 from ._transport import Request, Transport, json_request
 
@@ -115,9 +115,9 @@ class Login:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One login of a batch: a face, shown in a session, for a relying party's nonce."""
+    """One login of a batch: a face, shown in a session or of an `Unproven` subject, for a relying party's nonce."""
 
-    session: Session
+    session: Session | Unproven
     embedding: Embedding
     nonce: bytes
 
@@ -226,9 +226,12 @@ class Tenant:
         return EndedSession(named, self._receipt(answer, kind="session_ended", session=named))
 
     def authenticate(
-        self, session: Session, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
+        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
     ) -> Login:
-        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too."""
+        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too.
+
+        A login in a session has a credential proof, or is refused. One of an `Unproven` subject is at a tenant without proofs.
+        """
         probe = embedding_bytes(embedding)
         checked(nonce)
         deadline = self._transport.deadline()
@@ -274,7 +277,7 @@ class Tenant:
         ]
 
     def _login(
-        self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
+        self, answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
     ) -> Login:
         policy = Policy(
             self._trust_root,
@@ -284,6 +287,7 @@ class Tenant:
             account=session.account,
             request_digest=request_digest,
             decision="any",
+            accept_no_proof=isinstance(session, Unproven),
         )
         attestation, number = answer.base64("attestation"), answer.whole("seal_number")
         now = int(time.time())
