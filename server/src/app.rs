@@ -1,7 +1,5 @@
 //! What request handlers share.
 
-#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
-
 use crate::bodies;
 use crate::capture::Capture;
 use crate::config::{Config, Limits};
@@ -10,11 +8,10 @@ use crate::listener::connections::Connections;
 use crate::listener::raise_descriptor_limit;
 use crate::metrics::proofs::ProofGauges;
 use crate::metrics::{Gauges, Metrics};
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use trefoil_api::{AttestationForm, Receipt};
 use trefoil_attest::What;
 use trefoil_service::Service;
@@ -37,7 +34,6 @@ pub(crate) struct App {
     pub(crate) admin_token: Zeroizing<String>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
-    pub(crate) idempotency: InFlight,
     /// Which refusals the log shows.
     pub(crate) refusals: Refusals,
 }
@@ -53,7 +49,7 @@ impl App {
     ) -> Result<Option<Receipt>, Problem> {
         let patience = self.limits.answer_timeout();
         let answer = self.service.receipt(tenant, changed_at, what, patience).await;
-        answer.map(|answer| bodies::receipt(answer, form)).transpose()
+        bodies::receipt(answer, form)
     }
 
     /// Takes other limits from now on.
@@ -91,33 +87,4 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| Err(Problem::internal(cause)))
-}
-
-/// Idempotency keys of requests that are running.
-#[derive(Default)]
-pub(crate) struct InFlight(Mutex<HashSet<(TenantId, String)>>);
-
-/// Holds a key until dropped.
-pub(crate) struct Running {
-    app: Arc<App>,
-    name: (TenantId, String),
-}
-
-impl InFlight {
-    /// Claims a key, or says that a request with it is running.
-    pub(crate) fn claim(app: &Arc<App>, tenant: TenantId, key: &str) -> Result<Running, Problem> {
-        let name = (tenant, key.to_owned());
-        let mut running = app.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !running.insert(name.clone()) {
-            let detail = "a request with this Idempotency-Key is still running; retry after a second";
-            return Err(Problem::new(Code::IdempotencyInFlight, detail));
-        }
-        Ok(Running { app: Arc::clone(app), name })
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.app.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
-    }
 }

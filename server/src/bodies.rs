@@ -1,21 +1,26 @@
-//! What the service says of its tenants, as bodies of the API.
+//! What callers ask of the service and what it says, as bodies of the API.
 
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, AttestationForm, Base64, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage,
-    PolicyVersion, PublishedRoot, Receipt, RootLogPage, RotationState, RotationStatus, TenantDetail,
-    TenantSummary,
+    ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, Decision, Enrolled, Hex,
+    LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt, RootLogPage,
+    RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, Vector,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
+use trefoil_service::enrolments::EnrolledForm;
+use trefoil_service::face::{self, Face};
+use trefoil_service::logins::LoginRequest;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
+use trefoil_types::{Handle, SessionId};
 use trefoil_wallet::credentials::RootStatement;
+use zeroize::Zeroizing;
 
 /// Policies in the store, as operators send them.
 pub(crate) const POLICIES: PolicyForm = PolicyForm {
@@ -72,15 +77,72 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// A receipt, with its seal or with its name.
-pub(crate) fn receipt(answer: Answer, form: AttestationForm) -> Result<Receipt, Problem> {
-    let Answer { digest, ref under, .. } = answer;
-    let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
-    Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+/// How answers to enrolments are written in the store, for callers that ask again.
+pub(crate) const ENROLLED: EnrolledForm = EnrolledForm {
+    read: |text| {
+        let enrolled: Enrolled = serde_json::from_str(text).map_err(|cause| cause.to_string())?;
+        Ok(enrolled.generation)
+    },
+    write: |handle, generation| {
+        let enrolled = Enrolled { handle: Hex(handle.to_bytes()), generation, receipt: None };
+        serde_json::to_string(&enrolled).map_err(|cause| cause.to_string())
+    },
+};
+
+/// The face in a body.
+pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
+    match (embedding, shares) {
+        (Some(vector), None) => Face::Plain(Box::new(Zeroizing::new(*vector.coordinates()))),
+        (None, Some(Shares { open, sealed })) => {
+            Face::Shared(face::Shares { open: open.0, sealed: sealed.0 })
+        }
+        (Some(_), Some(_)) | (None, None) => Face::Unclear,
+    }
+}
+
+/// A login as the service takes it.
+pub(crate) fn login_request(body: Authentication) -> LoginRequest {
+    let (probe_digest, reveal) = (body.probe_digest(), body.reveal());
+    let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
+    LoginRequest {
+        handle: Handle::new(handle.0),
+        session: SessionId::new(session_id.0),
+        audience,
+        nonce: nonce.into_bytes(),
+        issued_at,
+        face: face(embedding, shares),
+        probe_digest,
+        reveal,
+        mac: mac.0,
+    }
+}
+
+/// The answer to a login.
+pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Authenticated, Problem> {
+    Ok(Authenticated {
+        id: Hex(answer.digest),
+        decision: match answer.decision {
+            Some(trefoil_attest::Decision::Match) => Decision::Match,
+            Some(trefoil_attest::Decision::NoMatch) => Decision::NoMatch,
+            None => return Err(Problem::internal("a login was sealed without a decision")),
+        },
+        attestation: Base64(attestation(answer, form)?),
+        seal_number: answer.under.seal.header.seal_number,
+    })
+}
+
+/// A receipt, with its seal or with its name, if there is one.
+pub(crate) fn receipt(answer: Option<Answer>, form: AttestationForm) -> Result<Option<Receipt>, Problem> {
+    let receipt = |answer: Answer| {
+        let Answer { digest, ref under, .. } = answer;
+        let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
+        Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+    };
+    answer.map(receipt).transpose()
 }
 
 /// A statement with its seal, or with the seal's name.
-pub(crate) fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
+fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
     let Answer { statement, leaf_index, under, .. } = answer;
     let SealedTree { seal, tree } = &**under;
     let path = tree.path(*leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;

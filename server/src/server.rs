@@ -6,7 +6,7 @@ mod standing;
 
 pub use standing::Standing;
 
-use crate::app::{App, InFlight};
+use crate::app::App;
 use crate::capture::{Capture, Writer};
 use crate::config::{self, CaptureFile, Config, ConfigError, Place};
 use crate::limits::LiveLimits;
@@ -37,6 +37,8 @@ use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::directory::Directory;
 use trefoil_service::door::{Asker, FrontDoor};
+use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
+use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::pace;
@@ -246,6 +248,9 @@ impl Server {
             seal_log: standing,
             disk,
             retained: Retained::default(),
+            idempotency: InFlight::default(),
+            enrolled_form: bodies::ENROLLED,
+            session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
@@ -260,7 +265,6 @@ impl Server {
             admin_token: admin_token(&directory)?,
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
-            idempotency: InFlight::default(),
             refusals: Refusals::default(),
             capture,
             limits,
@@ -682,7 +686,7 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
             }
             service.chains.sweep(now);
             let noted = service.directory.note_uses();
-            service.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)
+            service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
         });
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");

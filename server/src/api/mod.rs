@@ -47,7 +47,6 @@ mod subjects;
 mod templates;
 
 pub(crate) use sizes::HEAD_BYTES_MAX;
-pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
 
 use crate::app::App;
 use crate::problem::{Code, Problem};
