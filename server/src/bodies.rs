@@ -5,7 +5,7 @@ use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, Decision, Enrolled, Hex,
     LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt, RootLogPage,
-    RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, Vector,
+    RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, UnprovenAuthentication, Vector,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
@@ -13,7 +13,7 @@ use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::EnrolledForm;
 use trefoil_service::face::{self, Face};
-use trefoil_service::logins::LoginRequest;
+use trefoil_service::logins::{LoginRequest, Signed, Voucher};
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
@@ -106,14 +106,27 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
     let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
-        session: SessionId::new(session_id.0),
+        voucher: Voucher::Holder(Signed { session: SessionId::new(session_id.0), reveal, mac: mac.0 }),
         audience,
         nonce: nonce.into_bytes(),
         issued_at,
         face: face(embedding, shares),
         probe_digest,
-        reveal,
-        mac: mac.0,
+    }
+}
+
+/// A login at a tenant that asks for no proof.
+pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
+    let probe_digest = body.embedding.digest();
+    let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, .. } = body;
+    LoginRequest {
+        handle: Handle::new(handle.0),
+        voucher: Voucher::Application,
+        audience,
+        nonce: nonce.into_bytes(),
+        issued_at,
+        face: face(Some(embedding), None),
+        probe_digest,
     }
 }
 

@@ -197,6 +197,9 @@ impl Directory {
     ) -> Result<(RootStatement, u64), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
+        if !current.needs_proof() {
+            return Err(Refused::NoProofs);
+        }
         if let Some(newest) = current.roots.last()
             && newest.statement == signed.statement
         {
@@ -231,6 +234,9 @@ impl Directory {
         let key = IssuerPublicKey::from_bytes(key).ok_or(Refused::IssuerKey)?;
         let _changing = self.change();
         let current = self.tenant(tenant)?;
+        if !current.needs_proof() {
+            return Err(Refused::NoProofs);
+        }
         if current.issuer_keys.last().is_some_and(|last| last.key == key.as_bytes()) {
             return Ok(key.id());
         }

@@ -16,7 +16,8 @@ use trefoil_zkp::session::verify_request_mac;
 pub struct Claim {
     issued_at: u64,
     probe_digest: [u8; 32],
-    mac: [u8; 32],
+    /// None where nothing is signed, because the tenant asks for no proof.
+    mac: Option<[u8; 32]>,
 }
 
 /// Who waits for a seal.
@@ -62,13 +63,18 @@ impl FrontDoor {
 
 impl Claim {
     /// What a request says whose probe has this digest.
-    pub fn new(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
-        Claim { issued_at, probe_digest, mac }
+    pub fn signed(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
+        Claim { issued_at, probe_digest, mac: Some(mac) }
+    }
+
+    /// What a request says that nothing signs.
+    pub fn unsigned(issued_at: u64) -> Claim {
+        Claim { issued_at, ..Claim::default() }
     }
 
     /// Whether the MAC is that of `header` under the verdict's session key.
     pub fn is_made_with(&self, verdict: &Verdict, header: &RequestHeader<'_>) -> bool {
-        verify_request_mac(&verdict.session_key(), header, &self.mac).is_ok()
+        self.mac.is_some_and(|mac| verify_request_mac(&verdict.session_key(), header, &mac).is_ok())
     }
 }
 

@@ -41,6 +41,8 @@ impl From<Refused> for Problem {
             Refused::TenantExists => Code::TenantExists,
             Refused::Audience { .. } => Code::AudienceNotAllowed,
             Refused::RootOvertaken => Code::RootGenerationStale,
+            Refused::NoProofs => Code::ProofModeMismatch,
+            Refused::NonceUsedBySubject => Code::NonceReplayed,
             Refused::SessionUnknown => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
@@ -134,6 +136,10 @@ fn login(why: Refusal) -> Problem {
         Refusal::ProbeMode => {
             Problem::new(Code::ProbeModeMismatch, "the tenant's probe mode changed while the request waited")
         }
+        Refusal::ProofMode => Problem::new(
+            Code::ProofModeMismatch,
+            "the tenant's policy says whether a login is in a proof session; this one is not as it says",
+        ),
         Refusal::Tenant => Problem::new(Code::TenantUnknown, "the tenant was removed"),
         Refusal::KeyHolder => Problem::new(
             Code::Undecided,

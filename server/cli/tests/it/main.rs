@@ -64,4 +64,5 @@ mod started;
 mod subjects;
 mod supervision;
 mod systemd;
+mod unproven;
 mod vaults;
