@@ -1,6 +1,6 @@
 //! What request handlers share.
 
-use crate::bodies;
+use crate::bodies::{self, Encoding};
 use crate::capture::Capture;
 use crate::config::{Config, Limits};
 use crate::limits::LiveLimits;
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
 use std::sync::Arc;
-use trefoil_api::{AttestationForm, Receipt};
+use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_service::Service;
 use trefoil_service::rotation::Rotations;
@@ -45,11 +45,11 @@ impl App {
         tenant: TenantId,
         changed_at: u64,
         what: What,
-        form: AttestationForm,
+        encoding: Encoding,
     ) -> Result<Option<Receipt>, Problem> {
         let patience = self.limits.answer_timeout();
         let answer = self.service.receipt(tenant, changed_at, what, patience).await;
-        bodies::receipt(answer, form)
+        bodies::receipt(answer, encoding)
     }
 
     /// Takes other limits from now on.

@@ -14,6 +14,7 @@ use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::EnrolledForm;
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::{LoginRequest, Signed, Voucher};
+use trefoil_service::recent::Attested;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
@@ -102,7 +103,8 @@ pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
 
 /// A login as the service takes it.
 pub(crate) fn login_request(body: Authentication) -> LoginRequest {
-    let (probe_digest, reveal) = (body.probe_digest(), body.reveal());
+    let (probe_digest, reveal, keep) =
+        (body.probe_digest(), body.reveal(), body.attestation == AttestationForm::None);
     let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
@@ -112,12 +114,13 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
         issued_at,
         face: face(embedding, shares),
         probe_digest,
+        keep,
     }
 }
 
 /// A login at a tenant that asks for no proof.
 pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
-    let probe_digest = body.embedding.digest();
+    let (probe_digest, keep) = (body.embedding.digest(), body.attestation == AttestationForm::None);
     let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
@@ -127,42 +130,71 @@ pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
         issued_at,
         face: face(Some(embedding), None),
         probe_digest,
+        keep,
     }
 }
 
 /// The answer to a login.
 pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Authenticated, Problem> {
+    let undecided = || Problem::internal("a login was sealed without a decision");
     Ok(Authenticated {
         id: Hex(answer.digest),
-        decision: match answer.decision {
-            Some(trefoil_attest::Decision::Match) => Decision::Match,
-            Some(trefoil_attest::Decision::NoMatch) => Decision::NoMatch,
-            None => return Err(Problem::internal("a login was sealed without a decision")),
-        },
-        attestation: Base64(attestation(answer, form)?),
+        decision: decision(answer.decision.ok_or_else(undecided)?),
+        attestation: encoding(form).map(|encoding| attestation(answer, encoding)).transpose()?,
         seal_number: answer.under.seal.header.seal_number,
     })
 }
 
+/// The attestation of a login that took none with its answer.
+pub(crate) fn attested(id: [u8; 32], attested: Attested) -> Authenticated {
+    let Attested { decision: decided, attestation, seal_number } = attested;
+    let attestation = Some(Base64(attestation));
+    Authenticated { id: Hex(id), decision: decision(decided), attestation, seal_number }
+}
+
+fn decision(decision: trefoil_attest::Decision) -> Decision {
+    match decision {
+        trefoil_attest::Decision::Match => Decision::Match,
+        trefoil_attest::Decision::NoMatch => Decision::NoMatch,
+    }
+}
+
 /// A receipt, with its seal or with its name, if there is one.
-pub(crate) fn receipt(answer: Option<Answer>, form: AttestationForm) -> Result<Option<Receipt>, Problem> {
+pub(crate) fn receipt(answer: Option<Answer>, encoding: Encoding) -> Result<Option<Receipt>, Problem> {
     let receipt = |answer: Answer| {
         let Answer { digest, ref under, .. } = answer;
         let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
-        Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+        Ok(Receipt { id, attestation: attestation(&answer, encoding)?, seal_number })
     };
     answer.map(receipt).transpose()
 }
 
-/// A statement with its seal, or with the seal's name.
-fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
+/// How an attestation is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Encoding {
+    /// A statement with its seal.
+    Full,
+    /// With the seal's name.
+    Compact,
+}
+
+/// How the attestation of an answer is written that has one.
+fn encoding(form: AttestationForm) -> Option<Encoding> {
+    match form {
+        AttestationForm::Full => Some(Encoding::Full),
+        AttestationForm::Compact => Some(Encoding::Compact),
+        AttestationForm::None => None,
+    }
+}
+
+fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
     let Answer { statement, leaf_index, under, .. } = answer;
     let SealedTree { seal, tree } = &**under;
     let path = tree.path(*leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
-    Ok(match form {
-        AttestationForm::Full => seal.attestation(statement, *leaf_index, &path),
-        AttestationForm::Compact => seal.compact_attestation(statement, *leaf_index, &path),
-    })
+    Ok(Base64(match encoding {
+        Encoding::Full => seal.attestation(statement, *leaf_index, &path),
+        Encoding::Compact => seal.compact_attestation(statement, *leaf_index, &path),
+    }))
 }
 
 /// A page of them.

@@ -63,8 +63,6 @@ use trefoil_storage::store::{Sqlite, Store, StoreError};
 use trefoil_storage::supervisor::Death;
 use zeroize::Zeroizing;
 
-/// Nonces remembered for each two minutes: 10,000 requests a second; 64 bytes each.
-const NONCES_MAX: usize = 1_200_000;
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
@@ -224,7 +222,7 @@ impl Server {
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor::new(NONCES_MAX, Arc::clone(&chains));
+        let door = FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains));
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
         let service = Arc::new(Service {
             started_at: clock.unix_s(),
@@ -557,6 +555,7 @@ fn start_pipeline(
         seal_floor_logins,
         batch_delay_us,
         queue,
+        nonces: _,
     } = config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
     for warning in &placement.warnings {
@@ -683,6 +682,7 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
         let swept = blocking(move || {
             for tenant in service.directory.all() {
                 tenant.verdicts.sweep(now);
+                tenant.recent.sweep(now);
             }
             service.chains.sweep(now);
             let noted = service.directory.note_uses();

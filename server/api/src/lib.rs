@@ -14,6 +14,7 @@ mod face;
 mod policy;
 #[cfg(feature = "openapi")]
 mod schema;
+mod status;
 pub mod trust;
 mod unproven;
 
@@ -22,6 +23,11 @@ pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use policy::{
     Attempts, OutOfRange, Policy, Probe, ProofNeed, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,
+};
+pub use status::{
+    BatchCounts, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
+    ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
+    ServiceStatus, StageTimes,
 };
 pub use unproven::{AnyAuthentication, UnprovenAuthentication};
 
@@ -250,6 +256,8 @@ pub enum AttestationForm {
     Full,
     /// Names its seal, which `GET /v1/seals/{n}` gives, about 1 KB.
     Compact,
+    /// Nothing of it. The login is sealed all the same.
+    None,
 }
 
 /// A value of a session's hash chain.
@@ -351,8 +359,9 @@ pub struct Authenticated {
     pub id: Hex<32>,
     /// The decision, also inside the attestation.
     pub decision: Decision,
-    /// The attestation, CBOR.
-    pub attestation: Base64,
+    /// The attestation, CBOR; absent where the request asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attestation: Option<Base64>,
     /// The seal that covers it.
     pub seal_number: u64,
 }

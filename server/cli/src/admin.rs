@@ -2,10 +2,12 @@
 
 pub(super) mod place;
 mod session;
+mod status;
 mod subject;
 mod table;
 
 use super::exit::fail;
+use super::values::proof_need;
 use clap::Subcommand;
 use place::Place;
 use serde::Serialize;
@@ -25,7 +27,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: tenants, policies, API keys, subjects, sessions, key rotation",
+    about = "Operate a running service: its status, tenants, policies, API keys, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -63,6 +65,9 @@ enum Command {
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
     #[command(subcommand)]
     Session(session::Command),
+    /// How the service does, and what wants attention, as its page /operator shows it.
+    #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
+    Status,
     /// Reset the key-holder's count of a tenant's malformed jobs, once their cause is found.
     #[command(after_help = "Example:\n  trefoil admin reset-malformed 00112233445566778899aabbccddeeff")]
     ResetMalformed {
@@ -306,6 +311,7 @@ impl AdminCommand {
             }
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
+            Command::Status => status::answer(&self.place, json),
             Command::ResetMalformed { tenant } => {
                 self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &serde_json::json!({}), || "the count of malformed jobs is 0\n".to_owned())
@@ -474,14 +480,6 @@ fn tenant(text: &str) -> Result<Hex<16>, String> {
 fn key_id(text: &str) -> Result<Hex<8>, String> {
     Hex::parse(text)
         .ok_or_else(|| "expected 16 hexadecimal digits; `trefoil admin api-key list` shows them".to_owned())
-}
-
-fn proof_need(text: &str) -> Result<ProofNeed, String> {
-    match text {
-        "credential" => Ok(ProofNeed::Credential),
-        "none" => Ok(ProofNeed::None),
-        _ => Err("expected credential or none".to_owned()),
-    }
 }
 
 fn scope(text: &str) -> Result<Scope, String> {

@@ -4,8 +4,8 @@ use crate::error::ClientError;
 use crate::transport::{Outgoing, Transport};
 use trefoil_api::{
     ApiKey, ApiKeyPage, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, Scope, SetPolicy,
-    TenantDetail, TenantPage, TenantSummary,
+    Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, Scope, ServiceStatus,
+    SetPolicy, TenantDetail, TenantPage, TenantSummary,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
@@ -171,6 +171,14 @@ impl Admin {
     /// See [`ClientError`].
     pub async fn unready(&self) -> Result<Option<String>, ClientError> {
         self.0.refusal(Outgoing::get("/readyz")).await
+    }
+
+    /// How the service does, and what wants attention.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn status(&self) -> Result<ServiceStatus, ClientError> {
+        self.0.json(Outgoing::get("/v1/status")).await
     }
 
     /// The metrics in Prometheus text format.

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use thiserror::Error;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, UnprovenAuthentication};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex, UnprovenAuthentication};
 use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::{Account, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
@@ -32,6 +32,9 @@ pub enum LoginError {
     /// The attestation does not verify: do not accept it.
     #[error("the service's attestation does not verify, do not accept this login: {0}")]
     Attestation(#[from] VerifyError),
+    /// The request asks for no attestation, or the answer has none: nothing can be verified.
+    #[error("there is no attestation to verify: ask for `full` or `compact`, or call Client::authenticate")]
+    Unattested,
     /// The answer is not what its attestation says.
     #[error("the service answered something else than its attestation says, do not accept this login")]
     Differs,
@@ -42,7 +45,8 @@ impl Client {
     /// that was pinned and never one that came with the answer. A denial is a login too.
     ///
     /// # Errors
-    /// Those of [`Client::authenticate`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted.
+    /// Those of [`Client::authenticate`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted, and without
+    /// asking the service for a request with [`AttestationForm::None`].
     pub async fn login(
         &self,
         session: &HolderSession,
@@ -50,14 +54,13 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
+        // Before anything is spent.
+        if request.attestation == AttestationForm::None {
+            return Err(LoginError::Unattested);
+        }
         let answer = self.authenticate(request).await?;
         let seal = self.seal_of(&answer, request.attestation).await?;
-        let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
-        let policy = Policy::new(trust_root.clone(), &request.audience, nonce)
-            .account(session.account())
-            .request_digest(attested_digest(request))
-            .any_decision();
-        verified(answer, seal.as_ref(), &policy, now)
+        verified(answer, seal.as_ref(), &in_session(session, request, trust_root), now)
     }
 
     /// As [`Client::login`] at a tenant whose policy asks for no proof. The attestation is verified for this tenant, request, audience and
@@ -72,15 +75,12 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
+        if request.attestation == AttestationForm::None {
+            return Err(LoginError::Unattested);
+        }
         let answer = self.authenticate_unproven(request).await?;
         let seal = self.seal_of(&answer, request.attestation).await?;
-        let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
-        let policy = Policy::new(trust_root.clone(), &request.audience, nonce)
-            .tenant(tenant)
-            .request_digest(request.request_digest(&tenant))
-            .accept_no_proof()
-            .any_decision();
-        verified(answer, seal.as_ref(), &policy, now)
+        verified(answer, seal.as_ref(), &unproven(&tenant, request, trust_root), now)
     }
 
     async fn seal_of(
@@ -89,10 +89,60 @@ impl Client {
         form: AttestationForm,
     ) -> Result<Option<Seal>, LoginError> {
         Ok(match form {
-            AttestationForm::Full => None,
+            AttestationForm::Full | AttestationForm::None => None,
             AttestationForm::Compact => Some(self.seal(answer.seal_number).await?),
         })
     }
+
+    /// The login of a request that asked for no attestation, with the attestation, verified as [`Client::login`] does; `id` is that of
+    /// the answer. The service keeps it for two minutes.
+    ///
+    /// # Errors
+    /// Those of [`Client::attestation`]; [`LoginError`] for an attestation that is not to be accepted.
+    pub async fn attested(
+        &self,
+        session: &HolderSession,
+        request: &Authentication,
+        id: Hex<32>,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(self.attestation(id).await?, None, &in_session(session, request, trust_root), now)
+    }
+
+    /// As [`Client::attested`] at a tenant whose policy asks for no proof.
+    ///
+    /// # Errors
+    /// Those of [`Client::attested`].
+    pub async fn attested_unproven(
+        &self,
+        tenant: TenantId,
+        request: &UnprovenAuthentication,
+        id: Hex<32>,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(self.attestation(id).await?, None, &unproven(&tenant, request, trust_root), now)
+    }
+}
+
+/// What the attestation of a request of `session` must say.
+fn in_session(session: &HolderSession, request: &Authentication, trust_root: &TrustRoot) -> Policy {
+    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+    Policy::new(trust_root.clone(), &request.audience, nonce)
+        .account(session.account())
+        .request_digest(attested_digest(request))
+        .any_decision()
+}
+
+/// What the attestation of a request without a proof must say.
+fn unproven(tenant: &TenantId, request: &UnprovenAuthentication, trust_root: &TrustRoot) -> Policy {
+    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+    Policy::new(trust_root.clone(), &request.audience, nonce)
+        .tenant(*tenant)
+        .request_digest(request.request_digest(tenant))
+        .accept_no_proof()
+        .any_decision()
 }
 
 fn verified(
@@ -102,6 +152,7 @@ fn verified(
     now: u64,
 ) -> Result<Login, LoginError> {
     let Authenticated { id, decision, attestation, seal_number } = answer;
+    let attestation = attestation.ok_or(LoginError::Unattested)?;
     let verified = match seal {
         None => verify(&attestation.0, policy, now)?,
         Some(seal) => verify_with_seal(&attestation.0, seal, policy, now)?,

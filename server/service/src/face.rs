@@ -24,6 +24,10 @@ pub struct Shares {
 }
 
 /// A face in the tenant's probe mode.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the usual variant is not worth an allocation for each request"
+)]
 pub(crate) enum Shown {
     /// As it is.
     Plain(Embedding),

@@ -35,6 +35,7 @@ pub mod logins;
 pub mod pace;
 pub mod proofs;
 mod receipts;
+pub mod recent;
 mod refused;
 pub mod replay;
 pub mod retention;

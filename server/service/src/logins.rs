@@ -40,6 +40,8 @@ pub struct LoginRequest {
     pub face: Face,
     /// SHA3-256 of the face as it was sent, which the MAC and the request digest cover.
     pub probe_digest: [u8; 32],
+    /// Whether its attestation is kept for a while, see [`crate::recent`]: its caller takes none with the answer.
+    pub keep: bool,
 }
 
 /// Who vouches for a login's being its subject's, as the tenant's policy wants it.
@@ -148,7 +150,13 @@ impl Service {
         self.check_fresh(request.issued_at, self.now())?;
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
-            Some(template) => self.decide(tenant, &request, template, &probe).await,
+            Some(template) => {
+                let answer = self.decide(tenant, &request, template, &probe).await?;
+                if request.keep {
+                    tenant.recent.keep(&answer, self.now());
+                }
+                Ok(answer)
+            }
             None => {
                 if let Voucher::Holder(signed) = &request.voucher {
                     self.check_holder(tenant, &request, signed).await?;

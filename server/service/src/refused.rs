@@ -1,6 +1,7 @@
 //! Why the service does not do what it is asked, in its own words. How a caller reads it is for the layer that speaks to callers.
 
 use crate::proofs::quota::Denied;
+use crate::recent::{KEPT_MAX, KEPT_S};
 use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::tenant::Probe;
 use std::time::Duration;
@@ -167,8 +168,7 @@ pub enum Refused {
     SealedShareLength,
     /// A share that the key-holder does not open for this request.
     #[error(
-        "the share was not sealed to this key-holder for this request, or not lately, or was used before: seal again, to the key of \
-         /v1/fhe/keys"
+        "the share was not sealed to this key-holder for this request, or not lately, or was used before"
     )]
     SealedForAnother,
     /// The subject has no template.
@@ -224,6 +224,18 @@ pub enum Refused {
     /// A checkpoint of another log.
     #[error("the seals of this service lead to another root, or have another issuer")]
     OtherLog,
+    /// No attestation with this identifier is kept.
+    #[error(
+        "no attestation with this id is kept: one is for {KEPT_S} s after a login that asked for none, of a tenant the newest {KEPT_MAX}, and \
+         none across a restart"
+    )]
+    AttestationUnknown,
+    /// The signatures of a seal are gone.
+    #[error("the signatures of seal {number} were pruned")]
+    SealPruned {
+        /// The seal.
+        number: u64,
+    },
     /// A head that has no cosignatures.
     #[error("no witness has cosigned this head of the log")]
     Uncosigned,

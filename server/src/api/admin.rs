@@ -4,7 +4,7 @@ use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
 use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
-use crate::bodies;
+use crate::bodies::{self, Encoding};
 use crate::metrics;
 use crate::problem::{Code, Problem};
 use axum::extract::{Path, Query, Request, State};
@@ -12,8 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{
-    ApiKeyPage, AttestationForm, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    Hex, PolicyVersion, SetPolicy, TenantPage,
+    ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PolicyVersion,
+    SetPolicy, TenantPage,
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
@@ -128,7 +128,7 @@ pub(super) async fn set_policy(
     let version = bodies::policy_version(version);
     let PolicyVersion { policy_id: id, policy_version, policy_digest: Hex(digest), made_at, .. } = version;
     let what = What::PolicyChanged { id, version: policy_version, digest };
-    let receipt = app.receipt(tenant, made_at, what, AttestationForm::Full).await?;
+    let receipt = app.receipt(tenant, made_at, what, Encoding::Full).await?;
     Ok(tagged(policy_version, body::answer(StatusCode::OK, &ChangedPolicy { version, receipt })?))
 }
 
@@ -289,4 +289,11 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
         + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
+}
+
+/// `GET /v1/status`: what the operator's page shows.
+pub(super) async fn status(State(app): State<Arc<App>>, _: Operator) -> Result<Response, Problem> {
+    // It counts open files and connections.
+    let shown = blocking(move || Ok(crate::status::status(&app))).await?;
+    body::answer(StatusCode::OK, &shown)
 }

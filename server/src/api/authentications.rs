@@ -1,7 +1,7 @@
 //! The authentication of one face, alone or with others in one request.
 
 use super::body;
-use super::caller::Caller;
+use super::caller::{Caller, PathBytes};
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies;
@@ -42,6 +42,17 @@ pub(super) async fn login(app: &App, tenant: &Arc<Tenant>, json: &[u8]) -> Resul
     capture::is_of_subject(request.handle);
     let answer = app.service.login(tenant, request).await?;
     bodies::authenticated(&answer, form)
+}
+
+/// `GET /v1/attestations/{id}`: that of a login which asked for none.
+pub(super) async fn attestation(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(id): PathBytes<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Authenticate)?;
+    let attested = app.service.attestation(&caller.tenant, &id).await?;
+    body::answer(StatusCode::OK, &bodies::attested(id, attested))
 }
 
 /// The login in a body, which is as the tenant's policy wants it, and the form of its answer.

@@ -6,16 +6,14 @@
 use super::body;
 use super::caller::{Caller, Cursor, PathBytes};
 use crate::app::{App, blocking};
-use crate::bodies;
+use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_api::{
-    AttestationForm, EndedSession, Hex, LiveSession, PROOF_MEDIA_TYPE, ProofSession, SessionPage,
-};
+use trefoil_api::{EndedSession, Hex, LiveSession, PROOF_MEDIA_TYPE, ProofSession, SessionPage};
 use trefoil_service::Refused;
 use trefoil_service::proofs::counters::Event;
 use trefoil_service::proofs::quota::{COST_INVALID, COST_STALE, Upload};
@@ -48,7 +46,7 @@ pub(super) async fn open(
     let patience = app.limits.answer_timeout();
     let Opened { id, expires_at, receipt } =
         app.service.open_session(&caller.tenant, upload, envelope, patience).await?;
-    let receipt = bodies::receipt(receipt, AttestationForm::Compact)?;
+    let receipt = bodies::receipt(receipt, Encoding::Compact)?;
     body::answer(StatusCode::CREATED, &ProofSession { session_id: Hex(id.to_bytes()), expires_at, receipt })
 }
 
@@ -106,7 +104,7 @@ pub(super) async fn end(
     caller.require(Scope::Authenticate)?;
     let patience = app.limits.answer_timeout();
     let receipt = app.service.end_session(&caller.tenant, SessionId::new(id), patience).await?;
-    let receipt = bodies::receipt(receipt, AttestationForm::Full)?;
+    let receipt = bodies::receipt(receipt, Encoding::Full)?;
     body::answer(StatusCode::OK, &EndedSession { session_id: Hex(id), receipt })
 }
 

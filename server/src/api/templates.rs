@@ -4,13 +4,13 @@ use super::body;
 use super::caller::{Caller, PathBytes};
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
-use crate::bodies;
+use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{AttestationForm, Enrolled, Enrolment, Erased, Hex};
+use trefoil_api::{Enrolled, Enrolment, Erased, Hex};
 use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
 use trefoil_service::enrolments::{self, EnrolmentRequest};
 use trefoil_service::tenant::Scope;
@@ -38,7 +38,7 @@ pub(super) async fn enrol(
     let patience = app.limits.answer_timeout();
     let enrolments::Enrolled { generation, replayed, receipt } =
         app.service.enrol(&caller.tenant, request, patience).await?;
-    let receipt = bodies::receipt(receipt, AttestationForm::Full)?;
+    let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let enrolled = Enrolled { handle: Hex(handle), generation, receipt };
     let mut response = body::answer(StatusCode::CREATED, &enrolled)?;
     if replayed {
@@ -57,7 +57,7 @@ pub(super) async fn delete(
     let patience = app.limits.answer_timeout();
     let enrolments::Erased { generation, erased_at, receipt } =
         app.service.erase(caller.tenant.id, Handle::new(handle), patience).await?;
-    let receipt = bodies::receipt(receipt, AttestationForm::Full)?;
+    let receipt = bodies::receipt(receipt, Encoding::Full)?;
     body::answer(StatusCode::OK, &Erased { handle: Hex(handle), generation, erased_at, receipt })
 }
 

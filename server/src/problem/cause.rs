@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 55] = [
+    pub const ALL: [Code; 56] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
@@ -70,6 +70,7 @@ impl Code {
         Code::TenantDisabled,
         Code::ApiKeyUnknown,
         Code::SessionUnknown,
+        Code::AttestationUnknown,
         Code::SealUnknown,
         Code::SealPruned,
         Code::TrustRootUnknown,
@@ -169,6 +170,9 @@ impl Code {
             Code::TenantDisabled => "the operator disabled the tenant",
             Code::ApiKeyUnknown => "the tenant has no such API key",
             Code::SessionUnknown => "the tenant has no such session",
+            Code::AttestationUnknown => {
+                "no attestation with this id is kept: only of logins that asked for none, for 120 s, and not across a restart"
+            }
             Code::SealUnknown => "no seal has this number, or no witness cosigned this head",
             Code::SealPruned => "the seal is old and its signatures were dropped",
             Code::TrustRootUnknown => "no such version",

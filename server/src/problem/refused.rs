@@ -61,8 +61,10 @@ impl From<Refused> for Problem {
             Refused::ProbeMode { expected } => return probe_mode(*expected),
             Refused::Embedding(_) => return at("/embedding", Code::EmbeddingInvalid, &refused),
             Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),
-            Refused::SealedShareLength | Refused::SealedForAnother => {
-                return at("/shares/sealed", Code::ShareRefused, &refused);
+            Refused::SealedShareLength => return at("/shares/sealed", Code::ShareRefused, &refused),
+            Refused::SealedForAnother => {
+                let detail = format!("{refused}: seal again, to the key of /v1/fhe/keys");
+                return Problem::field(Code::ShareRefused, "/shares/sealed", detail);
             }
             Refused::SubjectUnknown => Code::SubjectUnknown,
             Refused::TemplateExists => Code::TemplateExists,
@@ -78,6 +80,14 @@ impl From<Refused> for Problem {
             Refused::Checkpoint(cause) => return checkpoint(cause),
             Refused::LogShorter { .. } | Refused::Uncosigned => Code::SealUnknown,
             Refused::OtherLog => Code::CosignatureRefused,
+            Refused::AttestationUnknown => Code::AttestationUnknown,
+            Refused::SealPruned { number } => {
+                let detail = format!(
+                    "{refused}; /v1/seals/{number}/pruned has its header with the proof that a later seal of the same keys signs it, \
+                     /v1/seals/{number}/header the header alone"
+                );
+                return Problem::new(Code::SealPruned, detail);
+            }
         };
         Problem::new(code, refused.to_string())
     }
@@ -460,6 +470,18 @@ mod tests {
                 "the seals of this service lead to another root, or have another issuer",
             ),
             (Refused::Uncosigned, "seal-unknown", "no witness has cosigned this head of the log"),
+            (
+                Refused::SealPruned { number: 7 },
+                "seal-pruned",
+                "the signatures of seal 7 were pruned; /v1/seals/7/pruned has its header with the proof that a later seal of the same keys \
+                 signs it, /v1/seals/7/header the header alone",
+            ),
+            (
+                Refused::AttestationUnknown,
+                "attestation-unknown",
+                "no attestation with this id is kept: one is for 120 s after a login that asked for none, of a tenant the newest 8192, and \
+                 none across a restart",
+            ),
         ] {
             reads(refused, code, detail);
         }

@@ -89,7 +89,7 @@ impl Application {
     /// What a relying party reads that accepts a statement without a proof.
     fn statement<'a>(&self, request: &UnprovenAuthentication, answer: &'a Authenticated) -> Statement<'a> {
         let policy = self.policy(request).accept_no_proof();
-        verify(&answer.attestation.0, &policy, self.clock.unix_s()).unwrap().statement().clone()
+        verify(attestation(answer), &policy, self.clock.unix_s()).unwrap().statement().clone()
     }
 
     fn policy(&self, request: &UnprovenAuthentication) -> Policy {
@@ -113,6 +113,10 @@ async fn enrol(public: &Endpoint, handle: u8, face: &[f32; 128]) -> Reply {
     let path = format!("/v1/subjects/{}/templates", hex::encode([handle; 32]));
     let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 7"}).to_string();
     public.send(Method::POST, &path, &[("idempotency-key", &hex::encode(key))], body).await
+}
+
+fn attestation(answer: &Authenticated) -> &[u8] {
+    &answer.attestation.as_ref().expect("asked for one").0
 }
 
 fn body(request: &UnprovenAuthentication) -> Value {
@@ -145,9 +149,9 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     assert_eq!((statement.template_generation, statement.policy_version), (1, 1));
     assert_ne!(statement.account.as_bytes(), &request.handle.0, "nobody but the tenant learns the handle");
     let demands = app.policy(&request);
-    assert_eq!(verify(&matched.attestation.0, &demands, now).unwrap_err(), VerifyError::NoProof);
+    assert_eq!(verify(attestation(&matched), &demands, now).unwrap_err(), VerifyError::NoProof);
     let level = app.policy(&request).accept_no_proof().proof_level(0);
-    assert_eq!(verify(&matched.attestation.0, &level, now).unwrap_err(), VerifyError::NoProof);
+    assert_eq!(verify(attestation(&matched), &level, now).unwrap_err(), VerifyError::NoProof);
 
     let mut request = app.request(1, &other, 2);
     request.attestation = AttestationForm::Compact;
@@ -156,7 +160,7 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     let seal = service.public.get(&format!("/v1/seals/{}", denied.seal_number)).await;
     let seal = Seal::decode(&seal.body).unwrap();
     let policy = app.policy(&request).accept_no_proof();
-    let verified = verify_with_seal(&denied.attestation.0, &seal, &policy, now).unwrap();
+    let verified = verify_with_seal(attestation(&denied), &seal, &policy, now).unwrap();
     assert_eq!(verified.statement().account, statement.account, "the same account, whatever is decided");
 
     // Its partition of the verdict cache holds next to nothing, and nothing looked in it.

@@ -142,7 +142,7 @@ export interface Signed {
     readonly nonce: string;
     readonly issued_at: number;
     readonly embedding: string;
-    readonly attestation: AttestationForm;
+    readonly attestation: AttestationForm | "none";
     /** Of a login in a session, and of no other. */
     readonly session_id?: string;
     readonly mac?: string;
@@ -157,7 +157,7 @@ export function signed(
   probe: Uint8Array,
   nonce: Uint8Array,
   issuedAt: number,
-  attestation: AttestationForm,
+  attestation: AttestationForm | "none",
 ): Signed {
   const covered = joined(proof.sessionId, ...ofAll(proof, probe, nonce, issuedAt));
   const body = plainBody(proof, probe, nonce, issuedAt, attestation);
@@ -173,7 +173,7 @@ export function unsigned(
   probe: Uint8Array,
   nonce: Uint8Array,
   issuedAt: number,
-  attestation: AttestationForm,
+  attestation: AttestationForm | "none",
 ): Signed {
   const { tenant, handle, account } = subject;
   checkLength("tenant", tenant, 16);
@@ -195,7 +195,7 @@ function plainBody(
   probe: Uint8Array,
   nonce: Uint8Array,
   issuedAt: number,
-  attestation: AttestationForm,
+  attestation: AttestationForm | "none",
 ): Signed["body"] {
   return {
     handle: toHex(handle),

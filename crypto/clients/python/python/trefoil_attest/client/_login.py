@@ -14,6 +14,7 @@ from typing import Literal
 Embedding = Iterable[float] | bytes
 """128 numbers, or the 512 bytes that they have as little-endian float32."""
 Form = Literal["full", "compact"]
+"""How much of the attestation an answer carries, of those that are verified at once."""
 
 DIMENSIONS = 128
 STATEMENT_BYTES = 191
@@ -128,7 +129,7 @@ class Unproven:
 
 
 def signed(
-    session: Session | Unproven, probe: bytes, nonce: bytes, issued_at: int, attestation: Form
+    session: Session | Unproven, probe: bytes, nonce: bytes, issued_at: int, attestation: Form | Literal["none"]
 ) -> tuple[dict[str, object], bytes]:
     """The body of a login with this probe of 512 bytes, and its request digest."""
     digest, audience = sha3(b"trefoil/probe/1", probe), session.audience.encode()
