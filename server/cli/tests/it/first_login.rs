@@ -75,6 +75,28 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     assert!(again.status.code() == Some(1) && error.contains("--directory"), "{error}");
 }
 
+/// An application engineer's first login: no issuer, no wallet, and every call a line of curl.
+#[test]
+fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_an_application() {
+    let reader = Reader::new();
+    let printed = reader.done("trefoil quickstart --proof none");
+    let verified = printed.split_once("$ trefoil verify").unwrap().1;
+    assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
+    assert!(verified.contains("proof    none") && verified.contains("no credential proof"), "{printed}");
+    let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let of = |program: &str| -> Vec<&str> {
+        lines.iter().copied().filter(|line| line.starts_with(program)).collect()
+    };
+    assert_eq!((of("trefoil ").len(), of("curl ").len()), (4, 8), "{printed}");
+    for line in of("curl ") {
+        reader.done(line);
+    }
+    let login = of("curl ").into_iter().find(|line| line.ends_with("/v1/authentications")).unwrap();
+    let again = reader.shell(login);
+    assert!(String::from_utf8(again.stdout).unwrap().contains("nonce-replayed"), "it has one nonce");
+    assert!(!reader.directory.path().join("quickstart/passphrase").exists(), "nobody has a secret to keep");
+}
+
 #[test]
 fn quickstart_without_a_service_says_how_to_start_one() {
     let reader = Reader::new();
