@@ -308,6 +308,13 @@ test("a tenant without credentials logs in with its API key alone, and each atte
   const said = (await app.authenticateMany(attempts)).map((one) => (one instanceof Problem ? one.code : one.decision));
   assert.deepEqual(said, ["match", "nonce-replayed", "subject-unknown"]);
 
+  // The example of the README.
+  const examples = [...packageFile("README.md").matchAll(/```js\n([^]*?)```/g)].map(([, source = ""]) => source);
+  const module = new URL("readme-unproven.mjs", import.meta.url);
+  writeFileSync(module, examples.find((source) => source.includes("function logIn")) ?? assert.fail("no example"));
+  const { logIn } = (await import(module.href)) as { logIn(...of: unknown[]): Promise<Uint8Array> };
+  assert.deepEqual(await logIn(app, trial, ann.handle, OWN), account);
+
   // Neither passes for the other.
   await refused("proof-mode-mismatch", app.openSession(session.proof));
   const unproven = { tenant: tenantId, handle: session.proof.handle, audience: AUDIENCE };

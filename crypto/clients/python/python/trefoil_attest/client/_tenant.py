@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
-from typing import Literal
+from typing import Literal, cast
 
 from .. import (
     DecodeError,
@@ -408,10 +408,10 @@ def live_session(answer: Answer) -> LiveSession:
 
 def decided(answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes) -> Decided:
     decision = answer.text("decision")
-    if decision != "match" and decision != "no_match":
+    if decision not in ("match", "no_match"):
         raise UnexpectedAnswer(f"the service decided {decision!r}, which is no decision")
     return Decided(
-        decision=decision,
+        decision=cast(Literal["match", "no_match"], decision),
         id=answer.hexadecimal("id", 32),
         seal_number=answer.whole("seal_number"),
         session=session,
