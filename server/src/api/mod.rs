@@ -20,6 +20,8 @@
 //! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
+//! | GET `/v1/usage` | any | - | 200 |
+//! | GET `/v1/tenants/{tenant}/usage` (admin) | token | - | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
 //! | GET `/openapi.json`, `/reference`, `/v1/problems/{code}` (both) | none | - | 200 |
@@ -48,6 +50,8 @@ pub(crate) mod routes;
 mod sizes;
 mod subjects;
 mod templates;
+mod usage;
+mod uses;
 
 pub(crate) use sizes::HEAD_BYTES_MAX;
 

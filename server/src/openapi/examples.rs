@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
     AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedPolicy, CreateApiKey, CreateTenant,
-    CreatedApiKey, CreatedTenant, Decision, DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys,
-    Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey,
-    LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures,
-    ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
-    RegisteredIssuerKey, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope, SealCounts,
-    ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail, TenantPage,
-    TenantSummary, Threshold, Vector,
+    CreatedApiKey, CreatedTenant, DayOfUse, Decision, DiskRoom, EndedSession, Enrolled, Enrolment, Erased,
+    FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession,
+    LoggedKey, LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount,
+    ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope,
+    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail,
+    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -102,6 +102,12 @@ pub(crate) fn batch() -> Value {
 pub(crate) fn authenticated() -> Authenticated {
     let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
+}
+
+pub(crate) fn usage() -> UsagePage {
+    let day = NOW - NOW % 86_400;
+    let used = DayOfUse { api_key: KEY, day, matched: 60, not_matched: 10, enrolments: 8, refusals: 2 };
+    UsagePage { tenant_id: TENANT, usage: vec![used], next: None }
 }
 
 pub(crate) fn status() -> ServiceStatus {

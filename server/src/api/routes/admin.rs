@@ -1,8 +1,9 @@
 //! Routes of the admin listener.
 
+use super::USAGE;
 use super::table::Routes;
 use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
-use crate::api::{admin, page, reference, roots};
+use crate::api::{admin, page, reference, roots, usage};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use axum::response::Response;
@@ -10,7 +11,7 @@ use std::sync::LazyLock;
 use trefoil_api::{
     ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
     PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, ServiceStatus, SetPolicy,
-    TenantDetail, TenantPage, TenantSummary,
+    TenantDetail, TenantPage, TenantSummary, UsagePage,
 };
 
 /// Routes of the admin listener.
@@ -150,6 +151,14 @@ fn keys(routes: Routes) -> Routes {
                 .writes()
                 .fails(&[Code::ApiKeyUnknown]),
             admin::revoke_api_key,
+        )
+        .route(
+            of_tenant(Operation::get("/v1/tenants/{tenant}/usage", "tenantUsage"))
+                .says("Read what a tenant's API keys were used for.", USAGE)
+                .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
+                .answers::<UsagePage>(200, "A page of at most 64 keys.", &examples::usage())
+                .reads(),
+            usage::of_tenant,
         )
         .route(
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))
