@@ -110,7 +110,7 @@ impl Quickstart {
         let tenant =
             step(&[&["admin", "tenant", "create", "quickstart", "--audience", AUDIENCE], &admin[..]])?;
         let tenant = word(&tenant, 1)?;
-        let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue", "--output", &key];
+        let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue", "--output", key];
         step(&[&["admin", "api-key", "create", "--tenant", &tenant], &scopes[..], &admin])?;
 
         say("2. The tenant's issuer");

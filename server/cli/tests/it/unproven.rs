@@ -13,7 +13,7 @@ use trefoil_api::{
     AttestationForm, Authenticated, Decision, Hex, Nonce as RequestNonce, UnprovenAuthentication, Vector,
 };
 use trefoil_attest::{Nonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal};
-use trefoil_client::{Client, ClientError};
+use trefoil_client::{Client, ClientError, LoginError};
 use trefoil_key_holder::backup::Passphrase;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
@@ -268,7 +268,17 @@ async fn of_ten_thousand_replays_none_is_accepted() {
         .login_unproven(app.tenant, &app.request(1, &own, 9), &app.trust_root, app.clock.unix_s())
         .await
         .unwrap();
-    assert_eq!((login.decision, login.account), (Decision::Match, app.statement(&request, &first).account));
+    let account = app.statement(&request, &first).account;
+    assert_eq!((login.decision, login.account), (Decision::Match, account));
+    // Without an attestation it is decided and charged all the same, and attested as long as it is kept.
+    let late = UnprovenAuthentication { attestation: AttestationForm::None, ..app.request(1, &own, 10) };
+    let now = app.clock.unix_s();
+    let refused = client.login_unproven(app.tenant, &late, &app.trust_root, now).await;
+    assert!(matches!(refused, Err(LoginError::Unattested)), "it is refused before it is sent");
+    let denied = client.authenticate_unproven(&late).await.unwrap();
+    assert_eq!(denied.decision, Decision::NoMatch, "a third attempt in a day");
+    let denied = client.attested_unproven(app.tenant, &late, denied.id, &app.trust_root, now).await.unwrap();
+    assert_eq!((denied.decision, denied.account), (Decision::NoMatch, account));
 
     // A process that starts knows no nonces, and refuses what the one before could have attested.
     let config = service::config(&directory.path().join("data"));

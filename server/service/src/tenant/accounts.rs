@@ -24,7 +24,7 @@ impl AccountSecret {
     /// The account of `handle` towards `audience`: SHA3-256("trefoil/account/1" | secret (32) | handle (32) | audience). Always the same,
     /// and another one for each audience, handle and tenant.
     pub fn account(&self, handle: &Handle, audience: &str) -> Account {
-        let hash = Sha3_256::new_with_prefix(b"trefoil/account/1").chain_update(&*self.0);
+        let hash = Sha3_256::new_with_prefix(b"trefoil/account/1").chain_update(*self.0);
         Account::new(hash.chain_update(handle).chain_update(audience).finalize().into())
     }
 }
