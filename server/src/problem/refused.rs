@@ -343,6 +343,22 @@ mod tests {
     fn refusals_of_logins_and_enrolments_read_as_callers_know_them() {
         for (refused, code, detail) in [
             (
+                Refused::NonceUsedBySubject,
+                "nonce-replayed",
+                "this nonce was used for this subject; get a new one",
+            ),
+            (
+                Refused::Login(Refusal::ProofMode),
+                "proof-mode-mismatch",
+                "the tenant's policy says whether a login is in a proof session; this one is not as it says",
+            ),
+            (
+                Refused::NoProofs,
+                "proof-mode-mismatch",
+                "the tenant's policy asks for no proof, for good, so it has no credentials, roots or sessions; send logins without \
+                 `session_id` and `mac`, or make another tenant",
+            ),
+            (
                 Refused::NotFresh(NotFresh::OutsideWindow { issued_at: 1, now: 100 }),
                 "request-not-fresh",
                 "/issued_at: issued_at 1 is more than 60 s before or 5 s after the service's clock, 100; set the clock, then issue a new \
