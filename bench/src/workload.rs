@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::Decision;
 use trefoil_matching::{Embedding, LANES};
-use trefoil_pipeline::{Batch, LaneRequest, Probe, Verdict};
+use trefoil_pipeline::{Backing, Batch, InSession, LaneRequest, Probe, Verdict};
 
 use crate::Failure;
 use crate::cache::zipf::Zipf;
@@ -97,14 +97,16 @@ impl Prepared {
         let user = &ground.users[*user];
         let ticket = Ticket { number, person: user.person, expected: *expected };
         LaneRequest {
-            reveal: None,
-            session: ground.population.people[user.person].session,
+            backing: Backing::Session(InSession {
+                id: ground.population.people[user.person].session,
+                reveal: None,
+                revived,
+            }),
             template: user.template.clone(),
             probe: Probe::Plain(probe.clone()),
             audience: Arc::clone(audience),
             nonce: ticket.nonce(),
             request_digest: ticket.request_digest(),
-            revived,
             reply: ticket,
         }
     }

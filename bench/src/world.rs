@@ -180,7 +180,7 @@ fn tenant(key: PublicKey, root: [u8; 32], faces: &Faces) -> Tenant {
             threshold: faces.threshold(),
             fmr_class: 3,
             embedder: faces.embedder().into(),
-            level_min: LEVEL,
+            proof_level: Some(LEVEL),
             attestation_lifetime_s: 60,
             probe: trefoil_attest::ProbeMode::Plain,
         },

@@ -1,4 +1,4 @@
-//! Checks of a request that only the service can make; the worker calls them once the session's verdict is known.
+//! Checks of a request that only the service can make. The worker calls them, for a request in a session once the session's verdict is known.
 
 use crate::request::{LaneRequest, Refusal};
 use crate::verdict::Verdict;
@@ -10,7 +10,8 @@ pub trait Door<R>: Send + Sync {
     fn is_holders(&self, request: &LaneRequest<R>, verdict: &Verdict) -> bool;
 
     /// Spends what a request may use once: its nonce and its value of the session's hash chain. Called after the MAC and every
-    /// condition of the verdict, and before the match.
+    /// condition of the verdict, and before the match. Of a request without a session it is all that is asked: the nonce is then used
+    /// once for its tenant and handle.
     ///
     /// # Errors
     /// The reason why it cannot be spent.

@@ -12,7 +12,7 @@ use trefoil_matching::{
 
 use crate::clock::Clock;
 use crate::request::{Probe, Refusal};
-use crate::run::{ProvenLane, Run};
+use crate::run::{BackedLane, Run};
 use crate::tenant::{Tenant, Tenants};
 
 /// The inputs of a match besides its lanes.
@@ -52,14 +52,14 @@ impl<C> Round<'_, C> {
     pub(crate) fn decide<R>(
         &mut self,
         run: &mut Run<R>,
-        lanes: Vec<ProvenLane<R>>,
-    ) -> (Vec<ProvenLane<R>>, Decisions) {
+        lanes: Vec<BackedLane<R>>,
+    ) -> (Vec<BackedLane<R>>, Decisions) {
         let mode = self.tenant.policy.probe;
         let (lanes, foreign): (Vec<_>, Vec<_>) =
             lanes.into_iter().partition(|lane| lane.request.probe.mode() == mode);
         run.refuse(foreign, Refusal::ProbeMode);
         let now = self.clock.monotonic_ns();
-        let spent = |lane: &ProvenLane<R>| self.spent.has(&lane.request.template, now);
+        let spent = |lane: &BackedLane<R>| self.spent.has(&lane.request.template, now);
         // Their answer is no, and the key-holder is not asked again at once.
         let (mut decided, mut waiting): (Vec<_>, Vec<_>) = lanes.into_iter().partition(spent);
         let mut accepted = 0;
@@ -85,8 +85,8 @@ impl<C> Round<'_, C> {
         &mut self,
         run: &mut Run<R>,
         mut keys: Keys,
-        mut lanes: Vec<ProvenLane<R>>,
-        decided: &mut Vec<ProvenLane<R>>,
+        mut lanes: Vec<BackedLane<R>>,
+        decided: &mut Vec<BackedLane<R>>,
     ) -> LaneSet {
         while !lanes.is_empty() {
             let answer = self.mask(run, &mut keys, &lanes).and_then(|job| {
@@ -131,7 +131,7 @@ impl<C> Round<'_, C> {
         &mut self,
         run: &mut Run<R>,
         keys: &mut Keys,
-        lanes: &[ProvenLane<R>],
+        lanes: &[BackedLane<R>],
     ) -> Result<MatchJob, Obstacle> {
         let (batch, tenant, threshold) = (run.batch_id, self.tenant.id, self.tenant.policy.threshold);
         let fault = |_: MatchError| Obstacle::All(Refusal::KeyHolder);
@@ -176,11 +176,11 @@ impl<C> Round<'_, C> {
     }
 }
 
-fn has_any_of<R>(lanes: &[ProvenLane<R>], out: LaneSet) -> bool {
+fn has_any_of<R>(lanes: &[BackedLane<R>], out: LaneSet) -> bool {
     lanes.iter().any(|lane| out.contains(lane.request.template.lane))
 }
 
-fn take<R>(lanes: &mut Vec<ProvenLane<R>>, out: LaneSet) -> Vec<ProvenLane<R>> {
+fn take<R>(lanes: &mut Vec<BackedLane<R>>, out: LaneSet) -> Vec<BackedLane<R>> {
     lanes.extract_if(.., |lane| out.contains(lane.request.template.lane)).collect()
 }
 

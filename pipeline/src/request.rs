@@ -7,13 +7,13 @@ use trefoil_matching::{Embedding, SharedProbe, Template};
 use trefoil_zkp::chain::ChainError;
 
 use crate::verdict::{Stale, Verdict};
-use crate::{SessionId, TenantId};
+use crate::{Account, SessionId, TenantId};
 
-/// One well-formed authentication, before its session's verdict is known. `R` is the destination of its answer, and carries what the service's
+/// One well-formed authentication, before its backing is checked. `R` is the destination of its answer, and carries what the service's
 /// [`Door`](crate::Door) needs to check it.
 pub struct LaneRequest<R> {
-    /// Session whose proof covers this request.
-    pub session: SessionId,
+    /// What backs the claim that the request is the subject's.
+    pub backing: Backing,
     /// The subject's encrypted template; its lane is the request's lane.
     pub template: Template,
     /// The probe.
@@ -24,12 +24,38 @@ pub struct LaneRequest<R> {
     pub nonce: Vec<u8>,
     /// SHA3-256 of the request as its client authenticated it.
     pub request_digest: [u8; 32],
-    /// The value of the session's hash chain that the holder reveals, if there is a chain.
+    /// Destination of the answer.
+    pub reply: R,
+}
+
+/// What backs the claim that a request is its subject's, as the tenant's policy demands.
+#[derive(Clone)]
+pub enum Backing {
+    /// A credential proof, through its session.
+    Session(InSession),
+    /// No proof: the tenant's application alone vouches, and this account is attested. No verdict is looked up.
+    Application(Account),
+}
+
+/// A request's part in a proof session.
+#[derive(Clone)]
+pub struct InSession {
+    /// The session whose proof covers the request.
+    pub id: SessionId,
+    /// What the holder reveals of the session's hash chain, if it has one.
     pub reveal: Option<Reveal>,
     /// The session's verdict, if the service read it from its row after a miss. It is not looked up again.
     pub revived: Option<Box<Verdict>>,
-    /// Where the answer goes.
-    pub reply: R,
+}
+
+impl Backing {
+    /// What the holder reveals of a hash chain.
+    pub fn reveal(&self) -> Option<Reveal> {
+        match self {
+            Backing::Session(session) => session.reveal,
+            Backing::Application(_) => None,
+        }
+    }
 }
 
 /// The probe, in the mode of the tenant's policy.
@@ -135,6 +161,9 @@ pub enum Refusal {
     /// The request reveals no value of its session's hash chain, or not the next one.
     #[error("hash chain: {0}")]
     Reveal(#[from] RevealRefused),
+    /// The request is in a session, or in none, other than the policy says.
+    #[error("the request is not backed as the policy says")]
+    ProofMode,
     /// The template was deleted while the request waited.
     #[error("the subject's template no longer exists")]
     Template,

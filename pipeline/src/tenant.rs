@@ -25,8 +25,8 @@ pub struct Policy {
     pub fmr_class: u8,
     /// Embedding model whose vectors are compared, 1 to 64 bytes.
     pub embedder: String,
-    /// Lowest credential level a session must prove.
-    pub level_min: u8,
+    /// Lowest credential level a session must prove; none where no proof is asked for, and requests are in no session.
+    pub proof_level: Option<u8>,
     /// Lifetime of an attestation, seconds; 1 to [`trefoil_attest::LIFETIME_SECONDS_MAX`].
     pub attestation_lifetime_s: u64,
     /// Probe mode. A request in another mode is refused.

@@ -123,7 +123,7 @@ impl Verdict {
             && self.handle == *handle
             && self.audience == audience
             && self.policy_id == tenant.policy.id
-            && self.level >= tenant.policy.level_min;
+            && tenant.policy.proof_level.is_some_and(|least| self.level >= least);
         if same { Ok(root) } else { Err(Stale::Scope) }
     }
 
@@ -253,7 +253,7 @@ mod tests {
             threshold: 0,
             fmr_class: 3,
             embedder: "facenet-128".to_owned(),
-            level_min: 12,
+            proof_level: Some(12),
             attestation_lifetime_s: 60,
             probe: ProbeMode::Plain,
         };
@@ -272,12 +272,13 @@ mod tests {
         assert_eq!(admits(|verdict, _| verdict.not_after -= 1), Err(Stale::Expired));
         assert_eq!(admits(|verdict, _| verdict.root_generation -= 1), Err(Stale::Root));
         assert_eq!(admits(|_, tenant| tenant.roots.truncate(1)), Err(Stale::Root));
-        let elsewhere: [fn(&mut Verdict, &mut Tenant); 5] = [
+        let elsewhere: [fn(&mut Verdict, &mut Tenant); 6] = [
             |_, tenant| tenant.id = TenantId::new([0xFF; 16]),
             |verdict, _| verdict.handle = Handle::new([0xFF; 32]),
             |verdict, _| verdict.audience.0[15] ^= 1,
             |_, tenant| tenant.policy.id += 1,
-            |_, tenant| tenant.policy.level_min += 1,
+            |_, tenant| tenant.policy.proof_level = Some(13),
+            |_, tenant| tenant.policy.proof_level = None,
         ];
         for (which, change) in elsewhere.into_iter().enumerate() {
             assert_eq!(admits(change), Err(Stale::Scope), "{which}");

@@ -14,7 +14,7 @@ use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold};
+use trefoil_service::tenant::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::RootStatement;
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
@@ -222,6 +222,7 @@ fn policy() -> Policy {
         embedder: "random-128".to_owned(),
         threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
         audiences: vec![AUDIENCE.to_owned()],
+        proof: ProofNeed::Credential,
         level_min: 2,
         attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
