@@ -4,14 +4,14 @@ use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, Decision, Enrolled, Hex,
-    LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt, RootLogPage,
+    LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt, Replaced, RootLogPage,
     RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, Vector,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
-use trefoil_service::enrolments::EnrolledForm;
+use trefoil_service::enrolments::{AnswerForm, StoredAnswer};
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::LoginRequest;
 use trefoil_service::recent::Attested;
@@ -78,15 +78,25 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// How answers to enrolments are written in the store, for callers that ask again.
-pub(crate) const ENROLLED: EnrolledForm = EnrolledForm {
+/// How answers to enrolments and replacements are written in the store, for callers that ask again.
+pub(crate) const ANSWERS: AnswerForm = AnswerForm {
     read: |text| {
-        let enrolled: Enrolled = serde_json::from_str(text).map_err(|cause| cause.to_string())?;
-        Ok(enrolled.generation)
+        #[derive(serde::Deserialize)]
+        struct Answer {
+            generation: u32,
+            replaced: Option<u32>,
+        }
+        let Answer { generation, replaced } =
+            serde_json::from_str(text).map_err(|cause| cause.to_string())?;
+        Ok(StoredAnswer { generation, replaced })
     },
-    write: |handle, generation| {
-        let enrolled = Enrolled { handle: Hex(handle.to_bytes()), generation, receipt: None };
-        serde_json::to_string(&enrolled).map_err(|cause| cause.to_string())
+    write: |handle, StoredAnswer { generation, replaced }| {
+        let (handle, receipt) = (Hex(handle.to_bytes()), None);
+        let written = match replaced {
+            None => serde_json::to_string(&Enrolled { handle, generation, receipt }),
+            Some(replaced) => serde_json::to_string(&Replaced { handle, generation, replaced, receipt }),
+        };
+        written.map_err(|cause| cause.to_string())
     },
 };
 

@@ -40,6 +40,7 @@ use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
+use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
@@ -230,6 +231,7 @@ impl Server {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
             sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains)),
+            leftovers: Leftovers::of(store.as_ref()).map_err(|cause| stored("store", &cause))?,
             store,
             store_path: directory.join(STORE_FILE),
             directory: accounts,
@@ -249,7 +251,7 @@ impl Server {
             disk,
             retained: Retained::default(),
             idempotency: InFlight::default(),
-            enrolled_form: bodies::ENROLLED,
+            answer_form: bodies::ANSWERS,
             session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
@@ -305,6 +307,7 @@ impl Server {
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
             service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
+            service.forget_leftovers();
             resumed.rotations.resume();
             service.sessions.warm(&service.directory, service.now());
         });
@@ -685,6 +688,7 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
                 tenant.verdicts.sweep(now);
                 tenant.recent.sweep(now);
             }
+            service.forget_leftovers();
             service.chains.sweep(now);
             let noted = service.directory.note_uses();
             service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)

@@ -6,8 +6,8 @@ use trefoil_api::{
     AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
     Decision, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot,
     Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, RootLogPage, RotationState, RotationStatus, Scope, SessionPage,
-    SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RootLogPage, RotationState, RotationStatus, Scope,
+    SessionPage, SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -30,6 +30,10 @@ pub(crate) fn enrolment() -> Enrolment {
 
 pub(crate) fn enrolled() -> Enrolled {
     Enrolled { handle: HANDLE, generation: 1, receipt: Some(receipt()) }
+}
+
+pub(crate) fn replaced() -> Replaced {
+    Replaced { handle: HANDLE, generation: 2, replaced: 1, receipt: Some(receipt()) }
 }
 
 fn receipt() -> Receipt {

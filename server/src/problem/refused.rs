@@ -71,7 +71,9 @@ impl From<Refused> for Problem {
             Refused::SessionNotOpened => Code::SessionUnknown,
             Refused::Login(why) => return login(*why),
             Refused::Unsealed => Code::Unsealed,
-            Refused::TemplateChanging | Refused::TooManyRequests => Code::Overloaded,
+            Refused::TemplateChanging | Refused::TemplateOvertaken | Refused::TooManyRequests => {
+                Code::Overloaded
+            }
             Refused::Draining => Code::Draining,
             Refused::ProofStale(_) => Code::ProofStale,
             Refused::Upload(_) => Code::QuotaExceeded,
@@ -425,6 +427,11 @@ mod tests {
                 Refused::TemplateChanging,
                 "overloaded",
                 "the template changed again and again while the request waited; retry after a second",
+            ),
+            (
+                Refused::TemplateOvertaken,
+                "overloaded",
+                "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second",
             ),
             (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
             (Refused::Draining, "draining", "retry at another instance"),

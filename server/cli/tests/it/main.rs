@@ -50,6 +50,7 @@ mod quorum;
 mod receipts;
 mod reload;
 mod renewal;
+mod replacement;
 mod retention;
 mod revocation;
 mod rotation;
