@@ -18,7 +18,7 @@ use std::borrow::Cow;
 pub use cause::{Explained, Retry};
 
 /// Why a request was not carried out. The kebab-case name is the stable `code` and the end of the `type` URI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     /// The body is not JSON; `detail` gives line and column.
     MalformedJson,

@@ -22,7 +22,7 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
@@ -64,10 +64,10 @@ use trefoil_storage::store::{Sqlite, Store, StoreError};
 use trefoil_storage::supervisor::Death;
 use zeroize::Zeroizing;
 
-/// Nonces remembered for each two minutes: 10,000 requests a second; 64 bytes each.
-const NONCES_MAX: usize = 1_200_000;
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
+/// How often what API keys were used for is stored.
+const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -142,6 +142,7 @@ pub struct Server {
     public: (SocketAddr, JoinHandle<Option<bool>>),
     admin: (SocketAddr, JoinHandle<Option<bool>>),
     sweeper: JoinHandle<Option<()>>,
+    usage: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     disk: JoinHandle<Option<()>>,
@@ -181,7 +182,7 @@ impl Server {
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
-        let certificate = Pair::open(&config.tls, &directory)?;
+        let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
         let store = open_store(&supervisor, &directory, config.store.migrate)?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
@@ -189,13 +190,7 @@ impl Server {
         let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        if let Some(ahead) = restored.filter(|restored| restored.time > clock.unix_s()) {
-            let cause = format!(
-                "the log was restored at {} (Unix seconds), and this machine's clock is before that: set the clock",
-                ahead.time
-            );
-            return Err(stored("clock", &cause));
-        }
+        check_clock(restored, clock.unix_s())?;
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
@@ -225,7 +220,7 @@ impl Server {
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor::new(NONCES_MAX, Arc::clone(&chains));
+        let door = FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains));
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
         let service = Arc::new(Service {
             started_at: clock.unix_s(),
@@ -326,6 +321,7 @@ impl Server {
                 watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
             ),
             sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app.service), stopped.clone())),
+            usage: watched(supervisor, "usage", keep_usage(Arc::clone(&app.service), stopped.clone())),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
@@ -359,7 +355,18 @@ impl Server {
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
         let Server {
-            app, pipeline, seal_log, stop, death: _, public, admin, sweeper, pacer, watcher, ..
+            app,
+            pipeline,
+            seal_log,
+            stop,
+            death: _,
+            public,
+            admin,
+            sweeper,
+            usage,
+            pacer,
+            watcher,
+            ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let capture = self.capture;
@@ -370,6 +377,7 @@ impl Server {
         let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
         let answered = answered(public.1.await) & answered(admin.1.await);
         let _ = sweeper.await;
+        let _ = usage.await;
         let _ = pacer.await;
         let _ = watcher.await;
         let _ = disk.await;
@@ -384,6 +392,9 @@ impl Server {
             app.service.sessions.keep_places(&app.service.directory);
             if let Err(cause) = app.service.directory.note_uses() {
                 tracing::warn!(%cause, "the last uses of API keys were not noted");
+            }
+            if let Err(cause) = app.service.directory.store_usage(app.service.now()) {
+                tracing::warn!(%cause, "the last uses of API keys were not counted");
             }
             let checkpoints =
                 [app.service.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
@@ -439,6 +450,17 @@ fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer
         ),
     };
     Ok(Some(started.map_err(failed)?))
+}
+
+/// Refuses a clock that is before the log's restoration: seals would be dated before it.
+fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError> {
+    let Some(Restoration { time, .. }) = restored.filter(|restored| restored.time > now) else {
+        return Ok(());
+    };
+    let cause = format!(
+        "the log was restored at {time} (Unix seconds), and this machine's clock is before that: set the clock"
+    );
+    Err(StartError::Stored { what: "clock", cause })
 }
 
 fn open_store(
@@ -560,6 +582,7 @@ fn start_pipeline(
         seal_floor_logins,
         batch_delay_us,
         queue,
+        nonces: _,
     } = config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
     for warning in &placement.warnings {
@@ -695,6 +718,20 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
         });
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
+        }
+    }
+}
+
+/// Stores what API keys were used for.
+async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(USAGE_INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        if let Err(cause) = blocking(move || service.directory.store_usage(service.now())).await {
+            tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
         }
     }
 }

@@ -24,3 +24,15 @@ ids! {
     /// The public part of an API key.
     ApiKeyId, 8;
 }
+
+/// Names a template: tenant, subject and generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TemplateName {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The subject.
+    pub handle: Handle,
+    /// Which of the subject's templates.
+    pub generation: u32,
+}

@@ -14,12 +14,20 @@ mod face;
 mod policy;
 #[cfg(feature = "openapi")]
 mod schema;
+mod status;
 pub mod trust;
+mod usage;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold};
+pub use status::{
+    BatchCounts, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
+    ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
+    ServiceStatus, StageTimes,
+};
+pub use usage::{DayOfUse, UsagePage};
 
 /// The last second of the year 9999: the latest time that a body may name. A store counts seconds in 63 bits.
 pub const TIME_MAX: u64 = 253_402_300_799;

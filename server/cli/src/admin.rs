@@ -2,8 +2,10 @@
 
 pub(super) mod place;
 mod session;
+mod status;
 mod subject;
 mod table;
+mod usage;
 
 use super::exit::fail;
 use clap::Subcommand;
@@ -25,7 +27,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: tenants, policies, API keys, subjects, sessions, key rotation",
+    about = "Operate a running service: its status, tenants, policies, API keys, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -63,6 +65,16 @@ enum Command {
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
     #[command(subcommand)]
     Session(session::Command),
+    /// How the service does, and what wants attention, as its page /operator shows it.
+    #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
+    Status,
+    /// What a tenant's API keys were used for, by day (UTC), for 31 days.
+    #[command(after_help = "Examples:\n  trefoil admin usage 00112233445566778899aabbccddeeff\n  \
+        trefoil admin usage 00112233445566778899aabbccddeeff --json")]
+    Usage {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
     /// Reset the key-holder's count of a tenant's malformed jobs, once their cause is found.
     #[command(after_help = "Example:\n  trefoil admin reset-malformed 00112233445566778899aabbccddeeff")]
     ResetMalformed {
@@ -293,6 +305,8 @@ impl AdminCommand {
             }
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
+            Command::Status => status::answer(&self.place, json),
+            Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {
                 self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &serde_json::json!({}), || "the count of malformed jobs is 0\n".to_owned())

@@ -4,8 +4,8 @@ use crate::error::ClientError;
 use crate::transport::{Outgoing, Transport};
 use trefoil_api::{
     ApiKey, ApiKeyPage, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, Scope, SetPolicy,
-    TenantDetail, TenantPage, TenantSummary,
+    Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, Scope, ServiceStatus,
+    SetPolicy, TenantDetail, TenantPage, TenantSummary, UsagePage,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
@@ -171,6 +171,23 @@ impl Admin {
     /// See [`ClientError`].
     pub async fn unready(&self) -> Result<Option<String>, ClientError> {
         self.0.refusal(Outgoing::get("/readyz")).await
+    }
+
+    /// A page of what a tenant's API keys were used for, from a key on; zeros for the first page.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn usage(&self, tenant: Hex<16>, from: Hex<8>) -> Result<UsagePage, ClientError> {
+        let rest = format!("/usage?from={}", hex::encode(from.0));
+        self.0.json(Outgoing::get(of_tenant(tenant, &rest))).await
+    }
+
+    /// How the service does, and what wants attention.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn status(&self) -> Result<ServiceStatus, ClientError> {
+        self.0.json(Outgoing::get("/v1/status")).await
     }
 
     /// The metrics in Prometheus text format.

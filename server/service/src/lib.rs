@@ -17,6 +17,7 @@
     reason = "the variants of `Refused` say when, for every function alike"
 )]
 
+pub mod attestations;
 pub mod backup;
 pub mod chains;
 pub mod clock;
@@ -48,6 +49,7 @@ pub mod signing_keys;
 pub mod templates;
 pub mod tenant;
 pub mod time;
+pub mod usage;
 pub mod verdicts;
 pub mod wiring;
 

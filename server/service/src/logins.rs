@@ -3,6 +3,7 @@
 //! Cheap checks come first; no attempt budget is charged before the request is known to be its holder's. The worker that decides looks
 //! the session's verdict up, once, and checks the MAC beside it ([`crate::door`]); here is what needs no verdict.
 
+use crate::attestations;
 use crate::door::{Asker, Claim, Login};
 use crate::face::{Face, Shown};
 use crate::refused::{NotFresh, Refused};
@@ -98,7 +99,7 @@ impl Service {
             Some(template) => {
                 let answer = self.decide(tenant, &request, template, &probe).await?;
                 if request.keep {
-                    tenant.recent.keep(&answer, self.now());
+                    attestations::keep(&tenant.recent, &answer, self.now());
                 }
                 Ok(answer)
             }

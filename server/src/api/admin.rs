@@ -287,6 +287,14 @@ fn counted(status: &Status) -> String {
 /// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
+        + &metrics::usage(&app.service.directory.tenant_usage())
         + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
+}
+
+/// `GET /v1/status`: what the operator's page shows.
+pub(super) async fn status(State(app): State<Arc<App>>, _: Operator) -> Result<Response, Problem> {
+    // It counts open files and connections.
+    let shown = blocking(move || Ok(crate::status::status(&app))).await?;
+    body::answer(StatusCode::OK, &shown)
 }

@@ -1,5 +1,6 @@
 //! Who calls: a tenant's API key, or the operator's token.
 
+use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
@@ -7,9 +8,12 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
+use trefoil_api::Decision;
 use trefoil_service::Refused;
+use trefoil_service::directory::api_keys::Known;
 use trefoil_service::pace::{Place, Work};
 use trefoil_service::tenant::{Scope, Scopes, Tenant};
+use trefoil_service::usage::{KeyUses, Used};
 use trefoil_types::ApiKeyId;
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
@@ -18,6 +22,7 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: ApiKeyId,
+    uses: Arc<KeyUses>,
     place: Place,
 }
 
@@ -46,6 +51,19 @@ impl Caller {
         self.place.only(logins);
     }
 
+    /// Counts what its API key is used for.
+    pub(super) fn used(&self, used: Used) {
+        self.uses.count(used);
+    }
+
+    /// Counts a login that was decided.
+    pub(super) fn decided(&self, decision: Decision) {
+        self.used(match decision {
+            Decision::Match => Used::Matched,
+            Decision::NoMatch => Used::NotMatched,
+        });
+    }
+
     /// Refuses a key without this scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(scope) {
@@ -63,10 +81,11 @@ impl FromRequestParts<Arc<App>> for Caller {
             return Err(Problem::new(Code::Draining, why));
         }
         let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
-        let (tenant, scopes, id) = app.service.directory.caller(key, app.service.now())?;
+        let Known { tenant, scopes, id, uses } = app.service.directory.caller(key, app.service.now())?;
+        is_use_of(&uses);
         capture::is_of_tenant(tenant.id);
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
-        Ok(Caller { tenant, scopes, id, place })
+        Ok(Caller { tenant, scopes, id, uses, place })
     }
 }
 

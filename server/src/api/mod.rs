@@ -21,9 +21,13 @@
 //! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
+//! | GET `/v1/usage` | any | - | 200 |
+//! | GET `/v1/tenants/{tenant}/usage` (admin) | token | - | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
 //! | GET `/openapi.json`, `/reference`, `/v1/problems/{code}` (both) | none | - | 200 |
+//! | GET `/v1/status` (admin) | token | - | 200 |
+//! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
 //! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].
@@ -47,6 +51,8 @@ pub(crate) mod routes;
 mod sizes;
 mod subjects;
 mod templates;
+mod usage;
+mod uses;
 
 pub(crate) use sizes::HEAD_BYTES_MAX;
 

@@ -212,6 +212,8 @@ pub struct Pipeline {
     pub batch_delay_us: u64,
     /// Lanes that may wait.
     pub queue: usize,
+    /// Nonces remembered for each two minutes.
+    pub nonces: usize,
 }
 
 /// `[proofs]`

@@ -169,6 +169,7 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
     let security = match caller {
         Caller::Anyone => json!([]),
         Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
+        Caller::AnyKey => json!([{ "apiKey": [] }]),
         Caller::Operator => json!([{ "adminToken": [] }]),
     };
     let mut described = json!({

@@ -1,13 +1,17 @@
 //! Bodies to learn from: well formed, and no service's.
 
+use crate::problem::Code;
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
-    AuthenticationBatch, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    Decision, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot,
-    Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RootLogPage, RotationState, RotationStatus, Scope,
-    SessionPage, SetPolicy, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedPolicy, CreateApiKey, CreateTenant,
+    CreatedApiKey, CreatedTenant, DayOfUse, Decision, DiskRoom, EndedSession, Enrolled, Enrolment, Erased,
+    FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession,
+    LoggedKey, LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount,
+    ProcessFigures, ProofCounts, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
+    RegisteredIssuerKey, Replaced, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope,
+    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail,
+    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -102,6 +106,96 @@ pub(crate) fn batch() -> Value {
 pub(crate) fn authenticated() -> Authenticated {
     let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
+}
+
+pub(crate) fn usage() -> UsagePage {
+    let day = NOW - NOW % 86_400;
+    let used = DayOfUse { api_key: KEY, day, matched: 60, not_matched: 10, enrolments: 8, refusals: 2 };
+    UsagePage { tenant_id: TENANT, usage: vec![used], next: None }
+}
+
+pub(crate) fn status() -> ServiceStatus {
+    let finding = Finding::warning("certificate-expires", "tls.pem", "the certificate expires on 2026-12-01");
+    ServiceStatus {
+        version: "0.1.0 (commit 0123456789ab)".to_owned(),
+        issuer: "https://auth.example".to_owned(),
+        started_at: NOW - 3_600,
+        now: NOW,
+        clock_ms: 3_600_000,
+        ready: true,
+        attention: vec![finding.do_this("renew it")],
+        logins: LoginCounts { submitted: 70, matched: 60, not_matched: 10 },
+        batches: BatchCounts { sealed: 3, lanes: 70, lanes_max: 32 },
+        seals: SealCounts { stored: 2, pruned: 0, archived: 0, waits: false },
+        stage_bounds_s: vec![0.001, 0.002],
+        stages: vec![StageTimes { stage: "match".to_owned(), count: 3, seconds: 0.004, below: vec![1, 3] }],
+        request_bounds_s: vec![0.016, 0.033],
+        requests: vec![RequestTimes {
+            method: "POST".to_owned(),
+            route: "/v1/authentications".to_owned(),
+            status: 200,
+            count: 70,
+            seconds: 1.4,
+            below: vec![10, 69],
+        }],
+        problems: vec![ProblemCount {
+            code: Code::SessionExpired.name().to_owned(),
+            route: "/v1/authentications".to_owned(),
+            count: 2,
+            title: "The proof session has ended".to_owned(),
+            cure: Code::SessionExpired.explain().cure.to_owned(),
+        }],
+        caches: vec![CacheCounts {
+            tenant: TENANT,
+            name: "shop".to_owned(),
+            disabled: false,
+            entries: 8,
+            capacity: 100_000,
+            hits: 62,
+            misses: 8,
+            evictions: 0,
+            admissions_won: 0,
+            admissions_lost: 0,
+        }],
+        key_holders: vec![KeyHolderSeat {
+            seat: 1,
+            address: "10.0.0.1:7443".to_owned(),
+            away: Some("connection refused".to_owned()),
+            silent: 1,
+            disagreed: 0,
+            lied: 0,
+            accused: 0,
+        }],
+        key_holder: Some(KeyHolderCounts {
+            attempts: 70,
+            failures: 10,
+            enrolments: 8,
+            malformed: 0,
+            frozen: vec![TENANT],
+            tenants: 1,
+            templates: 8,
+        }),
+        proofs: ProofCounts { accepted: 8, refused: 0, waiting: 0 },
+        queue: Filled { used: 3, limit: 4_096 },
+        in_flight_limit: 8_192,
+        templates: Filled { used: 8, limit: 20_000 },
+        disk: DiskRoom { free_bytes: 1 << 38, low_water_bytes: 1 << 28 },
+        connections: vec![ListenerConnections {
+            listener: "public".to_owned(),
+            open: 4,
+            limit: 4_096,
+            accepted: 9,
+            refused: 0,
+        }],
+        certificate_until: Some(NOW + 5 * 86_400),
+        signing_keys_until: Some(NOW + 31_536_000),
+        log_lines_lost: 0,
+        process: ProcessFigures {
+            processor_seconds: Some(12.5),
+            memory_bytes: Some(200 << 20),
+            open_files: Some(40),
+        },
+    }
 }
 
 pub(crate) fn root() -> TrustRoot {

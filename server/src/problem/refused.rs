@@ -434,7 +434,6 @@ mod tests {
                 "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second",
             ),
             (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
-            (Refused::Draining, "draining", "retry at another instance"),
         ] {
             reads(refused, code, detail);
         }
@@ -443,6 +442,7 @@ mod tests {
     #[test]
     fn refusals_of_uploads_and_checkpoints_read_as_callers_know_them() {
         for (refused, code, detail) in [
+            (Refused::Draining, "draining", "retry at another instance"),
             (Refused::ProofStale("prove again"), "proof-stale", "prove again"),
             (
                 Refused::Upload(Denied::Exhausted(Duration::from_secs(2))),

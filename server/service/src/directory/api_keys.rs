@@ -3,9 +3,11 @@
 use super::{Directory, Snapshot};
 use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
+use crate::usage::KeyUses;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use trefoil_storage::store::{self, StoreError, TenantId};
+use trefoil_storage::store::{self, StoreError, TenantId, UsageCounts};
 use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
 
@@ -22,6 +24,18 @@ pub struct ApiKey {
     pub state: State,
     /// The hour of its last use, Unix seconds; none if it was never used.
     pub last_used_at: Option<u64>,
+}
+
+/// Whom an API key speaks for.
+pub struct Known {
+    /// The tenant.
+    pub tenant: Arc<Tenant>,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// Its public part.
+    pub id: ApiKeyId,
+    /// Counts what it is used for.
+    pub uses: Arc<KeyUses>,
 }
 
 /// Whether an API key is taken.
@@ -42,6 +56,8 @@ pub(super) struct HeldKey {
     used: AtomicU64,
     /// What the store has of it.
     noted: AtomicU64,
+    /// What it was used for.
+    uses: Arc<KeyUses>,
 }
 
 impl AsRef<store::ApiKey> for HeldKey {
@@ -53,7 +69,7 @@ impl AsRef<store::ApiKey> for HeldKey {
 impl HeldKey {
     pub(super) fn new(record: store::ApiKey) -> HeldKey {
         let used = record.last_used_at.unwrap_or(0);
-        HeldKey { record, used: used.into(), noted: used.into() }
+        HeldKey { record, used: used.into(), noted: used.into(), uses: Arc::default() }
     }
 
     fn is_live(&self, now: u64) -> bool {
@@ -80,9 +96,9 @@ impl HeldKey {
 }
 
 impl Directory {
-    /// The tenant and rights that an API key speaks for, and the key's public part. A key that is unknown, expired or revoked gets one
+    /// Whom an API key speaks for. A key that is unknown, expired or revoked gets one
     /// answer, after the same work.
-    pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, ApiKeyId), Refused> {
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<Known, Refused> {
         self.look_ups.add_one();
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
@@ -92,7 +108,26 @@ impl Directory {
             return Err(Refused::TenantDisabled);
         }
         key.touch(now);
-        Ok((Arc::clone(tenant), Scopes::from_bits(key.record.scopes), key.record.id))
+        let (tenant, uses) = (Arc::clone(tenant), Arc::clone(&key.uses));
+        Ok(Known { tenant, scopes: Scopes::from_bits(key.record.scopes), id: key.record.id, uses })
+    }
+
+    /// What each API key was used for since the process began.
+    pub(crate) fn uses(&self) -> Vec<(TenantId, ApiKeyId, Arc<KeyUses>)> {
+        let snapshot = self.snapshot.load();
+        let keys = snapshot.api_keys.values();
+        keys.map(|key| (key.record.tenant, key.record.id, Arc::clone(&key.uses))).collect()
+    }
+
+    /// What the API keys of each tenant were used for since the process began, by its identifier.
+    pub fn tenant_usage(&self) -> BTreeMap<TenantId, UsageCounts> {
+        let mut sums: BTreeMap<TenantId, UsageCounts> =
+            self.snapshot.load().tenants.keys().map(|tenant| (*tenant, UsageCounts::default())).collect();
+        for (tenant, _, uses) in self.uses() {
+            let sum = sums.entry(tenant).or_default();
+            *sum = sum.plus(&uses.sums());
+        }
+        sums
     }
 
     /// Creates an API key of a tenant: its text, which is nowhere else, and its id.
@@ -149,6 +184,7 @@ impl Directory {
             record: store::ApiKey { revoked_at: Some(now), ..held.record.clone() },
             used: held.used.load(Relaxed).into(),
             noted: held.noted.load(Relaxed).into(),
+            uses: Arc::clone(&held.uses),
         };
         let shown = revoked.shown(now);
         self.hold(revoked);

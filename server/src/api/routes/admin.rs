@@ -1,16 +1,17 @@
 //! Routes of the admin listener.
 
+use super::USAGE;
 use super::table::Routes;
 use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
-use crate::api::{admin, reference, roots};
+use crate::api::{admin, page, reference, roots, usage};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use axum::response::Response;
 use std::sync::LazyLock;
 use trefoil_api::{
     ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, SetPolicy, TenantDetail, TenantPage,
-    TenantSummary,
+    PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, ServiceStatus, SetPolicy,
+    TenantDetail, TenantPage, TenantSummary, UsagePage,
 };
 
 /// Routes of the admin listener.
@@ -152,6 +153,14 @@ fn keys(routes: Routes) -> Routes {
             admin::revoke_api_key,
         )
         .route(
+            of_tenant(Operation::get("/v1/tenants/{tenant}/usage", "tenantUsage"))
+                .says("Read what a tenant's API keys were used for.", USAGE)
+                .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
+                .answers::<UsagePage>(200, "A page of at most 64 keys.", &examples::usage())
+                .reads(),
+            usage::of_tenant,
+        )
+        .route(
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))
                 .says("Register the issuer's key.", "Sessions go on; the next root must be signed by it.")
                 .takes::<RegisterIssuerKey>(EMBEDDING_JSON_BYTES_MAX, &examples::register_issuer_key())
@@ -181,6 +190,34 @@ fn keys(routes: Routes) -> Routes {
 
 fn health(routes: Routes) -> Routes {
     routes
+        .route(
+            Operation::get("/v1/status", "status")
+                .says(
+                    "How the service does.",
+                    "What wants attention, with the next step, and the counts of `/metrics` as JSON: what the page `/operator` shows.",
+                )
+                .for_operators()
+                .answers::<ServiceStatus>(200, "How it does.", &examples::status()),
+            admin::status,
+        )
+        .route(
+            Operation::get("/operator", "operatorPage")
+                .says("The operator's page.", "It asks for the admin token, keeps it in memory, and loads nothing from elsewhere.")
+                .answers_text("text/html", "The page.", "<!doctype html>..."),
+            async || page::file("text/html; charset=utf-8", include_str!("../../page/operator.html")),
+        )
+        .route(
+            Operation::get("/operator/page.js", "operatorScript")
+                .says("Its script.", "Part of the page.")
+                .answers_text("text/javascript", "The script.", "..."),
+            async || page::file("text/javascript; charset=utf-8", include_str!("../../page/operator.js")),
+        )
+        .route(
+            Operation::get("/operator/page.css", "operatorStyle")
+                .says("Its style.", "Part of the page.")
+                .answers_text("text/css", "The style.", "..."),
+            async || page::file("text/css; charset=utf-8", include_str!("../../page/operator.css")),
+        )
         .route(
             Operation::get("/livez", "live")
                 .says("Whether the process answers.", "For supervisors.")

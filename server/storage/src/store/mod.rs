@@ -18,7 +18,8 @@ pub use crate::database::StoreError;
 pub use memory::Memory;
 pub use operations::Store;
 pub use records::{
-    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
+    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage,
+    UsageCounts,
 };
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;

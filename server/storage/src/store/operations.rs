@@ -1,7 +1,7 @@
 //! What a store does.
 
 use super::records::{
-    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
+    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -27,6 +27,16 @@ pub trait Store: Send + Sync + 'static {
     fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError>;
     /// Notes when API keys were last used; a later time stays.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
+    /// Adds counts to those of their days, and deletes days before `oldest_day`.
+    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
+    /// The usage of a tenant's API keys from one on, of at most `keys` of them, since a day; by key, then by day.
+    fn usage(
+        &self,
+        tenant: &TenantId,
+        from: ApiKeyId,
+        since_day: u64,
+        keys: usize,
+    ) -> Result<Vec<Usage>, StoreError>;
     /// Disables a tenant from this time on, or enables it.
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.

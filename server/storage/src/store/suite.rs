@@ -78,6 +78,7 @@ fn holds(store: &dyn Store) {
     policies_are_kept(store);
     let key = api_keys_live_and_end(store);
     tenants_are_disabled(store);
+    usage_is_added_up(store);
 
     roots_only_move_forward(store);
     templates_come_and_go(store);
@@ -189,6 +190,28 @@ fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
     let ended = ApiKey { last_used_at: Some(60), revoked_at: Some(70), ..key };
     assert_eq!(store.registry().unwrap().api_keys, vec![ended.clone(), api_key(2)]);
     ended
+}
+
+fn usage_is_added_up(store: &dyn Store) {
+    let counts = |matched| UsageCounts { matched, not_matched: 2, enrolments: 3, refusals: 4 };
+    let row = |key: u8, day, matched| Usage {
+        tenant: T,
+        api_key: ApiKeyId::new([key; 8]),
+        day,
+        counts: counts(matched),
+    };
+    let all = |from: u8, since, keys| store.usage(&T, ApiKeyId::new([from; 8]), since, keys).unwrap();
+    assert_eq!(all(0, 0, 9), vec![]);
+    store.add_usage(vec![row(1, 100, 5), row(2, 100, 6), row(1, 101, 7)], 90).unwrap();
+    store.add_usage(vec![row(1, 100, 50)], 90).unwrap();
+    let both = UsageCounts { matched: 55, not_matched: 4, enrolments: 6, refusals: 8 };
+    let sum = Usage { counts: both, ..row(1, 100, 0) };
+    assert_eq!(all(0, 0, 9), vec![sum, row(1, 101, 7), row(2, 100, 6)]);
+    assert_eq!(all(0, 0, 1), vec![sum, row(1, 101, 7)], "all days of so many keys");
+    assert_eq!((all(2, 0, 9), all(0, 101, 9)), (vec![row(2, 100, 6)], vec![row(1, 101, 7)]));
+    assert_eq!(store.usage(&U, ApiKeyId::new([0; 8]), 0, 9), Ok(vec![]), "another tenant's");
+    store.add_usage(vec![row(2, 131, 1)], 101).unwrap();
+    assert_eq!(all(0, 0, 9), vec![row(1, 101, 7), row(2, 131, 1)], "old days are gone");
 }
 
 fn tenants_are_disabled(store: &dyn Store) {
@@ -425,7 +448,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     };
     let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: 6 });
+    assert_eq!(refused, StoreError::Schema { found: 2, version: 7 });
     assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
@@ -476,7 +499,7 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
         Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
     };
     let old = std::fs::read(&path).unwrap();
-    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 6 }));
+    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 7 }));
     let store = open(true).unwrap();
     let Registry { tenants, api_keys, roots, issuer_keys } = store.registry().unwrap();
     assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));

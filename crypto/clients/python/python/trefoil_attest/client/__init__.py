@@ -18,7 +18,9 @@ from ._admin import (
 )
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
-from ._tenant import Attempt, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Replaced, Subject, Tenant
+from ._tenant import (
+    Attempt, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Replaced, Subject, Tenant,
+)
 
 __all__ = [
     "Admin",
@@ -28,6 +30,7 @@ __all__ = [
     "ChangedPolicy",
     "CreatedApiKey",
     "CreatedTenant",
+    "DayOfUse",
     "Decided",
     "Embedding",
     "EndedSession",
