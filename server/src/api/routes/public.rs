@@ -14,8 +14,8 @@ use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
-    Scope, SessionPage, Subject, SubjectPage, UsagePage,
+    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, Replaced,
+    RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
 const DECIDED: [Code; 22] = [
@@ -89,6 +89,29 @@ fn subjects(routes: Routes) -> Routes {
                     Code::RequestNotFresh,
                 ]),
             templates::enrol,
+        )
+        .route(
+            Operation::new(Method::Put, templates, "replaceTemplate")
+                .says(
+                    "Replace a subject's template.",
+                    "In one step: logins meanwhile are decided with the old or with the new template. The body is that of an enrolment, and so is the \
+                     Idempotency-Key. The old template and its key are destroyed.",
+                )
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .idempotent("Fresh for each replacement, and the same when it is repeated.")
+                .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
+                .answers::<Replaced>(200, "The template is replaced.", &examples::replaced())
+                .writes()
+                .asks_key_holder()
+                .fails(&[
+                    Code::SubjectUnknown,
+                    Code::EmbeddingInvalid,
+                    Code::ProbeModeMismatch,
+                    Code::ShareRefused,
+                    Code::RequestNotFresh,
+                ]),
+            templates::replace,
         )
         .route(
             Operation::get("/v1/subjects", "listSubjects")
