@@ -8,10 +8,10 @@ use trefoil_api::{
     CreatedApiKey, CreatedTenant, DayOfUse, Decision, DiskRoom, EndedSession, Enrolled, Enrolment, Erased,
     FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession,
     LoggedKey, LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount,
-    ProcessFigures, ProofCounts, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
-    RegisteredIssuerKey, Replaced, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope,
-    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail,
-    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
+    ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, RootLogPage, RotationState,
+    RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject,
+    SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -177,6 +177,7 @@ pub(crate) fn status() -> ServiceStatus {
         }),
         proofs: ProofCounts { accepted: 8, refused: 0, waiting: 0 },
         queue: Filled { used: 3, limit: 4_096 },
+        nonces: Filled { used: 70, limit: 7_000_000 },
         in_flight_limit: 8_192,
         templates: Filled { used: 8, limit: 20_000 },
         disk: DiskRoom { free_bytes: 1 << 38, low_water_bytes: 1 << 28 },
@@ -229,6 +230,7 @@ fn policy() -> Policy {
         embedder: "facenet-128".to_owned(),
         threshold: Threshold::FmrClass(3),
         audiences: vec![AUDIENCE.to_owned()],
+        proof: ProofNeed::Credential,
         level_min: 0,
         attempts: Attempts::default(),
         attestation_lifetime_s: 120,
