@@ -51,6 +51,9 @@ pub(super) async fn replace(
     let patience = app.limits.answer_timeout();
     let enrolments::Replaced { generation, replaced, replayed, receipt } =
         app.service.replace(&caller.tenant, request, patience).await?;
+    if !replayed {
+        caller.used(Used::Enrolled);
+    }
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let answer = Replaced { handle: Hex(handle), generation, replaced, receipt };
     Ok(marked(body::answer(StatusCode::OK, &answer)?, replayed))

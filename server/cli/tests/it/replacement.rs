@@ -1,4 +1,4 @@
-//! A template is replaced in one step: whoever logs in meanwhile is compared with the old or with the new one.
+//! A template is replaced in one step: a login meanwhile is compared with the old or with the new one.
 
 use crate::gateway::Plan;
 use crate::http::Reply;
