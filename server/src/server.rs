@@ -189,13 +189,7 @@ impl Server {
         let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        if let Some(ahead) = restored.filter(|restored| restored.time > clock.unix_s()) {
-            let cause = format!(
-                "the log was restored at {} (Unix seconds), and this machine's clock is before that: set the clock",
-                ahead.time
-            );
-            return Err(stored("clock", &cause));
-        }
+        refuse_a_clock_before(restored.as_ref(), clock.unix_s())?;
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
@@ -415,6 +409,16 @@ impl Server {
         // A thread of the pipeline may wait forever for one that panicked.
         tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false)) && answered
     }
+}
+
+/// Refuses to go on from a restoration that is later than the clock.
+fn refuse_a_clock_before(restored: Option<&Restoration>, now: u64) -> Result<(), StartError> {
+    let Some(ahead) = restored.filter(|restored| restored.time > now) else { return Ok(()) };
+    let cause = format!(
+        "the log was restored at {} (Unix seconds), and this machine's clock is before that: set the clock",
+        ahead.time
+    );
+    Err(StartError::Stored { what: "clock", cause })
 }
 
 /// Checks what proofs promise, and finds out how this machine's memory is read best.
