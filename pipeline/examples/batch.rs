@@ -19,7 +19,9 @@ use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Local, MemoryVault,
     TemplateName, split, unblind,
 };
-use trefoil_pipeline::{Batch, Clock, LaneRequest, Open, Pipeline, Policy, Probe, Registry, Tenant, Verdict};
+use trefoil_pipeline::{
+    Backing, Batch, Clock, InSession, LaneRequest, Open, Pipeline, Policy, Probe, Registry, Tenant, Verdict,
+};
 use trefoil_types::{Handle, SessionId};
 use world::{AUDIENCE, ISSUER, LANES, LEVEL, NOW, POLICY, ROOT, TENANT, verdict};
 
@@ -53,14 +55,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let template = unblind(key_holder.enrol(name, lane, &blinded.into(), NOW)?, blind);
         let shown = if lane.index() == IMPOSTOR { face(&mut rng) } else { enrolled };
         lanes.push(LaneRequest {
-            session,
+            backing: Backing::Session(InSession { id: session, reveal: None, revived: None }),
             template,
             probe: Probe::Plain(Embedding::quantise(&shown)?),
             audience: Arc::clone(&audience),
             nonce: vec![3; 16],
             request_digest: [4; 32],
-            reveal: None,
-            revived: None,
             reply: lane.index(),
         });
     }
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         version: 1,
         fmr_class: 3,
         embedder: "facenet-128".into(),
-        level_min: LEVEL,
+        proof_level: Some(LEVEL),
         threshold: THRESHOLD,
         attestation_lifetime_s: 60,
         probe: ProbeMode::Plain,

@@ -29,7 +29,10 @@ pub use batcher::{Batcher, Delay};
 pub use clock::Clock;
 pub use door::{Door, Open};
 pub use driver::{Pool, PoolError, affinity};
-pub use request::{Batch, Bound, BoundLane, LaneRequest, Probe, Record, Refusal, RevealRefused, StageTimes};
+pub use request::{
+    Backing, Batch, Bound, BoundLane, InSession, LaneRequest, Probe, Record, Refusal, RevealRefused,
+    StageTimes,
+};
 pub use sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Pipeline, Worker};

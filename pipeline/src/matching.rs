@@ -12,10 +12,10 @@ use trefoil_matching::{
 
 use crate::clock::Clock;
 use crate::request::{Probe, Refusal};
-use crate::run::{ProvenLane, Run};
+use crate::run::{BackedLane, Run};
 use crate::tenant::{Tenant, Tenants};
 
-/// What a match needs besides its lanes.
+/// The inputs of a match besides its lanes.
 pub(crate) struct Round<'a, C> {
     pub(crate) tenants: &'a dyn Tenants<C>,
     pub(crate) tenant: &'a Tenant,
@@ -25,24 +25,24 @@ pub(crate) struct Round<'a, C> {
     pub(crate) clock: &'a dyn Clock,
 }
 
-/// What lanes of one epoch of the tenant's keys are matched with, together.
+/// The shared inputs for lanes of one epoch of the tenant's keys.
 struct Keys {
     key: PublicKey,
-    /// What the key-holder made of the shares sealed to it: it opens each once, so this serves for every attempt to match them.
+    /// The key-holder's result from the shares sealed to it. It opens each share once, so the result is reused for every attempt to match them.
     probes: Option<EncryptedProbes>,
-    /// The keys were fetched again.
+    /// Whether the keys were fetched again.
     renewed: bool,
 }
 
-/// Why lanes are not decided as they are.
+/// Why lanes cannot be decided together.
 enum Obstacle {
-    /// These lanes are to be left out, for this reason.
+    /// Leave out these lanes, for this reason.
     Lanes(LaneSet, Refusal),
-    /// These name subjects without an attempt: the answer is no.
+    /// These lanes name subjects without an attempt: the answer is no.
     Spent(LaneSet),
     /// The key-holder has newer keys.
     Keys,
-    /// None can be decided.
+    /// No lane can be decided.
     All(Refusal),
 }
 
@@ -52,15 +52,15 @@ impl<C> Round<'_, C> {
     pub(crate) fn decide<R>(
         &mut self,
         run: &mut Run<R>,
-        lanes: Vec<ProvenLane<R>>,
-    ) -> (Vec<ProvenLane<R>>, Decisions) {
+        lanes: Vec<BackedLane<R>>,
+    ) -> (Vec<BackedLane<R>>, Decisions) {
         let mode = self.tenant.policy.probe;
         let (lanes, foreign): (Vec<_>, Vec<_>) =
             lanes.into_iter().partition(|lane| lane.request.probe.mode() == mode);
         run.refuse(foreign, Refusal::ProbeMode);
         let now = self.clock.monotonic_ns();
-        let spent = |lane: &ProvenLane<R>| self.spent.has(&lane.request.template, now);
-        // Their answer is no, and is not asked for again at once.
+        let spent = |lane: &BackedLane<R>| self.spent.has(&lane.request.template, now);
+        // Their answer is no, and the key-holder is not asked again at once.
         let (mut decided, mut waiting): (Vec<_>, Vec<_>) = lanes.into_iter().partition(spent);
         let mut accepted = 0;
         while let Some(epoch) = waiting.first().map(|lane| lane.request.template.epoch) {
@@ -79,14 +79,14 @@ impl<C> Round<'_, C> {
         (decided, Decisions::from_lanes(LaneSet::from_bits(accepted)))
     }
 
-    /// Encrypted match and decision: adds what was decided to `decided`, and returns the lanes that were accepted. Lanes that stand in the
-    /// way are taken out and the others masked again, so that one of them does not cost its neighbours their answer.
+    /// Encrypted match and decision: adds the decided lanes to `decided`, and returns the accepted lanes. Lanes that prevent a decision
+    /// are removed and the others masked again, so that one lane does not cost its neighbours their answer.
     fn decide_epoch<R>(
         &mut self,
         run: &mut Run<R>,
         mut keys: Keys,
-        mut lanes: Vec<ProvenLane<R>>,
-        decided: &mut Vec<ProvenLane<R>>,
+        mut lanes: Vec<BackedLane<R>>,
+        decided: &mut Vec<BackedLane<R>>,
     ) -> LaneSet {
         while !lanes.is_empty() {
             let answer = self.mask(run, &mut keys, &lanes).and_then(|job| {
@@ -117,7 +117,7 @@ impl<C> Round<'_, C> {
         LaneSet::EMPTY
     }
 
-    /// Fetches the tenant's public keys again, for everybody; whether that of the lanes' epoch is among them.
+    /// Fetches the tenant's public keys again, for all workers; returns whether the key of the lanes' epoch is among them.
     fn renew_keys(&self, renewing: &mut Keys) -> bool {
         let Ok(keys) = self.key_holder.public_keys(self.tenant.id) else { return false };
         self.tenants.renew_keys(&self.tenant.id, &keys);
@@ -131,7 +131,7 @@ impl<C> Round<'_, C> {
         &mut self,
         run: &mut Run<R>,
         keys: &mut Keys,
-        lanes: &[ProvenLane<R>],
+        lanes: &[BackedLane<R>],
     ) -> Result<MatchJob, Obstacle> {
         let (batch, tenant, threshold) = (run.batch_id, self.tenant.id, self.tenant.policy.threshold);
         let fault = |_: MatchError| Obstacle::All(Refusal::KeyHolder);
@@ -176,11 +176,11 @@ impl<C> Round<'_, C> {
     }
 }
 
-fn has_any_of<R>(lanes: &[ProvenLane<R>], out: LaneSet) -> bool {
+fn has_any_of<R>(lanes: &[BackedLane<R>], out: LaneSet) -> bool {
     lanes.iter().any(|lane| out.contains(lane.request.template.lane))
 }
 
-fn take<R>(lanes: &mut Vec<ProvenLane<R>>, out: LaneSet) -> Vec<ProvenLane<R>> {
+fn take<R>(lanes: &mut Vec<BackedLane<R>>, out: LaneSet) -> Vec<BackedLane<R>> {
     lanes.extract_if(.., |lane| out.contains(lane.request.template.lane)).collect()
 }
 

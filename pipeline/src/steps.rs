@@ -2,7 +2,7 @@
 //!
 //! The cached verdicts are looked up before the match although the match is step one of the design: a
 //! look-up costs nanoseconds, and this way a lane without a valid proof reaches neither the
-//! matcher nor the key-holder and spends no attempt of anybody's budget.
+//! matcher nor the key-holder and spends no attempt of any budget.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_ent
 use crate::clock::Clock;
 use crate::door::Door;
 use crate::matching::{Round, Spent};
-use crate::request::{Batch, Bound, BoundLane, LaneRequest, Refusal, StageTimes};
-use crate::run::{ProvenLane, Run};
+use crate::request::{Backing, Batch, Bound, BoundLane, InSession, LaneRequest, Refusal, StageTimes};
+use crate::run::{BackedLane, Run};
 use crate::sessions::Sessions;
 use crate::tenant::{Tenant, Tenants};
 use crate::verdict::{AudienceId, Stale, Verdict};
 
-/// What one worker owns. Nothing in it is shared.
+/// The state that one worker owns. Nothing in it is shared.
 pub struct Worker<C: Cache<Verdict>> {
     matcher: Matcher,
     spent: Spent,
@@ -84,7 +84,10 @@ impl<C: Cache<Verdict>> Pipeline<C> {
         };
         let started = clock.monotonic_ns();
         let tenant = &served.tenant;
-        let lanes = run.check_proofs(batch.lanes, tenant, worker.verdicts.with(&served), door);
+        let lanes = match tenant.policy.proof_level {
+            Some(_) => run.check_proofs(batch.lanes, tenant, worker.verdicts.with(&served), door),
+            None => run.check_unproven(batch.lanes, door),
+        };
         run.times.proof_lookup_ns = clock.monotonic_ns() - started;
         let mut round = Round {
             tenants: &*self.tenants,
@@ -103,16 +106,18 @@ impl<C: Cache<Verdict>> Pipeline<C> {
 }
 
 impl<R> Run<R> {
-    /// Keeps the lanes whose session carries them; refuses the others.
+    /// Keeps the lanes with a valid session; refuses the others.
     fn check_proofs<S: Session<Verdict>>(
         &mut self,
         lanes: Vec<LaneRequest<R>>,
         tenant: &Tenant,
         verdicts: &mut S,
         door: &dyn Door<R>,
-    ) -> Vec<ProvenLane<R>> {
-        verdicts
-            .announce(lanes.iter().filter(|lane| lane.revived.is_none()).map(|lane| lane.session.as_bytes()));
+    ) -> Vec<BackedLane<R>> {
+        verdicts.announce(lanes.iter().filter_map(|lane| match &lane.backing {
+            Backing::Session(InSession { id, revived: None, .. }) => Some(id.as_bytes()),
+            Backing::Session(_) | Backing::Application(_) => None,
+        }));
         let mut proven = Vec::with_capacity(lanes.len());
         // Most batches have one audience.
         let mut last: Option<(Arc<str>, AudienceId)> = None;
@@ -122,28 +127,49 @@ impl<R> Run<R> {
                 _ => AudienceId::of(&request.audience),
             };
             last = Some((Arc::clone(&request.audience), audience));
-            let verdict = match &request.revived {
+            let Backing::Session(session) = &request.backing else {
+                self.refused.push((request.reply, Refusal::ProofMode));
+                continue;
+            };
+            let verdict = match &session.revived {
                 Some(verdict) => Some(**verdict),
-                None => verdicts.get(request.session.as_bytes(), self.now),
+                None => verdicts.get(session.id.as_bytes(), self.now),
             };
             let admitted = verdict.ok_or(Refusal::Session(Stale::Missing)).and_then(|verdict| {
-                Ok((verdict, admit(&request, &verdict, tenant, audience, self.now, door)?))
+                Ok((verdict.account, admit(&request, session, &verdict, tenant, audience, self.now, door)?))
             });
             match admitted {
-                Ok((verdict, root)) => proven.push(ProvenLane { request, verdict, root }),
+                Ok((account, proof)) => proven.push(BackedLane { request, account, proof: Some(proof) }),
                 Err(why) => self.refused.push((request.reply, why)),
             }
         }
         proven
     }
 
+    /// Keeps the lanes that the tenant's application vouches for, whose nonce is not used; refuses the others. For a tenant that asks
+    /// for no proof, so there is no verdict to look up, and no hit or miss to count.
+    fn check_unproven(&mut self, lanes: Vec<LaneRequest<R>>, door: &dyn Door<R>) -> Vec<BackedLane<R>> {
+        let mut vouched = Vec::with_capacity(lanes.len());
+        for request in lanes {
+            let admitted = match request.backing {
+                Backing::Application(account) => door.spend(&request, self.now).map(|()| account),
+                Backing::Session(_) => Err(Refusal::ProofMode),
+            };
+            match admitted {
+                Ok(account) => vouched.push(BackedLane { request, account, proof: None }),
+                Err(why) => self.refused.push((request.reply, why)),
+            }
+        }
+        vouched
+    }
+
     /// Binds each decision to a canonical statement and its digest. The digests are computed together at the end.
     ///
-    /// A subject keeps its lane towards every audience, so that lanes would join accounts: places and leaves are drawn anew. What is
-    /// moved for it is the bound lanes, a tenth of a request's bytes.
+    /// A subject keeps its lane for every audience, so lanes would link accounts. Places and leaves are therefore drawn at random for each batch. The data
+    /// moved for this is the bound lanes, a tenth of a request's bytes.
     fn bind(
         &mut self,
-        lanes: Vec<ProvenLane<R>>,
+        lanes: Vec<BackedLane<R>>,
         decisions: Decisions,
         tenant: &Tenant,
         issuer: &str,
@@ -152,7 +178,7 @@ impl<R> Run<R> {
         let mut places: [u8; BATCH_MAX as usize] = std::array::from_fn(|place| place as u8);
         places[..lanes.len()].shuffle(rng);
         let mut bound = Vec::with_capacity(lanes.len());
-        for (place, ProvenLane { request, verdict, root }) in places.into_iter().zip(lanes) {
+        for (place, BackedLane { request, account, proof }) in places.into_iter().zip(lanes) {
             let lane = request.template.lane;
             let decision = if decisions.accepted(lane) { Decision::Match } else { Decision::NoMatch };
             let statement = Statement {
@@ -160,7 +186,7 @@ impl<R> Run<R> {
                 issuer,
                 tenant: tenant.id,
                 audience: &request.audience,
-                account: verdict.account,
+                account,
                 nonce: &request.nonce,
                 request_digest: request.request_digest,
                 decision,
@@ -171,14 +197,8 @@ impl<R> Run<R> {
                 embedder: &tenant.policy.embedder,
                 quantiser: QUANTISER,
                 template_generation: request.template.generation,
-                proof: Some(Proof {
-                    circuit: verdict.circuit,
-                    root,
-                    level: verdict.level,
-                    epoch: verdict.epoch,
-                    session: request.session,
-                }),
-                reveal: request.reveal,
+                proof,
+                reveal: request.backing.reveal(),
                 batch_id: self.batch_id,
                 place,
                 issued_at: self.now,
@@ -193,7 +213,7 @@ impl<R> Run<R> {
                         digest: [0; 32],
                     });
                 }
-                // A field outside its limits is refused at the door; what gets here is this service's fault.
+                // A field outside its limits is refused at admission, so an error here is internal.
                 Err(_) => self.refused.push((request.reply, Refusal::Fault)),
             }
         }
@@ -203,23 +223,25 @@ impl<R> Run<R> {
     }
 }
 
-/// Whether a verdict carries a request, and if so the credential root that it was proven under. The MAC comes first, so that only the
-/// session's holder learns more, and what can be spent once is spent last.
+/// Whether a verdict covers a request, and if so the proof behind it. The MAC comes first, so that only the
+/// session's holder learns more, and single-use values are spent last.
 fn admit<R>(
     request: &LaneRequest<R>,
+    session: &InSession,
     verdict: &Verdict,
     tenant: &Tenant,
     audience: AudienceId,
     now: u64,
     door: &dyn Door<R>,
-) -> Result<[u8; 32], Refusal> {
+) -> Result<Proof, Refusal> {
     if !door.is_holders(request, verdict) {
         return Err(Refusal::Mac);
     }
     let root = verdict.admits(tenant, &request.template.handle, audience, now)?;
-    verdict.covers(request.reveal.is_some())?;
+    verdict.covers(session.reveal.is_some())?;
     door.spend(request, now)?;
-    Ok(root)
+    let Verdict { circuit, level, epoch, .. } = *verdict;
+    Ok(Proof { circuit, root, level, epoch, session: session.id })
 }
 
 /// Fills in each lane's digest, [`trefoil_attest::statement_digest`] of its statement, eight lanes side by side.

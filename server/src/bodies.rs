@@ -5,7 +5,8 @@ use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, DayOfUse, Decision,
     Enrolled, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt,
-    RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, UsagePage, Vector,
+    RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, UnprovenAuthentication,
+    UsagePage, Vector,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
@@ -14,7 +15,7 @@ use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::EnrolledForm;
 use trefoil_service::face::{self, Face};
-use trefoil_service::logins::LoginRequest;
+use trefoil_service::logins::{LoginRequest, Signed, Voucher};
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
@@ -119,14 +120,28 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
     let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
-        session: SessionId::new(session_id.0),
+        voucher: Voucher::Holder(Signed { session: SessionId::new(session_id.0), reveal, mac: mac.0 }),
         audience,
         nonce: nonce.into_bytes(),
         issued_at,
         face: face(embedding, shares),
         probe_digest,
-        reveal,
-        mac: mac.0,
+        keep,
+    }
+}
+
+/// A login at a tenant that asks for no proof.
+pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
+    let (probe_digest, keep) = (body.embedding.digest(), body.attestation == AttestationForm::None);
+    let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, .. } = body;
+    LoginRequest {
+        handle: Handle::new(handle.0),
+        voucher: Voucher::Application,
+        audience,
+        nonce: nonce.into_bytes(),
+        issued_at,
+        face: face(Some(embedding), None),
+        probe_digest,
         keep,
     }
 }

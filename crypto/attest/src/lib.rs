@@ -60,7 +60,7 @@ pub use family::{
 pub use key_set::{KEY_SET_FORMAT, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
 pub use pruned::{LogEntry, PRUNED_SEAL_BYTES_MAX, PRUNED_SEAL_FORMAT, PrunedSeal};
-pub use request::RequestHeader;
+pub use request::{RequestHeader, UnprovenRequest};
 pub use restoration::{Last, Restoration};
 pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
 pub use same_log::{LogError, verify_same_log};

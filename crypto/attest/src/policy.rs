@@ -32,6 +32,7 @@ pub struct Policy {
     pub(crate) request_digest: Option<[u8; 32]>,
     pub(crate) decision: Option<Decision>,
     pub(crate) probe_mode: Option<ProbeMode>,
+    /// The lowest level of its proof; none where a statement without a proof is accepted too.
     pub(crate) proof_level: Option<u8>,
     pub(crate) policy_version: Option<(u32, u32)>,
     pub(crate) fmr_class: u8,
@@ -39,7 +40,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Requires the root's issuer, this audience and nonce, a decision of `match`, and the present time.
+    /// Requires the root's issuer, this audience and nonce, a decision of `match`, a credential proof, and the present time.
     #[must_use]
     pub fn new(trust_root: TrustRoot, audience: impl Into<String>, nonce: Nonce) -> Self {
         Self {
@@ -51,7 +52,7 @@ impl Policy {
             request_digest: None,
             decision: Some(Decision::Match),
             probe_mode: None,
-            proof_level: None,
+            proof_level: Some(0),
             policy_version: None,
             fmr_class: 0,
             clock_skew: CLOCK_SKEW_SECONDS_DEFAULT,
@@ -88,10 +89,17 @@ impl Policy {
         Self { probe_mode: Some(mode), ..self }
     }
 
-    /// Requires a credential proof of at least this level.
+    /// Requires a credential proof of at least this level. Takes back [`Policy::accept_no_proof`].
     #[must_use]
     pub fn proof_level(self, level: u8) -> Self {
         Self { proof_level: Some(level), ..self }
+    }
+
+    /// Accepts a statement without a credential proof too, as tenants with `proof: none` get them: that the request was the
+    /// person's is then the word of the tenant's application alone. Takes back [`Policy::proof_level`].
+    #[must_use]
+    pub fn accept_no_proof(self) -> Self {
+        Self { proof_level: None, ..self }
     }
 
     /// Requires the service's policy `id` in `version` or later.

@@ -113,7 +113,8 @@ pub struct Statement<'a> {
     pub quantiser: &'a str,
     /// Generation of the enrolled template.
     pub template_generation: u32,
-    /// The credential proof, or none where the tenant's policy asks for none.
+    /// The credential proof, or none where the tenant's policy asks for none: then the tenant's application alone vouched for
+    /// the request. [`verify`](crate::verify) refuses such a statement unless its policy accepts it.
     pub proof: Option<Proof>,
     /// What the holder revealed for this authentication, where its session has a hash chain. Needs a proof, which
     /// commits to the chain.

@@ -243,8 +243,10 @@ fn check_requirements(statement: &Statement<'_>, policy: &Policy) -> Result<(), 
     if policy.probe_mode.is_some_and(|mode| mode != statement.probe_mode) {
         return Err(VerifyError::ProbeMode(statement.probe_mode));
     }
-    if policy.proof_level.is_some_and(|level| statement.proof.is_none_or(|proof| proof.level < level)) {
-        return Err(VerifyError::ProofLevel);
+    match (policy.proof_level, statement.proof) {
+        (Some(_), None) => return Err(VerifyError::NoProof),
+        (Some(level), Some(proof)) if proof.level < level => return Err(VerifyError::ProofLevel),
+        (Some(_), Some(_)) | (None, _) => {}
     }
     let too_old = |(id, version)| statement.policy_id != id || statement.policy_version < version;
     if policy.policy_version.is_some_and(too_old) {

@@ -43,7 +43,9 @@ pub enum VerifyError {
     Decision(Decision),
     /// Another probe mode than required.
     ProbeMode(ProbeMode),
-    /// No credential proof of the required level.
+    /// No credential proof, and the policy does not accept a statement without one.
+    NoProof,
+    /// A credential proof of a lower level than required.
     ProofLevel,
     /// Another policy, or an older version, than required.
     PolicyVersion,
@@ -129,6 +131,7 @@ impl VerifyError {
             Self::RequestDigest => "request-digest",
             Self::Decision(_) => "decision",
             Self::ProbeMode(_) => "probe-mode",
+            Self::NoProof => "no-proof",
             Self::ProofLevel => "proof-level",
             Self::PolicyVersion => "policy-version",
             Self::FmrClass(_) => "fmr-class",
@@ -177,7 +180,14 @@ impl fmt::Display for VerifyError {
                 write!(f, "the decision is {}; nobody was authenticated", found.name())
             }
             Self::ProbeMode(found) => write!(f, "probe mode {} is not the required one", found.name()),
-            Self::ProofLevel => write!(f, "no credential proof of the required level; ask for a step-up"),
+            Self::NoProof => write!(
+                f,
+                "no credential proof: the tenant's application alone vouched for the request; do not accept, unless your \
+                 policy says that this is enough"
+            ),
+            Self::ProofLevel => {
+                write!(f, "the credential proof is below the required level; ask for a step-up")
+            }
             Self::PolicyVersion => {
                 write!(f, "made under another policy or an older version; authenticate again")
             }

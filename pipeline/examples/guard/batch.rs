@@ -12,7 +12,9 @@ use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyStructure, Lane, Local, MemoryVault,
     PublicKey, Template, TemplateName, split, unblind,
 };
-use trefoil_pipeline::{Batch, Clock, LaneRequest, Open, Pipeline, Policy, Probe, Registry, Tenant, Verdict};
+use trefoil_pipeline::{
+    Backing, Batch, Clock, InSession, LaneRequest, Open, Pipeline, Policy, Probe, Registry, Tenant, Verdict,
+};
 use trefoil_types::{Handle, SessionId};
 
 use crate::world::{AUDIENCE, ISSUER, LANES, LEVEL, NOW, POLICY, ROOT, TENANT, verdict};
@@ -86,14 +88,12 @@ fn embedding(face: &[f32; DIM]) -> Embedding {
 fn requests(enrolled: &[Enrolled]) -> Vec<LaneRequest<()>> {
     let audience: Arc<str> = AUDIENCE.into();
     let request = |Enrolled { session, face, template, .. }: &Enrolled| LaneRequest {
-        session: *session,
+        backing: Backing::Session(InSession { id: *session, reveal: None, revived: None }),
         template: template.clone(),
         probe: Probe::Plain(embedding(face)),
         audience: Arc::clone(&audience),
         nonce: vec![3; 16],
         request_digest: [4; 32],
-        reveal: None,
-        revived: None,
         reply: (),
     };
     enrolled.iter().map(request).collect()
@@ -109,7 +109,7 @@ fn tenant(key: PublicKey) -> Tenant {
             threshold: THRESHOLD,
             fmr_class: 3,
             embedder: "facenet-128".into(),
-            level_min: LEVEL,
+            proof_level: Some(LEVEL),
             attestation_lifetime_s: 60,
             probe: ProbeMode::Plain,
         },

@@ -17,13 +17,14 @@ use trefoil_matching::{
     Tier, blind, unblind,
 };
 use trefoil_pipeline::{
-    Batch, Bound, Clock as _, Door, LaneRequest, Open, Pipeline, Probe, Refusal, RevealRefused, Stale,
-    Verdict,
+    Backing, Batch, Bound, Clock as _, Door, LaneRequest, Open, Pipeline, Probe, Refusal, RevealRefused,
+    Stale, Verdict,
 };
 
 use super::counted::{Count, CountedCache, CountedTenants, taken};
 use super::world::{
-    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, named, verdict_of,
+    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, in_session, named,
+    verdict_of,
 };
 
 fn run<C: Cache<Verdict>>(
@@ -148,13 +149,13 @@ pub(crate) fn session_covers_only_its_subject_audience_and_level<C: Cache<Verdic
     let (pipeline, clock) = (world.pipeline(), clock());
     let scope = Refusal::Session(Stale::Scope);
     let mut other_subject = world.request(0, 0, 0);
-    other_subject.session = SessionId::new(PEOPLE_ONCE.0[1].session.to_bytes());
+    in_session(&mut other_subject).id = SessionId::new(PEOPLE_ONCE.0[1].session.to_bytes());
     let mut other_audience = world.request(1, 1, 1);
     other_audience.audience = "elsewhere.example".into();
     let mut without_chain = world.request(3, 3, 3);
-    without_chain.reveal = Some(Reveal { position: 1, value: [0; 32] });
+    in_session(&mut without_chain).reveal = Some(Reveal { position: 1, value: [0; 32] });
     let mut revealing_nothing = world.request(CHAINED, CHAINED, CHAINED);
-    revealing_nothing.reveal = None;
+    in_session(&mut revealing_nothing).reveal = None;
     let lanes = vec![other_subject, other_audience, world.request(2, 2, 2), without_chain, revealing_nothing];
     let outcome = run(&pipeline, &clock, lanes);
     let [unwanted, wanted] = [RevealRefused::Unwanted, RevealRefused::Wanted].map(Refusal::Reveal);
@@ -178,7 +179,7 @@ pub(crate) fn a_batch_reads_one_snapshot_and_looks_each_verdict_up_once<C: Cache
     }
     // A verdict that the service read from the session's row comes with the lane.
     let mut revived = world.request(0, 0, 0);
-    revived.revived = Some(Box::new(verdict_of(&PEOPLE_ONCE.0[0], NOW + 600)));
+    in_session(&mut revived).revived = Some(Box::new(verdict_of(&PEOPLE_ONCE.0[0], NOW + 600)));
     world.cache.session().remove(PEOPLE_ONCE.0[0].session.as_bytes());
     assert_eq!(run(&pipeline, &clock, vec![revived, world.request(1, 1, 1)]).lanes.len(), 2);
     assert_eq!((taken(&look_ups), taken(&snapshots)), (1, 1));
@@ -224,6 +225,40 @@ pub(crate) fn what_is_not_its_holders_is_refused_and_spends_nothing<C: Cache<Ver
     assert_eq!(spent.try_iter().collect::<Vec<_>>(), [1]);
 }
 
+/// A tenant that asks for no proof: no verdict is looked up, the nonce is spent, and the statement says that there is no proof. Neither kind
+/// of request passes for the other.
+pub(crate) fn a_tenant_without_proofs_has_no_look_ups_and_says_so_in_each_statement<C: Cache<Verdict>>(
+    cache: C,
+) {
+    let world = World::new(CountedCache::new(cache));
+    world.prove_all();
+    let vouched = |i: usize| LaneRequest {
+        backing: Backing::Application(Account::new([i as u8; 32])),
+        ..world.request(i, i, i)
+    };
+    let (note, spent) = unbounded();
+    let door = Guarded { holders: vec![1], refuses: Some(3), spent: note };
+    let (pipeline, clock) = (world.pipeline(), clock());
+    let ran = |lanes| pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &*clock, &door);
+    let outcome = ran(vec![vouched(0), world.request(1, 1, 1)]);
+    assert_eq!(refusals(&outcome), [(0, Refusal::ProofMode)], "a proof is asked for");
+    assert_eq!((outcome.lanes.len(), taken(&world.cache.look_ups)), (1, 1));
+    assert_eq!(spent.try_iter().collect::<Vec<_>>(), [1]);
+
+    world.put_tenant_with(vec![world.key.clone()], vec![(1, PEOPLE_ONCE.1)], None);
+    let outcome = ran(vec![vouched(0), world.request(1, 1, 1), vouched(2), vouched(3)]);
+    assert_eq!(refusals(&outcome), [(1, Refusal::ProofMode), (3, Refusal::NonceUsed)]);
+    assert_eq!(taken(&world.cache.look_ups), 0);
+    assert_eq!(spent.try_iter().collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(outcome.lanes.len(), 2);
+    for lane in &outcome.lanes {
+        let statement = Statement::decode(&lane.statement).expect("canonical");
+        assert_eq!((statement.proof, statement.reveal), (None, None));
+        assert_eq!(statement.account, Account::new([lane.reply as u8; 32]));
+        assert_eq!(lane.decision, Some(Decision::Match));
+    }
+}
+
 pub(crate) fn shredded_template_costs_only_its_own_lane<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
@@ -247,7 +282,7 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
         world.templates[i] = unblind(renewed.expect("honest"), blind);
     }
     let live = vec![(1, PEOPLE_ONCE.1)];
-    world.put_tenant_with(vec![world.key.clone(), next.clone()], live.clone(), 2);
+    world.put_tenant_with(vec![world.key.clone(), next.clone()], live.clone(), Some(2));
     let lanes = |reply: usize| world.request(reply, if reply < 2 { reply } else { reply + 1 }, reply);
     let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
     assert!(outcome.refused.is_empty());
@@ -256,7 +291,7 @@ pub(crate) fn lanes_of_two_epochs_are_matched_apart_and_answered_in_order<C: Cac
     let expected = |i| (i, if i < 2 { Decision::Match } else { Decision::NoMatch });
     assert_eq!(answered, (0..6).map(expected).collect::<Vec<_>>());
     // The rotation ends while requests wait: only what is under the keys that are left is matched.
-    world.put_tenant_with(vec![next], live, 2);
+    world.put_tenant_with(vec![next], live, Some(2));
     let outcome = run(&world.pipeline(), &clock(), (0..6).map(lanes).collect());
     assert_eq!(refusals(&outcome), [1, 2, 5].map(|i| (i, Refusal::Template)));
     assert_eq!(outcome.lanes.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [0, 3, 4]);
@@ -266,8 +301,8 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let world = World::new(cache);
     world.prove_all();
     let mut shared = world.request(1, 1, 1);
-    let sealed_for =
-        SealedFor { session: shared.session.to_bytes(), nonce: shared.nonce.clone(), issued_at: NOW };
+    let session = in_session(&mut shared).id.to_bytes();
+    let sealed_for = SealedFor { session, nonce: shared.nonce.clone(), issued_at: NOW };
     let context = sealed_for.context(&TENANT, &shared.template.handle);
     let share = Share::random(&mut StdRng::seed_from_u64(5));
     let sealed = world.key_holder.sealing_key().seal(&context, &share);
@@ -423,8 +458,8 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         let mut request = world.request(i, i, i);
         let face = Embedding::quantise(&PEOPLE_ONCE.0[i].face).expect("face");
         let (share, other) = Share::of(&face).split(&mut rng);
-        let sealed_for =
-            SealedFor { session: request.session.to_bytes(), nonce: request.nonce.clone(), issued_at: NOW };
+        let session = in_session(&mut request).id.to_bytes();
+        let sealed_for = SealedFor { session, nonce: request.nonce.clone(), issued_at: NOW };
         let sealed = sealing.seal(&sealed_for.context(&TENANT, &request.template.handle), &other);
         request.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));
         request
@@ -466,7 +501,7 @@ pub(crate) fn a_quorum_gets_what_its_seats_check_each_other_with<C: Cache<Verdic
         holder.seat_key(TENANT, [0; 3]).expect("known")
     });
     let key = PublicKey::of_quorum(&seats, [0; 3]).expect("they agree");
-    world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], 2);
+    world.put_tenant_with(vec![key], vec![(1, PEOPLE_ONCE.1)], Some(2));
     let lanes = (0..3).map(|i| world.request(i, i, i)).collect();
     let outcome = run(&world.pipeline_with(Arc::new(OfThree)), &clock(), lanes);
     let decisions: Vec<Decision> = outcome.lanes.iter().map(|lane| lane.decision.expect("a login")).collect();

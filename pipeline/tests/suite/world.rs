@@ -15,7 +15,8 @@ use trefoil_matching::{
     MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
 use trefoil_pipeline::{
-    Clock, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Tenants, Verdict,
+    Backing, Clock, InSession, LaneRequest, Pipeline, Policy, Probe, Registry, Tenant, TenantId, Tenants,
+    Verdict,
 };
 use trefoil_sign::SigningKeys;
 use trefoil_zkp::chain::{Chain, Reveal};
@@ -172,11 +173,16 @@ impl<C: Cache<Verdict>> World<C> {
 
     /// (Re)publishes the tenant with these roots and this lowest level.
     pub(crate) fn put_tenant(&self, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
-        self.put_tenant_with(vec![self.key.clone()], roots, level_min);
+        self.put_tenant_with(vec![self.key.clone()], roots, Some(level_min));
     }
 
     /// The same with these public keys.
-    pub(crate) fn put_tenant_with(&self, keys: Vec<PublicKey>, roots: Vec<(u32, [u8; 32])>, level_min: u8) {
+    pub(crate) fn put_tenant_with(
+        &self,
+        keys: Vec<PublicKey>,
+        roots: Vec<(u32, [u8; 32])>,
+        proof_level: Option<u8>,
+    ) {
         let tenant = Tenant {
             id: TENANT,
             keys,
@@ -186,7 +192,7 @@ impl<C: Cache<Verdict>> World<C> {
                 threshold: THRESHOLD,
                 fmr_class: 3,
                 embedder: "facenet-128".into(),
-                level_min,
+                proof_level,
                 attestation_lifetime_s: 60,
                 probe: match self.key.structure() {
                     KeyStructure::PerSubject => ProbeMode::Plain,
@@ -227,16 +233,26 @@ impl<C: Cache<Verdict>> World<C> {
     pub(crate) fn request<R>(&self, person: usize, shown: usize, reply: R) -> LaneRequest<R> {
         let people = &PEOPLE_ONCE.0;
         LaneRequest {
-            reveal: people[person].reveal,
-            session: SessionId::new(people[person].session.to_bytes()),
+            backing: Backing::Session(InSession {
+                id: SessionId::new(people[person].session.to_bytes()),
+                reveal: people[person].reveal,
+                revived: None,
+            }),
             template: self.templates[person].clone(),
             probe: Probe::Plain(Embedding::quantise(&people[shown].face).expect("face")),
             audience: AUDIENCE.into(),
             nonce: vec![person as u8; 16],
             request_digest: [person as u8; 32],
-            revived: None,
             reply,
         }
+    }
+}
+
+/// A request's part in its session, to be changed.
+pub(crate) fn in_session<R>(request: &mut LaneRequest<R>) -> &mut InSession {
+    match &mut request.backing {
+        Backing::Session(session) => session,
+        Backing::Application(_) => panic!("the request is in no session"),
     }
 }
 

@@ -10,10 +10,13 @@ pub const BATCH_MAX: usize = 32;
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", schemars(rename = "AuthenticationBatch"))]
-pub struct AuthenticationBatch<'a> {
+pub struct AuthenticationBatch<'a, A = Authentication> {
     /// The requests. Each is decided for itself, in no particular order.
-    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = 32)))]
-    pub authentications: &'a [Authentication],
+    #[cfg_attr(
+        feature = "openapi",
+        schemars(with = "Vec<crate::AnyAuthentication>", length(min = 1, max = 32))
+    )]
+    pub authentications: &'a [A],
 }
 
 /// Answer to [`AuthenticationBatch`]. `P` is a problem document, `A` an answer.

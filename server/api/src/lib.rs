@@ -16,17 +16,21 @@ mod policy;
 mod schema;
 mod status;
 pub mod trust;
+mod unproven;
 mod usage;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
-pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold};
+pub use policy::{
+    Attempts, OutOfRange, Policy, Probe, ProofNeed, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,
+};
 pub use status::{
     BatchCounts, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
     ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
     ServiceStatus, StageTimes,
 };
+pub use unproven::{AnyAuthentication, UnprovenAuthentication};
 pub use usage::{DayOfUse, UsagePage};
 
 /// The last second of the year 9999: the latest time that a body may name. A store counts seconds in 63 bits.

@@ -29,7 +29,10 @@ pub struct Policy {
         schemars(with = "Vec<crate::schema::Text<255>>", length(min = 1, max = 256))
     )]
     pub audiences: Vec<String>,
-    /// Lowest credential level that a session must prove.
+    /// Whether a login needs a credential proof.
+    #[serde(default, skip_serializing_if = "ProofNeed::is_credential")]
+    pub proof: ProofNeed,
+    /// Lowest credential level that a session must prove; 0 where no proof is needed.
     #[serde(default)]
     pub level_min: u8,
     /// Attempts allowed before a subject is denied whatever the probe.
@@ -47,6 +50,27 @@ pub struct Policy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schemars(range(min = 1, max = 10_000_000)))]
     pub sessions_in_memory: Option<u32>,
+}
+
+/// Whether a login needs a credential proof; for good, because a handle that comes from a credential must not be reachable without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ProofNeed {
+    /// Yes: each login is in a proof session, and the holder's key signs it.
+    #[default]
+    Credential,
+    /// No: the API key alone vouches for a login, and each attestation says that there is no proof. For tenants without credentials. The
+    /// tenant chooses its subjects' handles.
+    None,
+}
+
+impl ProofNeed {
+    /// A policy that says nothing else is written as it was before there was another: its digest stays the same.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_credential(&self) -> bool {
+        *self == ProofNeed::Credential
+    }
 }
 
 /// How probes and templates reach the service, and with that how templates are encrypted; for good.
@@ -179,6 +203,7 @@ impl Policy {
         if !(1..=LIFETIME_SECONDS_MAX).contains(&self.attestation_lifetime_s) {
             return wrong("/attestation_lifetime_s", "expected 1 to 120 seconds".to_owned());
         }
+        self.check_proof()?;
         if self.sessions_in_memory.is_some_and(|quota| !(1..=SESSIONS_IN_MEMORY_MAX).contains(&quota)) {
             return wrong("/sessions_in_memory", format!("expected 1 to {SESSIONS_IN_MEMORY_MAX}"));
         }
@@ -194,6 +219,36 @@ impl Policy {
         };
         if !(-SCORE_MAX..=SCORE_MAX).contains(&score) {
             return wrong("/threshold/calibrated/score", format!("expected -{SCORE_MAX} to {SCORE_MAX}"));
+        }
+        Ok(())
+    }
+
+    /// Without proofs there is nothing that needs a session.
+    fn check_proof(&self) -> Result<(), OutOfRange> {
+        let Policy { proof, level_min, probe, sessions_in_memory, .. } = self;
+        if *proof == ProofNeed::Credential {
+            return Ok(());
+        }
+        let needless = |pointer: &str, detail: &str| {
+            Err(OutOfRange { pointer: pointer.to_owned(), detail: detail.to_owned() })
+        };
+        if *level_min != 0 {
+            return needless(
+                "/level_min",
+                "expected 0 with `\"proof\": \"none\"`: without a credential there is no level",
+            );
+        }
+        if sessions_in_memory.is_some() {
+            return needless(
+                "/sessions_in_memory",
+                "expected none with `\"proof\": \"none\"`: without a proof there is no session; leave it out",
+            );
+        }
+        if *probe == Probe::Shared {
+            return needless(
+                "/probe",
+                "expected `plain` with `\"proof\": \"none\"`: a device seals its share of a face for a proof session, and there is none",
+            );
         }
         Ok(())
     }
@@ -219,6 +274,7 @@ mod tests {
             embedder: "facenet-128".to_owned(),
             threshold: Threshold::FmrClass(3),
             audiences: vec!["shop.example".to_owned()],
+            proof: ProofNeed::Credential,
             level_min: 0,
             attempts: Attempts::default(),
             attestation_lifetime_s: 120,
@@ -243,6 +299,21 @@ mod tests {
         refused(Policy { sessions_in_memory: Some(10_000_001), ..policy() }, "/sessions_in_memory");
         let threshold = Threshold::Calibrated { score: 32_769, fmr_class: 3 };
         refused(Policy { threshold, ..policy() }, "/threshold/calibrated/score");
+    }
+
+    #[test]
+    fn a_policy_without_proofs_has_nothing_of_sessions_and_one_with_them_is_written_as_before() {
+        let none = Policy { proof: ProofNeed::None, ..policy() };
+        assert_eq!(none.check(), Ok(()));
+        for (policy, pointer) in [
+            (Policy { level_min: 1, ..none.clone() }, "/level_min"),
+            (Policy { sessions_in_memory: Some(1), ..none.clone() }, "/sessions_in_memory"),
+            (Policy { probe: Probe::Shared, ..none.clone() }, "/probe"),
+        ] {
+            assert_eq!(policy.check().unwrap_err().pointer, pointer);
+        }
+        assert!(serde_json::to_string(&none).unwrap().contains(r#""proof":"none""#));
+        assert!(!serde_json::to_string(&policy()).unwrap().contains("proof"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod table;
 mod usage;
 
 use super::exit::fail;
+use super::values::proof_need;
 use clap::Subcommand;
 use place::Place;
 use serde::Serialize;
@@ -22,7 +23,7 @@ use trefoil_api::{
 };
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
-use trefoil_service::tenant::{Policy, Probe, Scope, Threshold};
+use trefoil_service::tenant::{Policy, Probe, ProofNeed, Scope, Threshold};
 use trefoil_service::time;
 
 #[derive(clap::Args)]
@@ -99,6 +100,7 @@ enum Tenant {
     #[command(
         after_help = "Examples:\n  trefoil admin tenant create shop --audience https://shop.example\n  \
         trefoil admin tenant create bank --audience https://bank.example --level-min 2 --fmr-class 4\n  \
+        trefoil admin tenant create trial --audience https://trial.example --proof none\n  \
         trefoil admin tenant create lab --policy policy.json     the `policy` of POST /v1/tenants"
     )]
     Create {
@@ -113,6 +115,10 @@ enum Tenant {
         /// k of the false-match rate 10^-k: 2, 3 or 4.
         #[arg(long, value_name = "K", default_value_t = 3, conflicts_with = "policy")]
         fmr_class: u8,
+        /// Whether a login needs a credential proof: `credential`, or `none` for a tenant without credentials, for good. With `none` the
+        /// API key alone vouches for a login, and each attestation says so.
+        #[arg(long, value_name = "NEED", default_value = "credential", value_parser = proof_need, conflicts_with = "policy")]
+        proof: ProofNeed,
         /// Lowest credential level that a session must prove.
         #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "policy")]
         level_min: u8,
@@ -237,10 +243,18 @@ impl AdminCommand {
     fn answer(self) -> Result<String, String> {
         let json = self.json;
         match self.command {
-            Command::Tenant(Tenant::Create { name, audience, embedder, fmr_class, level_min, policy }) => {
+            Command::Tenant(Tenant::Create {
+                name,
+                audience,
+                embedder,
+                fmr_class,
+                proof,
+                level_min,
+                policy,
+            }) => {
                 let policy = match policy {
                     Some(path) => read_policy(&path)?,
-                    None => policy_of(embedder, fmr_class, audience, level_min),
+                    None => Policy { proof, ..policy_of(embedder, fmr_class, audience, level_min) },
                 };
                 let request = CreateTenant { name, policy };
                 let created = self.place.call(async |admin| admin.create_tenant(&request).await)?;
@@ -333,6 +347,7 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
         embedder,
         threshold: Threshold::FmrClass(fmr_class),
         audiences,
+        proof: ProofNeed::Credential,
         level_min,
         attempts: trefoil_service::tenant::Attempts::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,

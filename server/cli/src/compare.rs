@@ -88,7 +88,8 @@ fn verified<'a>(bytes: &'a [u8], seals: &[Seal], root: &TrustRoot) -> Result<Ver
     let refused = |cause: &dyn std::fmt::Display| format!("does not verify: {cause}");
     let attestation = Attestation::decode(bytes).map_err(|cause| refused(&cause))?;
     let statement = Statement::decode(attestation.statement).map_err(|cause| refused(&cause))?;
-    let policy = Policy::new(root.clone(), statement.audience, Nonce::DangerousAny).any_decision();
+    let policy =
+        Policy::new(root.clone(), statement.audience, Nonce::DangerousAny).any_decision().accept_no_proof();
     // A seal is made after what it seals.
     let at = |seal: &Seal| seal.header.time.clamp(statement.issued_at, statement.expires_at - 1);
     match &attestation.evidence {

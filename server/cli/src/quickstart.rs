@@ -3,6 +3,8 @@
 //! Each step is this program run once more with the arguments that are shown, so what is printed is what was done. It starts no service:
 //! a reader of the lines sees the one that `trefoil serve` runs, with its log, and the printed lines work on after it.
 
+mod unproven;
+
 use super::admin::place::{Found, Place};
 use super::exit::fail;
 use clap::Args;
@@ -11,6 +13,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use trefoil_api::ProofNeed;
 use trefoil_dataset::{EmbeddingSet, Protocol, Row};
 use trefoil_key_holder::output;
 use trefoil_matching::Embedding;
@@ -30,11 +33,15 @@ const THRESHOLD: i32 = 16_046;
     about = "Make the first tenant, credential and login on a running service, and print every command",
     after_help = "Run `trefoil serve` in another terminal first; quickstart starts nothing of its own. It makes a tenant, an API key, an\n\
     issuer and a wallet in --directory, enrols a photograph of the public data set that `demo` uses, logs in with another\n\
-    one of the same person, and verifies the answer offline. Each step is a command of this program, printed and then run.\n\n\
-    Examples:\n  trefoil quickstart\n  trefoil quickstart --directory /tmp/first --data-dir /var/lib/trefoil\n\n\
+    one of the same person, and verifies the answer offline. Each step is a command of this program, printed and then run.\n\
+    With --proof none there are no credentials: no issuer, no wallet, and the last lines are all that an application does.\n\n\
+    Examples:\n  trefoil quickstart\n  trefoil quickstart --proof none\n  trefoil quickstart --directory /tmp/first --data-dir /var/lib/trefoil\n\n\
     Exit codes: 0 every step succeeded, 1 one did not (the last line says which), 2 wrong usage."
 )]
 pub(super) struct Quickstart {
+    /// Whether the tenant asks for a credential proof: `credential`, or `none`.
+    #[arg(long, value_name = "NEED", default_value = "credential", value_parser = super::values::proof_need)]
+    proof: ProofNeed,
     /// A new directory for what tenant, issuer and holder keep.
     #[arg(long, value_name = "DIR", default_value = "quickstart")]
     directory: PathBuf,
@@ -57,7 +64,8 @@ impl Quickstart {
     }
 
     fn steps(&self) -> Result<(), String> {
-        let [enrolled, shown] = photographs(&self.data.clone().unwrap_or_else(crate::demo::bundled_data))?;
+        let faces @ [enrolled, shown] =
+            photographs(&self.data.clone().unwrap_or_else(crate::demo::bundled_data))?;
         let found = self.place.found()?;
         // Before anything is made: a service that does not answer, or another token.
         self.place.call(async |admin| admin.metrics().await)?;
@@ -67,24 +75,42 @@ impl Quickstart {
             .map_err(|cause| format!("{}: {cause}; give --directory a new one", self.directory.display()))?;
         let service = self.service.clone().unwrap_or_else(|| found.service.clone());
         let file = |name: &str| self.directory.join(name).display().to_string();
-        let at = |path: &Path| path.display().to_string();
-        let (certificate, token) = (at(&found.certificate), at(&found.token));
-        let admin = ["--admin", &found.url, "--ca", &certificate, "--admin-token-file", &token];
-        let (key, issuer, wallet) = (file("api.key"), file("issuer"), file("ann.wallet"));
-        let remote = ["--service", &service, "--ca", &certificate, "--api-key-file", &key];
-        let passphrase = file("passphrase");
-        let sealed = ["--passphrase-file", passphrase.as_str()];
-        self.private("passphrase", &(random::<32>() + "\n"))?;
         self.private("face.json", &json!(enrolled.as_slice()).to_string())?;
         self.private("face-2.json", &json!(shown.as_slice()).to_string())?;
         let body = json!({"embedding": enrolled.as_slice(), "consent_ref": "quickstart"});
         self.private("enrolment.json", &body.to_string())?;
+        let calls = Calls {
+            found: &found,
+            service,
+            tenant: String::new(),
+            handle: String::new(),
+            key: file("api.key"),
+            body: file("enrolment.json"),
+        };
+        match self.proof {
+            ProofNeed::None => self.without_proofs(calls, faces),
+            ProofNeed::Credential => self.with_credentials(calls),
+        }
+    }
+
+    /// From the tenant to the verified login of somebody with a credential.
+    fn with_credentials(&self, calls: Calls<'_>) -> Result<(), String> {
+        let file = |name: &str| self.directory.join(name).display().to_string();
+        let Calls { found, service, key, .. } = &calls;
+        let certificate = found.certificate.display().to_string();
+        let admin = calls.admin();
+        let admin = admin.each_ref().map(String::as_str);
+        let (issuer, wallet) = (file("issuer"), file("ann.wallet"));
+        let remote = ["--service", service, "--ca", &certificate, "--api-key-file", key];
+        let passphrase = file("passphrase");
+        let sealed = ["--passphrase-file", passphrase.as_str()];
+        self.private("passphrase", &(random::<32>() + "\n"))?;
 
         say("1. The operator makes a tenant and an API key");
         let tenant =
             step(&[&["admin", "tenant", "create", "quickstart", "--audience", AUDIENCE], &admin[..]])?;
         let tenant = word(&tenant, 1)?;
-        let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue", "--output", &key];
+        let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue", "--output", key];
         step(&[&["admin", "api-key", "create", "--tenant", &tenant], &scopes[..], &admin])?;
 
         say("2. The tenant's issuer");
@@ -121,13 +147,12 @@ impl Quickstart {
         say(
             "6. The relying party pins the trust root once, and verifies the answer within two minutes, offline",
         );
-        let data_dir = at(&found.data_dir);
+        let data_dir = found.data_dir.display().to_string();
         step(&[&["keys", "export-trust-root", "--data-dir", &data_dir, "--output", &root]])?;
         step(&[&["verify", &answer, "--trust-root", &root], &audience[..], &["--nonce", &nonce]])?;
 
         say("The same calls with curl (a login needs the wallet: its proof and its MAC)");
-        let body = file("enrolment.json");
-        output::tell(&curl_lines(&Calls { found: &found, service, tenant, handle, key, body }));
+        output::tell(&curl_lines(&Calls { tenant, handle, ..calls }, "credential", None));
         Ok(())
     }
 
@@ -150,19 +175,28 @@ struct Calls<'a> {
     body: String,
 }
 
-/// The admin API, then the public one: the subject is erased and enrolled again.
-fn curl_lines(calls: &Calls<'_>) -> String {
+impl Calls<'_> {
+    /// How a command reaches the admin API.
+    fn admin(&self) -> [String; 6] {
+        let Found { url, certificate, token, .. } = self.found;
+        let at = |path: &Path| path.display().to_string();
+        ["--admin", url, "--ca", &at(certificate), "--admin-token-file", &at(token)].map(str::to_owned)
+    }
+}
+
+/// The admin API, then the public one: the subject is erased and enrolled again, and logs in where that is a line of curl.
+fn curl_lines(calls: &Calls<'_>, proof: &str, login: Option<String>) -> String {
     let Calls { found, service, tenant, handle, key, body } = calls;
     let path = |path: &Path| quoted(&path.display().to_string());
     let curl = format!("curl -sS --fail-with-body --cacert {}", path(&found.certificate));
     let with = |file: &str| format!("-H \"Authorization: Bearer $(head -n 1 {file})\"");
     let (token, key) = (with(&path(&found.token)), with(&quoted(key)));
     let policy = format!(
-        r#"{{"embedder": "facenet-128", "threshold": {{"fmr_class": 3}}, "audiences": ["{AUDIENCE}"]}}"#
+        r#"{{"embedder": "facenet-128", "threshold": {{"fmr_class": 3}}, "audiences": ["{AUDIENCE}"], "proof": "{proof}"}}"#
     );
     let (url, tenants, subject) =
         (&found.url, format!("{}/v1/tenants", found.url), format!("/v1/subjects/{handle}/templates"));
-    [
+    let lines = [
         format!(r#"{curl} {token} --json '{{"name": "second", "policy": {policy}}}' {tenants}"#),
         format!(
             r#"{curl} {token} --json '{{"scopes": ["enrol"], "label": "curl"}}' {tenants}/{tenant}/api-keys"#
@@ -176,9 +210,9 @@ fn curl_lines(calls: &Calls<'_>) -> String {
         ),
         format!("{curl} {service}/v1/keys"),
         format!("{curl} {url}/readyz"),
-    ]
-    .map(|line| format!("$ {line}\n"))
-    .concat()
+    ];
+    let login = login.map(|login| format!("{curl} {key} {login}"));
+    lines.into_iter().chain(login).map(|line| format!("$ {line}\n")).collect()
 }
 
 fn say(text: &str) {

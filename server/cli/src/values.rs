@@ -1,6 +1,6 @@
 //! Values that a person types.
 
-use trefoil_api::{Hex, Nonce};
+use trefoil_api::{Hex, Nonce, ProofNeed};
 use trefoil_zkp::{Digest, expiry_of};
 
 pub(super) fn tenant(text: &str) -> Result<Hex<16>, String> {
@@ -21,4 +21,13 @@ pub(super) fn digest(text: &str) -> Result<Digest, String> {
 /// The expiry of a credential that is over at `expires`, rounded down to the hour.
 pub(super) fn expiry(expires: u64) -> Result<u32, String> {
     expiry_of(expires).ok_or_else(|| "a credential ends between 1970 and 3883".to_owned())
+}
+
+/// Whether logins need a credential proof.
+pub(super) fn proof_need(text: &str) -> Result<ProofNeed, String> {
+    match text {
+        "credential" => Ok(ProofNeed::Credential),
+        "none" => Ok(ProofNeed::None),
+        _ => Err("expected credential or none".to_owned()),
+    }
 }

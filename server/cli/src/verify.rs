@@ -70,6 +70,10 @@ pub(super) struct Verify {
     /// Accept an attested denial too; look at the decision.
     #[arg(long)]
     any_decision: bool,
+    /// Accept a statement without a credential proof too, as tenants with `proof: none` get them: that the request was the
+    /// person's is then the word of the tenant's application alone.
+    #[arg(long)]
+    accept_no_proof: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -164,6 +168,9 @@ impl Verify {
         if let Some(tenant) = self.tenant {
             policy = policy.tenant(TenantId::new(tenant.0));
         }
+        if self.accept_no_proof {
+            policy = policy.accept_no_proof();
+        }
         Ok(if self.any_decision { policy.any_decision() } else { policy })
     }
 
@@ -182,6 +189,7 @@ impl Verify {
             ("tenant", hex::encode(statement.tenant)),
             ("audience", statement.audience.to_owned()),
             ("account", hex::encode(statement.account)),
+            ("proof", statement.proof.map_or("none".to_owned(), |proof| format!("level {}", proof.level))),
             ("session", statement.proof.map_or("none".to_owned(), |proof| hex::encode(proof.session))),
             ("nonce", hex::encode(statement.nonce)),
             ("probe", statement.probe_mode.name().to_owned()),
@@ -197,6 +205,9 @@ impl Verify {
                 "  restored the log of this service went on from a backup at {}, from seal {first} on\n",
                 time::format(time)
             );
+        }
+        if statement.proof.is_none() {
+            text += "  no credential proof: that the request was this person's is the word of the tenant's application alone\n";
         }
         text += "  keep the account: it is the same at every login of this person here; session and nonce are not\n";
         if !unchecked.is_empty() {

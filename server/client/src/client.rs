@@ -3,10 +3,12 @@
 use crate::error::{ClientError, ProblemDocument, answer};
 use crate::transport::{Outgoing, Transport};
 use hyper::body::Bytes;
+use serde::Serialize;
 use trefoil_api::trust;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX, Base64, Enrolled,
     Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
+    UnprovenAuthentication,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -124,6 +126,17 @@ impl Client {
         self.0.json(Outgoing::post_json("/v1/authentications", request)).await
     }
 
+    /// As [`Client::authenticate`] at a tenant whose policy asks for no proof. [`Client::login_unproven`] verifies the answer.
+    ///
+    /// # Errors
+    /// `proof-mode-mismatch` where the policy asks for proofs, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
+    pub async fn authenticate_unproven(
+        &self,
+        request: &UnprovenAuthentication,
+    ) -> Result<Authenticated, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/authentications", request)).await
+    }
+
     /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. One that is refused
     /// refuses no other. At most one of a session with a hash chain, because they are decided in no particular order. Needs
     /// [`trefoil_api::Scope::Authenticate`].
@@ -133,6 +146,24 @@ impl Client {
     pub async fn authenticate_many(
         &self,
         requests: &[Authentication],
+    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+        self.batch(requests).await
+    }
+
+    /// As [`Client::authenticate_many`] at a tenant whose policy asks for no proof.
+    ///
+    /// # Errors
+    /// Those of [`Client::authenticate_many`] for the whole; of one request those of [`Client::authenticate_unproven`].
+    pub async fn authenticate_many_unproven(
+        &self,
+        requests: &[UnprovenAuthentication],
+    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+        self.batch(requests).await
+    }
+
+    async fn batch<A: Serialize>(
+        &self,
+        requests: &[A],
     ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
         if !(1..=BATCH_MAX).contains(&requests.len()) {
             return Err(ClientError::Argument("a batch has from 1 to 32 requests"));

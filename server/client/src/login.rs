@@ -3,9 +3,9 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use thiserror::Error;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex, UnprovenAuthentication};
 use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
-use trefoil_types::Account;
+use trefoil_types::{Account, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
 
 /// A login whose attestation was verified: for this account, this request, this audience and this nonce.
@@ -59,11 +59,39 @@ impl Client {
             return Err(LoginError::Unattested);
         }
         let answer = self.authenticate(request).await?;
-        let seal = match request.attestation {
+        let seal = self.seal_of(&answer, request.attestation).await?;
+        verified(answer, seal.as_ref(), &in_session(session, request, trust_root), now)
+    }
+
+    /// As [`Client::login`] at a tenant whose policy asks for no proof. The attestation is verified for this tenant, request, audience and
+    /// nonce, and says that there is no proof. The account is the service's word: compare it with the one that was kept.
+    ///
+    /// # Errors
+    /// Those of [`Client::authenticate_unproven`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted.
+    pub async fn login_unproven(
+        &self,
+        tenant: TenantId,
+        request: &UnprovenAuthentication,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        if request.attestation == AttestationForm::None {
+            return Err(LoginError::Unattested);
+        }
+        let answer = self.authenticate_unproven(request).await?;
+        let seal = self.seal_of(&answer, request.attestation).await?;
+        verified(answer, seal.as_ref(), &unproven(&tenant, request, trust_root), now)
+    }
+
+    async fn seal_of(
+        &self,
+        answer: &Authenticated,
+        form: AttestationForm,
+    ) -> Result<Option<Seal>, LoginError> {
+        Ok(match form {
             AttestationForm::Full | AttestationForm::None => None,
             AttestationForm::Compact => Some(self.seal(answer.seal_number).await?),
-        };
-        verified(session, request, answer, seal.as_ref(), trust_root, now)
+        })
     }
 
     /// The login of a request that asked for no attestation, with the attestation, verified as [`Client::login`] does; `id` is that of
@@ -79,30 +107,57 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
-        verified(session, request, self.attestation(id).await?, None, trust_root, now)
+        verified(self.attestation(id).await?, None, &in_session(session, request, trust_root), now)
+    }
+
+    /// As [`Client::attested`] at a tenant whose policy asks for no proof.
+    ///
+    /// # Errors
+    /// Those of [`Client::attested`].
+    pub async fn attested_unproven(
+        &self,
+        tenant: TenantId,
+        request: &UnprovenAuthentication,
+        id: Hex<32>,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(self.attestation(id).await?, None, &unproven(&tenant, request, trust_root), now)
     }
 }
 
+/// What the attestation of a request of `session` must say.
+fn in_session(session: &HolderSession, request: &Authentication, trust_root: &TrustRoot) -> Policy {
+    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+    Policy::new(trust_root.clone(), &request.audience, nonce)
+        .account(session.account())
+        .request_digest(attested_digest(request))
+        .any_decision()
+}
+
+/// What the attestation of a request without a proof must say.
+fn unproven(tenant: &TenantId, request: &UnprovenAuthentication, trust_root: &TrustRoot) -> Policy {
+    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+    Policy::new(trust_root.clone(), &request.audience, nonce)
+        .tenant(*tenant)
+        .request_digest(request.request_digest(tenant))
+        .accept_no_proof()
+        .any_decision()
+}
+
 fn verified(
-    session: &HolderSession,
-    request: &Authentication,
     answer: Authenticated,
     seal: Option<&Seal>,
-    trust_root: &TrustRoot,
+    policy: &Policy,
     now: u64,
 ) -> Result<Login, LoginError> {
     let Authenticated { id, decision, attestation, seal_number } = answer;
     let attestation = attestation.ok_or(LoginError::Unattested)?;
-    let account = session.account();
-    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
-    let policy = Policy::new(trust_root.clone(), &request.audience, nonce)
-        .account(account)
-        .request_digest(attested_digest(request))
-        .any_decision();
     let verified = match seal {
-        None => verify(&attestation.0, &policy, now)?,
-        Some(seal) => verify_with_seal(&attestation.0, seal, &policy, now)?,
+        None => verify(&attestation.0, policy, now)?,
+        Some(seal) => verify_with_seal(&attestation.0, seal, policy, now)?,
     };
+    let account = verified.statement().account;
     let attested = match verified.statement().decision {
         attest::Decision::Match => Decision::Match,
         attest::Decision::NoMatch => Decision::NoMatch,

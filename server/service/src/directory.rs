@@ -11,7 +11,8 @@ mod tenants;
 
 use crate::counters::Apart;
 use crate::refused::Refused;
-use crate::tenant::{Pepper, Policy, Tenant, policy};
+use crate::tenant::accounts::{self, AccountSecret};
+use crate::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};
 use crate::verdicts::Verdicts;
 use crate::wiring::{VerdictCache, VerdictCacheConfig};
 use api_keys::HeldKey;
@@ -74,7 +75,12 @@ impl VerdictRoom {
     fn cache(&self, policy: &Policy) -> VerdictCacheConfig {
         let VerdictCacheConfig { capacity, sampling } = self.default;
         let quota = policy.sessions_in_memory.map(|quota| quota.min(self.quota_max) as usize);
-        VerdictCacheConfig { capacity: quota.unwrap_or(capacity), sampling }
+        let capacity = match policy.proof {
+            ProofNeed::Credential => quota.unwrap_or(capacity),
+            // It has no sessions, and nothing looks for any.
+            ProofNeed::None => 1,
+        };
+        VerdictCacheConfig { capacity, sampling }
     }
 }
 
@@ -194,6 +200,9 @@ impl Directory {
     ) -> Result<(RootStatement, u64), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
+        if !current.needs_proof() {
+            return Err(Refused::NoProofs);
+        }
         if let Some(newest) = current.roots.last()
             && newest.statement == signed.statement
         {
@@ -228,6 +237,9 @@ impl Directory {
         let key = IssuerPublicKey::from_bytes(key).ok_or(Refused::IssuerKey)?;
         let _changing = self.change();
         let current = self.tenant(tenant)?;
+        if !current.needs_proof() {
+            return Err(Refused::NoProofs);
+        }
         if current.issuer_keys.last().is_some_and(|last| last.key == key.as_bytes()) {
             return Ok(key.id());
         }
@@ -313,6 +325,8 @@ impl Directory {
             return Err(wrong(&"its keys are not those of its probe mode"));
         }
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
+        let accounts = self.master.derive_tenant_secret(id, wrapped_key, accounts::PURPOSE);
+        let accounts = AccountSecret::new(accounts.map_err(|cause| cause.to_string())?);
         let verdicts = Arc::new(Verdicts::new(self.room.cache(&policy)));
         Ok(Tenant {
             id: *id,
@@ -322,6 +336,7 @@ impl Directory {
             policy,
             policy_version: *policy_version,
             key: Arc::new(key),
+            accounts: Arc::new(accounts),
             keys,
             roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),

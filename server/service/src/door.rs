@@ -4,11 +4,11 @@
 //! that a login is looked up once and nothing of it is spent before it is known to be its session holder's.
 
 use crate::chains::Chains;
-use crate::replay::{ReplayGuard, Use};
+use crate::replay::{NonceScope, ReplayGuard, Use};
 use crate::seal_log::Reply;
 use std::sync::Arc;
 use trefoil_attest::RequestHeader;
-use trefoil_pipeline::{Door, LaneRequest, Refusal, Verdict};
+use trefoil_pipeline::{Backing, Door, InSession, LaneRequest, Refusal, Verdict};
 use trefoil_zkp::session::verify_request_mac;
 
 /// What a client says of its request, and its MAC. The rest of the header is in the lane.
@@ -16,7 +16,8 @@ use trefoil_zkp::session::verify_request_mac;
 pub struct Claim {
     issued_at: u64,
     probe_digest: [u8; 32],
-    mac: [u8; 32],
+    /// None where nothing is signed, because the tenant asks for no proof.
+    mac: Option<[u8; 32]>,
 }
 
 /// Who waits for a seal.
@@ -67,27 +68,36 @@ impl FrontDoor {
 
 impl Claim {
     /// What a request says whose probe has this digest.
-    pub fn new(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
-        Claim { issued_at, probe_digest, mac }
+    pub fn signed(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
+        Claim { issued_at, probe_digest, mac: Some(mac) }
+    }
+
+    /// What a request says that nothing signs.
+    pub fn unsigned(issued_at: u64) -> Claim {
+        Claim { issued_at, ..Claim::default() }
     }
 
     /// Whether the MAC is that of `header` under the verdict's session key.
     pub fn is_made_with(&self, verdict: &Verdict, header: &RequestHeader<'_>) -> bool {
-        verify_request_mac(&verdict.session_key(), header, &self.mac).is_ok()
+        self.mac.is_some_and(|mac| verify_request_mac(&verdict.session_key(), header, &mac).is_ok())
     }
 }
 
 impl Door<Asker> for FrontDoor {
     fn is_holders(&self, request: &LaneRequest<Asker>, verdict: &Verdict) -> bool {
-        let Asker::Login(Login { claim, .. }) = &request.reply else { return false };
+        let (Asker::Login(Login { claim, .. }), Backing::Session(InSession { id, reveal, .. })) =
+            (&request.reply, &request.backing)
+        else {
+            return false;
+        };
         let header = RequestHeader {
-            session_id: request.session,
+            session_id: *id,
             handle: request.template.handle,
             audience: &request.audience,
             nonce: &request.nonce,
             issued_at: claim.issued_at,
             probe_digest: &claim.probe_digest,
-            reveal: request.reveal,
+            reveal: *reveal,
         };
         claim.is_made_with(verdict, &header)
     }
@@ -98,15 +108,23 @@ impl Door<Asker> for FrontDoor {
         if *is_spent {
             return Ok(());
         }
-        match self.replay.note(&request.session, &request.nonce, claim.issued_at, now) {
+        let scope = match &request.backing {
+            Backing::Session(session) => NonceScope::session(&session.id),
+            Backing::Application(_) => {
+                NonceScope::subject(&request.template.tenant, &request.template.handle)
+            }
+        };
+        match self.replay.note(&scope, &request.nonce, claim.issued_at, now) {
             Use::First => {}
             Use::Repeated => return Err(Refusal::NonceUsed),
             Use::Full => return Err(Refusal::NoncesFull),
             Use::TooOld => return Err(Refusal::TooOld),
         }
-        match &request.reveal {
-            None => Ok(()),
-            Some(reveal) => self.chains.accept(&request.session, reveal).map_err(Refusal::Reveal),
+        match &request.backing {
+            Backing::Session(InSession { id, reveal: Some(reveal), .. }) => {
+                self.chains.accept(id, reveal).map_err(Refusal::Reveal)
+            }
+            Backing::Session(_) | Backing::Application(_) => Ok(()),
         }
     }
 }

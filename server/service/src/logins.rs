@@ -14,9 +14,11 @@ use crate::sessions::Kept;
 use crate::tenant::{Tenant, policy};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use trefoil_attest::{RequestHeader, Reveal};
+use trefoil_attest::{RequestHeader, Reveal, UnprovenRequest};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
-use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict};
+use trefoil_pipeline::{
+    AudienceId, Backing, InSession, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict,
+};
 use trefoil_types::{Handle, SessionId};
 
 /// Submissions of one request: a second one follows with the verdict of the session's row, where it was in no memory, and another when
@@ -27,8 +29,8 @@ const SUBMISSIONS_MAX: usize = 4;
 pub struct LoginRequest {
     /// The subject.
     pub handle: Handle,
-    /// A session of this subject.
-    pub session: SessionId,
+    /// Who vouches for its being the subject's.
+    pub voucher: Voucher,
     /// The relying party that the attestation is for.
     pub audience: String,
     /// The relying party's nonce.
@@ -37,32 +39,78 @@ pub struct LoginRequest {
     pub issued_at: u64,
     /// What is compared.
     pub face: Face,
-    /// SHA3-256 of the face as it was sent, which the MAC covers.
+    /// SHA3-256 of the face as it was sent, which the MAC and the request digest cover.
     pub probe_digest: [u8; 32],
-    /// The next value of the session's hash chain.
-    pub reveal: Option<Reveal>,
-    /// Of [`LoginRequest::header`], under the session's key.
-    pub mac: [u8; 32],
     /// Whether its attestation is kept for a while, see [`crate::recent`]: its caller takes none with the answer.
     pub keep: bool,
 }
 
+/// Who vouches for a login's being its subject's, as the tenant's policy wants it.
+pub enum Voucher {
+    /// The holder of a credential, in a proof session.
+    Holder(Signed),
+    /// The application that has the API key, and nobody else.
+    Application,
+}
+
+/// A login's part in a session of its subject.
+#[derive(Clone, Copy)]
+pub struct Signed {
+    /// The session.
+    pub session: SessionId,
+    /// The next value of the session's hash chain.
+    pub reveal: Option<Reveal>,
+    /// Of the request, under the session's key.
+    pub mac: [u8; 32],
+}
+
 impl LoginRequest {
     /// What the MAC covers.
-    fn header(&self) -> RequestHeader<'_> {
+    fn header(&self, signed: &Signed) -> RequestHeader<'_> {
         RequestHeader {
-            session_id: self.session,
+            session_id: signed.session,
             handle: self.handle,
             audience: &self.audience,
             nonce: &self.nonce,
             issued_at: self.issued_at,
             probe_digest: &self.probe_digest,
-            reveal: self.reveal,
+            reveal: signed.reveal,
+        }
+    }
+
+    /// What the attestation names the request by.
+    fn digest(&self, tenant: &Tenant) -> [u8; 32] {
+        match &self.voucher {
+            Voucher::Holder(signed) => self.header(signed).digest(),
+            Voucher::Application => UnprovenRequest {
+                tenant: tenant.id,
+                handle: self.handle,
+                audience: &self.audience,
+                nonce: &self.nonce,
+                issued_at: self.issued_at,
+                probe_digest: &self.probe_digest,
+            }
+            .digest(),
         }
     }
 
     fn claim(&self) -> Claim {
-        Claim::new(self.issued_at, self.probe_digest, self.mac)
+        match &self.voucher {
+            Voucher::Holder(signed) => Claim::signed(self.issued_at, self.probe_digest, signed.mac),
+            Voucher::Application => Claim::unsigned(self.issued_at),
+        }
+    }
+
+    /// What the pipeline is given for it.
+    fn backing(&self, tenant: &Tenant, revived: Option<Box<Verdict>>) -> Backing {
+        match &self.voucher {
+            Voucher::Holder(Signed { session, reveal, .. }) => {
+                Backing::Session(InSession { id: *session, reveal: *reveal, revived })
+            }
+            Voucher::Application => {
+                Backing::Application(tenant.accounts.account(&self.handle, &self.audience))
+            }
+        }
     }
 
     /// What the request shows, in the tenant's probe mode: taken out of it.
@@ -72,7 +120,11 @@ impl LoginRequest {
             Shown::Plain(embedding) => Ok(Probe::Plain(embedding)),
             Shown::Shared { open, sealed } => {
                 let share = Share::from_bytes(&open).map_err(Refused::OpenShare)?;
-                let (session, nonce) = (self.session.to_bytes(), self.nonce.clone());
+                // A share is sealed for a session; no policy has both this probe mode and no proofs.
+                let Voucher::Holder(signed) = &self.voucher else {
+                    return Err(Refused::Login(Refusal::ProofMode));
+                };
+                let (session, nonce) = (signed.session.to_bytes(), self.nonce.clone());
                 let sealed_for = SealedFor { session, nonce, issued_at: self.issued_at };
                 Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for })))
             }
@@ -87,6 +139,9 @@ impl Service {
         tenant: &Arc<Tenant>,
         mut request: LoginRequest,
     ) -> Result<Answer, Refused> {
+        if matches!(request.voucher, Voucher::Application) == tenant.needs_proof() {
+            return Err(Refused::Login(Refusal::ProofMode));
+        }
         policy::check_audience(&tenant.policy, &request.audience)?;
         // Before anything is spent: the same request may come again.
         if self.key_holder.unready().is_some() {
@@ -104,7 +159,9 @@ impl Service {
                 Ok(answer)
             }
             None => {
-                self.check_holder(tenant, &request).await?;
+                if let Voucher::Holder(signed) = &request.voucher {
+                    self.check_holder(tenant, &request, signed).await?;
+                }
                 Err(Refused::SubjectUnknown)
             }
         }
@@ -155,10 +212,15 @@ impl Service {
 
     /// A request for which there is no template cannot become a lane. Only its session's holder is told so: for anybody else the error
     /// is the one that a worker would have given.
-    async fn check_holder(&self, tenant: &Arc<Tenant>, request: &LoginRequest) -> Result<(), Refused> {
+    async fn check_holder(
+        &self,
+        tenant: &Arc<Tenant>,
+        request: &LoginRequest,
+        signed: &Signed,
+    ) -> Result<(), Refused> {
         let now = self.now();
-        let verdict = self.revived(tenant, &request.session, now).await?;
-        if !request.claim().is_made_with(&verdict, &request.header()) {
+        let verdict = self.revived(tenant, &signed.session, now).await?;
+        if !request.claim().is_made_with(&verdict, &request.header(signed)) {
             return Err(Refused::Login(Refusal::Mac));
         }
         let audience = AudienceId::of(&request.audience);
@@ -174,30 +236,31 @@ impl Service {
         mut template: Template,
         probe: &Probe,
     ) -> Result<Answer, Refused> {
-        let request_digest = request.header().digest();
+        let request_digest = request.digest(tenant);
         let (mut revived, mut is_spent) = (None, false);
         for _ in 0..SUBMISSIONS_MAX {
             let (reply, answer) = oneshot::channel();
             let lane = LaneRequest {
-                session: request.session,
+                backing: request.backing(tenant, revived.take()),
                 template: template.clone(),
                 probe: probe.clone(),
                 audience: request.audience.as_str().into(),
                 nonce: request.nonce.clone(),
                 request_digest,
-                reveal: request.reveal,
-                revived: revived.take(),
                 reply: Asker::Login(Login { claim: request.claim(), is_spent, reply }),
             };
             self.submit(tenant, lane)?;
             self.counters.submitted();
-            match answer.await {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing)))) => {
-                    let verdict = self.revived(tenant, &request.session, self.now()).await?;
+            match (answer.await, &request.voucher) {
+                (Ok(Ok(answer)), _) => return Ok(answer),
+                (Ok(Err(Unanswered::Refused(Refusal::Session(Stale::Missing)))), Voucher::Holder(signed)) => {
+                    let verdict = self.revived(tenant, &signed.session, self.now()).await?;
                     revived = Some(Box::new(verdict));
                 }
-                Ok(Err(Unanswered::Refused(Refusal::Template))) => {
+                (Ok(Err(Unanswered::Refused(Refusal::NonceUsed))), Voucher::Application) => {
+                    return Err(Refused::NonceUsedBySubject);
+                }
+                (Ok(Err(Unanswered::Refused(Refusal::Template))), _) => {
                     // Deleted, or renewed under other keys while it waited. Its nonce is spent.
                     is_spent = true;
                     self.templates.remove(&tenant.id, &request.handle);
@@ -208,9 +271,9 @@ impl Service {
                     }
                     template = present;
                 }
-                Ok(Err(Unanswered::Refused(why))) => return Err(Refused::Login(why)),
-                Ok(Err(Unanswered::Unstored)) => return Err(Refused::Unsealed),
-                Err(_) => return Err(Refused::fault("the pipeline dropped a request")),
+                (Ok(Err(Unanswered::Refused(why))), _) => return Err(Refused::Login(why)),
+                (Ok(Err(Unanswered::Unstored)), _) => return Err(Refused::Unsealed),
+                (Err(_), _) => return Err(Refused::fault("the pipeline dropped a request")),
             }
         }
         Err(Refused::TemplateChanging)

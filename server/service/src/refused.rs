@@ -81,6 +81,12 @@ pub enum Refused {
     /// A credential root that would leave too many accepted.
     #[error("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise generation_min")]
     TooManyRoots,
+    /// What is asked for is about credentials, and the tenant has none.
+    #[error(
+        "the tenant's policy asks for no proof, for good, so it has no credentials, roots or sessions; send logins without `session_id` \
+         and `mac`, or make another tenant"
+    )]
+    NoProofs,
     /// The tenant has no such session, or it ended.
     #[error("no session with this identifier goes on")]
     SessionUnknown,
@@ -180,6 +186,9 @@ pub enum Refused {
     /// A login of a session that was never opened.
     #[error("open a proof session first")]
     SessionNotOpened,
+    /// The nonce was used for this subject, whose logins are in no session.
+    #[error("this nonce was used for this subject; get a new one")]
+    NonceUsedBySubject,
     /// The pipeline did not decide a login.
     #[error(transparent)]
     Login(Refusal),

@@ -21,7 +21,7 @@
 use sha3::{Digest as _, Sha3_256};
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use trefoil_pipeline::SessionId;
+use trefoil_pipeline::{Handle, SessionId, TenantId};
 
 /// Accepted age of a request by its `issued_at` and our clock, seconds.
 pub const FRESHNESS_S: u64 = 60;
@@ -50,6 +50,23 @@ struct Generations {
     older: HashSet<Half>,
 }
 
+/// Where a nonce is used once.
+pub(crate) struct NonceScope([u8; 32]);
+
+impl NonceScope {
+    /// In a proof session.
+    pub(crate) fn session(id: &SessionId) -> NonceScope {
+        NonceScope(id.to_bytes())
+    }
+
+    /// For a subject whose requests are in no session, at its tenant. Whichever audience it is for. No session has this identifier: to find
+    /// one costs a preimage of SHA3-256.
+    pub(crate) fn subject(tenant: &TenantId, handle: &Handle) -> NonceScope {
+        let hash = Sha3_256::new_with_prefix(b"trefoil/nonces-of-subject/1");
+        NonceScope(hash.chain_update(tenant).chain_update(handle).finalize().into())
+    }
+}
+
 /// What the guard knows of a nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
@@ -72,13 +89,13 @@ impl ReplayGuard {
         ReplayGuard { shards, per_generation_max: part + 6 * part.isqrt() }
     }
 
-    /// Remembers a nonce of a session. A request that was fresh when it came may have waited since; it is too old once its nonce could
+    /// Remembers a nonce of a session or a subject. A request that was fresh when it came may have waited since; it is too old once its nonce could
     /// have been used at its earliest, [`AHEAD_S`] before its time, and forgotten.
-    pub(crate) fn note(&self, session: &SessionId, nonce: &[u8], issued_at: u64, now: u64) -> Use {
+    pub(crate) fn note(&self, scope: &NonceScope, nonce: &[u8], issued_at: u64, now: u64) -> Use {
         if now.saturating_sub(issued_at) > WAITED_S_MAX {
             return Use::TooOld;
         }
-        let entry = entry(session, nonce);
+        let entry = entry(scope, nonce);
         let mut shard = self.shard(&entry);
         shard.rotate(now);
         if shard.newer.contains(&entry) || shard.older.contains(&entry) {
@@ -117,9 +134,9 @@ impl Generations {
     }
 }
 
-/// The session id has a fixed length, so session and nonce cannot run together.
-fn entry(session: &SessionId, nonce: &[u8]) -> Half {
-    let digest: [u8; 32] = Sha3_256::new().chain_update(session).chain_update(nonce).finalize().into();
+/// The scope has a fixed length, so scope and nonce cannot run together.
+fn entry(NonceScope(scope): &NonceScope, nonce: &[u8]) -> Half {
+    let digest: [u8; 32] = Sha3_256::new().chain_update(scope).chain_update(nonce).finalize().into();
     *digest.first_chunk().expect("a digest has two halves")
 }
 
@@ -127,14 +144,27 @@ fn entry(session: &SessionId, nonce: &[u8]) -> Half {
 mod tests {
     use super::*;
 
-    const S: SessionId = SessionId::new([1; 32]);
+    const S: NonceScope = NonceScope([1; 32]);
+
+    #[test]
+    fn tenants_that_choose_one_handle_do_not_use_up_each_others_nonces() {
+        let guard = ReplayGuard::new(1000);
+        let subject =
+            |tenant, handle| NonceScope::subject(&TenantId::new([tenant; 16]), &Handle::new([handle; 32]));
+        for scope in
+            [subject(1, 1), subject(1, 2), subject(2, 1), NonceScope::session(&SessionId::new([1; 32]))]
+        {
+            assert_eq!(guard.note(&scope, b"n", 1000, 1000), Use::First);
+        }
+        assert_eq!(guard.note(&subject(1, 1), b"n", 1000, 1000), Use::Repeated);
+    }
 
     #[test]
     fn a_nonce_is_used_once_per_session() {
         let guard = ReplayGuard::new(1000);
         assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::First);
         assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::Repeated);
-        assert_eq!(guard.note(&SessionId::new([2; 32]), b"n", 1000, 1000), Use::First);
+        assert_eq!(guard.note(&NonceScope([2; 32]), b"n", 1000, 1000), Use::First);
     }
 
     #[test]

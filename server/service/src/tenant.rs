@@ -13,10 +13,12 @@ use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
 
+pub mod accounts;
 pub mod policy;
 
+use self::accounts::AccountSecret;
 pub use policy::POLICY_ID;
-pub use trefoil_api::{Attempts, Policy, Probe, Scope, Threshold};
+pub use trefoil_api::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold};
 
 /// A set of [`Scope`]s as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,8 @@ pub struct Tenant {
     pub policy_version: u32,
     /// Wraps the tenant's templates and sessions.
     pub key: Arc<WrapKey>,
+    /// What the accounts of its subjects follow from, where logins need no proof.
+    pub accounts: Arc<AccountSecret>,
     /// Public keys of its templates, oldest first: two while they are rotated.
     pub keys: Vec<PublicKey>,
     /// Accepted credential roots, oldest first.
@@ -84,6 +88,11 @@ impl Tenant {
     /// How its templates are encrypted.
     pub fn structure(&self) -> KeyStructure {
         policy::keys(self.policy.probe)
+    }
+
+    /// Whether a login needs a credential proof.
+    pub fn needs_proof(&self) -> bool {
+        self.policy.proof == ProofNeed::Credential
     }
 
     /// Whether proofs under the root of this generation count.

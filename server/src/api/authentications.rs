@@ -1,4 +1,4 @@
-//! The authentication of one face in one session, alone or with others in one request.
+//! The authentication of one face, alone or with others in one request.
 
 use super::body;
 use super::caller::{Caller, PathBytes};
@@ -10,11 +10,13 @@ use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::de::IgnoredAny;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_api::{Authenticated, Authentication};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, UnprovenAuthentication};
+use trefoil_service::logins::LoginRequest;
 use trefoil_service::tenant::{Scope, Tenant};
-use trefoil_types::Handle;
 
 /// `POST /v1/authentications`
 pub(super) async fn authenticate(
@@ -37,10 +39,9 @@ pub(super) async fn authenticate(
 
 /// One login, from its JSON to its answer, whether it came alone or in a batch.
 pub(super) async fn login(app: &App, tenant: &Arc<Tenant>, json: &[u8]) -> Result<Authenticated, Problem> {
-    let request: Authentication = body::parse(json)?;
-    capture::is_of_subject(Handle::new(request.handle.0));
-    let form = request.attestation;
-    let answer = app.service.login(tenant, bodies::login_request(request)).await?;
+    let (request, form) = request(tenant, json)?;
+    capture::is_of_subject(request.handle);
+    let answer = app.service.login(tenant, request).await?;
     bodies::authenticated(&answer, form)
 }
 
@@ -53,6 +54,27 @@ pub(super) async fn attestation(
     caller.require(Scope::Authenticate)?;
     let attested = app.service.attestation(&caller.tenant, &id).await?;
     body::answer(StatusCode::OK, &bodies::attested(id, attested))
+}
+
+/// The login in a body, which is as the tenant's policy wants it, and the form of its answer.
+fn request(tenant: &Tenant, json: &[u8]) -> Result<(LoginRequest, AttestationForm), Problem> {
+    if tenant.needs_proof() {
+        let body: Authentication = body::parse(json)?;
+        let form = body.attestation;
+        return Ok((bodies::login_request(body), form));
+    }
+    let body: UnprovenAuthentication =
+        body::parse(json).map_err(|wrong| in_session(json).unwrap_or(wrong))?;
+    let form = body.attestation;
+    Ok((bodies::unproven_request(body), form))
+}
+
+/// Why a login is refused that has what only logins in a session have, at a tenant without sessions.
+fn in_session(json: &[u8]) -> Option<Problem> {
+    let fields: HashMap<&str, IgnoredAny> = serde_json::from_slice(json).ok()?;
+    let unwanted = ["session_id", "mac", "reveal"].into_iter().find(|name| fields.contains_key(name))?;
+    let detail = "the tenant's policy asks for no proof, so its logins are in no session: send no `session_id`, `mac` and `reveal`";
+    Some(Problem::field(Code::ProofModeMismatch, format!("/{unwanted}"), detail))
 }
 
 pub(super) fn late() -> Problem {

@@ -14,6 +14,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use std::time::Duration;
 use trefoil_api::{EndedSession, Hex, LiveSession, PROOF_MEDIA_TYPE, ProofSession, SessionPage};
+use trefoil_service::Refused;
 use trefoil_service::proofs::counters::Event;
 use trefoil_service::proofs::quota::{COST_INVALID, COST_STALE, Upload};
 use trefoil_service::sessions::{self, Opened};
@@ -51,8 +52,9 @@ pub(super) async fn open(
 
 /// Lets an upload in, before a byte of its body is read.
 async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
-    let refused = match app.service.admit_upload(caller.id) {
+    let refused = match app.service.admit_upload(&caller.tenant, caller.id) {
         Ok(upload) => return Ok((upload, caller)),
+        Err(refused @ Refused::NoProofs) => return Err(refused.into()),
         Err(refused) => refused,
     };
     // The place among the tenant's requests is given back first: waiting must not keep others out.

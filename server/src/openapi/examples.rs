@@ -8,10 +8,10 @@ use trefoil_api::{
     CreatedApiKey, CreatedTenant, DayOfUse, Decision, DiskRoom, EndedSession, Enrolled, Enrolment, Erased,
     FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession,
     LoggedKey, LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount,
-    ProcessFigures, ProofCounts, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
-    RegisteredIssuerKey, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope, SealCounts,
-    ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail, TenantPage,
-    TenantSummary, Threshold, UsagePage, Vector,
+    ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope,
+    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail,
+    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -226,6 +226,7 @@ fn policy() -> Policy {
         embedder: "facenet-128".to_owned(),
         threshold: Threshold::FmrClass(3),
         audiences: vec![AUDIENCE.to_owned()],
+        proof: ProofNeed::Credential,
         level_min: 0,
         attempts: Attempts::default(),
         attestation_lifetime_s: 120,

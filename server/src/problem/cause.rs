@@ -182,7 +182,7 @@ impl Code {
             Code::TemplateExists => "the subject is enrolled",
             Code::TenantExists => "the drawn identifier was taken",
             Code::NonceReplayed => {
-                "the session has taken this nonce. After a repetition: the first one was attempted, and its answer is lost"
+                "the session, or the subject without one, has taken this nonce. After a repetition: the first one was attempted, and its answer is lost"
             }
             Code::ChainValueRefused => "the revealed value is missing, used or not of this chain",
             Code::IdempotencyInFlight => "a request with this `Idempotency-Key` is still running",
@@ -199,7 +199,9 @@ impl Code {
             Code::ShareRefused => "a share is malformed, old, used or for another request",
             Code::ProofRejected => "the envelope is malformed or its proof does not verify",
             Code::ProofStale => "the proof names an old root or epoch, another tenant, policy or level",
-            Code::ProofModeMismatch => "a session where the tenant has none, or the reverse",
+            Code::ProofModeMismatch => {
+                "a session, root or issuer's key where the tenant's policy asks for no proof"
+            }
             Code::RequestNotFresh => "`issued_at` is outside the window, or before the service started",
             Code::IdempotencyKeyReused => "the `Idempotency-Key` came with another body",
             Code::QuotaExceeded => "too many requests of the tenant in flight, or no credit for proofs",

@@ -51,7 +51,7 @@ impl Code {
                 "Delete the subject's template (DELETE on this path), then enrol it again."
             }
             Code::TenantExists => "Repeat the request: another identifier is drawn.",
-            Code::NonceReplayed => "Sign a new request with a nonce that this session has not used.",
+            Code::NonceReplayed => "Make a new request with a fresh nonce.",
             Code::ChainValueRefused => "Reveal the next value of the session's chain, or open a new session.",
             Code::IdempotencyInFlight => {
                 "Repeat the request with the same Idempotency-Key after Retry-After."
@@ -74,7 +74,7 @@ impl Code {
             Code::ProofRejected => "Make a new proof with the wallet, and send its envelope unchanged.",
             Code::ProofStale => "Fetch the newest root (`trefoil wallet receive`), and prove again.",
             Code::ProofModeMismatch => {
-                "Send a session where the tenant requires one, and none where it does not."
+                "Send logins without a session; for credentials the operator makes another tenant."
             }
             Code::RequestNotFresh => "Set the clock, then sign a new request with its time.",
             Code::IdempotencyKeyReused => "Use a fresh Idempotency-Key for another request.",

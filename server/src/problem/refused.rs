@@ -41,6 +41,8 @@ impl From<Refused> for Problem {
             Refused::TenantExists => Code::TenantExists,
             Refused::Audience { .. } => Code::AudienceNotAllowed,
             Refused::RootOvertaken => Code::RootGenerationStale,
+            Refused::NoProofs => Code::ProofModeMismatch,
+            Refused::NonceUsedBySubject => Code::NonceReplayed,
             Refused::SessionUnknown => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
@@ -144,6 +146,10 @@ fn login(why: Refusal) -> Problem {
         Refusal::ProbeMode => {
             Problem::new(Code::ProbeModeMismatch, "the tenant's probe mode changed while the request waited")
         }
+        Refusal::ProofMode => Problem::new(
+            Code::ProofModeMismatch,
+            "the tenant's policy says whether a login is in a proof session; this one is not as it says",
+        ),
         Refusal::Tenant => Problem::new(Code::TenantUnknown, "the tenant was removed"),
         Refusal::KeyHolder => Problem::new(
             Code::Undecided,
@@ -336,6 +342,22 @@ mod tests {
     #[test]
     fn refusals_of_logins_and_enrolments_read_as_callers_know_them() {
         for (refused, code, detail) in [
+            (
+                Refused::NonceUsedBySubject,
+                "nonce-replayed",
+                "this nonce was used for this subject; get a new one",
+            ),
+            (
+                Refused::Login(Refusal::ProofMode),
+                "proof-mode-mismatch",
+                "the tenant's policy says whether a login is in a proof session; this one is not as it says",
+            ),
+            (
+                Refused::NoProofs,
+                "proof-mode-mismatch",
+                "the tenant's policy asks for no proof, for good, so it has no credentials, roots or sessions; send logins without \
+                 `session_id` and `mac`, or make another tenant",
+            ),
             (
                 Refused::NotFresh(NotFresh::OutsideWindow { issued_at: 1, now: 100 }),
                 "request-not-fresh",

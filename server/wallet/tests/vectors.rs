@@ -2,7 +2,7 @@
 //! and proof envelopes. All inputs are fixed, so the file is made anew here and compared byte for byte.
 
 use serde_json::{Value, json};
-use trefoil_api::{Authentication, Hex, Shares, Vector};
+use trefoil_api::{Authentication, Hex, Shares, UnprovenAuthentication, Vector};
 use trefoil_types::TenantId;
 use trefoil_wallet::attested_digest;
 use trefoil_zkp::chain::{Chain, ChainCommitment};
@@ -104,6 +104,37 @@ fn requests() -> Value {
     ])
 }
 
+/// A login at a tenant whose policy asks for no proof: it has no session and no MAC, and its digest names the tenant.
+fn unproven(name: &str, changes: &Value) -> Value {
+    let mut body = json!({
+        "handle": hex(counted::<32>(0x20)),
+        "audience": "https://shop.example",
+        "nonce": hex(counted::<32>(0x60)),
+        "issued_at": 1_795_000_000_u64,
+        "embedding": narrow(&coordinates()),
+        "attestation": "full",
+    });
+    body.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    let read: UnprovenAuthentication = serde_json::from_value(body.clone()).unwrap();
+    json!({
+        "name": name,
+        "tenant": hex(TENANT),
+        "body": body,
+        "probe_digest": hex(read.embedding.digest()),
+        "request_digest": hex(read.request_digest(&TENANT)),
+    })
+}
+
+fn unproven_requests() -> Value {
+    json!([
+        unproven("no proof", &json!({})),
+        unproven(
+            "no proof, the shortest nonce, an audience beyond ASCII, compact",
+            &json!({ "nonce": hex(counted::<16>(1)), "audience": "https://käse.example", "attestation": "compact" }),
+        ),
+    ])
+}
+
 /// An envelope whose proof is zeros: it decodes, and no service accepts it.
 fn envelope(name: &str, chain: Option<u32>) -> Value {
     let (session_key, secret) =
@@ -175,6 +206,7 @@ fn made() -> String {
         "probes": probes(),
         "shared_probe": shared_probe(),
         "requests": requests(),
+        "unproven_requests": unproven_requests(),
         "envelopes": [envelope("without a chain", None), envelope("with a hash chain", Some(8))],
     });
     serde_json::to_string_pretty(&vectors).unwrap() + "\n"

@@ -45,6 +45,10 @@ fn every_case_is_decided_as_stated() {
             Some(tenant) => policy.tenant(tenant.parse().unwrap()),
             None => policy,
         };
+        let policy = match case["accept_no_proof"].as_bool() {
+            Some(true) => policy.accept_no_proof(),
+            _ => policy,
+        };
         let (bytes, now) = (edited(case), number(&own(case, "now")));
         let outcome = match case["seal"].as_bool().unwrap() {
             true => verify_with_seal(&bytes, &seal, &policy, now),

@@ -22,10 +22,12 @@ impl Policy {
 
 #[pymethods]
 impl Policy {
-    /// Requires the root's issuer, this audience and nonce, and a decision of `match` unless `decision` is "any".
+    /// Requires the root's issuer, this audience and nonce, a decision of `match` unless `decision` is "any", and a credential proof
+    /// unless `accept_no_proof` is true.
     #[new]
     #[pyo3(signature = (trust_root, audience, nonce, *, tenant=None, account=None, request_digest=None,
-        decision="match", probe_mode=None, proof_level=None, policy_version=None, fmr_class=0, clock_skew=10))]
+        decision="match", probe_mode=None, proof_level=None, accept_no_proof=false, policy_version=None, fmr_class=0,
+        clock_skew=10))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
     fn new(
         trust_root: &TrustRoot,
@@ -37,6 +39,7 @@ impl Policy {
         decision: &str,
         probe_mode: Option<&str>,
         proof_level: Option<u8>,
+        accept_no_proof: bool,
         policy_version: Option<(u32, u32)>,
         fmr_class: u8,
         clock_skew: u64,
@@ -62,8 +65,15 @@ impl Policy {
             Some("shared") => policy = policy.probe_mode(ProbeMode::Shared),
             Some(_) => return Err(PyValueError::new_err("probe_mode is \"plain\" or \"shared\"")),
         }
-        if let Some(level) = proof_level {
-            policy = policy.proof_level(level);
+        match (proof_level, accept_no_proof) {
+            (None, false) => {}
+            (Some(level), false) => policy = policy.proof_level(level),
+            (None, true) => policy = policy.accept_no_proof(),
+            (Some(_), true) => {
+                let contradiction =
+                    "proof_level requires a proof and accept_no_proof none; leave one of them out";
+                return Err(PyValueError::new_err(contradiction));
+            }
         }
         if let Some((id, version)) = policy_version {
             policy = policy.policy_version(id, version);

@@ -104,8 +104,9 @@ fn shown(verified: &attest::Verified<'_>) -> String {
     let (found, seal) = (verified.statement(), verified.seal());
     let families: Vec<_> = verified.checks().iter().map(|check| check.family.id()).collect();
     format!(
-        "<Verified {}: account {} for {:?}, by {:?}, issued {}, expires {}, seal {}, signed by {}>",
+        "<Verified {}{}: account {} for {:?}, by {:?}, issued {}, expires {}, seal {}, signed by {}>",
         found.decision.name(),
+        if found.proof.is_none() { " without a credential proof" } else { "" },
         hex::encode(found.account),
         found.audience,
         found.issuer,

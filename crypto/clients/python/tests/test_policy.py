@@ -73,6 +73,8 @@ def test_every_requirement_is_met_by_what_is_attested_and_missed_by_anything_els
         {"decision": "no_match"},
         {"probe_mode": ""},
         {"proof_level": 256},
+        {"accept_no_proof": "yes"},
+        {"proof_level": 0, "accept_no_proof": True},
         {"policy_version": 1},
         {"fmr_class": -1},
         {"clock_skew": 61},

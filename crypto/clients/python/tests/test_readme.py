@@ -33,7 +33,7 @@ def test_the_example_authenticates_and_refuses(tmp_path, monkeypatch: pytest.Mon
 
 
 def test_two_seals_are_compared_with_what_the_service_gives() -> None:
-    compare = example(3)["compare"]
+    compare = example(4)["compare"]
     asked = []
     for pair in CONSISTENCY["pairs"]:
 
@@ -68,3 +68,9 @@ def test_the_example_makes_a_tenant_and_logs_in(
     login = example(2, service)["login"]
     assert login.is_match and login.verified.statement.audience == AUDIENCE
     assert capsys.readouterr().out == f"match {login.verified.statement.account.hex()}\n"
+
+
+def test_the_example_without_credentials_logs_in(service: Service) -> None:
+    first_login = example(3)["first_login"]
+    accounts = {first_login(service.admin(), service.url, service.ca, service.trust_root, OWN) for _ in range(2)}
+    assert len(accounts) == 2 and all(len(account) == 32 for account in accounts)

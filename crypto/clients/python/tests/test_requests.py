@@ -5,7 +5,7 @@ import json
 
 import pytest
 from service import REPOSITORY
-from trefoil_attest.client import Proof, Session, probe_digest
+from trefoil_attest.client import Proof, Session, Unproven, probe_digest
 from trefoil_attest.client._login import embedding_bytes, signed
 
 VECTORS = json.loads((REPOSITORY / "server/api/testdata/requests.json").read_text(encoding="utf-8"))
@@ -31,8 +31,18 @@ def test_request(vector: dict) -> None:
     assert digest.hex() == vector["request_digest"]
 
 
+@pytest.mark.parametrize("vector", VECTORS["unproven_requests"], ids=lambda vector: vector["name"])
+def test_unproven_request(vector: dict) -> None:
+    body = vector["body"]
+    subject = Unproven(bytes.fromhex(vector["tenant"]), bytes.fromhex(body["handle"]), body["audience"])
+    probe, nonce = base64.b64decode(body["embedding"]), bytes.fromhex(body["nonce"])
+    made, digest = signed(subject, probe, nonce, body["issued_at"], body["attestation"])
+    assert made == body
+    assert digest.hex() == vector["request_digest"]
+
+
 def test_the_vectors_have_every_kind_of_request() -> None:
-    assert len(PLAIN) >= 3 and len(VECTORS["requests"]) - len(PLAIN) >= 2
+    assert len(VECTORS["unproven_requests"]) >= 2 and len(PLAIN) >= 3 and len(VECTORS["requests"]) - len(PLAIN) >= 2
 
 
 def test_envelope() -> None:

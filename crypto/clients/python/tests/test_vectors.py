@@ -11,7 +11,8 @@ def decide(case: dict) -> str:
     nonce = bytes.fromhex(case["nonce"]) if "nonce" in case else NONCE
     tenant = bytes.fromhex(case["tenant"]) if "tenant" in case else None
     root = TrustRoot.from_json(text(case["trust_root"]))
-    policy = Policy(root, case.get("audience", AUDIENCE), nonce, tenant=tenant)
+    accept_no_proof = case.get("accept_no_proof", False)
+    policy = Policy(root, case.get("audience", AUDIENCE), nonce, tenant=tenant, accept_no_proof=accept_no_proof)
     now = case.get("now", NOW)
     try:
         if case["seal"]:
@@ -68,4 +69,6 @@ def test_what_was_verified_is_shown() -> None:
     shown = repr(verified)
     for part in ("match", verified.statement.account.hex(), AUDIENCE, verified.statement.issuer, *verified.families):
         assert part in shown, part
-    assert NONCE.hex() not in shown
+    assert NONCE.hex() not in shown and "without a credential proof" not in shown
+    without = Policy(TrustRoot.from_json(text("trust-root.json")), AUDIENCE, NONCE, accept_no_proof=True)
+    assert "match without a credential proof" in repr(verify(data("without-proof.cbor"), without, NOW))

@@ -6,6 +6,10 @@ import { FAMILIES } from "../src/family.js";
 import type { SealHeader } from "../src/seal.js";
 import type { Verified } from "../src/verify.js";
 
+const NO_PROOF =
+  "No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that " +
+  "expects a proof must not accept it.";
+
 /** Shows what was verified. */
 export function showVerified(verified: Verified, served: boolean): HTMLElement {
   const { statement, seal } = verified;
@@ -15,12 +19,14 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
     element("h2", match ? "Verified: match" : "Verified: no match"),
     element("p", match ? "The holder of this account was authenticated." : "The service attests a denial: nobody was authenticated."),
   );
+  if (statement.proof === undefined) box.append(element("p", NO_PROOF));
   box.append(...signatures(served));
   box.append(
     rows([
       ["Issuer", statement.issuer],
       ["Audience", statement.audience],
       ["Account", statement.account],
+      ["Proof", statement.proof === undefined ? "none" : `level ${statement.proof.level}`],
       ["Session", statement.proof?.session ?? "none"],
       ["Tenant", statement.tenant],
       ["Nonce", statement.nonce],

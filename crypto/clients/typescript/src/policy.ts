@@ -39,8 +39,13 @@ export interface Requirements {
   readonly decision?: "match" | "any";
   /** This probe mode. */
   readonly probeMode?: ProbeMode;
-  /** A credential proof of at least this level. */
+  /** A credential proof of at least this level; 0 by default. */
   readonly proofLevel?: number;
+  /**
+   * Accepts a statement without a credential proof too, as tenants with `proof: none` get them: that the request was
+   * the person's is then the word of the tenant's application alone. Not together with `proofLevel`.
+   */
+  readonly acceptNoProof?: boolean;
   /** The service's policy `id` in `version` or later. */
   readonly policyVersion?: { readonly id: number; readonly version: number };
   /** A false-match rate of 10^-class or less; 0 by default. */
@@ -60,6 +65,7 @@ const NAMES: { readonly [name in keyof Required<Requirements>]: boolean } = {
   decision: false,
   probeMode: false,
   proofLevel: false,
+  acceptNoProof: false,
   policyVersion: false,
   fmrClass: false,
   clockSkew: false,
@@ -81,6 +87,7 @@ export class Policy {
   /** Absent: any. */
   readonly decision: Decision | undefined;
   readonly probeMode: ProbeMode | undefined;
+  /** Absent: a statement without a proof is accepted too. */
   readonly proofLevel: number | undefined;
   readonly policyVersion: { readonly id: number; readonly version: number } | undefined;
   readonly fmrClass: number;
@@ -91,7 +98,7 @@ export class Policy {
     checkNames(requirements);
     const { trustRoot, audience, nonce, tenant, account, requestDigest } = requirements;
     const { decision = "match", probeMode, proofLevel, policyVersion, fmrClass = 0 } = requirements;
-    const { clockSkew = CLOCK_SKEW_SECONDS_DEFAULT } = requirements;
+    const { acceptNoProof = false, clockSkew = CLOCK_SKEW_SECONDS_DEFAULT } = requirements;
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
     if (typeof audience !== "string" || !isName(audience, NAME_BYTES_MAX)) {
       throw new TypeError("audience must be text of 1 to 255 bytes without control characters");
@@ -99,6 +106,10 @@ export class Policy {
     if (decision !== "match" && decision !== "any") throw new TypeError('decision must be "match" or "any"');
     if (probeMode !== undefined && probeMode !== "plain" && probeMode !== "shared") {
       throw new TypeError('probeMode must be "plain" or "shared"');
+    }
+    if (typeof acceptNoProof !== "boolean") throw new TypeError("acceptNoProof must be true or false");
+    if (acceptNoProof && proofLevel !== undefined) {
+      throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");
     }
     this.trustRoot = trustRoot;
     this.audience = audience;
@@ -109,7 +120,7 @@ export class Policy {
     this.requestDigest = requestDigest === undefined ? undefined : copy("requestDigest", requestDigest, 32);
     this.decision = decision === "any" ? undefined : decision;
     this.probeMode = probeMode;
-    this.proofLevel = proofLevel === undefined ? undefined : whole("proofLevel", proofLevel, U8_MAX);
+    this.proofLevel = acceptNoProof ? undefined : whole("proofLevel", proofLevel ?? 0, U8_MAX);
     this.policyVersion =
       policyVersion === undefined
         ? undefined

@@ -21,6 +21,7 @@ export const VERIFY_ERROR_CODES = [
   "request-digest",
   "decision",
   "probe-mode",
+  "no-proof",
   "proof-level",
   "policy-version",
   "fmr-class",

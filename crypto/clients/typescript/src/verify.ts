@@ -190,9 +190,15 @@ function checkRequirements(statement: Statement, policy: Policy): void {
     `probe mode ${probeMode} is not the required one`,
   );
   refuseIf(
-    proofLevel !== undefined && (proof === undefined || proof.level < proofLevel),
+    proofLevel !== undefined && proof === undefined,
+    "no-proof",
+    "no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy " +
+      "says that this is enough",
+  );
+  refuseIf(
+    proofLevel !== undefined && proof !== undefined && proof.level < proofLevel,
     "proof-level",
-    "no credential proof of the required level; ask for a step-up",
+    "the credential proof is below the required level; ask for a step-up",
   );
   refuseIf(
     policyVersion !== undefined && (policyId !== policyVersion.id || version < policyVersion.version),

@@ -6,14 +6,25 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 
 import {
+  Policy,
   TrustRoot,
+  verify,
   verifyChange,
   VerifyError,
   type VerifyErrorCode,
   verifySameLog,
   verifySeal,
 } from "trefoil-attest";
-import { Admin, Problem, Proof, type Session, Tenant, UnexpectedAnswer, Unreachable } from "trefoil-attest/client";
+import {
+  Admin,
+  Problem,
+  Proof,
+  type Session,
+  Tenant,
+  UnexpectedAnswer,
+  Unreachable,
+  type Unproven,
+} from "trefoil-attest/client";
 
 import { toHex } from "../src/bytes.js";
 import { admit, ANOTHERS, AUDIENCE, file, OWN, type Place, prove, run } from "./service.js";
@@ -262,6 +273,52 @@ test("a wrong API key, a missing scope, a revoked key and a disabled tenant are 
   assert.equal((await admin.enableTenant(toHex(tenantId))).disabledAt, undefined);
   const broken = admin.createTenant("t", { ...POLICY, threshold: { fmr_class: 9 } });
   assert.deepEqual((await refused("field-invalid", broken)).errors[0]?.pointer, "/policy/threshold");
+});
+
+test("a tenant without credentials logs in with its API key alone, and each attestation says so", async () => {
+  const audiences = [AUDIENCE, "https://other.example"];
+  const policy = { ...POLICY, audiences, proof: "none" as const };
+  const { tenantId: trial } = await admin.createTenant("trial", policy);
+  assert.equal((await admin.tenant(trial)).policy.proof, "none");
+  const { apiKey: key } = await admin.createApiKey(trial, ["enrol", "authenticate"]);
+  const app = as(key);
+  const ann: Unproven = { tenant: trial, handle: crypto.getRandomValues(new Uint8Array(32)), audience: AUDIENCE };
+  await app.enrol(ann.handle, OWN, "form 7");
+  const once = nonce();
+  const login = await app.authenticate(ann, OWN, once);
+  const { account, proof } = login.verified.statement;
+  assert.deepEqual([login.decision, proof], ["match", undefined]);
+  // A relying party gets the bytes: it refuses them unless it accepts that there is no proof.
+  const now = Math.floor(Date.now() / 1_000);
+  const demands = { trustRoot: TRUST_ROOT, audience: AUDIENCE, nonce: once };
+  const isRefusedFor = (code: VerifyErrorCode) => (error: unknown) => error instanceof VerifyError && error.code === code;
+  assert.throws(() => verify(login.attestation, new Policy(demands), now), isRefusedFor("no-proof"));
+  const accepting = new Policy({ ...demands, tenant: trial, acceptNoProof: true });
+  assert.deepEqual(verify(login.attestation, accepting, now).statement.account, account);
+  // The account is the same at every login with the audience, and is checked where it was kept.
+  const denied = await app.authenticate({ ...ann, account }, ANOTHERS, nonce(), "compact");
+  assert.equal(denied.decision, "no_match");
+  await assert.rejects(app.authenticate({ ...ann, account: new Uint8Array(32) }, OWN, nonce()), isRefusedFor("account"));
+  const elsewhere = await app.authenticate({ ...ann, audience: "https://other.example" }, OWN, nonce());
+  assert.notDeepEqual(elsewhere.verified.statement.account, account);
+  await assert.rejects(app.authenticate({ ...ann, handle: new Uint8Array(8) }, OWN, nonce()), /handle must be/);
+
+  const stranger = { ...ann, handle: new Uint8Array(32) };
+  const attempts = [ann, ann, stranger].map((session, at) => ({ session, embedding: OWN, nonce: at === 1 ? once : nonce() }));
+  const said = (await app.authenticateMany(attempts)).map((one) => (one instanceof Problem ? one.code : one.decision));
+  assert.deepEqual(said, ["match", "nonce-replayed", "subject-unknown"]);
+
+  // The example of the README.
+  const examples = [...packageFile("README.md").matchAll(/```js\n([^]*?)```/g)].map(([, source = ""]) => source);
+  const module = new URL("readme-unproven.mjs", import.meta.url);
+  writeFileSync(module, examples.find((source) => source.includes("function logIn")) ?? assert.fail("no example"));
+  const { logIn } = (await import(module.href)) as { logIn(...of: unknown[]): Promise<Uint8Array> };
+  assert.deepEqual(await logIn(app, trial, ann.handle, OWN), account);
+
+  // Neither passes for the other.
+  await refused("proof-mode-mismatch", app.openSession(session.proof));
+  const unproven = { tenant: tenantId, handle: session.proof.handle, audience: AUDIENCE };
+  assert.match((await refused("field-invalid", tenant.authenticate(unproven, OWN, nonce()))).detail, /session_id/);
 });
 
 test("a changed policy is a version with a receipt", async () => {

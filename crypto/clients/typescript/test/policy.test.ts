@@ -91,6 +91,8 @@ test("a requirement that is misspelt, undefined or malformed is refused, not ski
     { ...complete, decision: "no_match" },
     { ...complete, probeMode: "" },
     { ...complete, proofLevel: 256 },
+    { ...complete, acceptNoProof: 1 },
+    { ...complete, proofLevel: 0, acceptNoProof: true },
     { ...complete, proofLevel: Number.NaN },
     { ...complete, policyVersion: { id: 1 } },
     { ...complete, policyVersion: false },

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { Proof, probeDigest } from "trefoil-attest/client";
 
 import { toHex } from "../src/bytes.js";
-import { embeddingBytes, signed } from "../src/client/login.js";
+import { embeddingBytes, signed, unsigned } from "../src/client/login.js";
 import { hex, TESTDATA } from "./testdata.js";
 
 interface Body {
@@ -26,6 +26,12 @@ interface Body {
 interface Vectors {
   readonly probes: readonly { name: string; embedding: number[]; base64: string; digest: string }[];
   readonly requests: readonly { name: string; session_key: string; body: Body; request_digest: string }[];
+  readonly unproven_requests: readonly {
+    name: string;
+    tenant: string;
+    body: Pick<Body, "handle" | "audience" | "nonce" | "issued_at" | "attestation"> & { readonly embedding: string };
+    request_digest: string;
+  }[];
   readonly envelopes: readonly (Record<string, string> & { head: string; zeros: number })[];
 }
 
@@ -73,7 +79,18 @@ for (const { name, session_key: key, body, request_digest: digest } of VECTORS.r
   });
 }
 
-test("the vectors have every kind of request", () => assert(plain >= 3 && VECTORS.requests.length >= plain + 2));
+for (const { name, tenant, body, request_digest: digest } of VECTORS.unproven_requests) {
+  test(`request: ${name}`, () => {
+    const subject = { tenant: hex(tenant), handle: hex(body.handle), audience: body.audience };
+    const made = unsigned(subject, base64(body.embedding), hex(body.nonce), body.issued_at, body.attestation);
+    assert.deepEqual(made.body, body);
+    assert.equal(toHex(made.requestDigest), digest);
+    assert.throws(() => unsigned({ ...subject, tenant: hex("00") }, base64(body.embedding), hex(body.nonce), 0, "full"), TypeError);
+  });
+}
+
+test("the vectors have every kind of request", () =>
+  assert(VECTORS.unproven_requests.length >= 2 && plain >= 3 && VECTORS.requests.length >= plain + 2));
 
 test("an envelope is read, shows no secret, and any other length is refused", () => {
   const [expected] = VECTORS.envelopes;

@@ -70,10 +70,21 @@ fn a_denial_never_passes_for_a_match() {
     let bytes = issued.full();
     let refused = verify(&bytes, &issued.policy(), NOW).unwrap_err();
     assert_eq!(refused, VerifyError::Decision(Decision::NoMatch));
-    let policy = issued.policy().any_decision();
+    let policy = issued.policy().any_decision().accept_no_proof();
     assert_eq!(verify(&bytes, &policy, NOW).unwrap().statement().decision, Decision::NoMatch);
-    let proof_needed = policy.proof_level(0);
-    assert_eq!(verify(&bytes, &proof_needed, NOW).unwrap_err(), VerifyError::ProofLevel);
+}
+
+/// Who says nothing of a proof gets one: that a request was the person's must not become an application's word unnoticed.
+#[test]
+fn a_statement_without_a_proof_is_refused_unless_it_is_accepted_on_purpose() {
+    let issued = Issued::with(&Statement { proof: None, ..statement() }, |header| header);
+    let bytes = issued.full();
+    assert_eq!(verify(&bytes, &issued.policy(), NOW).unwrap_err(), VerifyError::NoProof);
+    assert_eq!(verify(&bytes, &issued.policy().any_decision(), NOW).unwrap_err(), VerifyError::NoProof);
+    let accepting = issued.policy().accept_no_proof();
+    assert_eq!(verify(&bytes, &accepting, NOW).unwrap().statement().proof, None);
+    assert_eq!(verify(&bytes, &accepting.proof_level(0), NOW).unwrap_err(), VerifyError::NoProof);
+    verify(&Issued::new().full(), &Issued::new().policy().accept_no_proof(), NOW).unwrap();
 }
 
 #[test]

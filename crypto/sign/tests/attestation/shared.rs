@@ -9,11 +9,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use trefoil_attest::{
-    Attestation, Evidence, Family, KeySetStatus, PublicKeySet, Seal, TrustRoot, TrustedKeySet,
+    Attestation, Evidence, Family, KeySetStatus, PublicKeySet, Seal, Statement, TrustRoot, TrustedKeySet,
 };
 
 use self::cbor::{byte_strings, items};
-use crate::fixture::{AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOW, OtherKeys, blesses};
+use crate::fixture::{
+    AUDIENCE, EXPIRES_AT, ISSUED_AT, ISSUER, Issued, NONCE, NOW, OtherKeys, blesses, statement,
+};
 
 fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata")
@@ -24,6 +26,8 @@ struct Bases {
     full: Vec<u8>,
     compact: Vec<u8>,
     revealing: Vec<u8>,
+    /// Full, under a seal of its own.
+    without_proof: Vec<u8>,
     /// `full` with all three signatures by other keys.
     other_keys: Vec<u8>,
 }
@@ -34,6 +38,7 @@ impl Bases {
             full: read("full.cbor"),
             compact: read("compact.cbor"),
             revealing: read("revealing.cbor"),
+            without_proof: read("without-proof.cbor"),
             other_keys: read("full-other-keys.cbor"),
         }
     }
@@ -51,6 +56,9 @@ fn write(name: &str, bytes: impl AsRef<[u8]>) {
 fn shared_vectors_belong_together() {
     if blesses("bases") {
         write_bases();
+    }
+    if blesses("bases") || blesses("without-proof") {
+        write("without-proof.cbor", without_proof());
     }
     if blesses("bases") || blesses("other-keys") {
         write_other_keys();
@@ -94,6 +102,11 @@ fn write_bases() {
     write("trust-root-revoked.json", trust_root(ISSUER, keys, revoked));
     let elsewhere = trust_root("https://other.example", keys, KeySetStatus::Active);
     write("trust-root-other-issuer.json", elsewhere);
+}
+
+/// A full attestation of a tenant that asks for no proof, by the keys of the others.
+fn without_proof() -> Vec<u8> {
+    Issued::with(&Statement { proof: None, ..statement() }, |header| header).full()
 }
 
 /// The full attestation that is there, with the signatures of other keys over the very bytes that its own are over.
@@ -151,6 +164,7 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(tree_cases(bases));
     cases.extend(signature_cases(bases));
     cases.extend(reveal_cases(bases));
+    cases.extend(proof_cases(bases));
     cases.extend(receipts::cases(bases));
     cases.extend(truncated_cases("cut at", "full.cbor", &bases.full));
     cases.extend(truncated_cases("compact, cut at", "compact.cbor", &bases.compact));
@@ -343,3 +357,43 @@ fn reveal_cases(bases: &Bases) -> Vec<Value> {
         with("a reveal without a proof", &[resized(-(76 - 1)), edit(proof, 76, &[0xf6])], "malformed"),
     ]
 }
+
+/// A statement without a proof, which a policy refuses unless it accepts it; and proofs that are left out or made up.
+fn proof_cases(bases: &Bases) -> Vec<Value> {
+    let accepting = |case: Value| with(case, "accept_no_proof", true);
+    let without =
+        |name: &str, edits: &[Value], expect: &str| case(name, "without-proof.cbor", false, edits, expect);
+    let proof = || {
+        let statement = Attestation::decode(&bases.full).unwrap().statement;
+        let at = find(statement, &[11, 0x85, 3]) + 1;
+        statement[at..at + PROOF_BYTES].to_vec()
+    };
+    // The length of the statement, and its proof.
+    let resized = |bytes: &[u8], by: isize, remove: usize, insert: &[u8]| {
+        let statement = Attestation::decode(bytes).unwrap().statement;
+        let start = find(bytes, statement);
+        let size = statement.len().checked_add_signed(by).unwrap() as u16;
+        let key: &[u8] = if remove == 1 { &[11, 0xf6] } else { &[11, 0x85, 3] };
+        let at = start + find(statement, key) + 1;
+        [edit(start - 2, 2, &size.to_be_bytes()), edit(at, remove, insert)]
+    };
+    let left_out = resized(&bases.full, 1 - PROOF_BYTES as isize, PROOF_BYTES, &[0xf6]);
+    let made_up = resized(&bases.without_proof, PROOF_BYTES as isize - 1, 1, &proof());
+    vec![
+        without("no proof", &[], "no-proof"),
+        accepting(without("no proof, which is accepted", &[], "verified")),
+        accepting(case("a proof where none is needed", "full.cbor", false, &[], "verified")),
+        case("the proof left out", "full.cbor", false, &left_out, "no-proof"),
+        accepting(case(
+            "the proof left out, which is accepted",
+            "full.cbor",
+            false,
+            &left_out,
+            "not-in-tree",
+        )),
+        without("a proof made up", &made_up, "not-in-tree"),
+    ]
+}
+
+/// The proof of the vectors, encoded.
+const PROOF_BYTES: usize = 76;

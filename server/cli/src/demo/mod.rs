@@ -35,7 +35,7 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold, policy};
+use trefoil_service::tenant::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold, policy};
 use trefoil_types::TenantId;
 
 /// Arguments of `trefoil demo`.
@@ -135,6 +135,7 @@ fn policy() -> Policy {
         embedder: "facenet-128".to_owned(),
         threshold: Threshold::FmrClass(3),
         audiences: vec![AUDIENCE.to_owned()],
+        proof: ProofNeed::Credential,
         level_min: LEVEL,
         attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,

@@ -36,6 +36,9 @@ pub(super) fn refused(cause: &VerifyError) -> Outcome {
         VerifyError::Decision(_) => {
             Outcome::Invalid(format!("{cause} (--any-decision accepts attested denials)"))
         }
+        VerifyError::NoProof => {
+            Outcome::Invalid(format!("{cause} (--accept-no-proof accepts statements without one)"))
+        }
         _ => Outcome::Invalid(cause.to_string()),
     }
 }

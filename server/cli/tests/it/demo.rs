@@ -13,7 +13,7 @@ use trefoil_pipeline::Clock;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, Probe, Scope, Threshold};
+use trefoil_service::tenant::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
@@ -144,6 +144,7 @@ impl Service {
             embedder: "test-128".to_owned(),
             threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
             audiences: vec![AUDIENCE.to_owned()],
+            proof: ProofNeed::Credential,
             level_min: 1,
             attempts: Attempts::default(),
             attestation_lifetime_s: 60,

@@ -75,6 +75,28 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     assert!(again.status.code() == Some(1) && error.contains("--directory"), "{error}");
 }
 
+/// An application engineer's first login: no issuer, no wallet, and every call a line of curl.
+#[test]
+fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_an_application() {
+    let reader = Reader::new();
+    let printed = reader.done("trefoil quickstart --proof none");
+    let verified = printed.split_once("$ trefoil verify").unwrap().1;
+    assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
+    assert!(verified.contains("proof    none") && verified.contains("no credential proof"), "{printed}");
+    let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let of = |program: &str| -> Vec<&str> {
+        lines.iter().copied().filter(|line| line.starts_with(program)).collect()
+    };
+    assert_eq!((of("trefoil ").len(), of("curl ").len()), (4, 8), "{printed}");
+    for line in of("curl ") {
+        reader.done(line);
+    }
+    let login = of("curl ").into_iter().find(|line| line.ends_with("/v1/authentications")).unwrap();
+    let again = reader.shell(login);
+    assert!(String::from_utf8(again.stdout).unwrap().contains("nonce-replayed"), "it has one nonce");
+    assert!(!reader.directory.path().join("quickstart/passphrase").exists(), "nobody has a secret to keep");
+}
+
 #[test]
 fn quickstart_without_a_service_says_how_to_start_one() {
     let reader = Reader::new();
@@ -102,41 +124,49 @@ fn the_first_login_of_the_api_page_works_line_by_line() {
     let face: Vec<f32> = (0..128).map(|i| (i as f32 * 0.7).sin()).collect();
     std::fs::write(reader.directory.path().join("face.json"), serde_json::to_string(&face).unwrap()).unwrap();
     let first = PAGE.split_once("## Every call").unwrap().0;
+    let (without, with) = first.split_once("## The first login with a credential").unwrap();
+    let sh = |section: &'static str| {
+        section.split("```sh\n").skip(1).map(|block| block.split_once("```").unwrap().0)
+    };
+    // Without a credential: calls with curl, and what they answer.
+    let (mut tenant, mut api_key) = (String::new(), String::new());
+    let blocks = without.split("```text\n").skip(1).map(|block| block.split_once("```").unwrap().0);
+    let calls: Vec<&str> = blocks.flat_map(|block| block.trim().split("\n\n")).collect();
+    assert_eq!(calls.iter().filter(|call| call.starts_with("curl ")).count(), 4);
+    for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.starts_with("curl ")) {
+        let said = reader.done(&own(&reader, call, &tenant, "").replace("trefoil_...", &api_key));
+        let Some(answer) = calls.get(at + 1) else { continue };
+        let read = |json: &str| serde_json::from_str::<Value>(json).unwrap().as_object().unwrap().clone();
+        let (said, shown) = (read(&said), read(answer));
+        assert!(said.keys().eq(shown.keys()), "{call}: {said:?}");
+        let text = |name| said.get(name).and_then(Value::as_str).map(str::to_owned);
+        tenant = text("tenant_id").unwrap_or(tenant);
+        api_key = text("api_key").unwrap_or(api_key);
+    }
+    let lines: Vec<&str> = sh(without).flat_map(str::lines).filter(|line| !STARTS.contains(line)).collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    let said: Vec<String> = lines.into_iter().map(|line| reader.done(line)).collect();
+    assert!(said[1].contains("decision match") && said[1].contains("no credential proof"), "{said:?}");
+
     let (mut tenant, mut commitment, mut ran) = (String::new(), String::new(), 0);
-    for block in first.split("```sh\n").skip(1) {
-        for line in block
-            .split_once("```")
-            .unwrap()
-            .0
-            .lines()
-            .filter(|line| !["trefoil serve", "trefoil quickstart"].contains(line))
-        {
-            let asks = ["issuer init", "issuer publish", "wallet"];
-            let asks = asks.iter().any(|command| line.starts_with(&format!("trefoil {command}")));
-            let line = own(&reader, line, &tenant, &commitment);
-            let said = reader.done(&(line.clone() + if asks { " --passphrase-file passphrase" } else { "" }));
-            let last = said.split_whitespace().last().unwrap_or_default().to_owned();
-            match line.split(" --").next().unwrap() {
-                "trefoil admin tenant create shop" => tenant = last,
-                "trefoil wallet create" => commitment = last,
-                _ => {}
-            }
-            ran += 1;
+    for line in sh(with).flat_map(str::lines).filter(|line| !STARTS.contains(line)) {
+        let asks = ["issuer init", "issuer publish", "wallet"];
+        let asks = asks.iter().any(|command| line.starts_with(&format!("trefoil {command}")));
+        let line = own(&reader, line, &tenant, &commitment);
+        let said = reader.done(&(line.clone() + if asks { " --passphrase-file passphrase" } else { "" }));
+        let last = said.split_whitespace().last().unwrap_or_default().to_owned();
+        match line.split(" --").next().unwrap() {
+            "trefoil admin tenant create shop" => tenant = last,
+            "trefoil wallet create" => commitment = last,
+            _ => {}
         }
+        ran += 1;
     }
     assert_eq!(ran, 14, "every line of the page");
-    // A call with curl, and what it answers.
-    let calls = first.split_once("```text\n").unwrap().1.split_once("```").unwrap().0;
-    let paragraphs: Vec<&str> = calls.trim().split("\n\n").collect();
-    for pair in paragraphs.chunks(2) {
-        let [call, answer] = pair else { panic!("a call and its answer: {pair:?}") };
-        let names = |json: &str| -> Vec<String> {
-            let json: Value = serde_json::from_str(json).unwrap();
-            json.as_object().unwrap().keys().cloned().collect()
-        };
-        assert_eq!(names(&reader.done(&own(&reader, call, &tenant, ""))), names(answer), "{call}");
-    }
 }
+
+/// Lines that start what the others need.
+const STARTS: [&str; 3] = ["trefoil serve", "trefoil quickstart", "trefoil quickstart --proof none"];
 
 /// A line of the page with the reader's own values; a credential of the page ends in 2027.
 fn own(reader: &Reader, line: &str, tenant: &str, commitment: &str) -> String {

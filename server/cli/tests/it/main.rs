@@ -68,5 +68,6 @@ mod status;
 mod subjects;
 mod supervision;
 mod systemd;
+mod unproven;
 mod usage;
 mod vaults;

@@ -33,7 +33,10 @@ pub struct Opened {
 
 impl Service {
     /// Lets an upload of a proof in, before a byte of it is read.
-    pub fn admit_upload(&self, caller: ApiKeyId) -> Result<Upload, Refused> {
+    pub fn admit_upload(&self, tenant: &Tenant, caller: ApiKeyId) -> Result<Upload, Refused> {
+        if !tenant.needs_proof() {
+            return Err(Refused::NoProofs);
+        }
         self.quota.enter(caller, self.clock.monotonic_ns()).map_err(|denied| {
             self.counters.proofs.count(match denied {
                 Denied::Exhausted(_) => Event::CreditExhausted,

@@ -1,5 +1,6 @@
 use super::*;
-use crate::tenant::{Attempts, Policy, Probe, Threshold};
+use crate::tenant::accounts::AccountSecret;
+use crate::tenant::{Attempts, Policy, Probe, ProofNeed, Threshold};
 use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCacheConfig;
 use std::pin::Pin;
@@ -38,6 +39,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
             embedder: "test-128".to_owned(),
             threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
             audiences: vec!["shop.example".to_owned()],
+            proof: ProofNeed::Credential,
             level_min: 1,
             attestation_lifetime_s: 60,
             attempts: Attempts::default(),
@@ -46,6 +48,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
         },
         policy_version: 1,
         key: Arc::new(WrapKey::new(&[key; 32])),
+        accounts: Arc::new(AccountSecret::new(Zeroizing::new([key; 32]))),
         keys: Vec::new(),
         roots: Vec::new(),
         issuer_keys: Vec::new(),

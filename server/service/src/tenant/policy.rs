@@ -1,7 +1,7 @@
 //! What the service makes of a tenant's policy.
 
 use crate::refused::Refused;
-use trefoil_api::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX};
+use trefoil_api::{Attempts, OutOfRange, Policy, Probe, ProofNeed, SCORE_MAX};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure};
 
 /// Number of a tenant's policy: it has one, in versions that count from 1. Sessions are bound to the number, not to the version.
@@ -38,7 +38,7 @@ fn threshold(policy: &Policy) -> i32 {
 }
 
 /// Refuses a new version of a policy that is out of range, or that changes what a tenant has for good: its templates are vectors of one
-/// model, encrypted for one probe mode.
+/// model, encrypted for one probe mode, under handles that a credential vouches for or none does.
 pub(crate) fn check_change(present: &Policy, new: &Policy) -> Result<(), OutOfRange> {
     new.check()?;
     let fixed = |pointer: &str, is: &str| {
@@ -47,6 +47,11 @@ pub(crate) fn check_change(present: &Policy, new: &Policy) -> Result<(), OutOfRa
     };
     if new.embedder != present.embedder {
         return fixed("/embedder", &present.embedder);
+    }
+    match (present.proof, new.proof) {
+        (ProofNeed::Credential, ProofNeed::None) => return fixed("/proof", "credential"),
+        (ProofNeed::None, ProofNeed::Credential) => return fixed("/proof", "none"),
+        (ProofNeed::Credential, ProofNeed::Credential) | (ProofNeed::None, ProofNeed::None) => {}
     }
     match (present.probe, new.probe) {
         (Probe::Plain, Probe::Shared) => fixed("/probe", "plain"),
@@ -63,7 +68,7 @@ pub(super) fn attested(policy: &Policy, version: u32) -> trefoil_pipeline::Polic
         threshold: threshold(policy),
         fmr_class: policy.threshold_score().map_or(0, |(_, class)| class),
         embedder: policy.embedder.clone(),
-        level_min: policy.level_min,
+        proof_level: (policy.proof == ProofNeed::Credential).then_some(policy.level_min),
         attestation_lifetime_s: policy.attestation_lifetime_s,
         probe: policy.probe.mode(),
     }

@@ -165,7 +165,8 @@ fn keys(routes: Routes) -> Routes {
                 .says("Register the issuer's key.", "Sessions go on; the next root must be signed by it.")
                 .takes::<RegisterIssuerKey>(EMBEDDING_JSON_BYTES_MAX, &examples::register_issuer_key())
                 .answers::<RegisteredIssuerKey>(200, "The key's name.", &examples::registered_issuer_key())
-                .writes(),
+                .writes()
+                .fails(&[Code::ProofModeMismatch]),
             roots::register_key,
         )
         .route(

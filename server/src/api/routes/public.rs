@@ -13,12 +13,12 @@ use axum::response::Response;
 use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
-    Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, EndedSession, Enrolled,
+    AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
     Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
     Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
-const DECIDED: [Code; 21] = [
+const DECIDED: [Code; 22] = [
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
     Code::SessionScope,
@@ -30,6 +30,7 @@ const DECIDED: [Code; 21] = [
     Code::EmbeddingInvalid,
     Code::ProbeModeMismatch,
     Code::ShareRefused,
+    Code::ProofModeMismatch,
     Code::RequestNotFresh,
     Code::BeforeRestart,
     Code::Undecided,
@@ -46,7 +47,9 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
                    digest (32) | u32 length | audience | u32 length | nonce), integers little-endian; with a hash chain also u32 position | \
                    value (32). The probe digest is SHA3-256(\"trefoil/probe/1\" | the embedding's 512 bytes), in `shared` mode \
                    SHA3-256(\"trefoil/shared-probe/1\" | u32 length of open | open | sealed). A session takes each nonce once; \
-                   `no_match` has one form for every reason.";
+                   `no_match` has one form for every reason. Where the tenant's policy says `\"proof\": \"none\"`, send no `session_id`, `mac` and \
+                   `reveal`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
+                   no proof.";
 
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
@@ -62,7 +65,7 @@ async fn document() -> Response {
 
 fn subjects(routes: Routes) -> Routes {
     let templates = "/v1/subjects/{handle}/templates";
-    let handle = "Who the subject is at this tenant; the proof envelope has it.";
+    let handle = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
     routes
         .route(
             Operation::post(templates, "enrol")
@@ -125,7 +128,12 @@ fn subjects(routes: Routes) -> Routes {
                 .takes::<PublishRoot>(EMBEDDING_JSON_BYTES_MAX, &examples::publish_root())
                 .answers::<PublishedRoot>(201, "The end of the root log.", &examples::published_root())
                 .writes()
-                .fails(&[Code::RootGenerationStale, Code::IssuerKeyMissing, Code::RootSignatureInvalid]),
+                .fails(&[
+                    Code::RootGenerationStale,
+                    Code::IssuerKeyMissing,
+                    Code::RootSignatureInvalid,
+                    Code::ProofModeMismatch,
+                ]),
             roots::publish,
         )
         .route(
@@ -157,7 +165,13 @@ fn logins(routes: Routes) -> Routes {
                 .takes_body(envelope)
                 .answers::<ProofSession>(201, "The session is open.", &examples::session())
                 .writes()
-                .fails(&[Code::AudienceNotAllowed, Code::ProofRejected, Code::ProofStale, Code::SessionExpired]),
+                .fails(&[
+                    Code::AudienceNotAllowed,
+                    Code::ProofRejected,
+                    Code::ProofStale,
+                    Code::ProofModeMismatch,
+                    Code::SessionExpired,
+                ]),
             proof_sessions::open,
         )
         .route(
@@ -183,7 +197,7 @@ fn logins(routes: Routes) -> Routes {
             Operation::post("/v1/authentications", "authenticate")
                 .says("Decide one login.", MAC)
                 .for_tenants(Scope::Authenticate)
-                .takes::<Authentication>(EMBEDDING_JSON_BYTES_MAX, &examples::authentication())
+                .takes::<AnyAuthentication>(EMBEDDING_JSON_BYTES_MAX, &examples::authentication())
                 .answers::<Authenticated>(200, "Decided, also where it is `no_match`.", &examples::authenticated())
                 .writes()
                 .fails(&DECIDED),

@@ -9,6 +9,7 @@
 
 use crate::store::{Handle, SessionId, TenantId};
 use crate::wrap::WrapError;
+use sha3::{Digest as _, Sha3_256};
 use trefoil_matching::KeyStructure;
 use zeroize::Zeroizing;
 
@@ -77,6 +78,20 @@ impl WrapKey {
     pub fn open_tenant_key(&self, tenant: &TenantId, wrapped: &[u8]) -> Result<WrapKey, WrapError> {
         let bytes = self.open(&named(b"trefoil/tenant-key/1", tenant.as_bytes()), wrapped)?;
         bytes.as_slice().try_into().map(WrapKey::new).map_err(|_| WrapError)
+    }
+
+    /// A secret that follows from a tenant's key, another one for each purpose. It is the same for as long as the tenant has that key,
+    /// across restarts and in every copy of the store.
+    pub fn derive_tenant_secret(
+        &self,
+        tenant: &TenantId,
+        wrapped: &[u8],
+        purpose: &[u8],
+    ) -> Result<Zeroizing<[u8; 32]>, WrapError> {
+        let key = self.open(&named(b"trefoil/tenant-key/1", tenant.as_bytes()), wrapped)?;
+        // The key has a fixed length, so purpose and tenant cannot run into it.
+        let secret = Sha3_256::new_with_prefix(b"trefoil/tenant-secret/1").chain_update(&*key);
+        Ok(Zeroizing::new(secret.chain_update(tenant).chain_update(purpose).finalize().into()))
     }
 
     /// Wraps a template under a fresh data key; to be called on a tenant's key.
@@ -148,6 +163,23 @@ mod tests {
         keys: KeyStructure::PerSubject,
         epoch: 5,
     };
+
+    #[test]
+    fn a_secret_follows_from_the_tenants_key_and_is_another_for_each_tenant_and_purpose() {
+        let master = WrapKey::new(&[7; 32]);
+        let [one, two] = [1, 2].map(|id| TenantId::new([id; 16]));
+        let (_, wrapped) = master.new_tenant_key(&one);
+        let secret = master.derive_tenant_secret(&one, &wrapped, b"a").unwrap();
+        assert_eq!(master.derive_tenant_secret(&one, &wrapped, b"a").unwrap(), secret);
+        assert_ne!(master.derive_tenant_secret(&one, &wrapped, b"b").unwrap(), secret);
+        let (_, other) = master.new_tenant_key(&one);
+        assert_ne!(master.derive_tenant_secret(&one, &other, b"a").unwrap(), secret);
+        assert_eq!(
+            master.derive_tenant_secret(&two, &wrapped, b"a"),
+            Err(WrapError),
+            "it is another tenant's"
+        );
+    }
 
     #[test]
     fn a_template_opens_under_its_own_name_and_key_only() {

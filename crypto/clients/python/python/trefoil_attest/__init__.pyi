@@ -48,6 +48,7 @@ class Policy:
         decision: Literal["match", "any"] = "match",
         probe_mode: Literal["plain", "shared"] | None = None,
         proof_level: int | None = None,
+        accept_no_proof: bool = False,
         policy_version: tuple[int, int] | None = None,
         fmr_class: int = 0,
         clock_skew: int = 10,

@@ -20,8 +20,8 @@ export interface Attempts {
 }
 
 /**
- * What a tenant's logins are decided under, in the API's own names. `embedder` and `probe` are for good; a change of the rest is a
- * version.
+ * What a tenant's logins are decided under, in the API's own names. `embedder`, `probe` and `proof` are for good; a change of the rest
+ * is a version.
  */
 export interface TenantPolicy {
   /** The model whose vectors are compared, such as `facenet-128`. */
@@ -32,6 +32,8 @@ export interface TenantPolicy {
     | { readonly calibrated: { readonly score: number; readonly fmr_class: number } };
   /** Relying parties, exactly as attestations name them. */
   readonly audiences: readonly string[];
+  /** Whether a login needs a credential proof; with `none` the API key alone vouches for it, and each attestation says so. */
+  readonly proof?: "credential" | "none";
   readonly level_min?: number;
   readonly attempts?: Attempts;
   readonly attestation_lifetime_s?: number;
@@ -223,6 +225,7 @@ function policy(answer: Answer): TenantPolicy {
     attempts: attempts(answer.object("attempts")),
     attestation_lifetime_s: answer.whole("attestation_lifetime_s"),
     probe: answer.oneOf("probe", ["plain", "shared"]),
+    ...(answer.has("proof") ? { proof: answer.oneOf("proof", ["credential", "none"]) } : {}),
     ...(sessions === undefined ? {} : { sessions_in_memory: sessions }),
   };
 }

@@ -20,7 +20,7 @@ export {
   type TenantSummary,
 } from "./admin.js";
 export { type FieldError, Problem, type ProblemDocument, TrefoilError, UnexpectedAnswer, Unreachable } from "./errors.js";
-export { type AttestationForm, type Embedding, Proof, probeDigest, type Session } from "./login.js";
+export { type AttestationForm, type Embedding, Proof, probeDigest, type Session, type Unproven } from "./login.js";
 export {
   type Attempt,
   type DayOfUse,

@@ -120,17 +120,32 @@ export interface Session {
   readonly expiresAt: number;
 }
 
+/**
+ * A subject of a tenant whose policy says `"proof": "none"`, towards one audience: in place of a session.
+ *
+ * Nothing signs such a login. The service takes your API key's word that it is the subject's, and each attestation says so.
+ */
+export interface Unproven {
+  readonly tenant: Uint8Array;
+  /** Who the subject is at this tenant: 32 bytes of your choice, such as a keyed digest of your own user id. */
+  readonly handle: Uint8Array;
+  readonly audience: string;
+  /** The account that you kept of an earlier login; an attestation for another one is refused. */
+  readonly account?: Uint8Array;
+}
+
 /** A login as it is sent. */
 export interface Signed {
   readonly body: {
     readonly handle: string;
-    readonly session_id: string;
     readonly audience: string;
     readonly nonce: string;
     readonly issued_at: number;
     readonly embedding: string;
-    readonly mac: string;
     readonly attestation: AttestationForm | "none";
+    /** Of a login in a session, and of no other. */
+    readonly session_id?: string;
+    readonly mac?: string;
   };
   /** What its attestation must carry. */
   readonly requestDigest: Uint8Array;
@@ -144,21 +159,64 @@ export function signed(
   issuedAt: number,
   attestation: AttestationForm | "none",
 ): Signed {
-  const { handle, sessionId, audience } = proof;
-  const name = new TextEncoder().encode(audience);
-  const parts = [sessionId, handle, u64(issuedAt), probeDigest(probe), u32(name.length), name, u32(nonce.length), nonce];
-  const covered = Uint8Array.from(parts.flatMap((part) => [...part]));
+  const covered = joined(proof.sessionId, ...ofAll(proof, probe, nonce, issuedAt));
+  const body = plainBody(proof, probe, nonce, issuedAt, attestation);
   return {
-    body: {
-      handle: toHex(handle),
-      session_id: toHex(sessionId),
-      audience,
-      nonce: toHex(nonce),
-      issued_at: issuedAt,
-      embedding: toBase64(probe),
-      mac: toHex(proof.mac(covered)),
-      attestation,
-    },
+    body: { ...body, session_id: toHex(proof.sessionId), mac: toHex(proof.mac(covered)) },
     requestDigest: sha3(ascii("trefoil/request/1"), covered),
   };
+}
+
+/** The body of a login without a proof, which nothing signs. */
+export function unsigned(
+  subject: Unproven,
+  probe: Uint8Array,
+  nonce: Uint8Array,
+  issuedAt: number,
+  attestation: AttestationForm | "none",
+): Signed {
+  const { tenant, handle, account } = subject;
+  checkLength("tenant", tenant, 16);
+  checkLength("handle", handle, 32);
+  if (account !== undefined) checkLength("account", account, 32);
+  return {
+    body: plainBody(subject, probe, nonce, issuedAt, attestation),
+    requestDigest: sha3(ascii("trefoil/unproven-request/1"), tenant, ...ofAll(subject, probe, nonce, issuedAt)),
+  };
+}
+
+interface Subject {
+  readonly handle: Uint8Array;
+  readonly audience: string;
+}
+
+function plainBody(
+  { handle, audience }: Subject,
+  probe: Uint8Array,
+  nonce: Uint8Array,
+  issuedAt: number,
+  attestation: AttestationForm | "none",
+): Signed["body"] {
+  return {
+    handle: toHex(handle),
+    audience,
+    nonce: toHex(nonce),
+    issued_at: issuedAt,
+    embedding: toBase64(probe),
+    attestation,
+  };
+}
+
+/** What the digest of every login covers, after what it is backed by. */
+function ofAll({ handle, audience }: Subject, probe: Uint8Array, nonce: Uint8Array, issuedAt: number): Uint8Array[] {
+  const name = new TextEncoder().encode(audience);
+  return [handle, u64(issuedAt), probeDigest(probe), u32(name.length), name, u32(nonce.length), nonce];
+}
+
+function joined(...parts: readonly Uint8Array[]): Uint8Array {
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
+}
+
+function checkLength(name: string, bytes: Uint8Array, length: number): void {
+  if (!isBytes(bytes) || bytes.length !== length) throw new TypeError(`${name} must be a Uint8Array of ${length} bytes`);
 }

@@ -11,7 +11,17 @@ import { TrustRoot } from "../trust-root.js";
 import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier, toBase64 } from "./answer.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
-import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, signed } from "./login.js";
+import {
+  type AttestationForm,
+  type Embedding,
+  embeddingBytes,
+  type Proof,
+  type Session,
+  type Signed,
+  signed,
+  type Unproven,
+  unsigned,
+} from "./login.js";
 import { type Connection, described, get, postJson, Transport } from "./transport.js";
 
 /** Most attempts of one request. */
@@ -100,7 +110,7 @@ export interface Decided {
   /** Digest of the attested statement. */
   readonly id: Uint8Array;
   readonly sealNumber: number;
-  readonly session: Session;
+  readonly session: Session | Unproven;
   readonly nonce: Uint8Array;
   readonly requestDigest: Uint8Array;
 }
@@ -111,9 +121,9 @@ interface Answered<A> {
   readonly requestDigest: Uint8Array;
 }
 
-/** One login of a batch: a face, shown in a session, for a relying party's nonce. */
+/** One login of a batch: a face, shown in a session or of an {@link Unproven} subject, for a relying party's nonce. */
 export interface Attempt {
-  readonly session: Session;
+  readonly session: Session | Unproven;
   readonly embedding: Embedding;
   readonly nonce: Uint8Array;
 }
@@ -232,26 +242,27 @@ export class Tenant {
 
   /**
    * Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a {@link Login} too, with the
-   * decision `no_match`.
+   * decision `no_match`. A login in a session has a credential proof, or is refused. One of an {@link Unproven} subject is at a tenant
+   * without proofs.
    */
   async authenticate(
-    session: Session,
+    session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
     attestation: AttestationForm = "full",
   ): Promise<Login> {
     const { answer, requestDigest } = await this.#answered(session, embedding, nonce, attestation);
-    return this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+    return this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
   }
 
   /** As {@link authenticate}, without the attestation: nothing is verified, and the answer is believed because it came over TLS. */
-  async decide(session: Session, embedding: Embedding, nonce: Uint8Array): Promise<Decided> {
+  async decide(session: Session | Unproven, embedding: Embedding, nonce: Uint8Array): Promise<Decided> {
     const { answer, requestDigest } = await this.#answered(session, embedding, nonce, "none");
     return decided(answer, session, nonce, requestDigest);
   }
 
   async #answered(
-    session: Session,
+    session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
     attestation: AttestationForm | "none",
@@ -260,7 +271,7 @@ export class Tenant {
     const probe = embeddingBytes(embedding);
     const deadline = this.#transport.deadline();
     for (;;) {
-      const { body, requestDigest } = signed(session.proof, probe, nonce, seconds(), attestation);
+      const { body, requestDigest } = login(session, probe, nonce, seconds(), attestation);
       try {
         const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
         return { answer, requestDigest };
@@ -292,7 +303,7 @@ export class Tenant {
     for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attestation)) {
       const { session, nonce } = attempt;
       outcomes.push(
-        answer instanceof Problem ? answer : await this.#login(answer, session.proof, nonce, requestDigest, sealOnce),
+        answer instanceof Problem ? answer : await this.#login(answer, session, nonce, requestDigest, sealOnce),
       );
     }
     return outcomes;
@@ -317,7 +328,7 @@ export class Tenant {
     const entries = attempts.map((attempt) => {
       const { session, embedding, nonce } = attempt;
       checkNonce(nonce);
-      return { attempt, ...signed(session.proof, embeddingBytes(embedding), nonce, now, attestation) };
+      return { attempt, ...login(session, embeddingBytes(embedding), nonce, now, attestation) };
     });
     const body = { authentications: entries.map(({ body }) => body) };
     const path = "/v1/authentications/batch";
@@ -336,7 +347,7 @@ export class Tenant {
   async attested(decided: Decided): Promise<Login> {
     const answer = await this.#transport.json(get(`/v1/attestations/${identifier(decided.id, 32, "id")}`));
     const { session, nonce, requestDigest } = decided;
-    const login = await this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+    const login = await this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
     if (login.decision !== decided.decision || login.sealNumber !== decided.sealNumber) {
       throw new UnexpectedAnswer("the attestation says something else than the decision did; do not accept it");
     }
@@ -345,14 +356,22 @@ export class Tenant {
 
   async #login(
     answer: Answer,
-    proof: Proof,
+    session: Session | Unproven,
     nonce: Uint8Array,
     requestDigest: Uint8Array,
     sealOf: (sealNumber: number) => Promise<Seal>,
   ): Promise<Login> {
-    const { audience, tenant, account } = proof;
-    const trustRoot = this.#trustRoot;
-    const policy = new Policy({ trustRoot, audience, nonce, tenant, account, requestDigest, decision: "any" });
+    const { audience, tenant, account } = "proof" in session ? session.proof : session;
+    const policy = new Policy({
+      trustRoot: this.#trustRoot,
+      audience,
+      nonce,
+      tenant,
+      ...(account === undefined ? {} : { account }),
+      requestDigest,
+      decision: "any",
+      acceptNoProof: !("proof" in session),
+    });
     const attestation = answer.base64("attestation");
     const sealNumber = answer.whole("seal_number");
     const verified =
@@ -406,7 +425,7 @@ function entryProblem(document: Answer): Problem {
   return new Problem(described(document, document.whole("status"), document.wholeIfAny("retry_after_s")));
 }
 
-function decided(answer: Answer, session: Session, nonce: Uint8Array, requestDigest: Uint8Array): Decided {
+function decided(answer: Answer, session: Session | Unproven, nonce: Uint8Array, requestDigest: Uint8Array): Decided {
   const decision = answer.text("decision");
   if (decision !== "match" && decision !== "no_match") {
     throw new UnexpectedAnswer(`the service decided ${decision}, which is no decision`);
@@ -437,6 +456,19 @@ function dayOfUse(answer: Answer): DayOfUse {
 function templates(handle: Uint8Array | string): string {
   return `/v1/subjects/${identifier(handle, 32, "handle")}/templates`;
 }
+
+/** A login in a session, or of a subject without a proof. */
+function login(session: Session | Unproven, ...of: Shown): Signed {
+  return "proof" in session ? signed(session.proof, ...of) : unsigned(session, ...of);
+}
+
+/** Probe, nonce, time and form of the attestation. */
+type Shown = readonly [
+  probe: Uint8Array,
+  nonce: Uint8Array,
+  issuedAt: number,
+  attestation: AttestationForm | "none",
+];
 
 function checkNonce(nonce: Uint8Array): void {
   if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {

@@ -17,7 +17,7 @@ from ._admin import (
     TenantSummary,
 )
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
-from ._login import Embedding, Proof, Session, probe_digest
+from ._login import Embedding, Proof, Session, Unproven, probe_digest
 from ._tenant import (
     Attempt, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant,
 )
@@ -51,6 +51,7 @@ __all__ = [
     "TenantSummary",
     "TrefoilError",
     "UnexpectedAnswer",
+    "Unproven",
     "Unreachable",
     "probe_digest",
 ]

@@ -15,6 +15,7 @@ from ._transport import Request, Transport, json_request
 Scope = Literal["enrol", "authenticate", "issue"]
 State = Literal["active", "expired", "revoked"]
 ProbeMode = Literal["plain", "shared"]
+ProofNeed = Literal["credential", "none"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Attempts:
 
 @dataclass(frozen=True)
 class TenantPolicy:
-    """What a tenant's logins are decided under. `embedder` and `probe` are for good; a change of the rest is a version."""
+    """What a tenant's logins are decided under. `embedder`, `probe` and `proof` are for good; a change of the rest is a version."""
 
     audiences: Sequence[str]
     """Relying parties, exactly as attestations name them."""
@@ -47,6 +48,8 @@ class TenantPolicy:
     attestation_lifetime_s: int = 120
     probe: ProbeMode = "plain"
     sessions_in_memory: int | None = None
+    proof: ProofNeed = "credential"
+    """Whether a login needs a credential proof; with "none" the API key alone vouches for it, and each attestation says so."""
 
     def to_json(self) -> dict[str, object]:
         """As the API takes it."""
@@ -62,6 +65,8 @@ class TenantPolicy:
         }
         if self.sessions_in_memory is not None:
             policy["sessions_in_memory"] = self.sessions_in_memory
+        if self.proof != "credential":
+            policy["proof"] = self.proof
         return policy
 
     @staticmethod
@@ -71,6 +76,9 @@ class TenantPolicy:
         probe = answer.text("probe")
         if probe not in ("plain", "shared"):
             raise UnexpectedAnswer(f"the policy has a probe mode that this client does not know: {probe!r}")
+        proof = answer.text("proof") if answer.has("proof") else "credential"
+        if proof not in ("credential", "none"):
+            raise UnexpectedAnswer(f"the policy has a need of proofs that this client does not know: {proof!r}")
         return TenantPolicy(
             audiences=answer.texts("audiences"),
             embedder=answer.text("embedder"),
@@ -81,6 +89,7 @@ class TenantPolicy:
             attestation_lifetime_s=answer.whole("attestation_lifetime_s"),
             probe=cast(ProbeMode, probe),
             sessions_in_memory=answer.whole_or_none("sessions_in_memory"),
+            proof=cast(ProofNeed, proof),
         )
 
 

@@ -108,21 +108,42 @@ class Session:
     key: bytes = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Unproven:
+    """A subject of a tenant whose policy says ``proof: none``, towards one audience: in place of a session.
+
+    Nothing signs such a login. The service takes your API key's word that it is the subject's, and each attestation says so.
+    """
+
+    tenant: bytes
+    handle: bytes
+    """Who the subject is at this tenant: 32 bytes of your choice, such as a keyed digest of your own user id."""
+    audience: str
+    account: bytes | None = None
+    """The account that you kept of an earlier login; an attestation for another one is refused."""
+
+    def __post_init__(self) -> None:
+        for name, value, length in (("tenant", self.tenant, 16), ("handle", self.handle, 32), ("account", self.account, 32)):
+            if value is not None and len(value) != length:
+                raise ValueError(f"{name} has {length} bytes, not {len(value)}")
+
+
 def signed(
-    session: Session, probe: bytes, nonce: bytes, issued_at: int, attestation: Form | Literal["none"]
+    session: Session | Unproven, probe: bytes, nonce: bytes, issued_at: int, attestation: Form | Literal["none"]
 ) -> tuple[dict[str, object], bytes]:
     """The body of a login with this probe of 512 bytes, and its request digest."""
-    audience = session.audience.encode()
-    digest = sha3(b"trefoil/probe/1", probe)
-    covered = session.id + session.handle + struct.pack("<Q", issued_at) + digest + sized(audience) + sized(nonce)
+    digest, audience = sha3(b"trefoil/probe/1", probe), session.audience.encode()
+    of_all = session.handle + struct.pack("<Q", issued_at) + digest + sized(audience) + sized(nonce)
     body: dict[str, object] = {
         "handle": session.handle.hex(),
-        "session_id": session.id.hex(),
         "audience": session.audience,
         "nonce": nonce.hex(),
         "issued_at": issued_at,
         "embedding": base64.b64encode(probe).decode(),
-        "mac": sha3(b"trefoil/request-mac/1", session.key, covered).hex(),
         "attestation": attestation,
     }
+    if isinstance(session, Unproven):
+        return body, sha3(b"trefoil/unproven-request/1", session.tenant, of_all)
+    covered = session.id + of_all
+    body |= {"session_id": session.id.hex(), "mac": sha3(b"trefoil/request-mac/1", session.key, covered).hex()}
     return body, sha3(b"trefoil/request/1", covered)

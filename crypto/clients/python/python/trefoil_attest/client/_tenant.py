@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
-from typing import Literal
+from typing import Literal, cast
 
 from .. import (
     DecodeError,
@@ -25,7 +25,7 @@ from .. import (
 )
 from ._errors import FieldError, Problem, UnexpectedAnswer
 from ._json import Answer, identifier
-from ._login import Embedding, Form, Proof, Session, embedding_bytes, signed
+from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, signed
 from ._pages import pages
 from ._transport import Request, Transport, json_request
 
@@ -139,7 +139,7 @@ class Decided:
     id: bytes
     """Digest of the attested statement."""
     seal_number: int
-    session: Session
+    session: Session | Unproven
     nonce: bytes
     request_digest: bytes
 
@@ -150,9 +150,9 @@ class Decided:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One login of a batch: a face, shown in a session, for a relying party's nonce."""
+    """One login of a batch: a face, shown in a session or of an `Unproven` subject, for a relying party's nonce."""
 
-    session: Session
+    session: Session | Unproven
     embedding: Embedding
     nonce: bytes
 
@@ -265,19 +265,22 @@ class Tenant:
         return EndedSession(named, self._receipt(answer, kind="session_ended", session=named))
 
     def authenticate(
-        self, session: Session, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
+        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
     ) -> Login:
-        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too."""
+        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too.
+
+        A login in a session has a credential proof, or is refused. One of an `Unproven` subject is at a tenant without proofs.
+        """
         answer, digest = self._answered(session, embedding, nonce, attestation)
         return self._login(answer, session, nonce, digest, self.seal)
 
-    def decide(self, session: Session, embedding: Embedding, nonce: bytes) -> Decided:
+    def decide(self, session: Session | Unproven, embedding: Embedding, nonce: bytes) -> Decided:
         """As `authenticate`, without the attestation: nothing is verified, and the answer is believed because it came over TLS."""
         answer, digest = self._answered(session, embedding, nonce, "none")
         return decided(answer, session, nonce, digest)
 
     def _answered(
-        self, session: Session, embedding: Embedding, nonce: bytes, attestation: Form | Literal["none"]
+        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, attestation: Form | Literal["none"]
     ) -> tuple[Answer, bytes]:
         """The answer to a login, and its request digest."""
         probe = embedding_bytes(embedding)
@@ -349,7 +352,7 @@ class Tenant:
         return login
 
     def _login(
-        self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
+        self, answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
     ) -> Login:
         policy = Policy(
             self._trust_root,
@@ -359,6 +362,7 @@ class Tenant:
             account=session.account,
             request_digest=request_digest,
             decision="any",
+            accept_no_proof=isinstance(session, Unproven),
         )
         attestation, number = answer.base64("attestation"), answer.whole("seal_number")
         now = int(time.time())
@@ -428,12 +432,12 @@ def live_session(answer: Answer) -> LiveSession:
     return LiveSession(answer.hexadecimal("session_id", 32), answer.whole("expires_at"))
 
 
-def decided(answer: Answer, session: Session, nonce: bytes, request_digest: bytes) -> Decided:
+def decided(answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes) -> Decided:
     decision = answer.text("decision")
-    if decision != "match" and decision != "no_match":
+    if decision not in ("match", "no_match"):
         raise UnexpectedAnswer(f"the service decided {decision!r}, which is no decision")
     return Decided(
-        decision=decision,
+        decision=cast(Literal["match", "no_match"], decision),
         id=answer.hexadecimal("id", 32),
         seal_number=answer.whole("seal_number"),
         session=session,

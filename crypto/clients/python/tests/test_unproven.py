@@ -1,0 +1,98 @@
+"""A tenant without credentials, from its creation to a login that is verified, with nothing but this package."""
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import replace
+
+import pytest
+from service import ANOTHERS, AUDIENCE, OWN, Member, Service
+from trefoil_attest import Policy, VerifyError, verify
+from trefoil_attest.client import Attempt, Problem, Tenant, TenantPolicy, Unproven
+
+POLICY = TenantPolicy([AUDIENCE, "https://other.example"], "test-128", 3, 18_000, proof="none")
+
+
+@pytest.fixture(scope="module")
+def shop(service: Service) -> tuple[Tenant, Unproven]:
+    admin = service.admin()
+    tenant_id = admin.create_tenant("unproven", POLICY).tenant_id
+    assert admin.tenant(tenant_id).policy == POLICY
+    key = admin.create_api_key(tenant_id, ["enrol", "authenticate"]).api_key
+    tenant = Tenant(service.url, key, service.trust_root, ca=service.ca)
+    # The application's own user id, which nobody learns from the handle.
+    handle = hmac.digest(b"the application's key", b"ann@shop.example", hashlib.sha3_256)
+    assert tenant.enrol(handle, OWN, "form 7").generation == 1
+    return tenant, Unproven(tenant_id, handle, AUDIENCE)
+
+
+def test_a_login_is_verified_and_says_that_it_has_no_proof(service: Service, shop: tuple[Tenant, Unproven]) -> None:
+    tenant, ann = shop
+    nonce = secrets.token_bytes(32)
+    login = tenant.authenticate(ann, OWN, nonce)
+    statement = login.verified.statement
+    assert login.is_match and (statement.proof_level, statement.session) == (None, None)
+    assert "match without a credential proof" in repr(login)
+    # A relying party gets the bytes: it refuses them unless it accepts that there is no proof.
+    with pytest.raises(VerifyError) as caught:
+        verify(login.attestation, Policy(service.trust_root, AUDIENCE, nonce), time.time())
+    assert caught.value.code == "no-proof"
+    accepting = Policy(service.trust_root, AUDIENCE, nonce, tenant=ann.tenant, accept_no_proof=True)
+    assert verify(login.attestation, accepting, time.time()).statement.account == statement.account
+    # The account is the same at every login, and is checked where it was kept.
+    known = replace(ann, account=statement.account)
+    assert tenant.authenticate(known, ANOTHERS, secrets.token_bytes(32), attestation="compact").decision == "no_match"
+    with pytest.raises(VerifyError) as caught:
+        tenant.authenticate(replace(ann, account=bytes(32)), OWN, secrets.token_bytes(32))
+    assert caught.value.code == "account"
+    elsewhere = replace(ann, audience="https://other.example")
+    other = tenant.authenticate(elsewhere, OWN, secrets.token_bytes(32)).verified.statement.account
+    assert other not in (statement.account, ann.handle)
+
+
+def test_a_decision_comes_without_an_attestation_which_is_fetched_later(shop: tuple[Tenant, Unproven]) -> None:
+    tenant, ann = shop
+    decided = tenant.decide(ann, OWN, secrets.token_bytes(32))
+    assert decided.is_match
+    login = tenant.attested(decided)
+    assert login.is_match and login.verified.statement.proof_level is None
+
+
+def test_an_attestation_of_another_tenant_or_request_is_refused(shop: tuple[Tenant, Unproven]) -> None:
+    tenant, ann = shop
+    with pytest.raises(VerifyError) as caught:
+        tenant.authenticate(replace(ann, tenant=bytes(16)), OWN, secrets.token_bytes(32))
+    assert caught.value.code == "tenant"
+    for name in ("tenant", "handle", "account"):
+        with pytest.raises(ValueError, match=f"{name} has"):
+            replace(ann, **{name: b"short"})
+
+
+def test_logins_of_a_batch_are_for_themselves_and_a_nonce_is_taken_once(shop: tuple[Tenant, Unproven]) -> None:
+    tenant, ann = shop
+    used = secrets.token_bytes(32)
+    assert tenant.authenticate(ann, OWN, used).is_match
+    stranger = replace(ann, handle=bytes(32))
+    attempts = [
+        Attempt(ann, OWN, secrets.token_bytes(32)),
+        Attempt(ann, OWN, used),
+        Attempt(stranger, OWN, used),
+        Attempt(ann, OWN, secrets.token_bytes(32)),
+    ]
+    results = tenant.authenticate_many(attempts)
+    said = [result.code if isinstance(result, Problem) else result.decision for result in results]
+    assert said == ["match", "nonce-replayed", "subject-unknown", "match"]
+
+
+def test_a_session_and_a_subject_without_one_do_not_pass_for_each_other(
+    ann: Member, shop: tuple[Tenant, Unproven]
+) -> None:
+    tenant, unproven = shop
+    proof = ann.proof("unproven.proof")
+    with pytest.raises(Problem) as caught:
+        tenant.open_session(proof)
+    assert caught.value.code == "proof-mode-mismatch"
+    with pytest.raises(Problem) as caught:
+        ann.tenant().authenticate(replace(unproven, tenant=ann.tenant_id, handle=proof.handle), OWN, secrets.token_bytes(32))
+    assert caught.value.code == "field-invalid" and "session_id" in caught.value.detail
