@@ -1,4 +1,4 @@
-//! Another build of this program, or another command, and this one in turn: the ratios of what they print, and which step made the
+//! Another build of this program, or another command, alternating with this one: the ratios of their printed figures, and which step made the
 //! difference.
 
 use std::collections::BTreeMap;
@@ -15,21 +15,21 @@ use crate::paired::Ratios;
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Against {
-    /// The other program, or this one once more.
+    /// The other program, or this one again.
     pub other: Option<PathBuf>,
-    /// What it is, for the record.
+    /// Its description, for the record.
     pub other_is: String,
     /// Each runs both programs twice: the other, this, this, the other.
     pub rounds: usize,
     /// The command of both, without `--json`.
     pub arguments: Vec<String>,
-    /// What the other is told after these.
+    /// Arguments of the other program after these.
     pub other_arguments: Vec<String>,
-    /// What counts as a difference between the steps.
+    /// Thresholds for a difference between the steps.
     pub bar: Bar,
 }
 
-/// Names of what is compared: medians and rates.
+/// Names of the compared figures: medians and rates.
 const FIGURES: [&str; 4] = ["p50_us", "stages_us", "batches_per_s", "auth_per_s"];
 
 /// The records of one round: the other, this, this, the other.
@@ -38,7 +38,7 @@ type Round = [Value; 4];
 /// Runs it.
 ///
 /// # Errors
-/// When a program does not run, prints no record, or they have no figure in common.
+/// When a program does not run or prints no record, or the records have no figure in common.
 pub fn against(parameters: &Against) -> Result<Report, Failure> {
     let Against { other, rounds, arguments, other_arguments, .. } = parameters;
     let own = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
@@ -58,7 +58,9 @@ fn report(parameters: &Against, rounds: &[Round]) -> Result<Report, Failure> {
         }
     }
     if quadruples.is_empty() {
-        return Err(Failure::usage("the two programs print no median and no rate of the same name"));
+        return Err(Failure::usage(
+            "the two programs print no median or rate with the same name: compare the same command",
+        ));
     }
     let mut summary = format!("this build over {}: ratio of means (95 % interval)\n", parameters.other_is);
     let mut figures = Map::new();
@@ -84,7 +86,7 @@ fn report(parameters: &Against, rounds: &[Round]) -> Result<Report, Failure> {
     Ok(Report { summary, result, problem: None })
 }
 
-/// Which step made the difference, if the command is one whose records tell.
+/// Which step made the difference, if records of this command have steps.
 fn attribution(rounds: &[Round], bar: Bar) -> Option<Attribution> {
     let of = |round: &Round| {
         let runs = round.iter().map(|record| Attributable::of(record).ok());
@@ -176,7 +178,7 @@ mod tests {
         assert!(report.result["steps"].is_null());
     }
 
-    /// One worker on the real pipeline, for a moment, whose seals are so much slower.
+    /// One worker on the real pipeline, for a moment, with seals slowed down by this much.
     fn moment(population: &Arc<Population>, cadence: Cadence, slow_seals: Duration) -> Value {
         let parameters = Run {
             workers: 1,
@@ -199,7 +201,7 @@ mod tests {
         report.result
     }
 
-    /// Five rounds of the pipeline as it is, and with slower seals. Sure to one in a thousand: the test is run often.
+    /// Five rounds of the unchanged pipeline, and with slower seals. The error probability is one in a thousand, because the test is run often.
     fn rounds_of(cadence: Cadence, slow_seals: Duration) -> Attribution {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
         let population = Arc::new(Population::new(32, &folder, 2).expect("proofs"));

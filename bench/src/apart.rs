@@ -1,4 +1,4 @@
-//! A service in a process of its own, mostly on one half of this machine's processors. The callers have the other half then, because real
+//! A service in a separate process, mostly on one half of this machine's processors. The callers then have the other half, because real
 //! callers bring their own.
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -17,10 +17,10 @@ use trefoil_service::clock::SystemClock;
 use crate::Failure;
 use crate::flood::world::{Reached, config};
 
-/// Nice value of a slow service: beside a thread that only counts it has about a tenth of the processor.
+/// Nice value of a slow service: beside a busy thread it gets about a tenth of the processor.
 pub(crate) const SERVICE_NICE: i32 = 10;
 
-/// A thread on each processor of the first half that only counts.
+/// A busy thread on each processor of the first half.
 pub(crate) struct Counting(Arc<AtomicBool>);
 
 impl Counting {
@@ -29,7 +29,7 @@ impl Counting {
         for _ in 0..std::thread::available_parallelism().map_or(1, |all| all.get() / 2).max(1) {
             let on = Arc::clone(&counting.0);
             let count = move || {
-                // Where it fails the service is faster, which the figures show.
+                // If it fails the service is faster, which the figures show.
                 let _ = stay_on(Half::First);
                 while on.load(Relaxed) {
                     std::hint::spin_loop();
@@ -56,7 +56,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts one with an empty data directory on the first half of the processors, of a low priority if it `is_slow`.
+    /// Starts one with an empty data directory on the first half of the processors, at low priority if it `is_slow`.
     pub(crate) fn start(data_dir: &Path, is_slow: bool) -> Result<(Service, Reached), Failure> {
         Service::start_with(data_dir, if is_slow { &["--slow"] } else { &[] })
     }
@@ -105,7 +105,7 @@ impl Service {
         Ok((service, Reached { admin, public, certificate, token }))
     }
 
-    /// Sends SIGTERM, and waits for the end: how, and after how long.
+    /// Sends SIGTERM and waits for the exit; returns its status and how long it took.
     pub(crate) fn terminate(&mut self) -> Result<(ExitStatus, Duration), Failure> {
         let began = Instant::now();
         kill_process(Pid::from_child(&self.child), Signal::TERM).map_err(Failure::in_step("SIGTERM"))?;
@@ -123,7 +123,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Ended already after `stop`.
+        // It has already exited after `stop`.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -137,7 +137,7 @@ pub(crate) struct Served {
     pub(crate) capture: Option<PathBuf>,
 }
 
-/// Serves as `trefoil serve` does, and ends like that when the standard input does.
+/// Serves as `trefoil serve` does, and shuts down like it at the end of standard input.
 ///
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
@@ -146,11 +146,11 @@ pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Re
         stay_on(Half::First)?;
     }
     if is_slow {
-        // Of all threads that it starts, on Linux.
+        // On Linux this applies to all threads that it starts.
         rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;
     }
     let until_input_ends = || {
-        // Where it cannot be read, it has ended.
+        // A read error counts as the end.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         let _ = kill_process(rustix::process::getpid(), Signal::TERM);
     };
@@ -158,7 +158,7 @@ pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Re
     let mut config = config(data_dir);
     config.capture.file = capture.unwrap_or_default();
     config.log.filter = "error".to_owned();
-    // Read again it is the same: there is no file.
+    // Reloading gives the same settings: there is no file.
     let again = config.clone();
     let read = Box::new(move || Ok(again.clone()));
     match run_service(config, read, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
@@ -167,14 +167,14 @@ pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Re
     }
 }
 
-/// Of the processors that this process may use.
+/// Halves of the processors that this process may use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Half {
     First,
     Second,
 }
 
-/// Keeps this thread, and those that it starts, on one half of the processors.
+/// Pins this thread, and those that it starts, to one half of the processors.
 pub(crate) fn stay_on(half: Half) -> Result<(), Failure> {
     let allowed = sched_getaffinity(None).map_err(Failure::in_step("processors"))?;
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -194,7 +194,7 @@ pub(crate) fn runtime(threads: usize, nice: i32) -> Result<Runtime, Failure> {
         .worker_threads(threads)
         .enable_all()
         .on_thread_start(move || {
-            // Of this thread only, on Linux; elsewhere it competes with the service, which the figures then show.
+            // On Linux this applies to this thread only; elsewhere it competes with the service, which the figures then show.
             rustix::process::setpriority_process(None, nice).unwrap_or_default();
         })
         .build()

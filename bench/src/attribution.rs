@@ -1,6 +1,6 @@
-//! What of a difference between two builds is due to which step.
+//! Attributes a difference between two builds to steps.
 //!
-//! A record of `run` says of each window what its workers spent their time on. Divided by the logins of the window, the parts
+//! A record of `run` says for each window how its workers spent their time. Divided by the logins of the window, the parts
 //! add up to a worker's time for one authentication, and their differences to the difference of the whole. Each gets an
 //! interval, so wide that all of them hold together at the level asked for (Bonferroni): with ten intervals of 95 % each, two
 //! runs of one build would show a difference four times in ten.
@@ -20,12 +20,12 @@ use crate::paired::{Interval, mean};
 /// One part of the time, and its value in each window or group of iterations, microseconds for one authentication.
 type Part = (String, Vec<f64>);
 
-/// What a record says of the time for one authentication.
+/// The time for one authentication in a record.
 pub(crate) struct Attributable {
     total: Vec<f64>,
     /// Add up to the total.
     parts: Vec<Part>,
-    /// What is known beside: time of other threads, and what is a share of several parts.
+    /// Other known times: those of other threads, and shares of several parts.
     beside: Vec<Part>,
 }
 
@@ -33,7 +33,7 @@ impl Attributable {
     /// From a record of `run` or `stages`.
     ///
     /// # Errors
-    /// When it is of something else, failed, or is older than the books of workers.
+    /// When it is a record of another command, its run failed, or it is older than the workers' time accounts.
     pub(crate) fn of(record: &Value) -> Result<Attributable, Failure> {
         if !record["error"].is_null() {
             return Err(Failure::usage(format!("its run failed: {}", record["error"])));
@@ -45,7 +45,9 @@ impl Attributable {
             (false, false) => None,
         };
         found.ok_or_else(|| {
-            Failure::usage("it has no parts of the time for each window: it is no record of run or stages")
+            Failure::usage(
+                "it does not divide the time of each window into parts: give a record of run or stages",
+            )
         })
     }
 
@@ -58,7 +60,7 @@ fn numbers(list: &Value) -> Option<Vec<f64>> {
     list.as_array()?.iter().map(Value::as_f64).collect()
 }
 
-/// The worker's time for one authentication is what its wall clock passes for each; `rest` is what its books leave open.
+/// The worker's time for one authentication is its wall time per authentication; `rest` is the part that its accounts leave unexplained.
 fn of_windows(record: &Value) -> Option<Attributable> {
     let workers = record["workers"].as_f64()?;
     let windows = record["windows"].as_array()?;
@@ -88,7 +90,7 @@ fn of_windows(record: &Value) -> Option<Attributable> {
     })
 }
 
-/// Iterations that follow one another resemble one another, so ten groups of them count as ten values.
+/// Neighbouring iterations resemble one another, so ten groups of them count as ten values.
 fn of_iterations(record: &Value) -> Option<Attributable> {
     const GROUPS: usize = 10;
     let lanes = record["lanes"].as_f64()?;
@@ -103,13 +105,13 @@ fn of_iterations(record: &Value) -> Option<Attributable> {
     Some(Attributable { total: grouped(stages.get("total")?)?, parts, beside: Vec::new() })
 }
 
-/// What must hold before a difference counts.
+/// Thresholds at which a difference counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
     /// Probability that all intervals together hold.
     pub level: f64,
     /// Share of the time for one authentication that must lie between the interval and zero: builds and processes differ
-    /// by where they lie in memory, and windows of one process do not show it.
+    /// in memory layout, and windows of one process do not show it.
     pub least: f64,
 }
 
@@ -119,14 +121,14 @@ impl Default for Bar {
     }
 }
 
-/// What an interval says.
+/// The finding of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// The second takes longer, by more than the least.
     Slower,
     /// The second takes less, by more than the least.
     Faster,
-    /// There is a difference, and it may be less than the least.
+    /// There is a difference, but it may be less than the least.
     Small,
     InsideVariance,
 }
@@ -177,7 +179,7 @@ impl Attribution {
         Self::new(&[a, b], bar, |level, [a, b]| Interval::of_difference_at(level, a, b), [&[0], &[1]])
     }
 
-    /// Of rounds A B B A: each gives one difference, in which what a slow change of the machine adds to both cancels.
+    /// Of rounds A B B A: each gives one difference, in which a slow change of the machine cancels.
     ///
     /// # Errors
     /// When they do not have the same parts.
@@ -206,7 +208,9 @@ impl Attribution {
             return Err(Failure::usage("nothing to compare"));
         };
         if others.iter().any(|other| !other.names().eq(first.names())) {
-            return Err(Failure::usage("the two have other parts: compare records of one command"));
+            return Err(Failure::usage(
+                "the two records have different parts: compare records of the same command",
+            ));
         }
         let level = 1.0 - (1.0 - bar.level) / (first.names().count() + 1) as f64;
         let row = |name: &str, values: &dyn Fn(&Attributable) -> &[f64], least: f64| {
@@ -243,7 +247,7 @@ impl Attribution {
             text += &row.line();
         }
         if !self.beside.is_empty() {
-            text += "beside these, and not added up: seals on the threads that make them; time that the system gave to others\n";
+            text += "in addition, and not part of the sum: seals on the threads that make them; time that the system gave to others\n";
         }
         for row in &self.beside {
             text += &row.line();

@@ -79,7 +79,7 @@ pub(crate) fn audit(
 /// verification that accepts everything would go unnoticed otherwise.
 ///
 /// # Errors
-/// What is wrong with the first attestation that does not verify or says something else than it must.
+/// Describes the first attestation that does not verify or has the wrong contents.
 fn verify_samples(
     samples: &[Sample],
     population: &Population,

@@ -27,7 +27,7 @@ pub struct CacheTimes {
     pub keys: usize,
     /// Entries that each cache may hold under the Zipf load.
     pub capacity: usize,
-    /// Numbers of keys that are all held and asked for evenly.
+    /// Numbers of keys that are all held and uniformly requested.
     pub resident: Vec<usize>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
@@ -35,7 +35,7 @@ pub struct CacheTimes {
     pub repeats: usize,
     /// Length of one timing.
     pub duration: Duration,
-    /// Fixes the requests.
+    /// Seed of the requests.
     pub seed: u64,
 }
 
@@ -49,10 +49,10 @@ const STREAMS_MAX: usize = 4;
 const SUBJECTS: [&str; 6] = ["engine", "engine_off", "dashmap", "papaya", "moka", "quick_cache"];
 
 /// Times every subject under the Zipf load and with everything held. Rounds go over all subjects, forwards and
-/// backwards in turn, so that a machine that changes favours none.
+/// backwards alternately, so that a machine that changes favours none.
 ///
 /// # Errors
-/// When the parameters make no sense. Wrong values are in the report, not here.
+/// When the parameters are inconsistent. Wrong values are in the report, not here.
 pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
     if parameters.capacity == 0 || parameters.keys < parameters.capacity {
         return Err(Failure::usage("the Zipf load needs at least as many keys as entries"));
@@ -71,13 +71,13 @@ pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
 /// A subject of this build.
 struct Subject {
     name: &'static str,
-    /// Alike; they take turns, one a round.
+    /// Identical instances, used alternately, one per round.
     tables: Vec<Box<dyn Timed>>,
 }
 
 /// Tables of the engine with its instrumentation, and as many without. Which keys share a set or a tag, and which lines of a
 /// processor's cache an entry competes for, is drawn once per table: two tables of one kind differ by some nanoseconds
-/// per look-up, more than what is to be found out. An odd number, so that each has rounds in both directions.
+/// per look-up, more than the effect being measured. An odd number, so that each has rounds in both directions.
 const TABLES: usize = 5;
 
 fn subjects(capacity: usize) -> Vec<Subject> {
@@ -121,7 +121,7 @@ fn under_zipf(parameters: &CacheTimes, zipf: &Zipf) -> Case {
     let mut streams = streams(parameters, 1, |rng| key(zipf.sample(rng) as u64));
     let unseen = streams.pop().unwrap_or_default();
     let mut hit_ratios = Vec::new();
-    // Rank is key number: the first are the most popular, and a map that never changes its mind does best with them.
+    // Rank is key number: the first are the most popular, and the best choice for a map that never evicts.
     let popular: Vec<Key> = (0..parameters.capacity as u64).map(key).collect();
     for Subject { name, tables } in &subjects {
         let mut ratios = Vec::new();
@@ -150,7 +150,7 @@ fn all_held(parameters: &CacheTimes, resident: usize) -> Case {
     let mut keys: Vec<Key> = (0..resident as u64).map(key).collect();
     let tables = || subjects.iter().flat_map(|subject| &subject.tables);
     tables().for_each(|table| table.fill(&keys));
-    // Those few that one has displaced all the same are asked of none.
+    // The few keys that one cache evicted anyway are never requested.
     keys.retain(|key| tables().all(|table| table.holds(key)));
     let streams = streams(parameters, 0, |rng| keys[rng.random_range(0..keys.len())]);
     let rows = rounds(parameters, &subjects, &[Operation::Get], &streams);

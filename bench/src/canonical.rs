@@ -1,4 +1,4 @@
-//! The workload that records are compared by: everything that a login passes, for long enough that nothing is still warming up.
+//! The workload for comparing records: every step of a login, for long enough that nothing is still warming up.
 //!
 //! Photographs of many people, uniform or Zipf; a real proof for each session; sessions that end and are proven again; a cache that has
 //! room for three in four of them, the others' verdicts coming from their rows; real seals. The loop is warm when its rate is flat.
@@ -40,11 +40,11 @@ pub struct Canonical {
     pub cadence: Cadence,
     /// Cache to look verdicts up in.
     pub cache: CacheChoice,
-    /// Who asks how often.
+    /// Distribution of requests over people.
     pub popularity: Popularity,
     /// How much of it.
     pub scale: Scale,
-    /// Fixes who is drawn, what they show and who is an impostor.
+    /// Seed: who is drawn, which faces they show and who is an impostor.
     pub seed: u64,
     /// Attestations of each window to verify.
     pub samples: usize,
@@ -59,9 +59,9 @@ pub struct Scale {
     pub users: usize,
     /// People who hold them, each with one session; a multiple of 32.
     pub people: usize,
-    /// Distinct batches that the workers go round.
+    /// Distinct batches that the workers cycle through.
     pub batches: usize,
-    /// What a session lasts, seconds.
+    /// Lifetime of a session, seconds.
     pub session_s: u64,
     /// When the loop is warm.
     pub flatness: Flatness,
@@ -85,7 +85,7 @@ impl Scale {
         window_s: 30.0,
         long_window_s: 120.0,
     };
-    /// To try the command: its numbers mean nothing.
+    /// To try the command: its numbers are meaningless.
     pub const SHORT: Scale = Scale {
         users: 256,
         people: 64,
@@ -98,7 +98,7 @@ impl Scale {
     };
 }
 
-/// Workers of the machine that others publish figures of.
+/// Workers of the machine in the published figures.
 pub const REFERENCE_WORKERS: usize = 96;
 
 /// Runs it.
@@ -146,7 +146,7 @@ impl OverCache for CanonicalLoad {
         let lengths = std::iter::repeat_n(scale.window_s, scale.repeats).chain([scale.long_window_s]);
         let (mut windows, mut warming, mut problem, mut profile) = (Vec::new(), None, None, None);
         for (at, seconds) in lengths.enumerate() {
-            // Each window's loop starts with empty queues; what it needs to fill them is not counted.
+            // Each window's loop starts with empty queues; the time to fill them is not counted.
             let warmup = match at {
                 0 => Warmup::UntilFlat(scale.flatness),
                 _ => Warmup::Seconds(scale.flatness.span_s),

@@ -151,10 +151,10 @@ enum Command {
     },
     /// Show a figure of the records over their dates, for each kind of machine
     History(HistoryArgs),
-    /// Be a key-holder process of `remote`
+    /// Run as a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
-    /// Be the service of `load`, `overload` and `hostile`
+    /// Run as the service of `load`, `overload` and `hostile`
     #[command(hide = true)]
     Service(ServiceArgs),
 }
@@ -165,9 +165,9 @@ enum Benchmark {
     Exact(ExactArgs),
     /// Time each step of one batch of 32 on one pinned worker
     Stages(StagesArgs),
-    /// Decrypt vectors as long as any and say how far from failure the worst was
+    /// Decrypt vectors of maximal length and report how far the worst was from failure
     Margin(MarginArgs),
-    /// Compute the same inner products with fhe.rs, in turn with ours
+    /// Compute the same inner products with fhe.rs, alternating with ours
     Peers(PeersArgs),
     /// Load the pipeline in a closed loop and count sealed authentications
     Run(RunArgs),
@@ -179,17 +179,17 @@ enum Benchmark {
     Ladder(LadderArgs),
     /// Compare the engine with the raw map in the whole pipeline, in pairs
     Overhead(OverheadArgs),
-    /// Time reads of one entry that all threads want and hardly anybody writes
+    /// Time reads of one entry that all threads read and that is rarely written
     Registry(RegistryArgs),
     /// Decide the same batches in this process, in another and by two of three others
     Remote(RemoteArgs),
-    /// Compare another build or another command with this one, in turn
+    /// Compare another build or another command with this one, in alternating runs
     Against(AgainstArgs),
     /// Say which step made the difference between two records
     Compare(CompareArgs),
-    /// Lie to a key-holder as a gateway may, and count what it tells
+    /// Lie to a key-holder as a malicious gateway could, and count what its answers reveal
     Liar(LiarArgs),
-    /// Predict the ladder on machines that are not here, if the model predicts it on this one
+    /// Predict the ladder on other machines, if the model predicts it on this one
     Simulate(SimulateArgs),
     /// Make and verify credential proofs
     Zkp(ZkpArgs),
@@ -197,15 +197,15 @@ enum Benchmark {
     Sign(SignArgs),
     /// Log in over HTTPS with and without a flood of invalid proofs
     Flood(FloodArgs),
-    /// Ask a service in another process for twice and ten times the logins that it can answer
+    /// Send a service in another process twice and ten times the logins that it can answer
     Overload(OverloadArgs),
-    /// Log in over HTTPS as fast as it is answered, and at random times at half of that rate
+    /// Log in over HTTPS in a closed loop, and at random times at half of that rate
     Load(LoadArgs),
-    /// Send the shape of captured requests again, at a chosen speed
+    /// Replay the shape of captured requests at a chosen speed
     Replay(ReplayArgs),
-    /// Honest logins, and a shutdown, under connections that say nothing, read nothing or are always refused
+    /// Time honest logins and a shutdown under connections that send nothing, read nothing or are always refused
     Hostile(HostileArgs),
-    /// Fill a store for a day by a virtual clock, prune it, audit it, and count its bytes
+    /// Fill a store for a day on a virtual clock, prune it, audit it, and count its bytes
     Day(DayArgs),
 }
 
@@ -275,7 +275,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
     };
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
-            "this is a debug build, of which no record is kept. Use cargo run --release -p trefoil-bench -- ...",
+            "a debug build keeps no record. Use cargo run --release -p trefoil-bench -- ...",
         ));
     }
     let host = host::host(output.label.as_deref(), tier);
@@ -319,7 +319,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
     Ok(report.problem.is_none())
 }
 
-/// The command as it can be typed again, whatever the path of the binary.
+/// The command, ready to be run again, without the path of the binary.
 fn command_line(arguments: &[OsString]) -> String {
     let quoted = |argument: &OsString| {
         let text = argument.to_string_lossy().into_owned();

@@ -21,7 +21,7 @@ impl WorldClock {
     }
 }
 
-/// The same time for what seals, and each reading of it computes for so long first: a seal that takes longer, of which only the
+/// The same time for the sealer, except that each reading computes for this long first. This makes a seal slower, and only the
 /// benchmark knows.
 pub(crate) struct SlowSeals {
     pub(crate) clock: Arc<WorldClock>,

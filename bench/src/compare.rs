@@ -15,11 +15,11 @@ pub struct Compare {
     pub a: PathBuf,
     /// The other.
     pub b: PathBuf,
-    /// What counts as a difference.
+    /// Thresholds for a difference.
     pub bar: Bar,
 }
 
-/// What two records should have in common but for what is to be compared: JSON pointers.
+/// JSON pointers to the fields that two records should have in common, apart from the compared change.
 const CONTEXT: [&str; 22] = [
     "/host/label",
     "/host/cpu_model",
@@ -76,7 +76,7 @@ fn pairs_of(a: &Path, b: &Path) -> Result<Vec<(String, [PathBuf; 2])>, Failure> 
             let pairs: Vec<_> = names.filter_map(pair).collect();
             if pairs.is_empty() {
                 return Err(Failure::usage(
-                    "the two folders have no record of run or stages of the same name",
+                    "the two folders have no record of run or stages with the same name",
                 ));
             }
             Ok(pairs)
@@ -85,14 +85,14 @@ fn pairs_of(a: &Path, b: &Path) -> Result<Vec<(String, [PathBuf; 2])>, Failure> 
     }
 }
 
-/// A folder has other records beside: these are left out, and not an error.
+/// A folder also has other records; they are skipped without an error.
 fn is_attributable(files: &[PathBuf; 2]) -> bool {
     files.iter().all(|file| record::read(file).is_ok_and(|record| Attributable::of(&record).is_ok()))
 }
 
 struct Pair {
     attribution: Attribution,
-    /// What is not the same in both, as it is in each.
+    /// Fields that differ, with both values.
     differs: Vec<(&'static str, [Value; 2])>,
 }
 
@@ -131,7 +131,7 @@ impl Pair {
     }
 }
 
-/// Below the folder of records where it lies there: a record that names it is the same on every machine.
+/// Relative to the folder of records if it lies there, so that a record that names it is the same on every machine.
 fn shown(path: &Path) -> String {
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
     path.strip_prefix(records).unwrap_or(path).display().to_string()

@@ -1,8 +1,8 @@
-//! A day of logins in a store, by a clock that does not wait: what they take on disk after retention.
+//! A day of logins in a store, on a virtual clock: their disk space after retention.
 //!
 //! Store, rows, log tree, pruning, audit and proofs are those of the service. Logins come at random (Poisson) on a virtual clock, and a
-//! seal begins by the rule of [`trefoil_pipeline::Floor`], which is computed here. A seal takes no time, so none covers more logins than the rule makes it.
-//! Signatures are real where anybody verifies them later: those that retention leaves. The others are bytes of the same length.
+//! seal starts by the rule of [`trefoil_pipeline::Floor`], which is computed here. A seal takes no time, so none covers more logins than the rule gives it.
+//! Signatures that are verified later are real: those that retention leaves. The others are bytes of the same length.
 
 use std::path::{Path, PathBuf};
 use trefoil_types::SessionId;
@@ -29,7 +29,7 @@ const ISSUER: &str = "https://auth.example";
 const TENANT: TenantId = TenantId::new([1; 16]);
 /// A wrapped session is about this long.
 const SESSION_BYTES: usize = 320;
-/// Between two sweeps of what expired, seconds.
+/// Between two sweeps of expired sessions, seconds.
 const SWEEP_S: u64 = 60;
 
 /// What to run.
@@ -43,7 +43,7 @@ pub struct Day {
     pub checked: u64,
     /// Where the store is.
     pub folder: PathBuf,
-    /// For arrivals.
+    /// Seed of the arrivals.
     pub seed: u64,
     /// Seconds for which seals stay whole; the service's default where absent.
     pub full_s: Option<u64>,
@@ -154,7 +154,7 @@ impl World {
         let (mut next, mut began) = (self.gap(day), f64::NEG_INFINITY);
         let (mut hourly, mut swept, mut looked) = (Vec::new(), 0, 0);
         while next < seconds {
-            // The first that waits, and those that come until the floor is over or enough of them wait.
+            // The first waiting login, and those that arrive until the floor is over or enough of them wait.
             let mut arrived = vec![next];
             next += self.gap(day);
             let due = (began + floor_s).max(arrived[0]);
@@ -207,7 +207,7 @@ impl World {
         self.head.follow(&header);
         let number = header.seal_number;
         let retention = &self.config.retention;
-        // The last seals of a period, and those that are whole at the end; with some seconds to spare, as it is not known which is the last.
+        // The last seals of a period, and those that are whole at the end, with some seconds to spare because the last one is not known.
         let stays =
             (header.time + 2) % retention.checkpoint_s < 4 || seconds + retention.full_s + 10 > day.seconds;
         let seal = if stays {
@@ -225,7 +225,7 @@ impl World {
 
     fn session(&self, login: u64, seconds: u64) -> Session {
         let mut id = [0; 32];
-        // As evenly spread as digests are.
+        // Uniform, as digests are.
         StdRng::seed_from_u64(self.logins + login).fill_bytes(&mut id);
         Session {
             tenant: TenantId::new([1; 16]),
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Of the file, complete without its write-ahead log.
+    /// Size of the file, complete without its write-ahead log.
     fn bytes(&self, path: &Path) -> Result<u64, Failure> {
         while self.store.shrink(16 << 20).map_err(Failure::in_step("shrink"))? {}
         self.store.checkpoint().map_err(Failure::in_step("checkpoint"))?;

@@ -1,8 +1,8 @@
 //! Every probe of an embedding set against every template, encrypted, compared with arithmetic in the clear.
 //!
-//! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe meets every batch.
+//! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe is matched against every batch.
 //! Probes in the clear go through the roles of the service; shared probes through the same arithmetic alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
-//! gives the scores. The matrix of scores must be that of plain arithmetic, bit for bit, and the bits must be those
+//! gives the scores. The matrix of scores must equal that of plain arithmetic bit for bit, and the bits must be those
 //! that the scores imply.
 
 mod by_roles;
@@ -71,7 +71,7 @@ const THRESHOLD: i32 = 16_046;
 /// Runs the comparison.
 ///
 /// # Errors
-/// When the set cannot be read or a step refuses. A difference is in the report, not here.
+/// When the set cannot be read or a step fails. A difference is in the report, not here.
 pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
     let Exact { source, protocol, workers, tier, mode } = parameters;
     let set = load(source)?;
@@ -86,7 +86,7 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
             let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, *workers, *tier)?;
             (scores, Some(wrong))
         }
-        // Here there are scores and no decisions; the roles' decisions in this mode are tested beside them.
+        // This mode has scores but no decisions; the roles' tests cover its decisions.
         ProbeMode::Shared => (by_roles::compare(&trials, *workers, *tier)?, None),
     };
     let seconds = started.elapsed().as_secs_f64();
@@ -163,7 +163,7 @@ fn reference(source: &Source, protocol: Protocol) -> Result<Option<String>, Fail
     };
     let all: Value = serde_json::from_str(&text).map_err(Failure::in_step(path.display()))?;
     let Some(entry) = all.get(format!("{name}/r175/{protocol}")) else { return Ok(None) };
-    // An entry that cannot be read must not pass for a set without a reference.
+    // An unreadable entry must not count as a set without a reference.
     match entry["sha256"].as_str() {
         Some(digest) => Ok(Some(digest.to_owned())),
         None => Err(Failure::fault(format!("{}: {name}/r175/{protocol} has no sha256", path.display()))),

@@ -1,4 +1,4 @@
-//! What people look like: made-up directions, or the photographs of a bundled set of embeddings.
+//! Faces: synthetic directions, or the photographs of a bundled set of embeddings.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ impl FaceSource {
 pub(crate) enum Faces {
     /// One direction a person.
     Synthetic(Vec<Row>),
-    /// The photographs of each face of the set. People beyond its size look like one before them.
+    /// The photographs of each face of the set. People beyond its size reuse the faces of earlier people.
     Bundled(Vec<Vec<Row>>),
 }
 
@@ -42,7 +42,7 @@ const BUNDLED: &str = "lfw_facenet128";
 const FACES_SEED: u64 = 2;
 
 impl Faces {
-    /// Faces for so many people.
+    /// Faces for this many people.
     ///
     /// # Errors
     /// When the bundled set cannot be read.
@@ -65,7 +65,7 @@ impl Faces {
         }
     }
 
-    /// What made the vectors, for the tenant's policy.
+    /// The embedder's name, for the tenant's policy.
     pub(crate) fn embedder(&self) -> &'static str {
         match self {
             Faces::Synthetic(_) => "synthetic-128",

@@ -1,7 +1,7 @@
-//! The same 32 inner products by another library: fhe.rs with packed slots and rotations, in turn with ours.
+//! The same 32 inner products by another library: fhe.rs with packed slots and rotations, alternating with ours.
 //!
-//! Its batch is the classical one: the 32 templates packed in one ciphertext of 4096 slots, which is prepared once and no
-//! privacy towards the one who decrypts; encode the probes, multiply, and add seven rotations. Ours sums 32 arbitrary
+//! Its batch is the classical one: the 32 templates packed in one ciphertext of 4096 slots, which is prepared once and has no
+//! privacy against the decryptor; encode the probes, multiply, and add seven rotations. Ours sums 32 arbitrary
 //! templates from a store, multiplies, re-randomises and floods; a second figure is for one packed ciphertext.
 
 use std::hint::black_box;
@@ -31,7 +31,7 @@ pub struct FhePeers {
     pub iterations: usize,
     /// Templates in our store; a multiple of 32.
     pub users: usize,
-    /// Fixes users and probes.
+    /// Seed of users and probes.
     pub seed: u64,
     /// Highest tier for ours. The other library is portable.
     pub tier: Tier,
@@ -40,10 +40,10 @@ pub struct FhePeers {
 /// Bits of its two primes, with 128-bit security at this degree.
 const MODULI_BITS: [usize; 2] = [54, 55];
 
-/// Times both in turn and compares both with arithmetic in the clear.
+/// Times both alternately and compares both with arithmetic in the clear.
 ///
 /// # Errors
-/// When a step refuses. Wrong scores are in the report, not here.
+/// When a step fails. Wrong scores are in the report, not here.
 pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
     let FhePeers { iterations, users, seed, tier } = *parameters;
     let mut rng = StdRng::seed_from_u64(seed);

@@ -1,6 +1,6 @@
-//! Honest logins over HTTPS with and without a flood of invalid proofs, in turns within one run.
+//! Honest logins over HTTPS with and without a flood of invalid proofs, alternating within one run.
 //!
-//! The service, the honest callers and the flooder share this machine, so a part of what the flood costs is the cost of
+//! The service, the honest callers and the flooder share this machine, so part of the flood's cost is the cost of
 //! sending it. Quiet and flooded phases alternate, so that a machine that slows down slows both.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Flood {
     pub logins: usize,
 }
 
-/// What one phase showed.
+/// The result of one phase.
 #[derive(Default)]
 struct Phase {
     latencies_ns: Vec<u64>,
@@ -72,7 +72,7 @@ pub fn flood(parameters: Flood) -> Result<Report, Failure> {
     let (mut quiet, mut flooded) = (Vec::new(), Vec::new());
     let (mut queue_depth_max, mut rss_kib_max) = (0.0_f64, 0);
     let rss_kib_before = resident_kib("VmRSS");
-    // One round that does not count: connections, tables and the processor's clock settle.
+    // A warm-up round that is not counted: connections, tables and the processor's clock settle.
     callers.block_on(log_in(&world, phase / 2, 0));
     let flood_seconds = phase.as_secs_f64() * rounds as f64;
     for round in 1..=2 * rounds as u64 {
@@ -114,7 +114,7 @@ fn runtime(threads: usize) -> Result<Runtime, Failure> {
         .map_err(Failure::in_step("runtime"))
 }
 
-/// Logs in, each of `world`'s people one login after the other, for as long as a phase lasts.
+/// Logs in for the length of a phase: each of `world`'s people makes one login after another.
 async fn log_in(world: &Arc<World>, phase: Duration, round: u64) -> Phase {
     let began = Instant::now();
     let mut callers = JoinSet::new();
@@ -210,7 +210,7 @@ fn report(quiet: &[Phase], flooded: &[Phase], measured: Value, unexpected: u64) 
     Report { summary, result, problem }
 }
 
-/// Of all phases of one kind.
+/// Figures of all phases of one kind.
 struct Figures {
     per_s: f64,
     p50_ms: f64,

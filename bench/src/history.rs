@@ -1,6 +1,6 @@
 //! A figure over the dates of the records, for each kind of machine.
 //!
-//! Records of one day and machine lie in a folder `DATE-MACHINE`. Figures of two kinds of machine say nothing of each other, so each kind has
+//! Records of one day and machine lie in a folder `DATE-MACHINE`. Figures of two kinds of machine are not comparable, so each kind has
 //! a table and a plot of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,11 +64,11 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Of every kind of machine below `records`, where a record has the number that `figure` points to. With `names`, of the records
-    /// of these names.
+    /// For every kind of machine below `records` with a record that has the number at `figure`. With `names`, only for records
+    /// with these names.
     ///
     /// # Errors
-    /// When a folder cannot be read or a file is no record.
+    /// When a folder cannot be read or a file is not a record.
     pub(crate) fn all(records: &Path, figure: &str, names: &[String]) -> Result<Vec<History>, Failure> {
         let mut machines: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
         let at = || format!("reading {}", records.display());
@@ -88,7 +88,7 @@ impl History {
         Ok(machines.into_iter().map(history).collect())
     }
 
-    /// Of the machine of `folder` up to its day, if there are two days at least: what its page shows stays as it was.
+    /// For the machine of `folder` up to its day, if there are at least two days, so that its page does not change later.
     ///
     /// # Errors
     /// As [`all`](Self::all).
@@ -169,7 +169,7 @@ impl Visit {
     }
 }
 
-/// Of the runs of the figure, which a record has beside it.
+/// The range of the figure's runs, which a record has beside it.
 fn range(record: &Value, figure: &str) -> Option<(f64, f64)> {
     let runs = record.pointer(&format!("{figure}_runs"))?.as_array()?.iter().filter_map(Value::as_f64);
     let (low, high) = (runs.clone().reduce(f64::min)?, runs.reduce(f64::max)?);

@@ -38,11 +38,11 @@ pub enum Requests {
     Recorded(PathBuf),
     /// Two million, over a million keys whose popularity falls with exponent 0.99.
     Zipf,
-    /// So many, round and round over half as many keys again as the cache has entries.
+    /// This many, in a loop over half as many keys again as the cache has entries.
     Loop(u64),
 }
 
-/// Requests of a loop where nothing else is said.
+/// Default number of requests of a loop.
 pub const LOOP: u64 = 1_000_000;
 
 impl Requests {
@@ -67,7 +67,7 @@ impl Requests {
     }
 }
 
-/// Fewer entries are no cache, and a tenth of them no queue for S3-FIFO.
+/// Fewer entries are not a useful cache, and a tenth of them not a useful queue for S3-FIFO.
 pub(crate) const CAPACITY_MIN: usize = 16;
 
 /// Replays the trace through the engine, two peers and two textbook policies. Every miss is followed by an insert.
@@ -90,17 +90,17 @@ fn replays(requests: &[u64], capacity: usize, repeats: usize) -> Vec<(&'static s
     caches.push(("engine", again(&engine)));
     caches.push(("moka", again(&|| Some(replay(&Moka::new(capacity), requests)))));
     caches.push(("quick_cache", again(&|| Some(replay(&QuickCache::new(capacity), requests)))));
-    // These two do the same every time.
+    // These two are deterministic.
     caches.push(("s3_fifo", Some(vec![follow(S3Fifo::new(capacity), capacity, requests)])));
     caches.push(("lru", Some(vec![follow(Lru::new(capacity), capacity, requests)])));
     caches
 }
 
-/// What one replay found.
+/// The result of one replay.
 #[derive(Clone, Copy, Debug)]
 struct Replay {
     hits: u64,
-    /// Hits that returned something else than what was stored.
+    /// Hits that returned a value other than the stored one.
     wrong: u64,
     capacity: usize,
     held: usize,
@@ -150,7 +150,7 @@ fn ratio_of(replays: &Replays, requests: usize) -> f64 {
     Distribution::new(replays.iter().map(|replay| replay.hits as f64 / requests as f64).collect()).median()
 }
 
-/// What all replays together say of the caches' correctness.
+/// The correctness of the caches over all replays.
 struct Verified {
     hits: u64,
     wrong: u64,

@@ -9,7 +9,7 @@ use trefoil_kernels::{Cpu, Tier};
 
 use crate::wiring;
 
-/// CPU, memory, kernel and tier. What the system does not tell is null.
+/// CPU, memory, kernel and tier. Values that the system does not report are null.
 pub(crate) fn host(label: Option<&str>, tier: Tier) -> Value {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -23,7 +23,7 @@ pub(crate) fn host(label: Option<&str>, tier: Tier) -> Value {
         "memory_kib": field(&memory, "MemTotal").and_then(|kib| kib.split(' ').next()?.parse::<u64>().ok()),
         "frequency_governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
-        // Whatever else computes here makes every number worse.
+        // Any other load on this machine makes every number worse.
         "load_average_1m": read("/proc/loadavg").and_then(|load| load.split(' ').next()?.parse::<f64>().ok()),
         "kernel": read("/proc/sys/kernel/osrelease"),
         "operating_system": std::env::consts::OS,
@@ -38,7 +38,7 @@ pub(crate) fn host(label: Option<&str>, tier: Tier) -> Value {
 pub(crate) fn build() -> Value {
     json!({
         "revision": git(&["rev-parse", "HEAD"]),
-        // Records are written by the runs themselves and change no number.
+        // The runs themselves write records, which change no number.
         "dirty": git(&["status", "--porcelain", "--", ":/", ":(top,exclude)bench/records"]).map(|s| !s.is_empty()),
         "rustc": env!("BENCH_RUSTC"),
         "profile": if cfg!(debug_assertions) { "debug" } else { "release" },

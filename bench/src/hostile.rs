@@ -1,7 +1,7 @@
-//! Connections that say nothing, read nothing or are refused for ever, against a service in another process, while a tenant logs in.
+//! Connections that send nothing, read nothing or are always refused, against a service in another process, while a tenant logs in.
 //!
-//! Phases with and without the attack alternate. The attack begins with its phase, so the opening of its connections is in the figures.
-//! After the last phase the attack begins once more, and the service gets SIGTERM. The attackers come from other addresses than the honest
+//! Phases with and without the attack alternate. The attack starts with its phase, so the figures include opening its connections.
+//! After the last phase the attack starts again, and the service gets SIGTERM. The attackers come from other addresses than the honest
 //! tenant, and their thread has a lower priority than its thread: a larger machine would have a processor for each.
 
 mod attacks;
@@ -30,15 +30,15 @@ pub struct Hostile {
     pub phase: Duration,
     /// Rounds of a phase without and one with the attack.
     pub rounds: usize,
-    /// Connections of the attacks that only hold them.
+    /// Connections of the attacks that only hold connections open.
     pub connections: usize,
 }
 
 /// Nice value of the attackers' threads.
 const ATTACKERS_NICE: i32 = 5;
-/// Between two phases: what the attackers let go is closed.
+/// Pause between two phases, in which the attackers' connections close.
 const PAUSE: Duration = Duration::from_millis(500);
-/// For which an attack goes on before SIGTERM.
+/// How long an attack runs before SIGTERM.
 const BEFORE_SIGTERM: Duration = Duration::from_secs(2);
 
 /// Runs every attack.
@@ -95,7 +95,7 @@ pub fn hostile(parameters: Hostile) -> Result<Report, Failure> {
     Ok(Report { summary, result, problem: (!problems.is_empty()).then(|| problems.join("; ")) })
 }
 
-/// What one attack showed.
+/// The result of one attack.
 struct Outcome {
     /// Without and with it.
     phases: [Phases; 2],
@@ -115,7 +115,7 @@ fn shown(
     let (target, nonce) = (Target::of(&reached)?, Arc::<AtomicU64>::default());
     let phase = || -> Phase { honest.block_on(others(&world, Instant::now() + parameters.phase, &nonce)) };
     let begin = || attackers.block_on(async { attack.begin(&target, parameters.connections) });
-    // What settles first: templates and verdicts in memory.
+    // A warm-up: templates and verdicts settle in memory.
     phase();
     let mut phases = [Phases::default(), Phases::default()];
     for _ in 0..parameters.rounds {

@@ -35,7 +35,7 @@ pub struct PipelineLoad {
     pub repeats: usize,
     /// Enrolled templates; a multiple of 32. Few make the match cheap and the cache's share large.
     pub users: usize,
-    /// Distinct batches that the workers go round.
+    /// Distinct batches that the workers cycle through.
     pub batches: usize,
     /// Fixes users, probes and impostors.
     pub seed: u64,
@@ -68,7 +68,7 @@ impl PipelineLoad {
     }
 }
 
-/// A pipeline over one cache, whose type is forgotten.
+/// A pipeline over one cache, with its type erased.
 pub(crate) struct Candidate {
     pub(crate) name: &'static str,
     stand: Box<dyn Loadable>,
@@ -101,14 +101,14 @@ impl OverCache for Enter {
     where
         C::Session: 'static,
     {
-        // The kind of cache is of no consequence here: the cache itself is given.
+        // The kind of cache does not matter here, because the cache itself is given.
         let stand = Stand::over(cache, &self.common, self.load.run(CacheChoice::DEFAULT))?;
         Ok(Candidate { name: self.name, stand: Box::new(stand) })
     }
 }
 
 impl PipelineLoad {
-    /// What all candidates share.
+    /// The state that all candidates share.
     ///
     /// # Errors
     /// When an enrolment is refused.
@@ -194,7 +194,7 @@ impl Compared {
         Ok(RunFigures { auth_per_s, cpu_us_per_auth, worker_us_per_auth, lookup_us })
     }
 
-    /// What was wrong with a run, if anything.
+    /// The problem with a run, if there was one.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.as_ref().map(|problem| format!("{}: {problem}", self.name))
     }

@@ -1,9 +1,9 @@
 //! The ladder: what each way of observing a cache costs, from three locks to none.
 //!
-//! (a) with the cheapest pipeline there is, which does nothing but get, miss or put: nothing hides the observer;
+//! (a) with the cheapest pipeline there is, which only gets, misses or puts, so that nothing hides the observer;
 //! (b) in the whole pipeline, where a look-up is a thousandth of the work;
 //!
-//! (c) the key-holder with and without the locks that it had.
+//! (c) the key-holder with and without its former locks.
 //!
 //! (a) and (b) compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
 //! its confidence interval.
@@ -37,9 +37,9 @@ pub struct Ladder {
     pub repeats: usize,
     /// Whether each part is also measured alone.
     pub parts: bool,
-    /// Whose locks the locked rungs take.
+    /// Which library's locks the locked rungs take.
     pub locks: LockFamily,
-    /// Fixes the requests.
+    /// Seed of the requests.
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
     pub pipeline: Option<(PipelineLoad, Arc<Population>)>,

@@ -1,8 +1,8 @@
-//! What a gateway that lies learns from a key-holder in another process, against what the ledger allows.
+//! What a malicious gateway learns from a key-holder in another process, against the ledger's bound.
 //!
-//! Strategies ask in turn for as long as there are jobs, each under tenants of its own. The key-holder's process is the real one; the
-//! gateway has what a gateway has: its certificate, templates as it stores them, and public keys. It may make tenants and enrol
-//! people of its own. This program knows the faces besides, to say whether what was learned is right.
+//! Strategies take turns for as long as there are jobs, each under its own tenants. The key-holder's process is the real one. The
+//! gateway has its certificate, templates as it stores them, and public keys. It may make tenants and enrol
+//! people of its own. This program also knows the faces, to check whether the readings are correct.
 
 mod forge;
 mod ground;
@@ -31,7 +31,7 @@ pub struct Liar {
 /// The score from which a face is accepted.
 const THRESHOLD: i32 = 12_000;
 
-/// How long the ledger is watched.
+/// The period of the ledger.
 #[derive(Clone, Copy, Debug)]
 enum Period {
     /// The default policy as it is. A run is shorter than a day.

@@ -4,25 +4,25 @@
 //!   the clear;
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
 //! * [`match_stages`] times the two roles' arithmetic in every mode, with the memory bandwidth beside it;
-//! * [`margin`] decrypts vectors as long as any and says how far from failure the worst was;
-//! * [`fhe_peers`] computes the same inner products with another library, in turn with ours;
+//! * [`margin`] decrypts vectors of maximal length and reports how far the worst was from failure;
+//! * [`fhe_peers`] computes the same inner products with another library, alternating with ours;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`canonical`] is the one of these workloads that records are compared by;
-//! * [`compare`] says which step made the difference between two records, [`against`] between two builds that run in turn;
+//! * [`compare`] says which step made the difference between two records, [`against`] between two builds that run alternately;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
 //! * [`overhead`] compares the engine with the raw map in the pipeline, in pairs, with a confidence interval;
-//! * [`registry`] times reads of an entry that all threads want;
+//! * [`registry`] times reads of an entry that all threads read;
 //! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
 //! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
 //! * [`zkp`] makes and verifies credential proofs;
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
-//! * [`load`] logs in over HTTPS, as fast as it is answered and at random times;
-//! * [`replay`] sends the shape of captured requests again, at any speed;
-//! * [`overload`] asks a service in another process for more logins than it can answer;
-//! * [`hostile`] logs in while other connections say nothing, read nothing or are always refused;
-//! * [`day`] counts what a day of logins takes on disk after retention.
+//! * [`load`] logs in over HTTPS, in a closed loop and at random times;
+//! * [`replay`] replays the shape of captured requests, at any speed;
+//! * [`overload`] sends a service in another process more logins than it can answer;
+//! * [`hostile`] logs in while other connections send nothing, read nothing or are always refused;
+//! * [`day`] counts the disk space of a day of logins after retention.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -92,6 +92,6 @@ pub use trefoil_lab::{Failure, Report};
 use trefoil_lab::{chart, distribution, opener, paired, peers, processor};
 pub use trefoil_lab::{registry, simulate};
 
-/// Counts while `--profile` asks for it; otherwise it is the system's.
+/// Counts during `--profile`; otherwise it is the system's.
 #[global_allocator]
 static ALLOCATOR: trefoil_kernels::allocations::Counted = trefoil_kernels::allocations::Counted;

@@ -1,4 +1,4 @@
-//! What this machine could do of each stage at best, beside what the stage does.
+//! The best possible time of each stage on this machine, beside its actual time.
 //!
 //! A stage has bytes to bring from memory and operations to make, both counted from the scheme's parameters. The machine has a rate for
 //! each, measured in the same program: memory by reading a store in order, the ports by [`trefoil_kernels::ports`]. The longest of the
@@ -16,10 +16,10 @@ use crate::distribution::rounded;
 
 /// A stage that reaches less than this part of what is possible is far below the machine.
 const FAR: f64 = 0.125;
-/// What is lost in it must be this part of a batch, or mending it would change nothing that anybody sees.
+/// The loss must be this part of a batch, or fixing it would have no visible effect.
 const MATTERS: f64 = 0.1;
 
-/// What the machine can do.
+/// The machine's rates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Possible {
     /// Bytes a nanosecond, of a store read in order.
@@ -30,7 +30,7 @@ pub(crate) struct Possible {
     simples_per_ns: f64,
 }
 
-/// What a stage has to do for a batch of 32, at least.
+/// The minimum work of a stage for a batch of 32.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Work {
     stage: &'static str,
@@ -112,7 +112,7 @@ impl Possible {
     }
 }
 
-/// A trial takes some microseconds, so that several of them are disturbed by nobody; the fastest counts.
+/// A trial takes some microseconds, so that several of them are undisturbed; the fastest counts.
 const ROUNDS: usize = 2_000;
 const TRIALS: usize = 200;
 
@@ -126,7 +126,7 @@ pub(crate) struct Limit {
     is_far: bool,
 }
 
-/// Each stage of `stages_us` beside its bound. Nothing on lower tiers, whose operations are others.
+/// Each stage of `stages_us` beside its bound. None on lower tiers, whose operations differ.
 pub(crate) fn limits(stages_us: &Value, possible: &Possible, tier: Tier) -> Vec<Limit> {
     if tier != Tier::Avx512 {
         return Vec::new();
@@ -182,7 +182,7 @@ pub(crate) fn json(limits: &[Limit], possible: &Possible) -> Value {
     })
 }
 
-/// For the terminal: what is far below the machine comes with a warning.
+/// For the terminal: a stage far below the machine comes with a warning.
 pub(crate) fn text(limits: &[Limit]) -> String {
     let mut text = String::from("what this machine could do at best, us per batch:\n");
     for limit in limits {

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::Duration;
 
-/// One line that is written over, where somebody watches.
+/// One line that is overwritten on a terminal.
 pub(crate) struct Live {
     is_watched: bool,
     /// Lanes and time at the line before, nanoseconds.
@@ -23,7 +23,7 @@ impl Live {
         let since = self.before.replace((lanes, now_ns));
         if let (true, Some(before)) = (self.is_watched, since) {
             let line = line(name, before, (lanes, now_ns));
-            // Only for the eye: where it cannot be written, the run goes on.
+            // For display only: if it cannot be written, the run continues.
             write!(stderr(), "\r{line:<60}").unwrap_or_default();
         }
     }

@@ -1,8 +1,8 @@
 //! Logins over HTTPS, to a service in another process: the rate and the latency that a caller sees.
 //!
-//! A closed loop shows the rate: so many connections, each with one login in flight, over and over. Then half of the best rate arrives at
-//! random times, as callers who know nothing of each other do, and a login counts from the time at which it was to begin, whether a
-//! connection was free then or not. So a service that stops for a moment shows it in every login that fell into the moment.
+//! A closed loop shows the rate: a number of connections, each with one login in flight at all times. Then half of the best rate arrives at
+//! random times, as from independent callers, and a login counts from its intended start, whether a
+//! connection was free then or not. So a service that stalls shows it in every login that fell into the stall.
 //!
 //! Service and generator share the machine. The generator makes its requests before a phase; of an answer it reads status and decision. One
 //! login in so many asks for the whole attestation, which is verified offline after its phase.
@@ -39,19 +39,19 @@ pub struct Load {
     pub phase: Duration,
     /// Rounds of all phases.
     pub rounds: usize,
-    /// Those who log in, each with a session.
+    /// People who log in, each with a session.
     pub people: usize,
     /// Connections of the closed loops, in the order in which they run.
     pub connections: Vec<usize>,
     /// Logins of a request: one, or a batch.
     pub batch: usize,
-    /// One login in so many is verified offline.
+    /// Verify one login in this many offline.
     pub verify_every: usize,
     /// Seed of the arrivals.
     pub seed: u64,
 }
 
-/// Part of the best rate at which logins arrive by themselves.
+/// Part of the best rate at which logins arrive in the open loop.
 const OPEN_SHARE: f64 = 0.5;
 /// Connections for those.
 const OPEN_CONNECTIONS: usize = 256;
@@ -72,9 +72,9 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     let generator =
         Generator { runtime, target: Target::of(&reached)?, world, trust_root, made: AtomicU64::new(0) };
     let most = parameters.connections.iter().copied().max().unwrap_or(1);
-    // What settles first: templates and verdicts in memory.
+    // A warm-up: templates and verdicts settle in memory.
     let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
-    // A first phase may be slow; what follows must not run out of requests for that.
+    // A first phase may be slow; later phases must not run out of requests because of that.
     let mut per_s = generator.closed(parameters, most, guess)?.per_s().max(guess);
     let mut closed = vec![Phase::default(); parameters.connections.len()];
     let mut open = Phase::default();
@@ -97,7 +97,7 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     Ok(report(parameters, &closed, &open))
 }
 
-/// What phases of one kind showed.
+/// The result of phases of one kind.
 #[derive(Clone, Debug, Default)]
 struct Phase {
     seconds: f64,
@@ -201,7 +201,7 @@ struct Generator {
     made: AtomicU64,
 }
 
-/// A request as it is sent, and for its logins of whole form what their attestations have to say.
+/// A request as it is sent, and the expected contents of the attestations of its fully attested logins.
 struct Made {
     bytes: Vec<u8>,
     whole: Vec<Expected>,
@@ -314,7 +314,7 @@ impl Generator {
         Ok(opened)
     }
 
-    /// As a relying party verifies it, with the trust root alone.
+    /// Verifies as a relying party does, with the trust root alone.
     fn verified(&self, answers: &[Authenticated], expected: &Expected) -> Result<(), String> {
         let answer = answers.get(expected.place).ok_or("there are fewer answers than requests")?;
         let policy = Policy::new(self.trust_root.clone(), AUDIENCE, expected.nonce.clone())
@@ -340,7 +340,7 @@ fn answers(body: &[u8], batch: usize) -> Result<Vec<Authenticated>, String> {
     each.collect()
 }
 
-/// What one connection saw.
+/// The result of one connection.
 #[derive(Default)]
 struct Seen {
     latencies_ns: Vec<u64>,

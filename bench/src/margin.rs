@@ -1,4 +1,4 @@
-//! How far from failure a batch is: vectors as long as any, decrypted and compared, in every mode.
+//! How far from failure a batch is: vectors of maximal length, decrypted and compared, in every mode.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -18,13 +18,13 @@ pub struct Margin {
     pub lanes: usize,
     /// Lanes with shared probes.
     pub shared_lanes: usize,
-    /// Fixes keys and probes; the matcher's randomness is fresh.
+    /// Seed of keys and probes; the matcher's randomness is fresh.
     pub seed: u64,
     /// Highest tier to compute on.
     pub tier: Tier,
 }
 
-/// What one mode showed.
+/// The result of one mode.
 struct Tally {
     name: &'static str,
     lanes: usize,
@@ -121,7 +121,7 @@ impl Tally {
     }
 }
 
-/// Decryption is right below this error.
+/// Decryption is correct below this error.
 fn limit() -> f64 {
     Params::lanes94().modulus() as f64 / (2.0 * T as f64)
 }

@@ -25,7 +25,7 @@ pub struct MatchStages {
     pub iterations: usize,
     /// Batches before that.
     pub warmup: usize,
-    /// Fixes users and probes.
+    /// Seed of users and probes.
     pub seed: u64,
     /// Highest tier to compute on.
     pub tier: Tier,

@@ -1,10 +1,10 @@
-//! More logins than the machine can answer, asked of a service in another process.
+//! More logins than the machine can answer, sent to a service in another process.
 //!
-//! One tenant shows what the service can answer in a closed loop, then asks for twice and for ten times as much by the clock, as far as
-//! its connections let it: each has one request in flight. Its requests are made before a phase, and of an answer it reads the status, so
+//! One tenant measures the service's capacity in a closed loop, then sends twice and ten times as much on a schedule, as far as
+//! its connections allow: each has one request in flight. Its requests are made before a phase, and it reads only the status of an answer, so
 //! that it costs less than the service. Another tenant logs in 20 times a second through all of it. The service has one half of this machine's
-//! processors and the callers the other. The thread of the other tenant goes before the generator's. The service has a low priority beside
-//! threads that only count: it is a slow machine, and half of this one can ask it for more than it can answer.
+//! processors and the callers the other. The thread of the other tenant has priority over the generator's. The service has a low priority beside
+//! busy threads. This makes it a slow machine, which half of this one can overload.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -34,15 +34,15 @@ pub struct Overload {
     pub phase: Duration,
     /// Rounds of all phases.
     pub rounds: usize,
-    /// People of the tenant that asks for too much.
+    /// People of the overloading tenant.
     pub people: usize,
     /// Its connections, with a request in flight each.
     pub in_flight: usize,
 }
 
-/// Times the capacity that is asked for.
+/// Offered load as multiples of the capacity.
 const FACTORS: [u64; 2] = [2, 10];
-/// Requests in flight that show what the service can answer.
+/// Requests in flight when the capacity is measured.
 const CLOSED_LOOP: usize = 192;
 /// Logins of the other tenant.
 const OTHERS_INTERVAL: Duration = Duration::from_millis(50);
@@ -74,7 +74,7 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let mut run =
         Run { generator, other, many, few, callers, asked, phase: parameters.phase, nonce: Arc::default() };
     run.connect()?;
-    // What settles first: connections, the limit, the processor's clock.
+    // A warm-up: connections, the limit and the processor's clock settle.
     let settled = run.load(CLOSED_LOOP, None)?;
     run.prepare(settled.per_s());
     run.load(parameters.in_flight, None)?;
@@ -148,7 +148,7 @@ struct Run {
     nonce: Arc<AtomicU64>,
 }
 
-/// One connection of the tenant that asks for too much.
+/// One connection of the overloading tenant.
 struct Caller {
     target: Target,
     connection: Option<Connection>,
@@ -171,7 +171,7 @@ impl Requests {
     }
 }
 
-/// What one phase showed.
+/// The result of one phase.
 #[derive(Clone, Default)]
 pub(crate) struct Phase {
     seconds: f64,
@@ -180,7 +180,7 @@ pub(crate) struct Phase {
     asked: u64,
     answered: u64,
     refused: u64,
-    /// Requests whose connection was closed under them.
+    /// Requests whose connection was closed while they were in flight.
     lost: u64,
     pub(crate) wrong: u64,
     /// Of the other tenant: how long its logins took, and how many failed.
@@ -267,7 +267,7 @@ impl Run {
         phase
     }
 
-    /// Opens all connections anew: the service closes those that were idle for some seconds, and a phase is not to begin with handshakes.
+    /// Reopens all connections: the service closes those that were idle for some seconds, and a phase must not start with handshakes.
     fn connect(&mut self) -> Result<(), Failure> {
         let mut opened = Vec::new();
         for caller in &mut self.callers {
@@ -278,7 +278,7 @@ impl Run {
             for (number, caller) in self.callers.iter().enumerate() {
                 let target = caller.target.clone();
                 opening.spawn(async move { (number, target.connect(None).await) });
-                // A few at a time: the service takes so many handshakes.
+                // A few at a time: the service limits concurrent handshakes.
                 if opening.len() >= 32
                     && let Some(Ok((number, connection))) = opening.join_next().await
                 {
@@ -293,14 +293,14 @@ impl Run {
         Ok(())
     }
 
-    /// Makes the requests of a phase in which so many a second are answered.
+    /// Makes the requests of a phase in which this many a second are answered.
     fn prepare(&self, per_s: f64) {
         let count = (1.5 * per_s * self.phase.as_secs_f64()) as usize + self.callers.len();
         let all = (0..count).map(|number| prepared(&self.many, number, &self.nonce)).collect();
         *self.asked.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
     }
 
-    /// One tenant asks with so many requests in flight, `per_s` times a second or as fast as it is answered; the other one logs in
+    /// One tenant sends with this many requests in flight, `per_s` times a second or in a closed loop; the other one logs in
     /// all the while.
     fn load(&mut self, in_flight: usize, per_s: Option<f64>) -> Result<Phase, Failure> {
         let counts: Arc<[AtomicU64; 5]> = Arc::default();
@@ -326,7 +326,7 @@ impl Run {
         let phase = self.other.block_on(others(&self.few, until, &self.nonce));
         let seconds = began.elapsed().as_secs_f64();
         let [asked, answered, refused, lost, wrong] = counts.each_ref().map(|count| count.load(Relaxed));
-        // What is still in flight belongs to no phase.
+        // Requests still in flight belong to no phase.
         for caller in callers {
             self.callers.push(self.generator.block_on(caller).map_err(Failure::in_step("generator"))?);
         }
@@ -372,7 +372,7 @@ impl Schedule {
     }
 }
 
-/// One after the other, in turn with all other callers. A request that is refused is sent again as it is, later: its nonce was not spent.
+/// One after another, alternating with all other callers. A refused request is resent unchanged later, because its nonce was not spent.
 async fn ask(
     caller: &mut Caller,
     requests: &Requests,
@@ -392,7 +392,7 @@ async fn ask(
             Err(cause) => Err(cause),
         };
         let Ok((answer, connection)) = answer else {
-            // A connection that sends into refusals is closed.
+            // A connection that keeps sending while refused is closed.
             lost.fetch_add(1, Relaxed);
             continue;
         };
@@ -415,7 +415,7 @@ fn prepared(world: &World, number: usize, nonce: &AtomicU64) -> Vec<u8> {
     post("/v1/authentications", world.api_key(), &body)
 }
 
-/// Logins of the other tenant, each when its time has come, whatever became of the one before.
+/// Logins of the other tenant, each at its scheduled time, regardless of the previous one's outcome.
 pub(crate) async fn others(world: &Arc<World>, until: Instant, nonce: &Arc<AtomicU64>) -> Phase {
     let mut logins = JoinSet::new();
     let mut person = 0;

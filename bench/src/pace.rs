@@ -1,7 +1,7 @@
 //! When batches are due in an open loop, and how long after that they were sealed.
 //!
-//! Batches arrive as a Poisson process, whether anybody is free for them or not, and count from the time at which they were due. So what
-//! a stalled machine makes others wait is in their latency too. Workers share one schedule: who is free takes the next arrival.
+//! Batches arrive as a Poisson process, whether a worker is free or not, and count from the time at which they were due. So the delay that
+//! a stall causes is in their latency too. Workers share one schedule: a free worker takes the next arrival.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use crate::clock::WorldClock;
 use crate::seals::SealEntry;
 use crate::visits::place_of;
 
-/// A schedule that workers go through together.
+/// A schedule that workers share.
 #[derive(Clone)]
 pub(crate) struct Pace {
     /// After the beginning of the loop, nanoseconds.

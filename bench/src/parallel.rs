@@ -41,7 +41,7 @@ pub(crate) fn map_with<S, R: Send>(
     results.into_iter().map(|result| result.expect("every index was taken once")).collect()
 }
 
-/// Work that takes less is not reported on.
+/// Shorter work is not reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

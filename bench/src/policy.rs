@@ -8,7 +8,7 @@ pub(crate) use s3_fifo::S3Fifo;
 
 /// A bounded set of keys that decides on its own which keys to keep.
 pub(crate) trait Policy {
-    /// Asks for `key`, and takes it in if it is not there. Returns whether it was.
+    /// Looks up `key`, and inserts it on a miss. Returns whether it was a hit.
     fn request(&mut self, key: u64) -> bool;
 
     /// Keys held.

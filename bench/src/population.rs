@@ -1,8 +1,8 @@
 //! People with credentials, each with a verified proof.
 //!
 //! A proof takes about a tenth of a second, so proofs are kept in a file between runs. People are derived from a
-//! fixed seed; what a file may hold is thereby known before it is read, and each proof in it is
-//! verified before it counts. A file that is not exactly right is made anew.
+//! fixed seed, so the valid contents of a file are known before it is read, and each proof in it is
+//! verified before it counts. A file that is not exactly right is regenerated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,20 +36,20 @@ pub(crate) const LEVEL: u8 = 2;
 pub(crate) const VERDICT_EXPIRY_S: u64 = WORLD_START_S + 86_400;
 
 const MAGIC: &[u8; 8] = b"TFBENCH1";
-/// Fixes the people. Their secrets are therefore public; they are not anybody's.
+/// Seed of the people. Their secrets are therefore public; they belong to no real person.
 const SEED: u64 = 0x7472_6566_6f69_6c01;
 
 /// One person's session.
 pub(crate) struct Person {
     /// Names the person's templates.
     pub(crate) handle: Handle,
-    /// What a relying party sees instead.
+    /// The identifier that a relying party sees instead.
     pub(crate) account: Account,
     /// Key of the verdict.
     pub(crate) session: SessionId,
     /// The verdict on the person's proof.
     pub(crate) verdict: Verdict,
-    /// What the session was opened with, to verify it again.
+    /// The upload that opened the session, to verify it again.
     pub(crate) envelope: ProofEnvelope,
 }
 
@@ -83,7 +83,7 @@ impl Population {
         let kept = match read(&path, &holders, workers) {
             Ok(kept) => kept,
             Err(why) => {
-                eprintln!("{}: {why}; making the proofs anew", path.display());
+                eprintln!("{}: {why}; regenerating the proofs", path.display());
                 None
             }
         };

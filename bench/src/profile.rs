@@ -1,6 +1,6 @@
 //! Where the processors' time goes, by samples that Linux' `perf` takes of this process, as a flame graph.
 //!
-//! Samples are taken after the windows, while the load goes on, since taking them costs time: no window is slower for it. A sample has the
+//! Samples are taken after the windows, while the load continues, because sampling costs time and must slow no window. A sample has the
 //! stack of a thread, unwound by DWARF, because the programs keep no frame pointers.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::chart;
 const SAMPLES_PER_S: u32 = 199;
 /// Bytes of each stack that are kept. What is deeper stands on `[unknown]`.
 const STACK_BYTES: u32 = 16_384;
-/// The dearest functions that a record names.
+/// The number of most expensive functions in a record.
 const DEAREST: usize = 10;
 
 /// Takes samples of this process for a time.
@@ -33,7 +33,7 @@ pub(crate) struct Profile {
     stacks: BTreeMap<Vec<String>, u64>,
 }
 
-/// Fails where there is no `perf`, or it may not take samples, before minutes are spent.
+/// Fails early if there is no `perf` or it may not take samples.
 pub(crate) fn check() -> Result<(), Failure> {
     let data = NamedTempFile::new().map_err(Failure::in_step("temporary file"))?;
     let tried =
@@ -108,7 +108,7 @@ impl Profile {
         self.stacks.values().sum()
     }
 
-    /// Functions by the samples in which they are the innermost, the dearest first.
+    /// Functions by the samples in which they are the innermost, the most expensive first.
     fn dearest(&self) -> Vec<(&str, u64)> {
         let mut own = BTreeMap::<&str, u64>::new();
         for (stack, count) in &self.stacks {
@@ -180,7 +180,7 @@ const WIDTH: f64 = 1200.0;
 const ROW: f64 = 15.0;
 /// Of a letter, about.
 const LETTER: f64 = 6.7;
-/// What is narrower is not drawn: nobody would see it.
+/// Narrower calls are not drawn because they would be invisible.
 const NARROWEST: f64 = 0.3;
 
 /// One call in the graph.
@@ -227,7 +227,7 @@ fn kind_of_thread(name: &str) -> String {
     name.trim().trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-').to_owned()
 }
 
-/// What of a name fits: its end if possible, from a `::` on; nothing where it would be a letter or two.
+/// The part of a name that fits: its end if possible, from a `::` on; empty if it would be a letter or two.
 fn short(name: &str, fits: usize) -> String {
     let mut rest = name;
     while rest.chars().count() > fits

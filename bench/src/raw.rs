@@ -1,4 +1,4 @@
-//! A client that costs little: TLS and HTTP/1.1 by hand, requests that were made before, and of an answer status and decision.
+//! A cheap client: hand-written HTTP/1.1 over TLS, requests made in advance, and only status and decision are read of an answer.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     buffer: Vec<u8>,
 }
 
-/// What is read of an answer.
+/// The parts that are read of an answer.
 pub(crate) struct Answered {
     pub(crate) status: u16,
     /// Logins that were answered with a match.
@@ -98,7 +98,7 @@ impl Connection {
     }
 }
 
-/// The lengths of a head that is complete, and of its body.
+/// The lengths of a complete head and its body.
 fn head(bytes: &[u8]) -> Option<(usize, usize)> {
     let end = find(bytes, b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&bytes[..end]).ok()?;
@@ -113,7 +113,7 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// A request for what anybody may read, as it is sent.
+/// A request for a public path, as it is sent.
 pub(crate) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
 }

@@ -55,7 +55,7 @@ pub(crate) fn write(name: &str, record: &Value) -> Result<PathBuf, Failure> {
 /// The record in a file.
 ///
 /// # Errors
-/// When it cannot be read or is no record of this program.
+/// When it cannot be read or is not a record of this program.
 pub(crate) fn read(path: &Path) -> Result<Value, Failure> {
     let at = || format!("reading {}", path.display());
     let text = fs::read_to_string(path).map_err(Failure::in_step(at()))?;

@@ -26,17 +26,17 @@ use candidate::{Candidate, JOBS};
 pub(crate) use key_holders::KeyHolders;
 pub use role::RemoteRole;
 
-/// What is timed: everybody shows their own face; one of 32 shows another's, which is on record before the answer; and, with
+/// The timed steps: all show their own face; one of 32 shows another's, which is on record before the answer; and, with
 /// shared probes, the encryption before the match.
 const STEPS: [&str; 3] = ["decide", "decide_with_failure", "encrypt"];
 
-/// So that a batch is not asked for again while a late part of it may be on its way between key-holders.
+/// So that a batch is not requested again while a late part of it may be in flight between key-holders.
 const WORKERS_MAX: usize = JOBS / 4;
 
 /// Measures.
 ///
 /// # Errors
-/// When a process does not start or a step refuses. A wrong decision is in the report.
+/// When a process does not start or a step fails. A wrong decision is in the report.
 pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
     if !(1..=WORKERS_MAX).contains(&parameters.workers) {
         return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));
@@ -73,7 +73,7 @@ pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
 }
 
 /// Batches a second with several threads asking. Each has batches of its own: the same batch twice at the same time is
-/// nothing that a gateway asks for, and three key-holders tell batches apart by their digest.
+/// not a request that a gateway makes, and three key-holders distinguish batches by their digest.
 fn throughput(candidate: &Candidate, workers: usize, phase: Duration) -> Result<f64, Failure> {
     let (stop, decided) = (AtomicBool::new(false), AtomicU64::new(0));
     let share = JOBS / workers;

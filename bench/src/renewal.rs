@@ -30,7 +30,7 @@ impl<C: Cache<Verdict>> Renewals<C> {
         Renewals { world: Arc::clone(world), session: world.cache.session(), every, left, verified: 0 }
     }
 
-    /// Counts the requests of `batch`, and removes, verifies and inserts what is due; the time that this took. A proof
+    /// Counts the requests of `batch`, and removes, verifies and inserts the due verdicts; returns the time that this took. A proof
     /// that is refused leaves a miss, and the pipeline refuses the request.
     pub(crate) fn before(&mut self, batch: &Prepared) -> u64 {
         let began = Instant::now();

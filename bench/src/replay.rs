@@ -1,12 +1,12 @@
-//! The shape of captured requests once more, at a chosen speed, to a service in another process.
+//! Replays the shape of captured requests, at a chosen speed, to a service in another process.
 //!
-//! A capture of `trefoil serve --capture` says when requests began, of which route, with how many logins, and which of them are of one
+//! A capture of `trefoil serve --capture` records when requests began, their routes, how many logins they had, and which of them belong to one
 //! tenant and of one subject. Tenants and people of the same pattern are made, and requests of the same routes, batch sizes and forms of
-//! answer begin at the same distances, divided by the speed. A request counts from the time at which it was to begin, whether a
+//! answer start at the same intervals, divided by the speed. A request counts from its intended start, whether a
 //! connection was free then or not.
 //!
-//! What a capture does not have cannot be sent: faces are made up, and all logins are of their holder. What needs a proof or changes
-//! something beside (sessions, enrolments, roots) is left out and counted.
+//! Data that a capture does not have cannot be sent: faces are synthetic, and all logins show the right face. Requests that need a proof or change
+//! other state (sessions, enrolments, roots) are left out and counted.
 
 mod plan;
 
@@ -35,7 +35,7 @@ use plan::{Kind, Plan, Planned};
 pub struct Replay {
     /// The capture.
     pub file: PathBuf,
-    /// How many times as fast; one replay for each.
+    /// Speed-ups; one replay for each.
     pub speeds: Vec<f64>,
     /// Most people that are made; subjects beyond share them.
     pub people: usize,
@@ -45,7 +45,7 @@ pub struct Replay {
     pub capture: Option<PathBuf>,
 }
 
-/// How long before its time a request is made: its age is checked.
+/// How long before its time a request is made, because its age is checked.
 const MADE_AHEAD: Duration = Duration::from_secs(5);
 /// No API key.
 const STRANGER: &str = "a-stranger";
@@ -79,7 +79,7 @@ pub fn replay(parameters: &Replay) -> Result<Report, Failure> {
     Ok(report(parameters, &maker.plan, &phases))
 }
 
-/// What makes requests.
+/// The request maker.
 struct Maker {
     plan: Arc<Plan>,
     /// One for each tenant.
@@ -89,7 +89,7 @@ struct Maker {
     made: AtomicU64,
 }
 
-/// What one replay showed.
+/// The result of one replay.
 #[derive(Default)]
 struct Phase {
     seconds: f64,
@@ -132,7 +132,7 @@ async fn send(
         tokio::time::sleep_until(begins.into()).await;
         let Ok(answer) = connection.ask(&request).await else {
             seen.wrong += 1;
-            // Once more, or this connection's requests would all be late.
+            // Reconnect, or this connection's requests would all be late.
             let Ok(fresh) = maker.target.connect(None).await else { return seen };
             connection = fresh;
             continue;
@@ -233,8 +233,7 @@ fn report(parameters: &Replay, plan: &Plan, phases: &[(f64, Phase)]) -> Report {
         }
     }
     let wrong: u64 = phases.iter().map(|(_, phase)| phase.wrong).sum();
-    let problem =
-        (wrong > 0).then(|| format!("{wrong} requests were answered otherwise than when they were captured"));
+    let problem = (wrong > 0).then(|| format!("{wrong} requests got a different answer than in the capture"));
     let result = json!({
         "requests": plan.requests.len(), "logins": plan.logins(), "subjects": plan.subjects, "tenants": plan.people.len(),
         "people": plan.people.iter().sum::<usize>(), "left_out": plan.left_out, "lasts_seconds": rounded(plan.lasts().as_secs_f64()),

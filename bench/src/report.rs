@@ -1,4 +1,4 @@
-//! A folder of records as a page: the machine, what it did, and what makes its numbers worth less, with plots.
+//! A folder of records as a page: the machine, what it did, and caveats about its numbers, with plots.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -109,18 +109,18 @@ fn machine(page: &mut String, record: &Value) {
     page.push('\n');
 }
 
-/// What makes the numbers worth less, each once.
+/// Caveats about the numbers, each once.
 fn doubts(page: &mut String, records: &[Record]) {
     let of = |record: &Record| record.value["warnings"].as_array().cloned().unwrap_or_default();
     let mut all: BTreeSet<String> = records.iter().flat_map(of).map(|warning| shown(&warning)).collect();
     let dirty = records.iter().filter(|record| record.value["build"]["dirty"] == true);
-    all.extend(dirty.map(|record| format!("{} was built from sources that no revision has", record.name)));
+    all.extend(dirty.map(|record| format!("{} was built from uncommitted sources", record.name)));
     let wrong = records.iter().filter(|record| !record.value["error"].is_null());
     all.extend(wrong.map(|record| format!("{} FAILED: {}", record.name, shown(&record.value["error"]))));
     if all.is_empty() {
         return;
     }
-    page.push_str("## What makes them worth less\n\n");
+    page.push_str("## Caveats\n\n");
     all.iter().for_each(|doubt| writeln!(page, "* {doubt}").unwrap_or_default());
     page.push('\n');
 }
@@ -176,7 +176,7 @@ fn plots(page: &mut String, folder: &Path, runs: &[&Record]) -> Result<(), Failu
 fn over_days(page: &mut String, folder: &Path) -> Result<(), Failure> {
     let Some(history) = History::until(folder, "/auth_per_s")? else { return Ok(()) };
     chart::write(&folder.join("history.svg"), &history.svg())?;
-    page.push_str("## Until that day\n\n![Authentications a second over the days](history.svg)\n\n");
+    page.push_str("## Up to that day\n\n![Authentications a second over the days](history.svg)\n\n");
     page.push_str(&history.table());
     page.push_str("\nAuthentications a second: median, lowest and highest window.\n\n");
     Ok(())
@@ -216,7 +216,7 @@ fn dearest(page: &mut String, runs: &[&Record]) {
     for record in runs {
         let profile = &record.value["profile"];
         let Some(functions) = profile["dearest"].as_array() else { continue };
-        writeln!(page, "## {}: the dearest functions\n", record.name).unwrap_or_default();
+        writeln!(page, "## {}: the most expensive functions\n", record.name).unwrap_or_default();
         page.push_str("| function | share of samples |\n|---|--:|\n");
         for of in functions {
             let percent = of["percent"].as_f64().unwrap_or(f64::NAN);

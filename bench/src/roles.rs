@@ -50,7 +50,7 @@ pub(crate) enum Store {
 /// The key-holder's share of the work before the match: nothing, or the probes' ciphertext.
 pub(crate) type Encrypted = Option<PairCiphertext>;
 
-/// What the matcher hands over.
+/// The matcher's output.
 pub(crate) enum Masked {
     /// With its tag.
     Own(MaskedBatch, Tag),

@@ -1,5 +1,5 @@
 //! Closed loop: workers run prepared batches as fast as they can; a lane counts once it is sealed. Then open loops, in which batches
-//! arrive by themselves.
+//! arrive on a schedule.
 
 mod load;
 mod plan;
@@ -40,7 +40,7 @@ use crate::world::{Ground, World, capacity, signing_keys};
 /// What follows the closed loop.
 #[derive(Clone, Debug, Default)]
 pub struct More {
-    /// Where to draw what samples after its last window show.
+    /// Where to draw the flame graph of the samples after its last window.
     pub flame_graph: Option<PathBuf>,
     /// Parts of its rate at which batches arrive by themselves, in a window for each.
     pub open: Vec<f64>,
@@ -87,19 +87,19 @@ impl OverCache for ClosedLoop {
 pub(crate) struct Stand<C: Cache<Verdict>> {
     parameters: Run,
     pub(crate) world: Arc<World<C>>,
-    /// What each worker goes round.
+    /// The batches that each worker cycles through.
     prepared: Vec<Arc<Vec<Prepared>>>,
     pub(crate) placement: Placement,
 }
 
-/// What stands over different caches share: people, templates and batches, each in one place in memory.
+/// The state that stands over different caches share: people, templates and batches, each in one place in memory.
 pub(crate) struct Common {
     ground: Arc<Ground>,
     prepared: Arc<Vec<Prepared>>,
 }
 
 impl Common {
-    /// Enrols everybody and prepares batches.
+    /// Enrols all people and prepares batches.
     ///
     /// # Errors
     /// When an enrolment is refused.
@@ -116,16 +116,16 @@ impl Common {
     }
 }
 
-/// What one load gave.
+/// The result of one load.
 pub(crate) struct Outcome {
     pub(crate) windows: Vec<Window>,
-    /// What the workers spent in each of them, and its length, nanoseconds.
+    /// The workers' time in each of them, and its length, nanoseconds.
     pub(crate) spent: Vec<(Spent, u64)>,
-    /// What the system did to the process in each of them.
+    /// The system's effects on the process in each of them.
     pub(crate) disturbed: Vec<Disturbances>,
     /// Of an open loop's batches in all of them, from the time at which each was due.
     pub(crate) latencies_ns: Vec<u64>,
-    /// Where the time went after them, if that was asked for.
+    /// Where the time went after them, if requested.
     pub(crate) profile: Option<Value>,
     /// The rates of a warm-up that ended by a rule.
     pub(crate) warmup: Option<WarmingUp>,
@@ -145,7 +145,7 @@ impl<C: Cache<Verdict>> Stand<C>
 where
     C::Session: 'static,
 {
-    /// Enrols everybody and prepares batches, the same for all workers.
+    /// Enrols all people and prepares batches, the same for all workers.
     pub(crate) fn new(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
         Self::over(cache, &Common::new(population, &parameters)?, parameters)
     }
@@ -155,7 +155,7 @@ where
         Ok(Self::in_world(World::new(cache, &common.ground, parameters.tier)?, common, parameters))
     }
 
-    /// A stand whose cache holds nobody's verdict.
+    /// A stand with an empty cache.
     pub(crate) fn cold(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
         let common = Common::new(population, &parameters)?;
         let world = World::without_verdicts(cache, &common.ground, parameters.tier);
@@ -168,7 +168,7 @@ where
         stand
     }
 
-    /// Enrols everybody and prepares batches of other people for every worker.
+    /// Enrols all people and prepares batches of different people for every worker.
     pub(crate) fn apart(cache: C, population: Arc<Population>, parameters: Run) -> Result<Self, Failure> {
         let Run { workers, batches, seed, users, faces, popularity, .. } = parameters;
         let ground = Arc::new(Ground::new(population, users, faces)?);
@@ -207,7 +207,7 @@ where
         Ok(OpenLoop { share, wanted_per_s, outcome })
     }
 
-    /// The same by any plan, at the time of `clock`.
+    /// The same for any plan, at the time of `clock`.
     pub(crate) fn load(
         &self,
         plan: &Plan,
@@ -255,7 +255,7 @@ where
     }
 }
 
-/// What a record says of a time in which samples were taken and allocations counted.
+/// The record of a period in which samples were taken and allocations counted.
 fn profile((sampling, allocations): (Sampling, Value), file: &Path) -> Result<Value, Failure> {
     let mut profile = sampling.finish()?.drawn(file)?;
     profile["allocations"] = allocations;

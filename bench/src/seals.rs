@@ -1,4 +1,4 @@
-//! What the sealer released.
+//! The sealer's output.
 
 #[expect(clippy::disallowed_types, reason = "taken once per seal and at the ends of windows")]
 use std::sync::Mutex;
@@ -26,19 +26,19 @@ pub(crate) struct SealEntry {
     pub(crate) tickets: Vec<u64>,
 }
 
-/// All that was released, and whether it was right.
+/// All released seals, and whether they were correct.
 pub(crate) struct Tally {
     pub(crate) seals: Vec<SealEntry>,
     pub(crate) matches: u64,
     pub(crate) denials: u64,
-    /// Lanes decided otherwise than predicted.
+    /// Lanes whose decision differs from the prediction.
     pub(crate) wrong: u64,
     pub(crate) refused: u64,
     pub(crate) first_refusal: Option<Refusal>,
     pub(crate) samples: Reservoir,
 }
 
-/// What was handed to the pipeline.
+/// The batches handed to the pipeline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Submitted {
     pub(crate) lanes: u64,
@@ -122,7 +122,7 @@ impl Tally {
     }
 }
 
-/// Takes what is released. The mutex is taken once per seal by the sealer, and otherwise only at the ends of windows.
+/// Receives released seals. The sealer takes the mutex once per seal, and otherwise it is taken only at the ends of windows.
 #[expect(clippy::disallowed_types, reason = "see above")]
 pub(crate) struct Ledger {
     tally: Mutex<Tally>,

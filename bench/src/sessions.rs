@@ -1,7 +1,7 @@
 //! Sessions that end, in a cache that is smaller than their number.
 //!
-//! A login whose session's verdict is not in the cache is refused by the pipeline and comes again, as in the service: where the session's
-//! row is live its verdict goes back into the cache and along with the request, and where the session has ended its holder proves
+//! A login whose session's verdict is not in the cache is refused by the pipeline and retried, as in the service. If the session's
+//! row is live, its verdict goes back into the cache and along with the request. If the session has ended, its holder proves
 //! again, and the proof is verified. The service keeps rows in its store; here they are in memory.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Rows {
     }
 }
 
-/// What one worker did for the sessions of its logins.
+/// One worker's work for the sessions of its logins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settled {
     /// Verdicts that went from their rows back into the cache.
@@ -55,7 +55,7 @@ impl<C: Cache<Verdict>> Sessions<C> {
         }
     }
 
-    /// Sees to the session of a refused login: the verdict that comes along with it, or none after a proof, whose verdict is in
+    /// Handles the session of a refused login: the verdict that goes with it, or none after a proof, whose verdict is in
     /// the cache. Two workers may both verify the proof of a session that has just ended, as two logins would of a holder.
     ///
     /// # Errors

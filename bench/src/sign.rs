@@ -20,7 +20,7 @@ use crate::processor::thread_cpu_ns;
 /// What to time.
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {
-    /// Whether signatures and seals are timed, or only the following done that is asked for.
+    /// Whether signatures and seals are timed, or only the requested checks below are run.
     pub times: bool,
     /// Signatures of each kind.
     pub rounds: usize,
@@ -30,7 +30,7 @@ pub struct Sign {
     pub falcon_salts: usize,
     /// Signatures of each family whose times are compared between keys; 0 for none.
     pub timing: usize,
-    /// How far SLH-DSA alone is precomputed at most. Seals are made with no more than what a service does by default.
+    /// How far SLH-DSA alone is precomputed at most. Seals use no more than a service's default.
     pub extent: Extent,
     /// Highest tier to compute on.
     pub tier: Tier,
@@ -39,7 +39,7 @@ pub struct Sign {
 /// Times signing and sealing.
 ///
 /// # Errors
-/// When keys cannot be made or threads not started. A signature that is wrong is in the report, not here.
+/// When keys cannot be made or threads cannot be started. A wrong signature is in the report, not here.
 pub fn sign(parameters: Sign) -> Result<Report, Failure> {
     let Sign { times, rounds, load, falcon_salts, timing, extent, tier } = parameters;
     let mut sections = Vec::new();

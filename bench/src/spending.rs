@@ -1,8 +1,8 @@
-//! A worker's wall time, by what it was spent on.
+//! A worker's wall time, by purpose.
 //!
-//! The worker reads the clock between its steps and books every interval, so that nothing between its first batch and its last is left
-//! out. The pipeline times the steps of a batch itself; what its run takes beside them is booked as `between_steps`. An interval contains
-//! what the system gave of it to other threads: `off_core` says how much that was, since a worker that does not wait wants its core.
+//! The worker reads the clock between its steps and attributes every interval, so that no time between its first batch and its last is left
+//! out. The pipeline times the steps of a batch itself; the rest of its run is attributed to `between_steps`. An interval includes
+//! the time that the system gave to other threads: `off_core` says how much that was, because a worker that does not wait wants its core.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,10 +14,10 @@ use trefoil_pipeline::StageTimes;
 use crate::distribution::rounded;
 use crate::processor::thread_cpu_ns;
 
-/// What time can be spent on.
+/// A purpose of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// For a batch to be sealed, where as many as may be are unsealed; in an open loop for the next to be due.
+    /// Waiting: for a seal when the maximum number of batches is unsealed; in an open loop, for the next due batch.
     Waiting,
     /// Requests are made: template, probe, nonce.
     Requests,
@@ -47,7 +47,7 @@ impl Purpose {
     ];
 }
 
-/// Whose allocations a worker tells apart. Those within the pipeline are not told by step: only its own clock knows where one ends.
+/// The parts whose allocations a worker distinguishes. Those within the pipeline are not split by step, because only its own clock knows where one ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Requests,
@@ -65,7 +65,7 @@ impl Part {
     ];
 }
 
-/// One worker's books. It alone writes them; anybody reads.
+/// One worker's time accounts. Only the worker writes them; any thread may read them.
 #[derive(Default)]
 pub(crate) struct Spending(CachePadded<Book>);
 
@@ -78,12 +78,12 @@ struct Book {
 }
 
 impl Spending {
-    /// Adds to what was spent on `purpose`.
+    /// Adds to the time spent on `purpose`.
     pub(crate) fn book(&self, purpose: Purpose, ns: u64) {
         add(&self.0.ns[purpose as usize], ns);
     }
 
-    /// Books a run of the pipeline that took `ns`, by the times of its steps.
+    /// Attributes a run of the pipeline that took `ns`, by the times of its steps.
     pub(crate) fn book_run(&self, times: &StageTimes, ns: u64) {
         let StageTimes { proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
         self.book(Purpose::ProofLookup, proof_lookup_ns);
@@ -94,7 +94,7 @@ impl Spending {
         self.book(Purpose::BetweenSteps, ns.saturating_sub(steps));
     }
 
-    /// Adds the allocations of `part`, which are counted while somebody wants a profile.
+    /// Adds the allocations of `part`, which are counted during a profile.
     pub(crate) fn book_allocations(&self, part: Part, more: u64) {
         add(&self.0.allocations[part as usize], more);
     }
@@ -122,7 +122,7 @@ fn add(to: &AtomicU64, more: u64) {
     to.store(to.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }
 
-/// What workers spent, together.
+/// The time of all workers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spent {
     ns: [u64; Purpose::ALL.len()],
@@ -132,7 +132,7 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// All books, now.
+    /// All time accounts, now.
     pub(crate) fn read(books: &[Spending]) -> Spent {
         let mut sum = Spent::default();
         for book in books {
@@ -145,7 +145,7 @@ impl Spent {
         sum
     }
 
-    /// What was spent since `before`.
+    /// The time spent since `before`.
     pub(crate) fn since(&self, before: &Spent) -> Spent {
         Spent {
             ns: std::array::from_fn(|purpose| self.ns[purpose] - before.ns[purpose]),
@@ -159,7 +159,7 @@ impl Spent {
         self.ns[purpose as usize]
     }
 
-    /// What of `workers_ns`, the wall time of all workers together, has a name.
+    /// The explained share of `workers_ns`, the wall time of all workers together.
     pub(crate) fn explained(&self, workers_ns: u64) -> f64 {
         self.ns.iter().sum::<u64>() as f64 / workers_ns as f64
     }
@@ -170,7 +170,7 @@ impl Spent {
         Purpose::ALL.map(|(purpose, name)| (name, each(self.on(purpose)))).to_vec()
     }
 
-    /// Allocations of a batch, by what the worker did; `all` are those of every thread.
+    /// Allocations of a batch, by the worker's activity; `all` are those of every thread.
     pub(crate) fn allocations_json(&self, all: Counts) -> Value {
         let each = |count: u64| rounded(count as f64 / self.batches.max(1) as f64);
         let mut per_batch: Map<String, Value> = Part::ALL

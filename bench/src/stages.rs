@@ -113,7 +113,7 @@ where
     pool.spawn(move || {
         let mut worker = own.worker(|| pipeline.worker());
         let run = |batch| pipeline.run(batch, &mut worker, clock.as_ref(), &Open);
-        // A receiver that is gone has nobody who waits for the outcomes.
+        // If the receiver is gone, nothing waits for the outcomes.
         done.send(batches.into_iter().map(run).collect::<Vec<_>>()).unwrap_or_default();
     });
     results.recv().map_err(Failure::in_step("worker"))

@@ -1,4 +1,4 @@
-//! What the system did to this process: threads that were taken off their processors, and pages that were not there.
+//! The system's effects on this process: threads that lost their processors, and page faults.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::distribution::rounded;
 
-/// Counts since the process began, of the threads that it has now.
+/// Counts since the process started, of the threads that it has now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Disturbances {
     /// A thread waited for something.
@@ -20,7 +20,7 @@ pub(crate) struct Disturbances {
 }
 
 impl Disturbances {
-    /// Now; nothing where the system does not tell.
+    /// The present counts; none if the system does not report them.
     pub(crate) fn read() -> Disturbances {
         let mut sum = Disturbances::default();
         for task in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
@@ -40,7 +40,7 @@ impl Disturbances {
         self.involuntary_switches += of("nonvoluntary_ctxt_switches:");
     }
 
-    /// The tenth and the twelfth field; the second is a name in parentheses that may have anything in it.
+    /// The tenth and the twelfth field; the second is a name in parentheses that may contain any characters.
     fn add_faults(&mut self, stat: &str) {
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let fields: Vec<&str> = after_name.split_whitespace().collect();
@@ -49,7 +49,7 @@ impl Disturbances {
         self.major_faults += of(9);
     }
 
-    /// What came since `before`. A thread that ended takes its counts with it: it counts as nothing, and never as less.
+    /// The counts since `before`. An ended thread takes its counts with it: it counts as zero, never as negative.
     pub(crate) fn since(&self, before: &Disturbances) -> Disturbances {
         Disturbances {
             voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),

@@ -12,12 +12,12 @@ use crate::Failure;
 /// Keys in the order in which they were requested.
 pub(crate) struct Trace {
     pub(crate) requests: Vec<u64>,
-    /// SHA-256 of the decompressed file, which names the trace whatever its file is called.
+    /// SHA-256 of the decompressed file, which names the trace regardless of its file name.
     pub(crate) sha256: [u8; 32],
 }
 
 impl Trace {
-    /// Requests that were made up.
+    /// Synthetic requests.
     pub(crate) fn synthetic(requests: Vec<u64>) -> Trace {
         let mut digest = Sha256::new();
         requests.iter().for_each(|request| digest.update(request.to_le_bytes()));

@@ -1,4 +1,4 @@
-//! One worker's requests, lane by lane: prepared ones in turn, and before them those that come a second time.
+//! One worker's requests, lane by lane: prepared ones in turn, and before them the retried ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Visits {
         &self.prepared[(self.start + batch as usize) % self.prepared.len()]
     }
 
-    /// The next batch. A request that comes again takes its lane's place, where `fresh` allows a new one otherwise; new ones are
+    /// The next batch. A retried request takes its lane's place; otherwise a new one takes it if `fresh` allows; new ones are
     /// counted.
     pub(crate) fn batch(
         &mut self,
@@ -83,13 +83,13 @@ impl Visits {
         Batch { tenant: TENANT, lanes }
     }
 
-    /// Has a request come again, along with its session's verdict if it is known.
+    /// Schedules a retry of a request, with its session's verdict if it is known.
     pub(crate) fn again(&mut self, ticket: Ticket, revived: Option<Box<Verdict>>) {
         let lane = (ticket.number % LANES as u64) as usize;
         self.again[lane].push_back((ticket.number, revived));
     }
 
-    /// Whether no request is to come again.
+    /// Whether no request is to be retried.
     pub(crate) fn is_settled(&self) -> bool {
         self.again.iter().all(VecDeque::is_empty)
     }

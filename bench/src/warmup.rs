@@ -7,7 +7,7 @@ use crate::distribution::{Distribution, rounded};
 /// How long a loop runs before its first window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Warmup {
-    /// So many seconds.
+    /// This many seconds.
     Seconds(f64),
     /// Until its rate is flat.
     UntilFlat(Flatness),
@@ -20,7 +20,7 @@ pub struct Flatness {
     pub span_s: f64,
     /// Most distance between the highest and the lowest of three, over the one between them.
     pub within: f64,
-    /// Spans after which the loop counts as warm all the same, and the record says that it was not flat.
+    /// Spans after which the loop counts as warm anyway, and the record says that it was not flat.
     pub spans_max: usize,
 }
 

@@ -1,13 +1,13 @@
-//! What makes the numbers of this machine worth less, said loudly before a run and kept in its record.
+//! Reasons to doubt this machine's numbers, printed before a run and kept in its record.
 
 use std::fs;
 
 use trefoil_pipeline::affinity::Placement;
 
-/// Load of other programs above which they are in the numbers.
+/// Load of other programs above which they affect the numbers.
 const LOAD_MAX: f64 = 0.5;
 
-/// What the system says of itself. What it does not say is none.
+/// The system's description of itself. Missing values are none.
 #[derive(Clone, Debug, Default)]
 struct Machine {
     virtual_machine: Option<bool>,
@@ -22,7 +22,7 @@ pub(crate) fn warnings(placement: &Placement) -> Vec<String> {
     of(&Machine::here(), placement, cfg!(debug_assertions))
 }
 
-/// Says them on standard error, so that nobody overlooks them.
+/// Prints them prominently on standard error.
 pub(crate) fn say(warnings: &[String]) {
     for warning in warnings {
         eprintln!("WARNING: {warning}");

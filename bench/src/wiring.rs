@@ -28,7 +28,7 @@ pub enum CacheChoice {
 }
 
 impl CacheChoice {
-    /// What this build uses when nothing is said.
+    /// The default of this build.
     pub const DEFAULT: CacheChoice =
         if cfg!(feature = "cache-engine") { CacheChoice::Engine } else { CacheChoice::Dashmap };
 

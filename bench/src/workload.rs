@@ -1,4 +1,4 @@
-//! Batches to run, and what must come of them.
+//! Batches to run, and their expected outcomes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::cache::zipf::Zipf;
 use crate::population::{AUDIENCE, TENANT};
 use crate::world::Ground;
 
-/// Of so many probes one shows somebody else's face.
+/// One in this many probes shows a different person's face.
 const IMPOSTOR_EVERY: u32 = 4;
 
 /// Which request a sealed lane answers.
@@ -23,7 +23,7 @@ pub(crate) struct Ticket {
     pub(crate) number: u64,
     /// The person who asked.
     pub(crate) person: usize,
-    /// What must be decided.
+    /// The expected decision.
     pub(crate) expected: Decision,
 }
 
@@ -120,11 +120,11 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Everybody.
+    /// All people.
     pub(crate) const ALL: Share = Share { index: 0, of: 1 };
 }
 
-/// Who asks how often.
+/// Distribution of requests over people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Popularity {
     /// All subjects alike

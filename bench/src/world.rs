@@ -31,8 +31,8 @@ pub(crate) struct User {
     pub(crate) enrolled: Embedding,
 }
 
-/// What is the same whichever cache verdicts are looked up in: people, templates, their keys. Worlds that are compared
-/// stand on one ground, since how fast templates are read depends on where in memory they happen to lie.
+/// The state that is independent of the verdict cache: people, templates, their keys. Compared worlds
+/// share one ground, because the read speed of templates depends on where in memory they happen to lie.
 pub(crate) struct Ground {
     pub(crate) population: Arc<Population>,
     pub(crate) users: Vec<User>,
@@ -94,7 +94,7 @@ pub(crate) struct World<C> {
 }
 
 impl<C: Cache<Verdict>> World<C> {
-    /// Caches everybody's verdict and connects a pipeline on `tier`.
+    /// Caches all verdicts and connects a pipeline on `tier`.
     ///
     /// # Errors
     /// When a verdict does not stay.
@@ -122,7 +122,7 @@ pub(crate) fn capacity(population: &Population) -> usize {
     8 * population.people.len()
 }
 
-/// Inserts everybody's verdict and checks that all of them stay.
+/// Inserts all verdicts and checks that they stay.
 fn cache_verdicts<C: Cache<Verdict>>(cache: &Arc<C>, population: &Population) -> Result<(), Failure> {
     let mut session = cache.session();
     for person in &population.people {

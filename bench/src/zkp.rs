@@ -31,7 +31,7 @@ pub struct Zkp {
 /// Makes and verifies proofs, each of a fresh session of one credential.
 ///
 /// # Errors
-/// When a proof cannot be made. A proof that is wrongly refused or accepted is in the report, not here.
+/// When a proof cannot be made. A wrongly refused or accepted proof is in the report, not here.
 pub fn zkp(parameters: Zkp) -> Result<Report, Failure> {
     let Zkp { circuit, iterations } = parameters;
     let holder = Holder::new()?;
@@ -82,7 +82,7 @@ impl Holder {
         Ok(Holder { witness: Witness { secret, attributes, index: INDEX, path } })
     }
 
-    /// What the holder claims in one session; another in every session, by its key.
+    /// The holder's claim in one session; different in every session, by its key.
     fn statement(&self, circuit: Circuit, session: u64) -> Statement {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&session.to_le_bytes());
@@ -107,18 +107,18 @@ impl Holder {
     }
 }
 
-/// Fixes the credential. Its secret is therefore public; it is not anybody's.
+/// Seed of the credential. Its secret is therefore public; it belongs to no real person.
 const SEED: u64 = 0x7472_6566_6f69_6c02;
 const LEVEL: u8 = 2;
 /// Place of the credential in the tree of 2^20: any.
 const INDEX: u32 = 700_001;
 
-/// What was decided wrongly.
+/// Wrong results.
 #[derive(Debug, Default)]
 struct Outcome {
     /// True statements that were refused.
     refused: u64,
-    /// Proofs with a flipped bit, or of another statement, that were not.
+    /// Proofs with a flipped bit, or of another statement, that were accepted.
     accepted: u64,
 }
 
@@ -192,7 +192,7 @@ fn milliseconds(began: Instant) -> f64 {
     began.elapsed().as_secs_f64() * 1e3
 }
 
-/// A figure of this process in KiB: `VmRSS`, the memory it has now, or `VmHWM`, the most it had. None off Linux.
+/// A figure of this process in KiB: `VmRSS`, its present memory, or `VmHWM`, its peak. None off Linux.
 pub(crate) fn resident_kib(name: &str) -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -1,9 +1,9 @@
 //! The yardstick: a raw `DashMap` behind the same trait.
 //!
 //! It hashes keys with the engine's placement hash, so that a comparison shows the tables and not
-//! the hash. It has no eviction: a full map first drops what has expired (at most once per second of
+//! the hash. It has no eviction: a full map first drops expired entries (at most once per second of
 //! the callers' clock, because that walks everything) and then refuses new keys. By default it
-//! observes nothing, which is what "raw" means; any [`Observer`] can be named to count all the same.
+//! observes nothing, which is what "raw" means; to count anyway, name any [`Observer`].
 
 use crate::placement::Placement;
 use crate::{
@@ -40,7 +40,7 @@ struct Held<V> {
 pub struct BaselineSession<V: Value, O: Observer> {
     baseline: Arc<Baseline<V, O>>,
     recorder: O::Worker,
-    /// Counted where the observer wants to see some of them.
+    /// Counted if the observer samples look-ups.
     look_ups: u64,
 }
 
@@ -110,7 +110,7 @@ impl<V: Value, O: Observer> Cache<V> for Baseline<V, O> {
 }
 
 impl<V: Value, O: Observer> BaselineSession<V, O> {
-    /// The value under `key` if it is usable; `event` becomes what happened. As in the engine, the value is copied
+    /// The value under `key` if it is usable; `event` receives the outcome. As in the engine, the value is copied
     /// once, in the last step: a second move would be charged to the map.
     #[inline(always)]
     fn look_up(&self, key: &Key, now: u64, event: &mut Event) -> Option<V> {
@@ -125,7 +125,7 @@ impl<V: Value, O: Observer> BaselineSession<V, O> {
         None
     }
 
-    /// A look-up in the sample. Apart, so that those outside of it carry nothing along.
+    /// A sampled look-up, in a function of its own so that unsampled ones do not pay for it.
     #[cold]
     #[inline(never)]
     fn get_sampled(&mut self, key: &Key, now: u64, began: Option<Instant>) -> Option<V> {

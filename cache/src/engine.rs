@@ -4,7 +4,7 @@
 //! The keyed hash of a key picks one set of 32 entries, and everything that happens to the key
 //! happens there: memory is fixed when the cache is made, no operation rehashes, and two workers
 //! meet only if they are in one set at one moment. See [`set`] and [`crate::version`] for what makes reads
-//! safe without a lock, [`eviction`] for who stays, [`sketch`] for how frequencies are remembered
+//! safe without a lock, [`eviction`] for which entries stay, [`sketch`] for how frequencies are stored
 //! and [`trials`] for how the policy adapts.
 //!
 //! No operation allocates.
@@ -58,7 +58,7 @@ impl<V: Value, O: Observer> Engine<V, O> {
         Self::observed(config, O::default())
     }
 
-    /// The same, with an observer that was made for it.
+    /// The same, with the given observer.
     #[must_use]
     pub fn observed(config: EngineConfig, observer: O) -> Self {
         Self::with_placement(config.capacity, Placement::random(), observer)
@@ -183,7 +183,7 @@ mod tests {
         }
         assert_eq!(session.get(&keys[32], 0), None);
         assert!(!session.remove(&keys[32]));
-        // The next one displaces one of the set and nothing else changes.
+        // The next one evicts one entry of the set and nothing else changes.
         assert_eq!(session.insert(keys[32], 32, 10, 0), Inserted::New);
         assert_eq!(engine.stats().evictions, 1);
         assert_eq!(engine.len(), 32);
@@ -237,7 +237,7 @@ mod tests {
         let engine = Arc::new(Engine::<u64>::new(EngineConfig { capacity: 100 }));
         let mut session = engine.session();
         let keys: Vec<Key> = (0..70).map(|n| [n; 32]).collect();
-        // Fewer than go together, exactly as many, more, and none; in an empty table and in one that holds them.
+        // Fewer keys than one group, exactly one group, more, and none; in an empty table and in one that holds them.
         for announced in [0, 1, 31, 32, 33, 64, 70] {
             session.announce(keys[..announced].iter());
         }

@@ -30,7 +30,7 @@ impl<const STEPS: usize> Histogram<STEPS> {
     pub const BUCKETS: usize = STEPS * (1 + (LOG2_MAX - STEPS.trailing_zeros()) as usize);
 
     /// Counts a duration, by any thread.
-    #[expect(clippy::disallowed_methods, reason = "for events that are far dearer than a line that travels")]
+    #[expect(clippy::disallowed_methods, reason = "for events that cost far more than a cache-line transfer")]
     pub fn record(&self, ns: u64) {
         self.counts[Self::bucket(ns)].fetch_add(1, Relaxed);
         self.sum_ns.fetch_add(ns, Relaxed);
@@ -81,7 +81,7 @@ impl<const STEPS: usize> Histogram<STEPS> {
         (STEPS * (1 + octave as usize) + step).min(Self::BUCKETS - 1)
     }
 
-    /// The least and the largest value of a bucket; for those that the last one collects, they are too small.
+    /// The least and the largest value of a bucket. Both are too small for values beyond the range, which the last bucket collects.
     pub(crate) fn bounds(bucket: usize) -> RangeInclusive<u64> {
         if bucket < STEPS {
             return bucket as u64..=bucket as u64;

@@ -1,13 +1,13 @@
-//! Numbers that some threads leave for another, when nobody waits for anybody.
+//! Numbers that some threads leave for another, without waiting.
 //!
-//! Something is left only where nothing lies, so that where nobody takes, nobody writes either. Of what two threads leave
-//! at once some may be lost, and the rest mixed: right for samples, which are plentiful. `tests/loom.rs` runs this under a model checker.
+//! Numbers are left only in an empty inbox, so without a reader there are no writes either. If two threads leave numbers
+//! at once, some may be lost and the rest mixed, which is fine for samples, of which there are plenty. `tests/loom.rs` runs this under a model checker.
 
 use crate::sync::{AtomicU64, Ordering::*};
 
 /// Room for `N` numbers.
 pub(crate) struct Inbox<const N: usize> {
-    /// How many lie here.
+    /// How many numbers it holds.
     len: AtomicU64,
     numbers: [AtomicU64; N],
 }
@@ -28,7 +28,7 @@ impl<const N: usize> Inbox<N> {
         self.len.store(len as u64, Release);
     }
 
-    /// Takes what lies here. To be called by one thread at a time.
+    /// Takes all numbers. To be called by one thread at a time.
     pub(crate) fn take(&self, each: impl FnMut(u64)) {
         let len = self.len.load(Acquire) as usize;
         if len > 0 {

@@ -10,13 +10,13 @@
 //! A worker owns its [`Session`] by `&mut` and operates through it, so counters, histograms and
 //! sampling phase have one writer each. Times are `u64` unix seconds passed in by the caller.
 //!
-//! What both implementations promise:
+//! Both implementations promise:
 //! * a hit returns exactly the value last stored under that key: keys are compared in full;
 //! * an entry is usable while `now < expires_at` and never after;
 //! * after `remove` returns, no `get` that starts later returns the removed value;
 //! * the number of entries never exceeds `capacity()`.
 //!
-//! What a cache is free to do: forget. A miss says nothing about the key.
+//! A cache is free to forget: a miss says nothing about the key.
 //!
 //! ```
 //! # #[cfg(feature = "engine")] {
@@ -96,7 +96,7 @@ pub trait Cache<V: Value>: Send + Sync + 'static {
     /// Number of entries held, expired ones included. Walks the table; not for the hot path.
     fn len(&self) -> usize;
 
-    /// Bytes of memory that the entries are in, where it is known. Constant.
+    /// Bytes of memory for the entries, if known. Constant.
     fn table_bytes(&self) -> Option<usize> {
         None
     }
@@ -112,21 +112,21 @@ pub trait Session<V: Value>: Send {
     /// The value stored under `key`, if it is held and `now` is before its expiry.
     fn get(&mut self, key: &Key, now: u64) -> Option<V>;
 
-    /// Says that these keys are about to be looked up, so that what the look-ups will read is on its way to the
-    /// processor together and not one after the other. Changes nothing that can be observed but time; worth it for
+    /// Announces that these keys are about to be looked up, so that the lines they will read are fetched to the
+    /// processor in parallel and not one after another. Changes nothing observable except time; worth it for
     /// several keys at once. By default it does nothing.
     fn announce<'k>(&mut self, keys: impl Iterator<Item = &'k Key>) {
         let _ = keys;
     }
 
-    /// Stores `value` under `key` until `expires_at` (exclusive), replacing what is there.
+    /// Stores `value` under `key` until `expires_at` (exclusive), replacing the present value.
     ///
     /// A value that has already expired is not stored, and the present entry is removed: the caller
     /// has just said that the newest value for this key is no longer valid.
     fn insert(&mut self, key: Key, value: V, expires_at: u64, now: u64) -> Inserted;
 
-    /// Notes what a miss cost its caller, from `missed_at` until now. For callers that insert what was missing through another session
-    /// than the one that missed, as tasks do that go on on another thread.
+    /// Records what a miss cost its caller, from `missed_at` until now. For callers that insert the missing value through another session
+    /// than the one that missed, as async tasks do when they resume on another thread.
     fn filled(&mut self, missed_at: Instant) {
         let _ = missed_at;
     }
@@ -134,7 +134,7 @@ pub trait Session<V: Value>: Send {
     /// Forgets `key`; returns whether an entry was held (expired or not).
     fn remove(&mut self, key: &Key) -> bool;
 
-    /// Forgets every entry whose value is not to be kept; returns how many there were. What is stored meanwhile may stay. Walks the
+    /// Removes every entry whose value `keep` rejects; returns how many there were. Entries stored meanwhile may stay. Walks the
     /// table; not for the hot path.
     fn retain(&mut self, keep: &dyn Fn(&V) -> bool) -> usize;
 

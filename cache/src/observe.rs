@@ -30,13 +30,13 @@ pub trait Observer: Default + Send + Sync + 'static {
     /// Sampled look-up latencies over all recorders, live and dropped.
     fn latency(&self) -> Latency;
 
-    /// Sampled durations of an operation, over all recorders; empty where none are kept.
+    /// Sampled durations of an operation, over all recorders; empty if none are kept.
     fn durations(&self, operation: Operation) -> Latency {
         if operation == Operation::Get { self.latency() } else { Latency::default() }
     }
 }
 
-/// What is timed.
+/// A timed operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Operation {
@@ -44,9 +44,9 @@ pub enum Operation {
     Get,
     /// An insert.
     Put,
-    /// The part of an insert that decides who makes room, and stores.
+    /// The part of an insert that decides which entry to evict, and stores.
     Admission,
-    /// From a look-up that missed to the insert of what was missing: what the miss cost its caller.
+    /// From a look-up that missed to the insert of the missing value: the cost of the miss to its caller.
     Miss,
 }
 
@@ -62,7 +62,7 @@ pub enum Sampled {
     No,
     /// [`Recorder::saw`] gets its key.
     Shown,
-    /// So it does, and the look-up is timed from this moment on.
+    /// The same, and the look-up is timed from this moment on.
     Timed(Instant),
 }
 
@@ -86,13 +86,13 @@ pub trait Recorder: Send + 'static {
     /// Whether look-ups are shown to [`Recorder::begin_get`] at all.
     const SHOWN: bool = true;
 
-    /// Of how many look-ups of a session one is shown, as long as the session lasts. What a look-up costs that is not shown is
-    /// what it costs to count it.
+    /// One in how many look-ups of a session is shown; constant for the session. A look-up that is not shown costs
+    /// only its counting.
     fn sampling(&self) -> Sampling {
         Sampling::ALL
     }
 
-    /// Number of the first look-up of a session: sessions that begin together are not to show together.
+    /// Number of the first look-up of a session, so that sessions opened together do not sample together.
     fn phase(&self) -> u64 {
         0
     }
@@ -115,7 +115,7 @@ pub trait Recorder: Send + 'static {
         None
     }
 
-    /// Called after something else than a look-up that began then.
+    /// Called after an operation other than a look-up, with its start time.
     #[inline(always)]
     fn end(&mut self, operation: Operation, began: Instant) {
         let _ = (operation, began);
@@ -127,7 +127,7 @@ pub trait Recorder: Send + 'static {
         let _ = (key, hit);
     }
 
-    /// What inserts and announcements may take from the traffic seen so far.
+    /// What inserts and announcements can learn from the traffic seen so far.
     #[inline(always)]
     fn hint(&self) -> Hint {
         Hint::None

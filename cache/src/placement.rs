@@ -2,8 +2,8 @@
 //!
 //! Keys are influenced by clients, so the hash takes a secret drawn once per table: without it,
 //! nobody can collect keys that crowd one set. It is not a message authentication code. It needs to
-//! spread keys and to be unpredictable to somebody who sees none of its outputs, and what an
-//! unlucky spread costs is a miss: keys are always compared in full.
+//! spread keys and to be unpredictable to a party that sees none of its outputs, and an
+//! unlucky spread only costs a miss: keys are always compared in full.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -52,7 +52,7 @@ mod tests {
 
     const KEYS: u64 = if cfg!(miri) { 50 } else { 1000 };
 
-    /// Why the secret must not be known: with this one a million keys fall on one place.
+    /// Shows why the secret must not be known: with this one a million keys fall on one place.
     #[test]
     fn keys_can_be_crafted_against_a_known_secret() {
         let zero = Placement::with_secret([0; 5]);
@@ -69,7 +69,7 @@ mod tests {
         assert_ne!(Placement::random().hash(&key), Placement::random().hash(&key));
     }
 
-    // 25,600 hashes, which are nothing but arithmetic.
+    // 25,600 hashes are only arithmetic.
     #[cfg(not(miri))]
     #[test]
     fn counters_in_any_word_spread_over_high_and_low_bits() {

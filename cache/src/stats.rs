@@ -1,8 +1,8 @@
-//! What a cache counts.
+//! Counters of a cache.
 
 /// One countable occurrence. The variants are disjoint: an operation records exactly one of the
 /// look-up events, or exactly one of the store events plus at most one displacement, or a removal. An
-/// insert that makes room also records what the competition for it came to.
+/// insert that evicts also records the outcome of the competition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Event {
@@ -20,15 +20,15 @@ pub enum Event {
     Replacement,
     /// An insert stored nothing (see [`crate::Inserted`]).
     Rejection,
-    /// An unexpired entry made room for another.
+    /// An unexpired entry was evicted for another.
     Eviction,
     /// An expired or invalidated entry was taken out, by an insert that used its place or by a sweep.
     Expiration,
     /// An entry was taken out by `remove`, or by an insert that arrived already expired.
     Removal,
-    /// The oldest entry of a window was asked for more often than the least of main, and stayed.
+    /// The oldest entry of a window was requested more often than the weakest of main, and stayed.
     AdmissionWon,
-    /// It was not, and made room.
+    /// It was not, and was evicted.
     AdmissionLost,
     /// An entry moved from a window to main: it won, or the window became smaller.
     Migration,
@@ -60,15 +60,15 @@ pub struct Stats {
     pub replacements: u64,
     /// Inserts that stored nothing.
     pub rejections: u64,
-    /// Unexpired entries displaced by an insert.
+    /// Unexpired entries evicted by an insert.
     pub evictions: u64,
-    /// Expired or invalidated entries displaced by an insert or a sweep.
+    /// Expired or invalidated entries removed by an insert or a sweep.
     pub expirations: u64,
     /// Entries removed by key.
     pub removals: u64,
-    /// Entries of a window that stayed because they were asked for more often than one of main.
+    /// Entries of a window that stayed because they were requested more often than one of main.
     pub admissions_won: u64,
-    /// Entries of a window that made room.
+    /// Entries of a window that were evicted.
     pub admissions_lost: u64,
     /// Entries that moved from a window to main.
     pub migrations: u64,

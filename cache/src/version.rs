@@ -1,8 +1,8 @@
 //! A sequence lock: readers that never write, beside at most one writer.
 //!
-//! The version is even while the data is at rest and odd while a writer is at it. A reader copies
-//! what it wants and looks at the version again: unchanged and even means that no writer was there,
-//! and the copy is what one writer left. So a reader never writes to be able to read and never sees
+//! The version is even while the data is at rest and odd while a writer is active. A reader copies
+//! the data and checks the version again: unchanged and even means that no writer was there,
+//! and the copy is from one writer. So a reader never writes in order to read and never sees
 //! half of one value and half of another.
 //!
 //! Ordering (after Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", 2012):
@@ -25,7 +25,7 @@ impl Version {
         version.is_multiple_of(2).then_some(version)
     }
 
-    /// The second look: whether all that was read since `version` was seen is of one writer.
+    /// The second look: whether everything read since `version` was seen comes from one writer.
     #[inline(always)]
     pub(crate) fn is_still(&self, version: u64) -> bool {
         fence(Acquire);
@@ -44,7 +44,7 @@ impl Version {
         None
     }
 
-    /// Publishes what the writer that entered at `version` wrote.
+    /// Publishes the stores of the writer that entered at `version`.
     #[inline(always)]
     pub(crate) fn leave(&self, version: u64) {
         self.0.store(version + 2, Release);

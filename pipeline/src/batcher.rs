@@ -2,11 +2,11 @@
 //!
 //! A SIMD batch costs the same for 1 lane or 32, so requests wait for company, but only briefly. Each
 //! tenant has 32 queues, one per lane; a batch takes the head of every non-empty queue. Queues, rather
-//! than one open batch that a repeated lane seals, because lanes are random: 32 random lanes repeat
-//! after about seven requests, and sealing there would leave three quarters of every batch empty.
+//! than one open batch that is closed at the first repeated lane, because lanes are random: 32 random lanes repeat
+//! after about seven requests, and closing there would leave three quarters of every batch empty.
 //!
-//! Tenants take turns: of those with a batch that is due, the next is the one whose last batch is longest ago. So a tenant with
-//! thousands of requests waiting delays another one by a batch.
+//! Tenants take turns: of those with a batch that is due, the one with the oldest last batch is next. So a tenant with
+//! thousands of waiting requests delays another one by a batch.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,7 +20,7 @@ use crate::request::Batch;
 pub struct Delay {
     /// Wait while workers are idle.
     pub idle_us_max: u64,
-    /// Wait while every worker is busy: a fuller batch then costs nobody time.
+    /// Wait while every worker is busy: a fuller batch then delays no request.
     pub busy_us_max: u64,
 }
 
@@ -42,9 +42,9 @@ impl Delay {
 }
 
 struct Queues<T> {
-    /// Of each lane: since when an item waits, microseconds, and the item.
+    /// For each lane: the time since which an item waits, microseconds, and the item.
     lanes: [VecDeque<(u64, T)>; LANES],
-    /// The count of batches when its last one was taken, or when it came. The lowest is next.
+    /// The count of batches when its last one was taken, or when the tenant was added. The lowest is next.
     turn: u64,
 }
 
@@ -81,7 +81,7 @@ impl<T> Batcher<T> {
     }
 
     /// The next batch that is due: one with all lanes taken, or one whose oldest item has waited `delay_us`.
-    /// Among several, that of the tenant whose turn it is, and of those that never had one, of the one that has waited longest.
+    /// Among several, that of the tenant whose turn it is; among tenants that never had one, the one that has waited longest.
     pub fn poll(&mut self, now_us: u64, delay_us: u64) -> Option<Batch<T>> {
         let tenant = self
             .tenants
@@ -92,7 +92,7 @@ impl<T> Batcher<T> {
         Some(self.take(tenant))
     }
 
-    /// A batch of whatever waits longest, due or not: for shutting down.
+    /// The batch that has waited longest, due or not: for shutdown.
     pub fn flush(&mut self) -> Option<Batch<T>> {
         let tenant = *self.tenants.iter().min_by_key(|(_, q)| q.oldest_us())?.0;
         Some(self.take(tenant))

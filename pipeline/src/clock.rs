@@ -1,4 +1,4 @@
-//! Time as the caller tells it. The crate reads no clock of its own, so a test or a simulation owns time.
+//! Time, as the caller supplies it. The crate reads no clock of its own, so a test or a simulation controls time.
 
 /// Source of time.
 pub trait Clock: Send + Sync {

@@ -1,10 +1,10 @@
-//! What only the service can say of a request, asked by the worker: of one in a session once the session's verdict is known.
+//! Checks of a request that only the service can make. The worker calls them, for a request in a session once the session's verdict is known.
 
 use crate::request::{LaneRequest, Refusal};
 use crate::verdict::Verdict;
 
-/// The service's part of the prove step. The worker that looks a verdict up asks here, so that a request is looked up once and
-/// nothing is spent of a request that is not its session holder's. Called for each lane on the workers' threads.
+/// The service's part of the prove step. The worker that looks up the verdict calls it, so that a request is looked up once and
+/// nothing is spent for a request that does not come from the session holder. Called for each lane on the workers' threads.
 pub trait Door<R>: Send + Sync {
     /// Whether the session's holder made this request: whether its MAC is right under the verdict's session key.
     fn is_holders(&self, request: &LaneRequest<R>, verdict: &Verdict) -> bool;
@@ -14,11 +14,11 @@ pub trait Door<R>: Send + Sync {
     /// once for its tenant and handle.
     ///
     /// # Errors
-    /// Why it cannot be spent.
+    /// The reason why it cannot be spent.
     fn spend(&self, request: &LaneRequest<R>, now: u64) -> Result<(), Refusal>;
 }
 
-/// Admits every request: for benchmarks and tests, whose requests come from nobody and have no MAC.
+/// Admits every request: for benchmarks and tests, whose requests have no MAC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open;
 

@@ -1,6 +1,6 @@
-//! What the pipeline asks of the system: where workers run ([`affinity`]), the threads that they are ([`Pool`]), and the few threads that are
+//! The pipeline's use of the system: worker placement ([`affinity`]), the worker threads ([`Pool`]), and the few threads that are
 //! started by name. Nothing else in this crate starts a thread, reads a file or makes a system call; `clippy.toml` refuses it.
-#![expect(clippy::disallowed_methods, reason = "this is the part that may")]
+#![expect(clippy::disallowed_methods, reason = "the driver is the part that may")]
 
 pub mod affinity;
 mod pool;
@@ -23,7 +23,7 @@ pub(crate) fn thread<T: Send + 'static>(
     Builder::new().name(name.into()).spawn(work)
 }
 
-/// Lets all other threads go before the calling one. Of this thread only, on Linux. A system that refuses lets it compete.
+/// Gives the calling thread the lowest priority. On Linux this applies to this thread only. If the system refuses, it competes with the others.
 pub(crate) fn give_way() {
     setpriority_process(None, LEAST_URGENT).unwrap_or_default();
 }

@@ -15,7 +15,7 @@ use crate::request::{Probe, Refusal};
 use crate::run::{BackedLane, Run};
 use crate::tenant::{Tenant, Tenants};
 
-/// What a match needs besides its lanes.
+/// The inputs of a match besides its lanes.
 pub(crate) struct Round<'a, C> {
     pub(crate) tenants: &'a dyn Tenants<C>,
     pub(crate) tenant: &'a Tenant,
@@ -25,24 +25,24 @@ pub(crate) struct Round<'a, C> {
     pub(crate) clock: &'a dyn Clock,
 }
 
-/// What lanes of one epoch of the tenant's keys are matched with, together.
+/// The shared inputs for lanes of one epoch of the tenant's keys.
 struct Keys {
     key: PublicKey,
-    /// What the key-holder made of the shares sealed to it: it opens each once, so this serves for every attempt to match them.
+    /// The key-holder's result from the shares sealed to it. It opens each share once, so the result is reused for every attempt to match them.
     probes: Option<EncryptedProbes>,
-    /// The keys were fetched again.
+    /// Whether the keys were fetched again.
     renewed: bool,
 }
 
-/// Why lanes are not decided as they are.
+/// Why lanes cannot be decided together.
 enum Obstacle {
-    /// These lanes are to be left out, for this reason.
+    /// Leave out these lanes, for this reason.
     Lanes(LaneSet, Refusal),
-    /// These name subjects without an attempt: the answer is no.
+    /// These lanes name subjects without an attempt: the answer is no.
     Spent(LaneSet),
     /// The key-holder has newer keys.
     Keys,
-    /// None can be decided.
+    /// No lane can be decided.
     All(Refusal),
 }
 
@@ -60,7 +60,7 @@ impl<C> Round<'_, C> {
         run.refuse(foreign, Refusal::ProbeMode);
         let now = self.clock.monotonic_ns();
         let spent = |lane: &BackedLane<R>| self.spent.has(&lane.request.template, now);
-        // Their answer is no, and is not asked for again at once.
+        // Their answer is no, and the key-holder is not asked again at once.
         let (mut decided, mut waiting): (Vec<_>, Vec<_>) = lanes.into_iter().partition(spent);
         let mut accepted = 0;
         while let Some(epoch) = waiting.first().map(|lane| lane.request.template.epoch) {
@@ -79,8 +79,8 @@ impl<C> Round<'_, C> {
         (decided, Decisions::from_lanes(LaneSet::from_bits(accepted)))
     }
 
-    /// Encrypted match and decision: adds what was decided to `decided`, and returns the lanes that were accepted. Lanes that stand in the
-    /// way are taken out and the others masked again, so that one of them does not cost its neighbours their answer.
+    /// Encrypted match and decision: adds the decided lanes to `decided`, and returns the accepted lanes. Lanes that prevent a decision
+    /// are removed and the others masked again, so that one lane does not cost its neighbours their answer.
     fn decide_epoch<R>(
         &mut self,
         run: &mut Run<R>,
@@ -117,7 +117,7 @@ impl<C> Round<'_, C> {
         LaneSet::EMPTY
     }
 
-    /// Fetches the tenant's public keys again, for everybody; whether that of the lanes' epoch is among them.
+    /// Fetches the tenant's public keys again, for all workers; returns whether the key of the lanes' epoch is among them.
     fn renew_keys(&self, renewing: &mut Keys) -> bool {
         let Ok(keys) = self.key_holder.public_keys(self.tenant.id) else { return false };
         self.tenants.renew_keys(&self.tenant.id, &keys);

@@ -1,4 +1,4 @@
-//! A request in its lane, and what can become of it.
+//! A request in its lane, and its outcomes.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use trefoil_zkp::chain::ChainError;
 use crate::verdict::{Stale, Verdict};
 use crate::{Account, SessionId, TenantId};
 
-/// One well-formed authentication, before it is known whether it is backed. `R` is where its answer goes, and what the service's
-/// [`Door`](crate::Door) checks it by.
+/// One well-formed authentication, before its backing is checked. `R` is the destination of its answer, and carries what the service's
+/// [`Door`](crate::Door) needs to check it.
 pub struct LaneRequest<R> {
-    /// What stands for the request being the subject's.
+    /// What backs the claim that the request is the subject's.
     pub backing: Backing,
     /// The subject's encrypted template; its lane is the request's lane.
     pub template: Template,
@@ -24,11 +24,11 @@ pub struct LaneRequest<R> {
     pub nonce: Vec<u8>,
     /// SHA3-256 of the request as its client authenticated it.
     pub request_digest: [u8; 32],
-    /// Where the answer goes.
+    /// Destination of the answer.
     pub reply: R,
 }
 
-/// What stands for a request being its subject's, as the tenant's policy wants it.
+/// What backs the claim that a request is its subject's, as the tenant's policy demands.
 #[derive(Clone)]
 pub enum Backing {
     /// A credential proof, through its session.
@@ -44,7 +44,7 @@ pub struct InSession {
     pub id: SessionId,
     /// What the holder reveals of the session's hash chain, if it has one.
     pub reveal: Option<Reveal>,
-    /// The session's verdict as the service read it from its row after a miss: it is not looked up a second time.
+    /// The session's verdict, if the service read it from its row after a miss. It is not looked up again.
     pub revived: Option<Box<Verdict>>,
 }
 
@@ -58,7 +58,7 @@ impl Backing {
     }
 }
 
-/// What is shown, as the tenant's policy wants it.
+/// The probe, in the mode of the tenant's policy.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,
@@ -84,13 +84,13 @@ impl Probe {
 /// Up to 32 requests of one tenant, one per lane, lanes ascending.
 #[derive(Debug)]
 pub struct Batch<T> {
-    /// Whose they are.
+    /// The tenant of the requests.
     pub tenant: TenantId,
     /// The requests.
     pub lanes: Vec<T>,
 }
 
-/// A statement that needs no decision, to be sealed as it is: that something was changed.
+/// A statement about a change, which needs no decision and is sealed as it is.
 pub struct Record<R> {
     /// Where the seal goes.
     pub reply: R,
@@ -102,7 +102,7 @@ pub struct Record<R> {
 pub struct BoundLane<R> {
     /// Where the answer goes.
     pub reply: R,
-    /// What was decided; nothing of a record.
+    /// The decision; none for a record.
     pub decision: Option<Decision>,
     /// Canonical statement (deterministic CBOR).
     pub statement: Vec<u8>,
@@ -117,11 +117,11 @@ impl<R> From<Record<R>> for BoundLane<R> {
     }
 }
 
-/// A batch after the worker: its decided lanes, ready to be sealed, and the others.
+/// A batch after the worker: its decided lanes, ready to be sealed, and the refused ones.
 pub struct Bound<R> {
     /// Decided lanes in random order.
     pub lanes: Vec<BoundLane<R>>,
-    /// Lanes without a decision, until they are told.
+    /// Lanes without a decision, until they are answered.
     pub refused: Vec<(R, Refusal)>,
     /// Time per step so far.
     pub times: StageTimes,
@@ -140,20 +140,20 @@ pub struct StageTimes {
     pub digest_ns: u64,
 }
 
-/// Why a request has no decision. A non-match is a decision and not found here.
+/// Why a request has no decision. A non-match is a decision and not listed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The session does not carry the request: open it again.
     #[error("session refused: {0}")]
     Session(#[from] Stale),
-    /// The request's MAC is not that of its session's holder.
-    #[error("the request is not its session holder's")]
+    /// The request's MAC is not from the session holder.
+    #[error("the request does not come from the session holder")]
     Mac,
     /// The nonce was used in this session.
-    #[error("the nonce was used in this session")]
+    #[error("the nonce was already used in this session")]
     NonceUsed,
     /// No more nonces are remembered now.
-    #[error("too many nonces are remembered")]
+    #[error("too many nonces are stored; retry later")]
     NoncesFull,
     /// The request waited until its nonce may be forgotten.
     #[error("the request waited for too long")]
@@ -167,11 +167,11 @@ pub enum Refusal {
     /// The template was deleted while the request waited.
     #[error("the subject's template no longer exists")]
     Template,
-    /// The probe's sealed share was not sealed to this key-holder for this request, not lately, or was used before.
-    #[error("the sealed share was not made for this request, not lately, or was used before")]
+    /// The probe's sealed share was not sealed to this key-holder for this request, is too old, or was used before.
+    #[error("the sealed share was not made for this request, is too old, or was used before")]
     SealedShare,
     /// The request's probe is not of the policy's mode.
-    #[error("the probe is not of the policy's mode")]
+    #[error("the probe's mode differs from the policy's")]
     ProbeMode,
     /// The tenant was removed while the request waited.
     #[error("the tenant no longer exists")]
@@ -179,18 +179,18 @@ pub enum Refusal {
     /// The key-holder gave no decision; nothing is accepted without one.
     #[error("the key-holder gave no decision")]
     KeyHolder,
-    /// The key-holder decides under another threshold than the policy's; nothing is decided under one that is not attested.
-    #[error("the key-holder has another threshold than the policy")]
+    /// The key-holder's threshold differs from the policy's; nothing is decided under a threshold that is not attested.
+    #[error("the key-holder's threshold differs from the policy's")]
     Threshold,
     /// The key-holder cannot be reached; nothing is accepted without it.
     #[error("the key-holder cannot be reached")]
     KeyHolderUnavailable,
-    /// A fault of this service; the request was not decided.
-    #[error("internal fault, the request was not decided")]
+    /// An internal error; the request was not decided.
+    #[error("internal error: the request was not decided")]
     Fault,
 }
 
-/// Why what a request reveals of a hash chain, or does not, is refused.
+/// Why a request is refused for the hash-chain value that it reveals or omits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RevealRefused {
     /// The session has a chain.
@@ -199,10 +199,10 @@ pub enum RevealRefused {
     /// The session has none.
     #[error("the session has no hash chain: send no `reveal`")]
     Unwanted,
-    /// Where the session is in its chain is not known.
-    #[error("the place in this session's chain is not known; prove again")]
+    /// The session's position in its chain is unknown.
+    #[error("the position in this session's chain is unknown; prove again")]
     Unknown,
-    /// The value is not one of the next.
+    /// The value is not among the next ones.
     #[error(transparent)]
     Value(#[from] ChainError),
 }

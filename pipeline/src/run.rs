@@ -7,7 +7,7 @@ use trefoil_matching::BatchId;
 use crate::Account;
 use crate::request::{LaneRequest, Refusal, StageTimes};
 
-/// A lane that is backed as the tenant's policy wants it, and what will be attested for that.
+/// A lane backed as the tenant's policy demands, and what is attested for that.
 pub(crate) struct BackedLane<R> {
     pub(crate) request: LaneRequest<R>,
     pub(crate) account: Account,

@@ -3,26 +3,26 @@
 //! A header names the header before it and the log of all headers before it, and no signature. So headers follow one another, in
 //! microseconds each, and their signatures, in milliseconds, are made side by side. Nothing leaves unsigned or out of order: lanes
 //! are released by [`Release::sealed`] together with a seal whose three signatures have been verified, after every seal that it
-//! follows. A seal that is refused refuses its lanes, and those of all seals that were begun after it until the chain was told:
-//! they follow on what nobody will ever see. Then the chain goes on from the last seal that was released.
+//! follows. A refused seal refuses its lanes, and those of all seals that were started after it until the chain was told:
+//! they follow a seal that will never be released. Then the chain continues from the last released seal.
 //!
 //! # Which threads sign
 //!
-//! Under [`Cadence::Group`] threads of their own, [`Sequence::sealers`] of them. Group commit bounds both cost and latency without a
-//! tuning knob: while seals are being made the next one's digests gather, so the cost per batch falls as load rises. One thread
-//! makes the largest groups and takes the least from the workers; its digests are released after two seals' times at the most.
-//! `k` threads begin a seal each `k`th part of a seal's time, so that a digest waits for that part and for its own seal. They make
+//! Under [`Cadence::Group`], [`Sequence::sealers`] dedicated threads. Group commit bounds both cost and latency without a
+//! tuning knob: while seals are being made, digests gather for the next one, so the cost per batch falls as load rises. One thread
+//! makes the largest groups and takes the least from the workers; its digests are released after at most two seals' times.
+//! `k` threads start a seal every `k`th part of a seal's time, so a digest waits for that part and for its own seal. They make
 //! `k` times the seals, and each seal costs a processor's milliseconds and 21.7 KB of disk. So [`Placement::sealers`] takes two
-//! where two cores can be spared and one elsewhere.
+//! if two cores can be spared, and one otherwise.
 //!
-//! At low load that would give each login a seal of its own. So a [`Floor`] keeps seals apart until enough lanes wait. The first
+//! At low load each login would get its own seal. So a [`Floor`] keeps seals apart until enough lanes wait. The first
 //! after a quiet moment is sealed at once.
 //!
 //! Under [`Cadence::PerBatch`] the worker that decided a batch seals it, with its own copy of the keys. A seal is then nine tenths
-//! of a batch's work. Threads of their own would need as many cores as there are workers, and contend with these for the same ones;
+//! of a batch's work. Dedicated threads would need as many cores as there are workers, and contend with the workers for the same ones;
 //! handing a batch over costs a wake-up and a cache's worth of moving. On its worker a seal needs neither: `n` workers keep `n`
-//! cores busy, pinned as they are, and nothing but the order of headers and of releases joins them, for microseconds a seal. A
-//! worker whose seal is ready before an earlier one leaves it there and takes the next batch.
+//! cores busy, pinned as they are, and share only the order of headers and of releases, for microseconds a seal. A
+//! worker whose seal is ready before an earlier one hands it over and takes the next batch.
 //!
 //! [`Placement::sealers`]: crate::affinity::Placement::sealers
 
@@ -58,7 +58,7 @@ use crate::request::Bound;
 /// How many batches one seal covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cadence {
-    /// Every batch that waits when a sealing thread is free.
+    /// All batches that wait when a sealing thread becomes free.
     #[default]
     Group,
     /// Exactly one batch, sealed by the worker that decided it.
@@ -79,10 +79,10 @@ pub struct Sequence {
 /// Makes what one thread signs with.
 type Copies = Arc<dyn Fn() -> Result<Box<dyn Sign>, KeyError> + Send + Sync>;
 
-/// Sealing, until nobody has an [`Outlet`] any more.
+/// Sealing, until the last [`Outlet`] is dropped.
 pub struct Sealer<R> {
     releasing: Turns<Releasing<R>>,
-    /// Ends when nothing is left that seals.
+    /// Ends when no signer is left.
     alive: Receiver<()>,
 }
 
@@ -90,9 +90,9 @@ pub struct Sealer<R> {
 pub struct Outlet<R>(Way<R>);
 
 enum Way<R> {
-    /// To the threads that seal. Unbounded: whoever sends keeps the number of unsealed batches bounded.
+    /// To the threads that seal. Unbounded: the sender bounds the number of unsealed batches.
     Queue(Sender<Bound<R>>),
-    /// Here, with keys of this worker alone once it has sealed.
+    /// On this worker, with its own keys once it has sealed.
     Here { signers: Signers<R>, own: Option<Box<Signer<R>>> },
 }
 
@@ -135,7 +135,7 @@ impl<R> Clone for Outlet<R> {
 }
 
 impl<R> Outlet<R> {
-    /// Has a batch sealed: later, by a thread that seals, or now, by this one. `false` where that will not be, because it has no lane
+    /// Has a batch sealed: later by a sealing thread, or now by this one. `false` if it will not be sealed, because it has no lane
     /// or sealing has ended; its replies are dropped then.
     pub fn seal(&mut self, batch: Bound<R>) -> bool {
         if batch.lanes.is_empty() {
@@ -158,7 +158,7 @@ impl<R: Send + 'static> Sealer<R> {
     /// batches each time some have been sealed or refused.
     ///
     /// # Errors
-    /// When the system refuses a thread, or a copy of the keys is not what it should be: memory was damaged.
+    /// When the system refuses a thread, or a copy of the keys fails its check because memory was damaged.
     pub fn start(
         keys: SigningKeys,
         origin: Origin,
@@ -172,7 +172,7 @@ impl<R: Send + 'static> Sealer<R> {
         // Seals do not wait for it, and are only slower without it, so its panic ends no other thread. It ends with the keys; a
         // fault that it meets makes them refuse to sign.
         driver::thread("precomputation", move || {
-            // Or it would compete with the seals for a few seconds.
+            // Otherwise it would compete with the seals for a few seconds.
             driver::give_way();
             precomputation.run().unwrap_or_default();
         })?;
@@ -232,7 +232,7 @@ impl<R: Send + 'static> Sealer<R> {
     }
 }
 
-/// The end of a chain, and what its next headers say.
+/// The end of a chain, and the fields of its next headers.
 struct End {
     origin: Origin,
     key_set_id: KeySetId,
@@ -244,7 +244,7 @@ fn seal_groups<R>(signer: &mut Signer<R>, gathering: &Turns<Gathering<R>>) {
     let mut took = None;
     while let Some(mut turn) = gathering.take() {
         turn.took = took.unwrap_or(turn.took);
-        // Where no batch will come any more the turn ends here, for all threads.
+        // If no batch will come any more, the turn ends here for all threads.
         let Some(begun) = turn.group().and_then(|batches| signer.begin(batches)) else { return };
         turn.pass();
         took = signer.finish(begun);

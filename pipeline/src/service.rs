@@ -5,7 +5,7 @@
 //!
 //! Bounds: `intake` waiting requests, then [`SubmitError::Busy`]; at most [`COMPUTING_PER_WORKER`] batches
 //! per worker are in the pool and at most [`UNSEALED_MAX`] anywhere between dispatch and seal. When
-//! either is reached requests wait in the intake, so overload shows at the door and nowhere else.
+//! either is reached, requests wait in the intake, so overload shows only at admission.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -36,7 +36,7 @@ pub const COMPUTING_PER_WORKER: usize = 4;
 /// Batches between dispatch and release; with one seal per 10 ms this allows 100,000 batches per second.
 pub const UNSEALED_MAX: usize = 1024;
 
-/// What a service is started with.
+/// Settings of a service.
 pub struct Config {
     /// Workers and their CPUs.
     pub placement: Placement,
@@ -44,15 +44,15 @@ pub struct Config {
     pub delay: Delay,
     /// Batches per seal.
     pub cadence: Cadence,
-    /// Distance of seals at low load.
+    /// Minimum interval between seals at low load.
     pub floor: Floor,
-    /// Threads that seal; none for as many as the placement finds room for. Under [`Cadence::PerBatch`] workers seal.
+    /// Threads that seal; none for as many as the placement has room for. Under [`Cadence::PerBatch`] workers seal.
     pub sealers: Option<usize>,
     /// Requests that may wait in the intake.
     pub intake: usize,
-    /// What seals say of the key-holders' vaults.
+    /// The state of the key-holders' vaults for seals.
     pub vaults: Arc<SeenVaults>,
-    /// What seals say of the newest restoration of the log.
+    /// The newest restoration of the log for seals.
     pub restored: Option<Restoration>,
 }
 
@@ -67,7 +67,7 @@ pub enum StartError {
     Thread(#[from] std::io::Error),
 }
 
-/// A request was not taken.
+/// A request was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// The intake is full.
@@ -85,10 +85,10 @@ pub struct Service<R> {
     sealer: Sealer<R>,
 }
 
-/// What comes in.
+/// An item of the intake.
 #[expect(
     clippy::large_enum_variant,
-    reason = "nearly all are logins, which a box would cost an allocation each"
+    reason = "nearly all are logins, and boxing would cost an allocation each"
 )]
 enum Submitted<R> {
     Login(TenantId, LaneRequest<R>),
@@ -105,7 +105,7 @@ impl<R> Clone for Intake<R> {
 }
 
 impl<R> Intake<R> {
-    /// Hands a request of `tenant` over without waiting.
+    /// Submits a request of `tenant` without waiting.
     ///
     /// # Errors
     /// When the service is full or draining; the request is dropped.
@@ -113,7 +113,7 @@ impl<R> Intake<R> {
         self.send(Submitted::Login(tenant, request))
     }
 
-    /// Hands a record over to be sealed, without waiting.
+    /// Submits a record to be sealed, without waiting.
     ///
     /// # Errors
     /// When the service is full or draining; the record is dropped.
@@ -209,7 +209,7 @@ impl<R: Send + 'static> Service<R> {
         Intake(self.intake.clone())
     }
 
-    /// Stops taking requests, decides and seals all that were taken, and returns the end of the seal chain.
+    /// Stops accepting requests, decides and seals all accepted ones, and returns the end of the seal chain.
     /// Ends once every [`Intake`] clone is gone. `None` if a thread panicked.
     pub fn drain(self) -> Option<ChainHead> {
         drop(self.intake);
@@ -219,20 +219,20 @@ impl<R: Send + 'static> Service<R> {
 }
 
 enum Event {
-    /// A worker finished a batch; whether it is told of as sealed too.
+    /// A worker finished a batch; whether it is also reported as sealed.
     Computed { to_sealer: bool },
-    /// So many batches were sealed or refused.
+    /// This many batches were sealed or refused.
     Sealed(usize),
-    /// Nothing is sealed any more.
+    /// Sealing has ended.
     SealingEnded,
 }
 
-/// The sealer's word to the dispatcher; that it is gone is the last.
+/// The sealer's messages to the dispatcher; dropping it is the last one.
 struct Sealing(Sender<Event>);
 
 impl Sealing {
     fn tell(&self, event: Event) {
-        // A dispatcher that is gone needs to know no more.
+        // A dispatcher that is gone needs no message.
         drop(self.0.send(event));
     }
 }
@@ -309,7 +309,7 @@ where
         }
     }
 
-    /// Takes one request and whatever else waits, so that a burst costs one turn of the loop.
+    /// Takes one request and all other waiting ones, so that a burst costs one turn of the loop.
     fn gather(&mut self, first: Submitted<R>, submissions: &Receiver<Submitted<R>>) {
         let now = self.now_us();
         for submitted in std::iter::once(first).chain(submissions.try_iter().take(BURST)) {
@@ -362,7 +362,7 @@ where
         let (outlet, events) = (self.outlet.clone(), self.events.clone());
         self.pool.spawn(move || {
             // A panic must not take the process down at once (rayon aborts). The batch's replies are dropped,
-            // which their owners see as a fault. The worker's buffers may be half written now.
+            // which their owners see as an internal error. The worker's buffers may be half written now.
             let to_sealer = catch_unwind(AssertUnwindSafe(|| {
                 let mut own = pool.worker(|| (pipeline.worker(), outlet));
                 let (worker, outlet) = &mut *own;

@@ -9,7 +9,7 @@ use crate::TenantId;
 use crate::tenant::Served;
 use crate::verdict::Verdict;
 
-/// Most sessions of one worker, some 30 KiB each. Who has batches of more tenants opens sessions anew.
+/// Most sessions of one worker, some 30 KiB each. A worker with batches of more tenants reopens sessions.
 const SESSIONS_MAX: usize = 256;
 
 /// See the module.

@@ -2,7 +2,7 @@
 //!
 //! The cached verdicts are looked up before the match although the match is step one of the design: a
 //! look-up costs nanoseconds, and this way a lane without a valid proof reaches neither the
-//! matcher nor the key-holder and spends no attempt of anybody's budget.
+//! matcher nor the key-holder and spends no attempt of any budget.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::sessions::Sessions;
 use crate::tenant::{Tenant, Tenants};
 use crate::verdict::{AudienceId, Stale, Verdict};
 
-/// What one worker owns. Nothing in it is shared.
+/// The state that one worker owns. Nothing in it is shared.
 pub struct Worker<C: Cache<Verdict>> {
     matcher: Matcher,
     spent: Spent,
@@ -106,7 +106,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
 }
 
 impl<R> Run<R> {
-    /// Keeps the lanes whose session carries them; refuses the others.
+    /// Keeps the lanes with a valid session; refuses the others.
     fn check_proofs<S: Session<Verdict>>(
         &mut self,
         lanes: Vec<LaneRequest<R>>,
@@ -165,8 +165,8 @@ impl<R> Run<R> {
 
     /// Binds each decision to a canonical statement and its digest. The digests are computed together at the end.
     ///
-    /// A subject keeps its lane towards every audience, so that lanes would join accounts: places and leaves are drawn anew. What is
-    /// moved for it is the bound lanes, a tenth of a request's bytes.
+    /// A subject keeps its lane for every audience, so lanes would link accounts. Places and leaves are therefore drawn at random for each batch. The data
+    /// moved for this is the bound lanes, a tenth of a request's bytes.
     fn bind(
         &mut self,
         lanes: Vec<BackedLane<R>>,
@@ -213,7 +213,7 @@ impl<R> Run<R> {
                         digest: [0; 32],
                     });
                 }
-                // A field outside its limits is refused at the door; what gets here is this service's fault.
+                // A field outside its limits is refused at admission, so an error here is internal.
                 Err(_) => self.refused.push((request.reply, Refusal::Fault)),
             }
         }
@@ -223,8 +223,8 @@ impl<R> Run<R> {
     }
 }
 
-/// Whether a verdict carries a request, and if so the proof that it was reached on. The MAC comes first, so that only the
-/// session's holder learns more, and what can be spent once is spent last.
+/// Whether a verdict covers a request, and if so the proof behind it. The MAC comes first, so that only the
+/// session's holder learns more, and single-use values are spent last.
 fn admit<R>(
     request: &LaneRequest<R>,
     session: &InSession,

@@ -12,14 +12,14 @@ use crate::TenantId;
 /// Most root generations that are accepted at once: the newest and those in their grace window.
 pub const LIVE_ROOTS_MAX: usize = 16;
 
-/// What a decision was made under; copied into every attestation.
+/// The policy of a decision; copied into every attestation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Number of the policy within the tenant; part of every session context.
     pub id: u32,
     /// Raised at every change.
     pub version: u32,
-    /// Lowest score that matches. A key-holder with another one decides nothing, so that no attestation names this version for it.
+    /// Lowest score that matches. A key-holder with a different threshold decides nothing, so that no attestation names this version for it.
     pub threshold: i32,
     /// k of the false-match class 10^-k that the threshold was calibrated to.
     pub fmr_class: u8,
@@ -29,14 +29,14 @@ pub struct Policy {
     pub proof_level: Option<u8>,
     /// Lifetime of an attestation, seconds; 1 to [`trefoil_attest::LIFETIME_SECONDS_MAX`].
     pub attestation_lifetime_s: u64,
-    /// How probes travel. A request of another mode is refused.
+    /// Probe mode. A request in another mode is refused.
     pub probe: ProbeMode,
 }
 
 /// Snapshot of one tenant.
 #[derive(Clone)]
 pub struct Tenant {
-    /// Whose snapshot this is.
+    /// The tenant of this snapshot.
     pub id: TenantId,
     /// Public keys of the tenant's template encryption, oldest first: two while they are rotated.
     pub keys: Vec<PublicKey>,
@@ -58,7 +58,7 @@ impl Tenant {
     }
 }
 
-/// A tenant, and the verdicts of its sessions in a partition of their own: nothing that another tenant stores displaces them.
+/// A tenant, and the verdicts of its sessions in a partition of their own, so that another tenant's entries cannot evict them.
 pub struct Served<C> {
     /// The snapshot.
     pub tenant: Tenant,
@@ -71,7 +71,7 @@ pub trait Tenants<C>: Send + Sync {
     /// The present snapshot of a tenant. A batch reads it once.
     fn get(&self, id: &TenantId) -> Option<Arc<Served<C>>>;
 
-    /// Takes newer forms of a tenant's public keys, each in place of that of its epoch.
+    /// Takes newer forms of a tenant's public keys; each replaces the key of its epoch.
     fn renew_keys(&self, id: &TenantId, keys: &[PublicKey]);
 }
 

@@ -1,4 +1,4 @@
-//! The cached verdict of one accepted proof, and the conditions under which it still counts.
+//! The cached verdict of one accepted proof, and the conditions under which it is valid.
 //!
 //! The key is the session id, which is the SHA3-256 digest of the proven statement: an invalid proof has
 //! nothing to overwrite, and one statement has one key. Only an accepted proof can become a verdict
@@ -15,19 +15,19 @@ use trefoil_zkp::session::SessionKey;
 use crate::request::RevealRefused;
 use crate::tenant::Tenant;
 
-/// Version of the verifier that produced a verdict. Raised when a soundness fault is mended upstream:
+/// Version of the verifier that produced a verdict. Raised when a soundness bug is fixed upstream:
 /// every verdict of an older version is then a miss.
 pub const VERIFIER_VERSION: u16 = 2;
 
 /// Words of the encoding: 160 bytes, so that an entry with its key stays within four cache lines.
 const WORDS: usize = 4 + 4 + 4 + 2 + 2 + 4;
 
-/// What is remembered of an accepted proof.
+/// The cached data of an accepted proof.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The holder at the tenant; names the template.
     pub handle: Handle,
-    /// The holder towards this audience: what is attested.
+    /// The holder towards this audience, which is attested.
     pub account: Account,
     session_key: [u8; 32],
     tenant: TenantId,
@@ -48,14 +48,14 @@ pub struct Verdict {
     pub has_chain: bool,
 }
 
-/// Why a session does not carry a request. The names are for logs and tests: a client is told only
+/// Why a session does not cover a request. The names are for logs and tests: a client is told only
 /// that the session must be opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stale {
     /// No verdict in the cache: evicted, or never proven.
     #[error("no verdict is cached for this session")]
     Missing,
-    /// The session's time is over.
+    /// The session has expired.
     #[error("the session has expired")]
     Expired,
     /// The proof names a root older than the tenant now accepts.
@@ -64,7 +64,7 @@ pub enum Stale {
     /// The verdict belongs to another tenant, audience, handle or policy, or proves too low a level.
     #[error("the session does not cover this request")]
     Scope,
-    /// The verdict was reached by an older verifier.
+    /// An older verifier produced the verdict.
     #[error("the session was verified by an older verifier")]
     Verifier,
 }
@@ -100,7 +100,7 @@ impl Verdict {
         SessionKey::from_bytes(self.session_key)
     }
 
-    /// Whether this verdict carries a request of `handle` towards `audience` under the tenant's present state;
+    /// Whether this verdict covers a request of `handle` towards `audience` under the tenant's present state;
     /// if so, the credential root it was proven under.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Verdict {
         if same { Ok(root) } else { Err(Stale::Scope) }
     }
 
-    /// Whether a request that reveals a value of a hash chain, or does not, fits the session.
+    /// Whether the presence or absence of a hash-chain value in a request fits the session.
     ///
     /// # Errors
     /// If it does not.

@@ -64,6 +64,7 @@ impl App {
         let service = &self.service;
         Gauges {
             intake_depth: service.intake.load().as_ref().map_or(0, |intake| intake.depth()),
+            nonces: [service.door.nonces(), self.config.pipeline.nonces],
             in_flight_limit: service.pace.limit(),
             work_limit: service.pace.share(),
             proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },

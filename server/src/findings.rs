@@ -30,6 +30,18 @@ pub fn certificate(place: impl Display, until: u64, now: u64, renew: &str) -> Op
     }
 }
 
+/// What to do about authorities of callers that end.
+pub const RENEW_CLIENT_CA: &str =
+    "add the authority's next certificate to the file, and give callers certificates that it signed";
+
+/// An authority of callers' certificates that has ended, or will soon.
+pub fn client_ca(place: impl Display, until: u64, now: u64) -> Option<Finding> {
+    let found = certificate(place, until, now, RENEW_CLIENT_CA)?;
+    let code = found.code.replace("certificate", "client-ca");
+    let what = found.what.replace("the certificate", "an authority of callers' certificates");
+    Some(Finding { code, what, ..found })
+}
+
 /// Signing keys that have ended, or will soon.
 pub fn signing_keys(place: impl Display, until: u64, now: u64) -> Option<Finding> {
     if until <= now {

@@ -19,6 +19,7 @@ mod app;
 mod bodies;
 pub mod capture;
 pub mod certificate;
+pub mod client_ca;
 pub mod config;
 pub mod description;
 pub mod findings;

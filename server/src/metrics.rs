@@ -38,6 +38,8 @@ pub(crate) struct Metrics {
 pub(crate) struct Gauges<'a> {
     /// Requests that wait for a batch.
     pub intake_depth: usize,
+    /// Nonces remembered of the present two minutes, and how many may be.
+    pub nonces: [usize; 2],
     /// Requests of one tenant that may be in flight.
     pub in_flight_limit: usize,
     /// Of these, logins that are worked on; the others wait.
@@ -115,6 +117,11 @@ impl Metrics {
         render_counted(&mut text, gauges.counted.as_deref());
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
+        let [nonces, nonces_max] = gauges.nonces;
+        let help = "Nonces remembered of the present two minutes";
+        text.single("trefoil_nonces_remembered", "gauge", help, nonces as f64);
+        let help = "Nonces of two minutes that may be remembered; then logins are refused";
+        text.single("trefoil_nonces_limit", "gauge", help, nonces_max as f64);
         let help = "Requests of one tenant that may be in flight";
         text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);
         let help = "Logins of one tenant that are worked on at one time; the others wait";

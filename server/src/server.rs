@@ -225,8 +225,9 @@ impl Server {
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains));
-        let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
+        let door = Arc::new(FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains)));
+        let pipeline =
+            start_pipeline(&config, pipeline, keys, head, &clock, (Arc::clone(&door), release), told)?;
         let service = Arc::new(Service {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
@@ -238,6 +239,7 @@ impl Server {
             key_holder_watch: Arc::new(watch),
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
+            door,
             pace: config.limits.pace(),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
@@ -285,23 +287,25 @@ impl Server {
         certificate: Arc<Pair>,
         (vault, directory): (Option<Arc<SqliteVault>>, DataDir),
     ) -> Result<Server, StartError> {
-        let tls = tls::server_config(Arc::clone(&certificate))?;
+        let callers = certificate.client_ca().cloned();
+        let public_tls = tls::server_config(Arc::clone(&certificate), callers)?;
+        let admin_tls = tls::server_config(Arc::clone(&certificate), None)?;
         let (stop, stopped) = watch::channel(false);
         let supervisor = &app.service.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
-        let bind = async |socket, address, connections| {
+        let bind = async |socket, address, connections, tls| {
             let failed = |cause| StartError::Bind { address, cause };
-            let (tls, limits) = (Arc::clone(&tls), Arc::clone(&app.limits));
+            let limits = Arc::clone(&app.limits);
             let listener = Listener::bind(socket, address, tls, limits, Arc::clone(connections)).await;
             let listener = listener.map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
             Ok::<_, StartError>((bound, listener))
         };
         let (public, public_listener) =
-            bind(public_socket, app.config.server.listen, &app.public_connections).await?;
+            bind(public_socket, app.config.server.listen, &app.public_connections, public_tls).await?;
         let (admin, admin_listener) =
-            bind(admin_socket, app.config.server.admin_listen, &app.admin_connections).await?;
+            bind(admin_socket, app.config.server.admin_listen, &app.admin_connections, admin_tls).await?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
@@ -563,7 +567,7 @@ fn start_pipeline(
     keys: SigningKeys,
     head: ChainHead,
     clock: &Arc<dyn Clock>,
-    (door, release): (FrontDoor, SealLog),
+    (door, release): (Arc<FrontDoor>, SealLog),
     (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
 ) -> Result<trefoil_pipeline::Service<Asker>, StartError> {
     let config::Pipeline {
@@ -593,7 +597,7 @@ fn start_pipeline(
         vaults,
         restored,
     };
-    let (clock, door, release) = (Arc::clone(clock), Arc::new(door), Arc::new(release));
+    let (clock, door, release) = (Arc::clone(clock), door, Arc::new(release));
     trefoil_pipeline::Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }

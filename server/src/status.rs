@@ -61,6 +61,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         key_holder: gauges.counted.as_deref().map(counted),
         proofs: ProofCounts { accepted, refused, waiting: gauges.proofs.depth },
         queue: Filled { used: gauges.intake_depth, limit: app.config.pipeline.queue },
+        nonces: Filled { used: gauges.nonces[0], limit: gauges.nonces[1] },
         in_flight_limit: gauges.in_flight_limit,
         templates: Filled { used: gauges.templates, limit: app.config.store.templates_in_memory },
         disk: DiskRoom { free_bytes, low_water_bytes },
@@ -81,6 +82,10 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let renew = "renew it; its files are read again when they change, or at SIGHUP";
     let file = app.certificate.certificate().display();
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
+    if let Some(callers) = app.certificate.client_ca() {
+        let place = callers.path().display();
+        found.extend(callers.until().and_then(|until| findings::client_ca(place, until, now)));
+    }
     let trust_root = directory.join(TRUST_ROOT_FILE);
     found.extend(keys.and_then(|until| findings::signing_keys(trust_root.display(), until, now)));
     let [free, low] = gauges.disk;
@@ -101,6 +106,14 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     found.extend(older);
     if let Some(Status { malformed, frozen, .. }) = gauges.counted.as_deref() {
         found.extend(findings::malformed(key_holder, *malformed, frozen));
+    }
+    let [nonces, most] = gauges.nonces;
+    if nonces * 5 > most * 4 {
+        let what = format!(
+            "{nonces} nonces of two minutes are remembered, of at most {most}: then logins are refused"
+        );
+        let remedy = "raise pipeline.nonces, which costs memory, and start the service again";
+        found.push(Finding::warning("nonces-full-soon", "pipeline.nonces", what).do_this(remedy));
     }
     let lost = logging::lines_lost();
     if lost > 0 {

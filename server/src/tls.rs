@@ -5,6 +5,7 @@
 //! that is carried by attestations, not by the connection.
 
 use crate::certificate::Certificate;
+use crate::client_ca::ClientCa;
 use crate::config::Tls;
 use arc_swap::ArcSwap;
 use rustls::pki_types::pem::PemObject;
@@ -44,6 +45,16 @@ pub enum TlsError {
         /// Reason.
         cause: String,
     },
+    /// The file of those who sign callers' certificates holds nothing usable.
+    #[error(
+        "{path}: {cause}; tls.client_ca takes PEM certificates of the authorities that sign the certificates of callers"
+    )]
+    ClientCa {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
     /// A self-signed certificate cannot be made.
     #[error("self-signed certificate for tls.names: {0}")]
     SelfSigned(#[from] rcgen::Error),
@@ -68,6 +79,7 @@ pub struct Pair {
     certificate: PathBuf,
     key: PathBuf,
     shown: ArcSwap<CertifiedKey>,
+    client_ca: Option<Arc<ClientCa>>,
 }
 
 impl ResolvesServerCert for Pair {
@@ -94,20 +106,31 @@ impl Pair {
             false => (tls.certificate.clone(), tls.private_key.clone()),
         };
         let shown = ArcSwap::from_pointee(read_pair(&certificate, &key)?);
-        Ok(Arc::new(Pair { certificate, key, shown }))
+        let is_asked = !tls.client_ca.as_os_str().is_empty();
+        let client_ca = is_asked.then(|| ClientCa::open(&tls.client_ca).map(Arc::new)).transpose()?;
+        Ok(Arc::new(Pair { certificate, key, shown, client_ca }))
     }
 
-    /// Reads both files again; new connections get what they hold if it is another certificate, and then the answer is true.
+    /// Reads all files again; new connections get what they hold if it is something else, and then the answer is true.
     ///
     /// # Errors
     /// A file that cannot be used, by name; new connections get what they got before.
     pub fn reload(&self) -> Result<bool, TlsError> {
         let read = read_pair(&self.certificate, &self.key)?;
+        let mut others = false;
+        if let Some(held) = &self.client_ca {
+            others = held.take(held.read()?);
+        }
         let is_other = read.cert != self.shown.load().cert;
         if is_other {
             self.shown.store(Arc::new(read));
         }
-        Ok(is_other)
+        Ok(is_other || others)
+    }
+
+    /// Whose certificates callers of the public listener must show, where they must.
+    pub fn client_ca(&self) -> Option<&Arc<ClientCa>> {
+        self.client_ca.as_ref()
     }
 
     /// Until when new connections get a valid certificate, unix seconds; nothing if it cannot be parsed.
@@ -117,9 +140,10 @@ impl Pair {
     }
 
     /// When each file was last written; nothing for one that cannot be looked at.
-    pub fn written(&self) -> [Option<SystemTime>; 2] {
-        [&self.certificate, &self.key]
-            .map(|path| std::fs::metadata(path).and_then(|about| about.modified()).ok())
+    pub fn written(&self) -> Vec<Option<SystemTime>> {
+        let files = [self.certificate.as_path(), &self.key].into_iter();
+        let files = files.chain(self.client_ca.iter().map(|held| held.path()));
+        files.map(|path| std::fs::metadata(path).and_then(|about| about.modified()).ok()).collect()
     }
 
     /// The file of the certificate.
@@ -128,15 +152,21 @@ impl Pair {
     }
 }
 
-/// The server's configuration for HTTP/2 and HTTP/1.1.
+/// A listener's configuration for HTTP/2 and HTTP/1.1; with `callers`, only for those who show a certificate that these signed.
 ///
 /// # Errors
 /// TLS 1.3 is not supported by the library.
-pub fn server_config(pair: Arc<Pair>) -> Result<Arc<rustls::ServerConfig>, TlsError> {
-    let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
-        .with_protocol_versions(&[&rustls::version::TLS13])?
-        .with_no_client_auth()
-        .with_cert_resolver(pair);
+pub fn server_config(
+    pair: Arc<Pair>,
+    callers: Option<Arc<ClientCa>>,
+) -> Result<Arc<rustls::ServerConfig>, TlsError> {
+    let builder = rustls::ServerConfig::builder_with_provider(Arc::new(provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])?;
+    let builder = match callers {
+        Some(callers) => builder.with_client_cert_verifier(callers),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_cert_resolver(pair);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     config.send_tls13_tickets = 0;
     config.session_storage = Arc::new(NoServerSessionStorage {});
@@ -209,7 +239,7 @@ fn note(directory: &DataDir) -> Result<(), TlsError> {
     Ok(())
 }
 
-fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(crate) fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let refused = |cause: String| TlsError::Pem { path: path.display().to_string(), cause };
     let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -242,7 +272,12 @@ mod tests {
         let at = |day: u32| {
             let directory = DataDir::open(&path).unwrap();
             let names = NAMES.map(str::to_owned).to_vec();
-            let tls = Tls { certificate: PathBuf::new(), private_key: PathBuf::new(), names };
+            let tls = Tls {
+                certificate: PathBuf::new(),
+                private_key: PathBuf::new(),
+                names,
+                client_ca: PathBuf::new(),
+            };
             let pair = Pair::open(&tls, &directory, start + day * DAY).unwrap();
             (pem(&directory), pair)
         };

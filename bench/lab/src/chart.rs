@@ -10,17 +10,17 @@ use crate::Failure;
 pub struct Chart {
     /// Above the drawing.
     pub title: String,
-    /// What runs to the right.
+    /// Label of the horizontal axis.
     pub x: String,
-    /// What runs upwards.
+    /// Label of the vertical axis.
     pub y: String,
 }
 
 /// One bar. Bounds that do not exist are not drawn.
 pub struct Bar {
-    /// At its left.
+    /// Label at its left.
     pub name: String,
-    /// What stands at its end.
+    /// Label at its end.
     pub text: String,
     /// Its length.
     pub value: f64,
@@ -66,7 +66,7 @@ const RIGHT: f64 = 170.0;
 const TOP: f64 = 50.0;
 const BAR: f64 = 26.0;
 const HEIGHT: f64 = 420.0;
-/// Told apart by most people with a colour-vision deficiency (Okabe and Ito).
+/// Distinguishable for most people with a colour-vision deficiency (Okabe and Ito).
 const COLOURS: [&str; 8] =
     ["#000000", "#d55e00", "#e69f00", "#cc79a7", "#0072b2", "#009e73", "#56b4e9", "#999999"];
 
@@ -164,7 +164,7 @@ impl Chart {
         for (value, text) in [(0.0, "0"), (most, highest.as_str())] {
             label(&mut svg, LEFT - 8.0, y(value) + 4.0, "end", text);
         }
-        // Days that would be written over one another are left out, and the last is not.
+        // Labels of days that would overlap are left out, except the last.
         let mut ticks: Vec<(f64, &str)> = all().map(|point| (x(point.at), point.label.as_str())).collect();
         ticks.sort_by(|a, b| b.0.total_cmp(&a.0));
         ticks.dedup_by(|left, kept| kept.0 - left.0 < 70.0);

@@ -78,7 +78,7 @@ impl Distribution {
     }
 }
 
-/// To three decimals: finer digits of a measurement carry nothing. JSON has no NaN; it becomes null.
+/// To three decimals: finer digits of a measurement are meaningless. JSON has no NaN; it becomes null.
 pub fn rounded(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }

@@ -1,4 +1,4 @@
-//! Observers that are wrong on purpose: locks and shared counters in observability code, as a laboratory.
+//! Deliberately wrong observers: locks and shared counters in observability code, as a laboratory.
 //!
 //! **Nothing here is for use.** The product observes with [`trefoil_cache::PerWorker`]; no crate of the product can
 //! name these types, because nothing depends on this one. They rebuild a published account: a cache whose
@@ -9,10 +9,10 @@
 //! `throughput_window.try_write()` that stays after the second fix. `bench/METHODOLOGY.md` says what was taken from it and
 //! what was not known.
 //!
-//! What workers share begins on a line of its own, so that which lines travel follows from the types and not from the
-//! allocator's mood; the published types had no such luck.
+//! Shared data starts on a cache line of its own, so that the travelling lines follow from the types and not from the
+//! allocator; the published types did not ensure this.
 //!
-//! One exhibit is no observer: the key-holder's state behind the locks that it had (`key_holder`).
+//! One exhibit is not an observer: the key-holder's state behind its former locks (`key_holder`).
 //!
 //! An observer consists of four parts, each chosen on its own ([`Exhibit`]): what counts events, what times operations,
 //! what counts the operations of the last seconds, what notices keys.
@@ -80,7 +80,7 @@ pub trait Time {
     /// Whether operations have to be timed for it.
     const READS_CLOCK: bool;
 
-    /// Notes how long one took.
+    /// Records how long one took.
     fn record(&mut self, operation: Operation, ns: u64);
 }
 
@@ -96,7 +96,7 @@ pub trait Watch {
     /// Whether operations have to be timed for it.
     const READS_CLOCK: bool;
 
-    /// Notes an operation that ended `at` this moment.
+    /// Records an operation that ended `at` this moment.
     fn passed(&mut self, at: Instant);
 }
 
@@ -219,7 +219,7 @@ where
     }
 }
 
-/// The part that is not there.
+/// The absent part.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing;
 

@@ -1,14 +1,14 @@
-//! Why a benchmark did not give a number.
+//! Errors of a benchmark.
 
 use std::fmt;
 
 /// Why a benchmark did not give a number.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The request makes no sense: exit code 2.
+    /// A usage error: exit code 2.
     #[error("{0}")]
     Usage(String),
-    /// Something that should have worked did not: exit code 1.
+    /// An internal error: exit code 1.
     #[error("{0}")]
     Fault(String),
 }
@@ -19,12 +19,12 @@ impl Failure {
         Failure::Usage(message.into())
     }
 
-    /// A fault.
+    /// An internal error.
     pub fn fault(message: impl Into<String>) -> Self {
         Failure::Fault(message.into())
     }
 
-    /// Wraps an error with what was being done, for `map_err`.
+    /// Wraps an error with the failed step, for `map_err`.
     pub fn in_step<E: fmt::Display>(step: impl fmt::Display) -> impl FnOnce(E) -> Self {
         move |error| Failure::Fault(format!("{step}: {error}"))
     }

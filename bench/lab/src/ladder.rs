@@ -1,5 +1,5 @@
-//! The ladder's rungs, and its climbs that need no service: look-ups that do nothing else, the key-holder with and without the locks that it
-//! had, and the queues that follow from the published figures.
+//! The ladder's rungs, and its climbs that need no service: look-ups that do nothing else, the key-holder with and without its former
+//! locks, and the queues that follow from the published figures.
 
 pub mod key_holder;
 pub mod lookups;

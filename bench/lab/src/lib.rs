@@ -1,12 +1,12 @@
 //! The contention laboratory: what each way of observing a cache, and each way of sharing a registry, costs the threads that use it.
 //!
 //! * [`exhibits`] are the locks and counters of a published account, and those that a key-holder once took, kept to be measured;
-//! * [`ladder`] takes them away one after the other;
-//! * [`registry`] times reads of an entry that all threads want;
+//! * [`ladder`] removes them one after another;
+//! * [`registry`] times reads of an entry that all threads read;
 //! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
 //! * [`peers`] are the caches and maps that are measured beside ours, and [`timing`] times one operation of one of them.
 //!
-//! It links caches, the pipeline and the matching code, and no server: who takes it to another machine builds no HTTP and no database.
+//! It links caches, the pipeline and the matching code, and no server, so building it on another machine builds no HTTP and no database.
 //! `trefoil-bench` has its commands, and adds what needs a whole service.
 
 pub mod chart;

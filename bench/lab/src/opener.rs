@@ -50,7 +50,7 @@ impl Keys {
         Ok(named.collect())
     }
 
-    /// What checks the tags of `tenant`'s batches while no job of it was malformed.
+    /// The checker of tags of `tenant`'s batches while none of its jobs was malformed.
     ///
     /// # Errors
     /// When the vault does not know the tenant.
@@ -82,7 +82,7 @@ impl<'a> Opener<'a> {
         Opener { keys, decryptor: Decryptor::new(Scheme::shared()) }
     }
 
-    /// The scores of all lanes; those of empty lanes mean nothing. The job is read back from the bytes that would
+    /// The scores of all lanes; those of empty lanes are meaningless. The job is read back from the bytes that would
     /// go to a remote key-holder.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! Ratios of paired runs, with confidence intervals.
 //!
-//! Two things are run in turn (A B B A), so that a machine that slowly changes favours neither. Each round gives one
+//! Two subjects alternate (A B B A), so that a machine that slowly changes favours neither. Each round gives one
 //! ratio. Ratios multiply, so their logarithms are averaged: the interval is Student's t interval of the mean
 //! logarithm, mapped back. It covers the true ratio in 95 of 100 experiments if rounds are independent and their
 //! logarithms roughly normal.
 
 use serde_json::{Value, json};
 
-/// What intervals cover unless another level is asked for.
+/// Default level of intervals.
 const LEVEL: f64 = 0.95;
 
 /// Ratios, one per round.

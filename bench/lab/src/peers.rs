@@ -11,7 +11,7 @@ use trefoil_cache::{Cache, Key, Session, Value};
 
 use hash::DigestHash;
 
-/// What is cached under every key: 64 bytes that follow from the key, so that a wrong value is recognised.
+/// The cached value: 64 bytes that follow from the key, so that a wrong value is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload(pub [u64; 8]);
 
@@ -125,7 +125,7 @@ impl<S: Session<Payload>> Handle for OurHandle<S> {
     }
 }
 
-/// The only moment of these benchmarks, and an expiry after it.
+/// The only time in these benchmarks, and an expiry after it.
 const NOW: u64 = 1_700_000_000;
 const NEVER: u64 = NOW + 86_400;
 
@@ -133,7 +133,7 @@ const NEVER: u64 = NOW + 86_400;
 pub struct Moka(moka::sync::Cache<Key, Payload, DigestHash>);
 
 impl Moka {
-    /// With room for so many entries.
+    /// With room for this many entries.
     pub fn new(capacity: usize) -> Self {
         let builder = moka::sync::Cache::builder().max_capacity(capacity as u64);
         Moka(builder.build_with_hasher(DigestHash::random()))
@@ -177,7 +177,7 @@ impl Handle for &Moka {
 pub struct QuickCache(quick_cache::sync::Cache<Key, Payload, quick_cache::UnitWeighter, DigestHash>);
 
 impl QuickCache {
-    /// With room for so many entries.
+    /// With room for this many entries.
     pub fn new(capacity: usize) -> Self {
         QuickCache(quick_cache::sync::Cache::with(
             capacity,
@@ -259,7 +259,7 @@ impl Handle for &RawDashMap {
 pub struct PapayaMap(Papaya<Key, Payload, DigestHash>);
 
 impl PapayaMap {
-    /// With room for so many entries.
+    /// With room for this many entries.
     pub fn new(capacity: usize) -> Self {
         PapayaMap(Papaya::builder().capacity(capacity).hasher(DigestHash::random()).build())
     }

@@ -3,7 +3,7 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds of processor time that the calling thread has used: what other programs take does not count, nor does
+/// Nanoseconds of processor time that the calling thread has used. This excludes the time of other programs and
 /// waiting.
 pub fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -16,13 +16,13 @@ pub fn process_cpu_ns() -> u64 {
     (time.tv_sec * 1_000_000_000 + time.tv_nsec).cast_unsigned()
 }
 
-/// The processors that the calling thread may use, in the order of their numbers; none where the system does not tell.
+/// The processors that the calling thread may use, in the order of their numbers; none if the system does not report them.
 pub fn allowed() -> Vec<usize> {
     let mask = sched_getaffinity(None).ok();
     mask.map_or(Vec::new(), |mask| (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect())
 }
 
-/// Keeps the calling thread on `cpu`, or where it is if the system refuses.
+/// Pins the calling thread to `cpu`; it stays where it is if the system refuses.
 pub fn pin(cpu: usize) {
     let mut set = CpuSet::new();
     set.set(cpu);

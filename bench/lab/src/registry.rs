@@ -1,8 +1,8 @@
-//! The registry that everybody reads and hardly anybody writes.
+//! A registry that all threads read and that is rarely written.
 //!
-//! A published account of another pipeline: actors asked a shared registry of types for one entry on every message. The
+//! A published account of another pipeline: actors read one entry of a shared registry of types on every message. The
 //! map behind it handed out guards and counted them, and that count, one cache line that every reader wrote, stalled
-//! the pipeline although nobody ever waited for a writer. A concurrent map with locks per shard did not help, because
+//! the pipeline although no reader ever waited for a writer. A concurrent map with locks per shard did not help, because
 //! all readers wanted the same shard. A snapshot behind one pointer did.
 //!
 //! So: one entry, read by all threads, replaced rarely. Every kind is compared with a map behind a lock, in rounds of lock, kind,
@@ -36,7 +36,7 @@ pub struct RegistryTimes {
 
 /// Entries of a registry.
 const ENTRIES: u64 = 64;
-/// The entry that everybody wants.
+/// The entry that all threads read.
 const WANTED: u64 = 7;
 /// Between two replacements of the wanted entry: almost only reads.
 const WRITE_PERIOD: Duration = Duration::from_millis(1);
@@ -156,7 +156,7 @@ fn run(registry: &dyn Registry, threads: usize, duration: Duration) -> Run {
         barrier.wait();
         let mut sum = Run::default();
         while !over.load(Ordering::Relaxed) {
-            // Not to wait for anything: this is the rate of writes.
+            // Not a synchronisation: this sets the rate of writes.
             std::thread::sleep(WRITE_PERIOD);
             sum.writes += 1;
             registry.replace(WANTED, (WANTED << 32) | (sum.writes & 0xFFFF_FFFF));

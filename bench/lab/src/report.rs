@@ -1,4 +1,4 @@
-//! What a benchmark found.
+//! The result of a benchmark.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ pub struct Report {
     pub summary: String,
     /// For programs: an object.
     pub result: Value,
-    /// What was wrong with the outputs, if anything. The numbers of such a run mean nothing.
+    /// The problem with the outputs, if there was one. The numbers of such a run are meaningless.
     pub problem: Option<String>,
 }
 

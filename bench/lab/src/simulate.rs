@@ -1,9 +1,9 @@
-//! A model of workers, cores, lines and locks, and what it says of machines that are not here.
+//! A model of workers, cores, lines and locks, and its predictions for other machines.
 //!
-//! The model is calibrated by what primitives cost on this machine (`calibrate`, `chains`) and single parts with one
+//! The model is calibrated by the cost of primitives on this machine (`calibrate`, `chains`) and of single parts with one
 //! worker (`programs`), and then has to predict the whole ladder on this machine, with one worker and with as many as there are
-//! cores. Where it misses a rung by more than `prediction::ERROR_MAX`, it has not earned a word about other machines, and says none.
-//! All that it says is labelled as a model's output.
+//! cores. If it misses a rung by more than `prediction::ERROR_MAX`, it shows nothing about other machines.
+//! All its output is labelled as a model's output.
 
 mod calibrate;
 mod chains;

@@ -11,7 +11,7 @@ use trefoil_pipeline::affinity::{Pin, Placement, pin_current};
 use crate::peers::{Handle, Payload, Peer};
 use crate::processor::thread_cpu_ns;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Looks a key up.
@@ -25,7 +25,7 @@ pub enum Operation {
 /// What is timed.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
-    /// What each request does.
+    /// The operation of each request.
     pub operation: Operation,
     /// Keys in the order of their requests. Thread `t` goes round stream `t`, or `t` modulo their number.
     pub streams: &'a [Vec<Key>],
@@ -64,9 +64,9 @@ impl Tally {
     }
 }
 
-/// A peer whose type is forgotten, so that unlike ones stand in one list. Dispatch is per cell, not per request.
+/// A type-erased peer, so that different ones fit in one list. Dispatch is per cell, not per request.
 pub trait Timed {
-    /// Whether it evicts; a map that does not can only be asked.
+    /// Whether it evicts; a map that does not can only be looked up.
     fn evicts(&self) -> bool;
 
     /// Stores the values of `keys`.
@@ -166,7 +166,7 @@ const STAGGER: usize = 7_919;
 
 /// At most [`CHUNK`] requests from `at` on, up to the end of the stream; where the next one begins.
 ///
-/// Goes over a slice: an index that wraps round was kept in memory, and the loop of one subject then took twice the time
+/// Iterates over a slice: an index that wraps around was kept in memory, and the loop of one subject then took twice the time
 /// among 50,000 keys, whatever that subject did, while its twin's did not.
 #[inline(always)]
 fn chunk(
@@ -226,7 +226,7 @@ mod tests {
             duration: Duration::from_millis(2),
         };
         let tally = peer.time(load(Operation::Get));
-        // Half of either stream is held; a thread that had no processor in time asked for nothing.
+        // Half of either stream is held; a thread that got no processor in time made no request.
         assert!(0 < tally.hits && tally.hits < tally.requests && tally.wrong == 0);
         assert!(tally.ns_per_request() > 0.0 && tally.million_per_s() > 0.0);
         peer.time(load(Operation::GetOrInsert));
@@ -251,7 +251,7 @@ mod tests {
             ends[chunks] = chunk(&mut peer.handle(), Operation::GetOrInsert, &stream, at, &mut tally);
         }
         assert_eq!(ends, [3, 259, 0, 256]);
-        // The first three keys were asked for only once, the others twice.
+        // The first three keys were requested only once, the others twice.
         assert_eq!((tally.requests, tally.hits, tally.wrong), (297 + 256, 253, 0));
         assert!(stream.iter().all(|key| peer.holds(key)));
     }

@@ -9,8 +9,8 @@ use crate::peers::{Moka, Ours, PapayaMap, Payload, QuickCache, key};
 use crate::wiring;
 use trefoil_lab::timing::Timed;
 
-/// Bytes by which the process grows per entry when each cache is made for `capacity` entries and filled. All are kept until
-/// the last is measured, so that none is given what another has freed. Null where the system does not say how large the
+/// Growth of the process in bytes per entry when each cache is made for `capacity` entries and filled. All are kept until
+/// the last is measured, so that none reuses memory that another has freed. Null where the system does not say how large the
 /// process is, or a cache is not in this build.
 pub(super) fn bytes_per_entry(capacity: usize) -> Value {
     type Made = Option<Box<dyn Timed>>;
@@ -44,7 +44,7 @@ pub(super) fn bytes_per_entry(capacity: usize) -> Value {
     measured.into()
 }
 
-/// Memory of this process that is in use, where Linux tells.
+/// Memory of this process that is in use, if the system reports it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

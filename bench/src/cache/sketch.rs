@@ -3,7 +3,7 @@
 #[cfg(feature = "cache-engine")]
 pub(super) use present::add_ns;
 
-/// Nanoseconds of processor time per increment, over keys that come evenly, in each of `repeats` rounds; none where the
+/// Nanoseconds of processor time per increment, over uniformly drawn keys, in each of `repeats` rounds; none where the
 /// engine is not in this build.
 #[cfg(not(feature = "cache-engine"))]
 pub(super) fn add_ns(_repeats: usize) -> Option<crate::distribution::Distribution> {
@@ -23,7 +23,7 @@ mod present {
     const CAPACITY: usize = 65_536;
     const HASHES: u64 = 1 << 19;
 
-    /// Nanoseconds of processor time per increment, over keys that come evenly, in each of `repeats` rounds.
+    /// Nanoseconds of processor time per increment, over uniformly drawn keys, in each of `repeats` rounds.
     pub(crate) fn add_ns(repeats: usize) -> Option<Distribution> {
         let sketch = Sketch::for_capacity(CAPACITY);
         let hashes: Vec<u64> = (1..=HASHES).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();

@@ -26,10 +26,10 @@ pub(super) struct AgainstArgs {
     /// Program of the other build [default: this one]
     #[arg(long, value_name = "PROGRAM", required_unless_present = "other_arguments")]
     other: Option<PathBuf>,
-    /// What the other is told after the command
+    /// Arguments of the other program after the command
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     other_arguments: Option<String>,
-    /// What the other build is, for the record
+    /// Description of the other build, for the record
     #[arg(long, value_name = "TEXT", default_value = "the other build")]
     other_is: String,
     /// Rounds of four runs

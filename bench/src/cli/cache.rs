@@ -29,7 +29,7 @@ pub(super) struct CacheArgs {
     /// Milliseconds of one timing
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     millis: u32,
-    /// Fixes the requests
+    /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

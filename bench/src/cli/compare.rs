@@ -24,7 +24,7 @@ trefoil-bench against.";
 pub(super) struct CompareArgs {
     /// A record of `run` or `stages`, or a folder of records; also below bench/records
     a: PathBuf,
-    /// The one to be compared with it
+    /// The record to compare with it
     b: PathBuf,
     #[command(flatten)]
     bar: BarArgs,
@@ -32,7 +32,7 @@ pub(super) struct CompareArgs {
     pub(super) output: Output,
 }
 
-/// What counts as a difference.
+/// Thresholds for a difference.
 #[derive(Debug, Args)]
 pub(super) struct BarArgs {
     /// How sure all intervals together must be, per cent

@@ -32,7 +32,7 @@ pub(super) struct DayArgs {
     /// Seconds for which seals stay whole [default: the service's]
     #[arg(long)]
     full_s: Option<u64>,
-    /// Where the store is made; memory is faster than a disk, and bytes are bytes
+    /// Where to make the store; memory is faster than a disk and takes the same bytes
     #[arg(long, default_value = ".")]
     folder: PathBuf,
     /// For arrivals

@@ -14,7 +14,7 @@ use crate::Report;
 use crate::exact::{Exact, Source, exact};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Without a reference for the set the scores are compared with plain arithmetic only.")]
+#[command(after_help = "If the set has no reference, the scores are compared with plain arithmetic only.")]
 pub(super) struct ExactArgs {
     /// Set to compare: a folder in --data with x.npy and y.npy, such as lfw_facenet128
     #[arg(long, value_name = "NAME", required_unless_present = "x", conflicts_with_all = ["x", "y"])]

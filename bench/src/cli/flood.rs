@@ -30,7 +30,7 @@ pub(super) struct FloodArgs {
     /// Invalid uploads in flight
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     uploads: u32,
-    /// Honest logins in flight, each of a person of its own
+    /// Honest logins in flight, each of a different person
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
     logins: u32,
     #[command(flatten)]

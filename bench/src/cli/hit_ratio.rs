@@ -25,10 +25,10 @@ pub(super) struct HitRatioArgs {
     /// Recorded requests: a zstd file of little-endian u64 keys
     #[arg(long, value_name = "FILE", required_unless_present_any = ["synthetic", "table"], conflicts_with = "synthetic")]
     trace: Option<PathBuf>,
-    /// Requests that are made up, in place of a trace
+    /// Synthetic requests in place of a trace
     #[arg(long, value_enum)]
     synthetic: Option<Synthetic>,
-    /// All of these traces, or all in these folders, and the made-up requests, at several sizes each
+    /// All of these traces, or all in these folders, and the synthetic requests, at several sizes each
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["trace", "synthetic", "capacity"])]
     table: Vec<PathBuf>,
     /// Entries that each cache may hold
@@ -45,7 +45,7 @@ pub(super) struct HitRatioArgs {
 enum Synthetic {
     /// A million keys whose popularity falls with exponent 0.99
     Zipf,
-    /// Round and round over half as many keys again as there are entries
+    /// A loop over half as many keys again as there are entries
     Loop,
 }
 

@@ -25,10 +25,10 @@ pub(super) struct HostileArgs {
     /// Length of a phase
     #[arg(long, default_value_t = 4.0, value_parser = seconds)]
     seconds: f64,
-    /// Rounds, for each attack, of a phase without and one with it
+    /// Rounds for each attack: a phase without it and a phase with it
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// Connections of the attacks that only hold them
+    /// Connections of the attacks that only hold connections open
     #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u32).range(8..=65536))]
     connections: u32,
     #[command(flatten)]

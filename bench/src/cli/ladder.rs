@@ -27,7 +27,7 @@ const KEY_HOLDER_BATCHES: usize = 96;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct LadderArgs {
-    /// Workers; more than processors measures time slicing too [default: one per core]
+    /// Workers; more workers than processors also measures time slicing [default: one per core]
     #[arg(long, value_parser = super::numbers::workers)]
     workers: Option<usize>,
     /// Length of one run
@@ -39,7 +39,7 @@ pub(super) struct LadderArgs {
     /// Measure each part alone as well
     #[arg(long)]
     parts: bool,
-    /// Whose locks the locked rungs take
+    /// Which library's locks the locked rungs take
     #[arg(long, value_enum, default_value_t = LockFamily::default())]
     locks: LockFamily,
     /// Rounds in the whole pipeline; 0 leaves it out
@@ -51,7 +51,7 @@ pub(super) struct LadderArgs {
     /// Rounds of the key-holder with and without locks; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     key_holder_repeats: u32,
-    /// Workers that ask the key-holder, one number after the other
+    /// Workers that call the key-holder, one number after another
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,96", value_parser = super::numbers::workers)]
     key_holder_workers: Vec<usize>,
     #[command(flatten)]

@@ -36,10 +36,10 @@ pub(super) struct LoadArgs {
     /// Connections of the closed loops
     #[arg(long, default_values_t = [1, 8, 64, 256], value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     connections: Vec<u32>,
-    /// Logins of a request; times are then those of requests
+    /// Logins per request; times are then per request
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=BATCH_MAX as i64))]
     batch: u32,
-    /// One login in so many is verified offline
+    /// Verify one login in this many offline
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     verify_every: u32,
     /// Seed of the arrivals at random times

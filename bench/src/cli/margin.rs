@@ -16,7 +16,7 @@ pub(super) struct MarginArgs {
     /// Lanes with shared probes
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     shared_lanes: u32,
-    /// Fixes keys and probes
+    /// Seed of keys and probes
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -11,7 +11,7 @@ pub(super) fn workers(text: &str) -> Result<usize, String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spread(pub(super) Vec<usize>);
 
-/// `1,5,96`, or `1..192`: both ends, and between them every power of two and the half way to the next.
+/// `1,5,96`, or `1..192`: both ends, and between them every power of two and the midpoint to the next.
 pub(super) fn spread(text: &str) -> Result<Spread, String> {
     let mut all = Vec::new();
     for part in text.split(',') {
@@ -60,7 +60,7 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&percent) { Ok(percent) } else { Err("give 0 to 100 per cent".to_owned()) }
 }
 
-/// Most threads: well above any machine, well below what a typing error can ask for.
+/// Most threads: well above any machine, well below what a typo can request.
 const WORKERS_MAX: usize = 1_024;
 /// Most templates: 48 GiB of them.
 const USERS_MAX: usize = 1 << 20;

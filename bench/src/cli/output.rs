@@ -1,4 +1,4 @@
-//! Where a record goes, and what else the commands have in common.
+//! Where a record goes, and other options that the commands share.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 
 use crate::{Failure, record};
 
-/// Lets a debug build run all the same, for tests of the program itself.
+/// Lets a debug build run anyway, for tests of the program itself.
 const ANY_BUILD: &str = "TREFOIL_TEST_ANY_BUILD";
 
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ pub(super) fn cores() -> usize {
     Placement::new(None, Pin::Auto).workers()
 }
 
-/// A time without optimisation says nothing about the program.
+/// A time without optimisation is meaningless.
 pub(super) fn refuse_debug_build() -> Result<(), Failure> {
     if cfg!(debug_assertions) && std::env::var_os(ANY_BUILD).is_none() {
         return Err(Failure::usage(

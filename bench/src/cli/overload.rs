@@ -29,7 +29,7 @@ pub(super) struct OverloadArgs {
     /// Rounds of: quiet, capacity, twice, ten times
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// People of the tenant that asks for too much, each with a session
+    /// People of the overloading tenant, each with a session
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     people: u32,
     /// Its connections, with a request in flight each
@@ -51,19 +51,19 @@ impl OverloadArgs {
     }
 }
 
-/// The service that others start.
+/// The service that the other commands start.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ServiceArgs {
     /// Its data directory
     #[arg(long)]
     data_dir: PathBuf,
-    /// With a low priority
+    /// Run at low priority
     #[arg(long)]
     slow: bool,
-    /// On all processors
+    /// Run on all processors
     #[arg(long)]
     on_all: bool,
-    /// Capturing its requests
+    /// Capture the requests into this file
     #[arg(long)]
     capture: Option<PathBuf>,
 }

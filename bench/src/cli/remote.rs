@@ -32,7 +32,7 @@ pub(super) struct RemoteArgs {
     /// Rounds before them
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warmup: u32,
-    /// Threads that ask at the same time when throughput is measured [default: one per core]
+    /// Threads that call at the same time when throughput is measured [default: one per core]
     #[arg(long, value_parser = workers)]
     workers: Option<usize>,
     /// Length of one measurement of throughput

@@ -22,12 +22,12 @@ changes something else is left out and counted. What was answered with 200 must 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ReplayArgs {
-    /// What `trefoil serve --capture` wrote
+    /// The file that `trefoil serve --capture` wrote
     file: PathBuf,
-    /// Times as fast; one replay for each
+    /// Speed-up; one replay for each
     #[arg(long, value_name = "X,...", default_values_t = [1.0], value_delimiter = ',', value_parser = speed)]
     speed: Vec<f64>,
-    /// People that are made, at most, each with a session; subjects beyond share them
+    /// Most people to make, each with a session; subjects beyond share them
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     people: u32,
     /// Connections, with a request in flight each

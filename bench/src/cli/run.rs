@@ -22,23 +22,23 @@ use crate::workload::Popularity;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
-    /// The workload that records are compared by: 32,768 photographs of 1,024 people, sessions that end, a cache too small for all of
+    /// The workload for comparing records: 32,768 photographs of 1,024 people, sessions that end, a cache too small for all of
     /// them, a warm-up until the rate is flat, five windows of 30 s and one of 120 s, each audited
     #[arg(long, conflicts_with_all = ["seconds", "repeats", "warmup", "batches", "users", "people", "requests_per_proof", "faces"])]
     canonical: bool,
-    /// Seconds instead of minutes, to try `--canonical`: the numbers mean nothing
+    /// Seconds instead of minutes, to try `--canonical`: the numbers are meaningless
     #[arg(long, requires = "canonical")]
     short: bool,
-    /// Whose number of workers to run with
+    /// Which number of workers to run
     #[arg(long, value_enum, conflicts_with = "workers")]
     target: Option<Target>,
     /// What people look like
     #[arg(long, value_enum, default_value_t = FaceSource::Synthetic)]
     faces: FaceSource,
-    /// Who asks how often
+    /// Distribution of requests over people
     #[arg(long, value_enum, default_value_t = Popularity::Uniform)]
     popularity: Popularity,
-    /// Pinned workers; more than cores is allowed and warned of [default: one per core]
+    /// Pinned workers; more workers than cores gives a warning [default: one per core]
     #[arg(long, value_parser = workers)]
     workers: Option<usize>,
     /// Length of a window
@@ -56,10 +56,10 @@ pub(super) struct RunArgs {
     /// Cache to look verdicts up in
     #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
     cache: CacheChoice,
-    /// Distinct batches that workers go round
+    /// Distinct batches that workers cycle through
     #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     batches: u32,
-    /// Sweep: verify each session's proof again once per so many requests, then all cached; one result for each
+    /// Sweep: verify each session's proof again once per this many requests, then all cached; one result for each
     #[arg(long, value_name = "R,...", num_args = 0..=1, value_delimiter = ',',
           default_missing_values = ["1", "10", "100", "420", "1000"],
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -67,15 +67,15 @@ pub(super) struct RunArgs {
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
-    /// Then let batches arrive at random times, at these parts of the rate, for a window each, and take their latency from the time at
+    /// Then let batches arrive at random times, at these parts of the rate, for a window each, and measure their latency from the time at
     /// which they were due
     #[arg(long, value_name = "SHARE,...", num_args = 0..=1, value_delimiter = ',', default_missing_values = ["0.5", "0.7", "0.9"],
           conflicts_with_all = ["canonical", "requests_per_proof"], value_parser = share)]
     open: Vec<f64>,
-    /// Draw a flame graph of samples that are taken after the windows (needs Linux' perf), and name the dearest functions in the record
+    /// Draw a flame graph of samples taken after the windows (needs Linux perf), and record the most expensive functions
     #[arg(long, value_name = "FILE.svg", conflicts_with = "requests_per_proof")]
     profile: Option<PathBuf>,
-    /// Make each seal so much slower, to try `compare` and `against`
+    /// Make each seal this much slower, to try `compare` and `against`
     #[arg(long, value_name = "US", default_value_t = 0, hide = true, conflicts_with = "canonical",
           value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     slow_seals_us: u64,
@@ -87,7 +87,7 @@ pub(super) struct RunArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum CadenceName {
-    /// One seal over every batch that waits
+    /// One seal over all waiting batches
     Group,
     /// One seal per batch
     PerBatch,

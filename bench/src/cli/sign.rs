@@ -36,10 +36,10 @@ pub(super) struct SignArgs {
     /// Also compare the times of N signatures under one key and under others, by dudect's test
     #[arg(long, value_name = "N", default_value_t = 0)]
     timing: u32,
-    /// Time nothing: only what --falcon-salts and --timing ask for
+    /// Skip the timings and run only --falcon-salts and --timing
     #[arg(long)]
     alone: bool,
-    /// How much of SLH-DSA is computed once: brief, usual (what a service does) or large, which takes most of a minute
+    /// How much of SLH-DSA to precompute: brief, usual (a service's default) or large, which takes most of a minute
     #[arg(long, default_value = "usual", value_parser = extent)]
     extent: Extent,
     #[command(flatten)]
@@ -50,7 +50,9 @@ impl SignArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         super::output::refuse_debug_build()?;
         if self.alone && self.falcon_salts == 0 && self.timing == 0 {
-            return Err(Failure::usage("--alone leaves nothing to do; add --falcon-salts N or --timing N"));
+            return Err(Failure::usage(
+                "--alone skips the timings, so nothing is left to run; add --falcon-salts N or --timing N",
+            ));
         }
         sign(Sign {
             times: !self.alone,

@@ -38,10 +38,10 @@ pub(super) struct SimulateArgs {
     /// Milliseconds of one run
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     millis: u32,
-    /// Fixes the model's course
+    /// Seed of the model
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Draw the curves into files of this folder, if they may be shown
+    /// Draw the curves into files of this folder, if the model passed its check
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     #[command(flatten)]

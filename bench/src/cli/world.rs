@@ -1,4 +1,4 @@
-//! Arguments that say who there is.
+//! Arguments that define the people and templates.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ pub(super) struct WorldArgs {
     /// Enrolled templates, 48 KiB each; a multiple of 32
     #[arg(long, default_value_t = 4_096, value_parser = multiple_of_32)]
     pub(super) users: usize,
-    /// People who hold them, each with a credential proof of their own; a multiple of 32
+    /// People who hold them, each with their own credential proof; a multiple of 32
     #[arg(long, default_value_t = 256, value_parser = multiple_of_32)]
     pub(super) people: usize,
-    /// Fixes who is drawn, what they show and who is an impostor
+    /// Seed: who is drawn, which faces they show and who is an impostor
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
@@ -30,7 +30,7 @@ pub(super) struct WorldArgs {
 /// A world small enough to be made several times over.
 #[derive(Debug, Args)]
 pub(super) struct SmallWorldArgs {
-    /// Enrolled templates for each cache; a multiple of 32. Few make the match cheap and the cache's share large
+    /// Enrolled templates for each cache; a multiple of 32. Few templates make the match cheap and the cache's share large
     #[arg(long, default_value_t = 256, value_parser = multiple_of_32)]
     users: usize,
     /// People who hold them; a multiple of 32
@@ -39,7 +39,7 @@ pub(super) struct SmallWorldArgs {
     /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
     #[arg(long, value_name = "DIR")]
     world_dir: Option<PathBuf>,
-    /// Fixes users, probes, impostors and requests
+    /// Seed of users, probes, impostors and requests
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
 }
@@ -52,7 +52,7 @@ impl SmallWorldArgs {
 }
 
 impl WorldArgs {
-    /// The people, whose proofs are made now or taken from disk.
+    /// The people, whose proofs are made now or read from disk.
     pub(super) fn population(&self) -> Result<Arc<Population>, Failure> {
         self.population_of(self.people)
     }

@@ -22,23 +22,23 @@ use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch
 use crate::Failure;
 
 pub(crate) const AUDIENCE: &str = "shop.example";
-/// Proven this far ahead, so that no session ends with its epoch during a run.
+/// Proofs are dated this far ahead, so that no session ends with its epoch during a run.
 const AHEAD_S: u64 = 600;
 
 /// See the module.
 pub(crate) struct World {
-    /// In this process, if it is.
+    /// Set if the service runs in this process.
     here: Option<(Server, tempfile::TempDir)>,
     admin: Admin,
     honest: Client,
     flooder: Client,
-    /// Of the honest clients.
+    /// API key of the honest clients.
     api_key: String,
     people: Vec<(HolderSession, Vector)>,
     proofs: Vec<Vec<u8>>,
 }
 
-/// How a service is reached.
+/// Addresses, certificate and admin token of a service.
 pub(crate) struct Reached {
     pub(crate) admin: SocketAddr,
     pub(crate) public: SocketAddr,
@@ -76,7 +76,7 @@ impl World {
         Ok(World { here: Some((server, directory)), ..world })
     }
 
-    /// A tenant of a service, and `people` with open sessions, who log in over so many connections.
+    /// A tenant of a service, and `people` with open sessions, who log in over this many connections.
     pub(crate) async fn at(
         reached: &Reached,
         tenant: &str,
@@ -108,7 +108,7 @@ impl World {
         let holders = issue(people, &membership, &admin, &honest).await?;
         let mut world = World { here: None, admin, honest, flooder, api_key, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
-            // A second session of each, never opened: what is known is not verified again.
+            // A second session of each, never opened, because a known proof is not verified again.
             let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
             world.proofs.push(unopened.map_err(Failure::in_step("proof"))?.envelope);
             world.welcome(&holder, face).await?;
@@ -155,7 +155,7 @@ impl World {
         bytes
     }
 
-    /// What a relying party pins.
+    /// The trust root that a relying party pins.
     pub(crate) async fn trust_root(&self) -> Result<TrustRoot, Failure> {
         self.honest.keys().await.map_err(call("trust root"))
     }

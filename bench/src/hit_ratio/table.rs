@@ -20,7 +20,7 @@ pub struct Table {
 
 /// A trace is replayed into caches of these fractions of its different keys: sizes that nobody picked.
 const SHARES: [usize; 3] = [64, 16, 4];
-/// Entries of the caches that made-up requests are replayed into.
+/// Entries of the caches for synthetic requests.
 const SYNTHETIC: [(Requests, usize); 4] = [
     (Requests::Zipf, 10_000),
     (Requests::Zipf, 100_000),
@@ -37,7 +37,7 @@ struct Row {
     caches: Vec<(&'static str, Option<Replays>)>,
 }
 
-/// Replays every trace at three sizes, and the made-up requests at two.
+/// Replays every trace at three sizes, and the synthetic requests at two.
 ///
 /// # Errors
 /// When a trace cannot be read. Wrong values are in the report, not here.

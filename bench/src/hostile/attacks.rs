@@ -1,4 +1,4 @@
-//! What hostile peers do. None has a credential.
+//! The attacks of hostile peers, none of which has a credential.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -12,15 +12,15 @@ use crate::raw::{Connection, Target, post};
 /// An attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attack {
-    /// Connections that never begin TLS.
+    /// Connections that never start TLS.
     IdleTcp,
-    /// Connections that say nothing after TLS.
+    /// Connections that send nothing after TLS.
     IdleTls,
     /// HTTP/2 whose flow control lets no answer through, and that acknowledges pings.
     ZeroWindow,
     /// HTTP/1.1 with many requests, whose answers are never read.
     NeverReads,
-    /// Requests with an unknown API key, each as soon as the one before is refused.
+    /// Requests with an unknown API key, each as soon as the previous one is refused.
     Refused,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Attack {
 const BUSY: usize = 64;
 /// An answer of some kilobytes that needs no credential.
 const PAGE: &str = "/verify/page.js";
-/// Bytes that the kernel of a peer takes that never reads.
+/// Receive buffer of a peer that never reads, bytes.
 const RECEIVE_BYTES: u32 = 4096;
 /// Connections from one address: as many as a service takes of a peer.
 const PER_ADDRESS: usize = 1024;
@@ -54,18 +54,18 @@ impl Attack {
         }
     }
 
-    /// Begins it on this runtime, from addresses of its own. It ends when the set is dropped.
+    /// Starts it on this runtime, from addresses of its own. It ends when the set is dropped.
     pub(super) fn begin(self, target: &Target, idle: usize) -> JoinSet<()> {
         let mut attacking = JoinSet::new();
         let connections = self.connections(idle);
-        // Eight at a time for those that are only held.
+        // Eight at a time for connections that are only held open.
         let (tasks, each) = if connections == BUSY { (BUSY, 1) } else { (8, connections / 8) };
         for task in 0..tasks {
             let last = 100 + u8::try_from(task * each / PER_ADDRESS).unwrap_or(0);
             let target = target.from(Ipv4Addr::new(127, 0, 0, last));
             attacking.spawn(async move {
                 loop {
-                    // However it ended: a connection that the service cuts is opened again.
+                    // Regardless of how it ended: a connection that the service cuts is reopened.
                     let _ = self.attack(&target, each).await;
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }

@@ -1,4 +1,4 @@
-//! What the ladder says.
+//! The ladder's report.
 
 use serde_json::{Map, Value, json};
 
@@ -75,7 +75,7 @@ fn added_ns(lookups: &[Measured], name: &str) -> Option<f64> {
     Some(own - cpu(measured.raw_runs().map(Tally::ns_per_request).collect()))
 }
 
-/// What [`added_ns`] is of an authentication's processor time, per cent.
+/// [`added_ns`] as a share of an authentication's processor time, per cent.
 fn expected_percent(lookups: &[Measured], compared: &Compared) -> Option<f64> {
     Some(100.0 * added_ns(lookups, compared.name)? / (1e3 * compared.raw_cpu_us_per_auth()))
 }

@@ -1,4 +1,4 @@
-//! Jobs that no honest matcher makes, written over the encoding of an honest one.
+//! Jobs that no honest matcher makes, made by editing the encoding of an honest one.
 
 use trefoil_kernels::{Cpu, fermat, ntt::Ntt};
 use trefoil_matching::{Lane, MatchJob};

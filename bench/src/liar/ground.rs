@@ -1,4 +1,4 @@
-//! Where a strategy acts: a tenant, somebody it is after, people of its own, and a count of all that it was told.
+//! The ground of a strategy: a tenant, its target, its own people, and a count of all answers.
 
 use std::sync::Arc;
 use trefoil_types::BatchId;
@@ -18,7 +18,7 @@ use crate::Failure;
 /// Tenants that a strategy makes when its own is frozen.
 const GROUNDS_MAX: usize = 60;
 
-/// See the module. The person it is after is in lane 0; those in the other lanes, and one more in lane 0, are its own.
+/// See the module. The target is in lane 0; the people in the other lanes, and one more in lane 0, are its own.
 pub(super) struct Ground {
     pub(super) role: Arc<dyn KeyHolding>,
     policy: DecisionPolicy,
@@ -36,7 +36,7 @@ pub(super) struct Ground {
     about: (u32, u32),
 }
 
-/// What a strategy was told, and what it made of it.
+/// The answers that a strategy got, and its readings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     jobs: u64,
@@ -50,14 +50,14 @@ pub(super) struct Tally {
     /// The most about one person.
     answers: u32,
     failures: u32,
-    /// Decided, though somebody's ciphertext was in it whom it did not name.
+    /// Decided although the job contained the ciphertext of a person that it did not name.
     unnamed: u64,
     /// Of the template, by the strategy's own account; and whether all of it was right.
     learned_bits: f64,
     wrong: u64,
 }
 
-/// What came back.
+/// The reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// These lanes match.
@@ -94,7 +94,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Another tenant, and somebody else to be after. False when there were enough.
+    /// Another tenant, and another target. False when there were enough.
     pub(super) fn move_on(&mut self) -> Result<bool, Failure> {
         if self.grounds == GROUNDS_MAX {
             return Ok(false);
@@ -118,7 +118,7 @@ impl Ground {
         self.matcher.mask(batch, self.tenant, &self.key, lanes).map_err(Failure::in_step("match"))
     }
 
-    /// A job about the person it is after, with a probe of the strategy's choice.
+    /// A job about the target, with a probe of the strategy's choice.
     pub(super) fn about_victim(&mut self, probe: &Embedding) -> Result<MatchJob, Failure> {
         let victim = self.victim.clone();
         self.mask(&[(&victim, probe)])
@@ -137,13 +137,13 @@ impl Ground {
 
     pub(super) fn refetch(&mut self) -> Result<(), Failure> {
         let keys = self.role.public_keys(self.tenant).map_err(Failure::in_step("keys"))?;
-        // While a rotation is under way there are two.
+        // During a rotation there are two.
         let of_victim = keys.into_iter().find(|key| key.epoch() == self.victim.epoch);
         self.key = of_victim.ok_or_else(|| Failure::fault("the tenant has no key of the victim's epoch"))?;
         Ok(())
     }
 
-    /// The template's name, for what a gateway asks besides decisions.
+    /// The template's name, for a gateway's requests other than decisions.
     pub(super) fn victim_name(&self) -> TemplateName {
         TemplateName { tenant: self.tenant, handle: self.victim.handle, generation: self.victim.generation }
     }
@@ -156,14 +156,14 @@ impl Ground {
         self.policy
     }
 
-    /// Sends a job that names the person it is after.
+    /// Sends a job that names the target.
     pub(super) fn ask(&mut self, job: MatchJob) -> Result<Told, Failure> {
         let told = told(&*self.role, job)?;
         self.count(told, true);
         Ok(told)
     }
 
-    /// Sends a job that names only its own people, with somebody else's ciphertext in it.
+    /// Sends a job that names only its own people, with another person's ciphertext in it.
     pub(super) fn ask_unnamed(&mut self, job: MatchJob) -> Result<Told, Failure> {
         let told = told(&*self.role, job)?;
         self.count(told, false);
@@ -196,14 +196,14 @@ impl Ground {
         }
     }
 
-    /// So many bits about the coordinate `first` and the next, with what the strategy holds of them.
+    /// This many bits about the coordinate `first` and the next, with the strategy's reading of them.
     pub(super) fn learned(&mut self, first: usize, bits: f64, holds: impl Fn(i32, i32) -> bool) {
         let [one, next] = [0, 1].map(|at| i32::from(self.truth.values()[first + at]));
         self.tally.wrong += u64::from(!holds(one, next));
         self.tally.learned_bits += bits;
     }
 
-    /// What it comes to.
+    /// The result.
     pub(super) fn end(mut self) -> Tally {
         self.settle();
         self.tally
@@ -257,7 +257,7 @@ pub(super) fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
 }
 
 impl Tally {
-    /// The most that the answers about one person can have told.
+    /// The most that the answers about one person can have revealed.
     fn told_bits(&self) -> f64 {
         AttemptPolicy {
             attempts_per_day: self.answers,
@@ -295,7 +295,7 @@ impl Tally {
         })
     }
 
-    /// Where the ledger did not hold.
+    /// Violations of the ledger.
     pub(super) fn problem(&self, answers: u32, failures: u32, bits: f64) -> Option<String> {
         let malformed_max = self.victims * u64::from(MALFORMED_MAX);
         let read = self.learned_bits / self.victims as f64;

@@ -1,7 +1,7 @@
 //! Reading a template with yes-or-no questions, as cheaply as a ledger of attempts and failures allows.
 //!
 //! Two coordinates make one number, `175 a + b`. Questions "is it at least v?" are put where a "no" is as likely as failures are among
-//! the attempts that remain: so each answer carries what it can.
+//! the attempts that remain, so that each answer carries as much information as it can.
 
 use trefoil_matching::{Embedding, MatchJob};
 
@@ -52,7 +52,7 @@ impl Quantiles {
         Ok((at, forgery.job()?))
     }
 
-    /// What an answer to it tells.
+    /// The information in an answer to it.
     pub(super) fn learn(&mut self, ground: &mut Ground, at: usize, told: Told) {
         let Told::Decided(lanes) = told else { return };
         if lanes.contains(ground.victim.lane) {
@@ -68,7 +68,7 @@ impl Quantiles {
         }
     }
 
-    /// Books what is known of this pair.
+    /// Records the knowledge about this pair.
     pub(super) fn end(&self, ground: &mut Ground) {
         let mass: f64 = self.prior[self.from..self.to].iter().sum();
         let (from, to) = (number(self.from), number(self.to));

@@ -1,4 +1,4 @@
-//! What a gateway tries.
+//! The strategies of a malicious gateway.
 
 use std::sync::Arc;
 use std::thread;
@@ -30,7 +30,7 @@ pub(super) const STRATEGIES: [Strategy; 7] = [
     Strategy { name: "start_afresh", run: start_afresh },
 ];
 
-/// Reads the template by shifting its scores, and goes on asking when attempts have ended.
+/// Reads the template by shifting its scores, and keeps asking after the attempts are used up.
 fn quantiles(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
     let (mut ground, mut questions) = (Ground::new(role, policy)?, Quantiles::new());
     for _ in 0..jobs {
@@ -43,7 +43,7 @@ fn quantiles(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> 
 }
 
 /// A small `c1`, whose product with the key is one digit of it, and an error at the edge, so that the digit decides between an answer and
-/// "malformed". Larger and smaller ones in turn; after a freeze, somebody else.
+/// "malformed". Larger and smaller ones alternate; after a freeze, another person.
 fn key_digits(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) -> Result<Tally, Failure> {
     let mut ground = Ground::new(role, policy)?;
     let face = ground.face()?;
@@ -178,7 +178,7 @@ fn start_afresh(role: Arc<dyn KeyHolding>, policy: DecisionPolicy, jobs: usize) 
     Ok(ground.end())
 }
 
-/// One way after another. What a gateway may not do is refused, which is as good.
+/// One way after another. Forbidden requests are refused, which is just as good.
 fn reset(ground: &mut Ground, turn: usize) -> Result<(), Failure> {
     let (role, name) = (Arc::clone(&ground.role), ground.victim_name());
     let tenant = ground.tenant();
@@ -199,14 +199,14 @@ fn reset(ground: &mut Ground, turn: usize) -> Result<(), Failure> {
 
 fn allowed_or_not<T, E>(_: Result<T, E>) {}
 
-/// An honest rotation of everybody: the template's new form is worth no more attempts.
+/// An honest rotation of all people: the template's new form gets no more attempts.
 fn rotate(ground: &mut Ground, name: TemplateName) -> Result<(), Failure> {
     let role = Arc::clone(&ground.role);
     role.begin_rotation(ground.tenant()).map_err(Failure::in_step("rotation"))?;
     let (blinded, secret) = blind(&ground.victim, &mut ground.rng);
     let to = name.generation + 1 + ground.rng.random_range(0..3);
     let renewed = match role.renew(Renewal { name, to, blinded }) {
-        // Whose attempts are spent for good is not renewed: the old form stays, as spent as before.
+        // A template whose attempts are used up permanently is not renewed: the old form stays, as used up as before.
         Err(KeyHolderError::NoAttempts(_)) => return Ok(()),
         other => other.map_err(Failure::in_step("renewal"))?,
     };
@@ -216,13 +216,13 @@ fn rotate(ground: &mut Ground, name: TemplateName) -> Result<(), Failure> {
     ground.refetch()
 }
 
-/// Asks, and goes on as [`after`] says.
+/// Asks, and continues as [`after`] says.
 fn adapt(ground: &mut Ground, job: MatchJob) -> Result<bool, Failure> {
     let told = ground.ask(job)?;
     after(ground, told)
 }
 
-/// New keys after a malformed job, and somebody else after a freeze. Whether a batch must be masked again.
+/// New keys after a malformed job, and another person after a freeze. Returns whether a batch must be masked again.
 fn after(ground: &mut Ground, told: Told) -> Result<bool, Failure> {
     match told {
         Told::Malformed | Told::Stale => ground.refetch().map(|()| true),

@@ -33,9 +33,9 @@ pub(super) struct Candidate {
     people: Vec<(Template, Embedding)>,
     tier: Tier,
     mode: ProbeMode,
-    /// In which everybody matches.
+    /// Batches in which all match.
     matching: Vec<MatchJob>,
-    /// In which the one in lane 0 does not.
+    /// Batches in which lane 0 does not match.
     failing: Vec<MatchJob>,
     wrong: AtomicU64,
 }
@@ -98,7 +98,7 @@ impl Candidate {
         job.map_err(Failure::in_step("match"))
     }
 
-    /// Probes that devices have just split: a key-holder opens each share once, and lately.
+    /// Probes that devices have just split: a key-holder opens each share once, and only while it is fresh.
     fn probes(&self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<Vec<SharedProbe>, Failure> {
         let sealing = self.role.sealing_key().map_err(Failure::in_step("sealing key"))?;
         let mut device = |((template, _), face): (&(Template, Embedding), &Embedding)| {
@@ -137,12 +137,12 @@ impl Candidate {
         Ok(nanoseconds(began))
     }
 
-    /// One batch in which everybody matches.
+    /// One batch in which all match.
     pub(super) fn decide(&self, round: usize) -> Result<(), Failure> {
         self.settle(&self.matching[round % JOBS], u32::MAX).map(drop)
     }
 
-    /// The same by another way to the same key-holder.
+    /// The same, over another connection to the same key-holder.
     pub(super) fn decide_by(&self, role: &dyn KeyHolding, round: usize) -> Result<(), Failure> {
         role.decide(self.matching[round % JOBS].clone()).map(drop).map_err(Failure::in_step("decision"))
     }

@@ -20,7 +20,7 @@ use super::candidate::Candidate;
 use super::relay::Relay;
 use crate::Failure;
 
-/// For what a busy machine may take.
+/// A time limit with room for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BOUNDS: Bounds = Bounds { timeout: PATIENCE, connections: 64 };
 /// Batches that bytes are counted over.
@@ -46,7 +46,7 @@ struct Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -144,7 +144,7 @@ impl KeyHolders {
 
 /// Bytes for each batch on the connections that carry batches: pings have one of their own.
 fn counted(relays: &[Relay], candidate: &Candidate, role: &dyn KeyHolding) -> Result<(u64, u64), Failure> {
-    // The first opens the connection.
+    // The first batch opens the connection.
     candidate.decide_by(role, 0)?;
     let before: Vec<_> = relays.iter().map(Relay::carried).collect();
     for round in 0..COUNTED as usize {

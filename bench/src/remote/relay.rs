@@ -56,7 +56,7 @@ impl Relay {
 fn pump(mut from: TcpStream, mut to: TcpStream, count: &AtomicU64) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
-        // Counted before it is passed on: anybody who has an answer has its bytes counted.
+        // Counted before it is passed on, so that the bytes of every received answer are counted.
         count.fetch_add(read as u64, Ordering::SeqCst);
         if to.write_all(&buffer[..read]).is_err() {
             break;

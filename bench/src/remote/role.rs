@@ -1,4 +1,4 @@
-//! What is measured.
+//! What to measure.
 
 use std::time::Duration;
 

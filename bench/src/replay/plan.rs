@@ -1,4 +1,4 @@
-//! What of a capture can be sent again, and by whom.
+//! The part of a capture that can be replayed, and its callers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) struct Planned {
     took: Duration,
 }
 
-/// What it is, and of whom.
+/// Its kind and its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Login(usize),
@@ -67,7 +67,7 @@ impl Kind {
 }
 
 impl Planned {
-    /// Whether its answer is known: one that was refused for what it asked cannot be asked so again, except without a key.
+    /// Whether its answer is known: a request that was refused for its contents cannot be repeated, except one without a key.
     pub(super) fn is_judged(&self) -> bool {
         matches!(self.status, 200 | 401)
     }
@@ -89,7 +89,7 @@ impl Plan {
             }
         }
         let Some(first) = plan.requests.first().map(|request| request.after) else {
-            return Err(Failure::usage("the capture has no login and nothing else that can be sent again"));
+            return Err(Failure::usage("the capture has no login and no other request that can be replayed"));
         };
         plan.requests.iter_mut().for_each(|request| request.after -= first);
         Ok(plan)
@@ -125,7 +125,7 @@ fn planned(request: &Captured, tenant: usize, kind: Kind) -> Planned {
     }
 }
 
-/// A login whose caller was refused could not be read, and is anybody's.
+/// A login whose caller was refused could not be read, so its subject is arbitrary.
 fn kind(request: &Captured, person: impl Fn(u64) -> usize) -> Option<Kind> {
     let subjects = &request.subjects;
     match request.route.as_str() {

@@ -32,18 +32,18 @@ use crate::world::World;
 pub(super) struct Passed {
     /// Ends of the windows on the clock, one more than windows.
     pub(super) marks: Vec<u64>,
-    /// The workers' books at each of them.
+    /// The workers' time accounts at each of them.
     pub(super) books: Vec<Spent>,
-    /// What the system had done at each of them.
+    /// The system's counts at each of them.
     pub(super) disturbances: Vec<Disturbances>,
-    /// After the windows, with what was allocated meanwhile.
+    /// Samples after the windows, with the allocations meanwhile.
     pub(super) sampling: Option<(Sampling, Value)>,
     /// The rates of a warm-up that ended by a rule.
     pub(super) warmup: Option<WarmingUp>,
 }
 
 impl Passed {
-    /// What was spent in each window, with its length, nanoseconds.
+    /// The time spent in each window, with its length, nanoseconds.
     pub(super) fn spent(&self) -> Vec<(Spent, u64)> {
         let lengths = self.marks.windows(2).map(|ends| ends[1] - ends[0]);
         let spent = self.books.windows(2).map(|ends| ends[1].since(&ends[0]));
@@ -66,12 +66,12 @@ pub(super) struct Load<C: Cache<Verdict>> {
     pub(super) pace: Option<Pace>,
 }
 
-/// What a load left.
+/// The result of a load.
 pub(super) struct Driven {
-    /// What was released.
+    /// The released seals.
     pub(super) tally: Tally,
     pub(super) submitted: Submitted,
-    /// What passed meanwhile.
+    /// The measurements meanwhile.
     pub(super) passed: Passed,
     /// For each worker, when its batches were due.
     pub(super) due: Vec<Vec<u64>>,
@@ -168,7 +168,7 @@ where
         Ok(Passed { marks, books, disturbances, sampling: sampling?, warmup })
     }
 
-    /// Keeps the load going while samples are taken and allocations counted.
+    /// Keeps the load running while samples are taken and allocations counted.
     fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<(Sampling, Value), Failure> {
         let seconds = self.parameters.seconds.min(SAMPLED_S_MAX);
         let counting = Counting::start();
@@ -214,15 +214,15 @@ where
     }
 }
 
-/// Time for samples, which show no more after some thousands.
+/// Time for samples; after some thousands, more add nothing.
 const SAMPLED_S_MAX: f64 = 10.0;
 /// Several times that: where perf takes longer something is wrong with it.
 const SAMPLING_PATIENCE_NS: u64 = 60_000_000_000;
-/// A thousand times what a seal takes: a longer wait is for something that has stopped.
+/// A thousand times a seal's time: after a longer wait, something has stopped.
 const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
-/// Batches that may be decided and not yet sealed. The service's own bound where seals take all that waits;
-/// where each batch is sealed alone, a queue of that length would only be waiting time.
+/// Batches that may be decided and not yet sealed. The service's own bound if seals cover all waiting batches;
+/// if each batch is sealed alone, a queue of that length would only add waiting time.
 pub(super) fn unsealed_max(cadence: Cadence, workers: usize) -> usize {
     match cadence {
         Cadence::Group => UNSEALED_MAX,

@@ -1,4 +1,4 @@
-//! What to run, for how long, and what becomes of sessions meanwhile.
+//! What to run, for how long, and how sessions behave meanwhile.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,15 +32,15 @@ pub struct Run {
     pub users: usize,
     /// What people look like.
     pub faces: FaceSource,
-    /// Who asks how often.
+    /// Distribution of requests over people.
     pub popularity: Popularity,
-    /// Distinct batches that the workers go round.
+    /// Distinct batches that the workers cycle through.
     pub batches: usize,
     /// Fixes users, probes and impostors.
     pub seed: u64,
     /// Attestations to verify afterwards.
     pub samples: usize,
-    /// How much slower each seal is made, to see whether a comparison finds it.
+    /// How much slower each seal is made, to check that a comparison finds it.
     pub slow_seals: Duration,
     /// Highest tier to compute on.
     pub tier: Tier,
@@ -51,14 +51,14 @@ pub(crate) struct Plan {
     pub(crate) warmup: Warmup,
     /// Lengths of the windows, seconds.
     pub(crate) windows: Vec<f64>,
-    /// Where to draw what samples after the last window show.
+    /// Where to draw the flame graph of the samples after the last window.
     pub(crate) flame_graph: Option<PathBuf>,
-    /// Authentications a second that arrive by themselves; none where workers take the next batch as soon as they are free.
+    /// Authentications a second in an open loop; none for a closed loop, in which workers take the next batch as soon as they are free.
     pub(crate) wanted_per_s: Option<f64>,
 }
 
 impl Plan {
-    /// All of it, about.
+    /// About the total time.
     pub(super) fn seconds(&self) -> f64 {
         let warmup = match self.warmup {
             Warmup::Seconds(seconds) => seconds,
@@ -74,12 +74,12 @@ impl Default for Plan {
     }
 }
 
-/// What becomes of sessions.
+/// How sessions behave.
 #[derive(Clone)]
 pub(crate) enum Proofs {
     /// All verdicts are cached and stay so.
     Cached,
-    /// A session's proof is verified again at every so manieth of its requests.
+    /// A session's proof is verified again once per this many of its requests.
     Every(u32),
     /// Sessions end, and verdicts are evicted.
     Ending(Arc<Rows>),

@@ -1,4 +1,4 @@
-//! What the loops gave, for people and for the record.
+//! The result of the loops, for people and for the record.
 
 use serde_json::{Value, json};
 use trefoil_cache::Cache;
@@ -63,7 +63,7 @@ pub(crate) fn median_stages(windows: &[&Window]) -> Value {
     names.enumerate().map(median).collect::<serde_json::Map<_, _>>().into()
 }
 
-/// A window with what its workers spent.
+/// A window with its workers' time accounts.
 pub(crate) fn window_json(
     window: &Window,
     (spent, ns): &(Spent, u64),

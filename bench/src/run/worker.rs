@@ -1,4 +1,4 @@
-//! What one worker does.
+//! The loop of one worker.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,8 +39,8 @@ impl<C: Cache<Verdict>> WorkerLoop<C>
 where
     C::Session: 'static,
 {
-    /// Runs batches until told to stop, and then those in which requests come again. Every interval between two readings of the clock
-    /// is booked.
+    /// Runs batches until told to stop, and then those with retried requests. Every interval between two clock readings
+    /// is attributed.
     pub(super) fn run(mut self) -> (Submitted, Vec<u64>) {
         let (pipeline, pool, books) =
             (Arc::clone(&self.world.pipeline), Arc::clone(&self.pool), Arc::clone(&self.books));
@@ -79,7 +79,7 @@ where
             sessions.after(&mut bound.refused, &mut self.visits, self.clock.unix_s(), &mut submitted);
             book.book(Purpose::Sessions, lap(&self.clock));
             book_allocations(Part::Sessions);
-            // A batch of which nothing was decided needs no seal, and keeps its permit for the next.
+            // A batch without a decision needs no seal, and keeps its permit for the next.
             has_permit = bound.lanes.is_empty();
             if !has_permit && !self.outlet.seal(bound) {
                 break;
@@ -93,7 +93,7 @@ where
         (submitted, self.due)
     }
 
-    /// Waits until its next new batch is due; false where none will be.
+    /// Waits until its next new batch is due; false if there is none.
     fn is_due(&mut self, fresh: bool) -> bool {
         let Some(pace) = self.pace.as_ref().filter(|_| fresh) else { return true };
         let due = pace.wait(&self.clock);
@@ -102,7 +102,7 @@ where
     }
 }
 
-/// What a worker does for the sessions of its requests.
+/// A worker's work for the sessions of its requests.
 pub(super) enum SessionWork<C: Cache<Verdict>> {
     None,
     Renewals(Renewals<C>),
@@ -126,7 +126,7 @@ impl<C: Cache<Verdict>> SessionWork<C> {
         }
     }
 
-    /// Sees to what the pipeline refused.
+    /// Handles the requests that the pipeline refused.
     fn after(
         &mut self,
         refused: &mut Vec<(Ticket, Refusal)>,

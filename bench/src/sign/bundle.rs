@@ -93,7 +93,7 @@ fn family<F: SignatureFamily>(name: &str, rounds: usize, section: &mut Section) 
     Ok(())
 }
 
-/// What a relying party does with one attestation, from bytes to the verified statement.
+/// A relying party's work for one attestation, from bytes to the verified statement.
 fn attestation(
     keys: &mut SigningKeys,
     trust_root: trefoil_attest::TrustRoot,
@@ -158,7 +158,7 @@ fn statement() -> Statement<'static> {
     }
 }
 
-/// The tree over `batches` batches, another one in each round.
+/// The tree over `batches` batches, a different one in each round.
 fn tree(batches: usize, round: usize) -> Result<MerkleTree, Failure> {
     let digest = |leaf: usize| {
         let mut digest = [0; 32];

@@ -1,5 +1,5 @@
-//! Batches that come on a schedule, whether or not the sealer of the service keeps up. As many are with it at any time as
-//! the service lets in; what is due meanwhile waits outside.
+//! Batches that arrive on a schedule, whether or not the sealer of the service keeps up. It holds at most as many at any time as
+//! the service lets in; batches due meanwhile wait outside.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::world::{ISSUER, signing_keys};
 /// Shares of the capacity at which load is offered, percent.
 const LOADS: [u32; 6] = [1, 10, 40, 70, 90, 100];
 
-/// Under load, by one thread, and where there are processors for it by two.
+/// Under load, by one thread, and if there are enough processors by two.
 pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure> {
     let mut both = under_load(load, extent, 1)?;
     // The generator sleeps most of the time.
@@ -74,7 +74,7 @@ struct Group {
     sent: Vec<Sent>,
 }
 
-/// Hands over what is released, with the time; nothing for a refused lane.
+/// Hands over released seals, with the time; nothing for a refused lane.
 struct Released {
     clock: Arc<WorldClock>,
     sealed: Sender<(u64, Option<Sealed<Sent>>)>,
@@ -82,7 +82,7 @@ struct Released {
 
 impl Released {
     fn send(&self, sealed: Option<Sealed<Sent>>) {
-        // A receiver that is gone has nobody who waits for the groups.
+        // If the receiver is gone, nothing waits for the groups.
         self.sealed.send((self.clock.monotonic_ns(), sealed)).unwrap_or_default();
     }
 }
@@ -106,14 +106,14 @@ struct Service {
     idle: Vec<Bound<Sent>>,
 }
 
-/// What came of the batches offered at one rate.
+/// The result of the batches offered at one rate.
 #[derive(Default)]
 struct Outcome {
     groups: Vec<Group>,
     /// Batches of these.
     sealed: usize,
     refused: u64,
-    /// Batches to send again: making one takes longer than all that is to be measured of it.
+    /// Batches to resend, because making one takes longer than everything that is measured about it.
     idle: Vec<Bound<Sent>>,
 }
 
@@ -149,12 +149,12 @@ impl Service {
     }
 
     /// Batches per second that the sealer keeps up with, and lanes that were refused. While one group is sealed the next
-    /// gathers, so half of what a service lets in is under one seal, and the loop is closed over that half.
+    /// gathers, so one seal covers half of the batches that a service lets in, and the loop is closed over that half.
     fn capacity(&mut self, load: Duration) -> Result<(f64, u64), Failure> {
         let group = UNSEALED_MAX / 2;
         let waiting = self.idle.split_off(group);
         let mut outcome = Outcome { idle: std::mem::take(&mut self.idle), ..Outcome::default() };
-        // The first seals are of few batches: the rest was not there yet.
+        // The first seals cover few batches, because the rest had not arrived yet.
         let (warm, mut from, mut to) = (8 * group, None, (0, 0));
         while from.is_none_or(|(ns, _)| to.0 - ns < load.as_nanos() as u64) && outcome.refused == 0 {
             for batch in outcome.idle.drain(..) {
@@ -172,7 +172,7 @@ impl Service {
         Ok(((to.1 - already) as f64 / (to.0 - from_ns) as f64 * 1e9, outcome.refused))
     }
 
-    /// Waits for what is released next, and returns when that was.
+    /// Waits for the next release, and returns its time.
     fn receive(&self, outcome: &mut Outcome) -> Result<u64, Failure> {
         let (at, sealed) = self.sealed.recv().map_err(|_| Failure::fault("the sealer stopped"))?;
         outcome.take(at, sealed);
@@ -186,7 +186,7 @@ impl Service {
         for number in 0..batches {
             let due = first_ns + (number as f64 / rate * 1e9) as u64;
             let mut batch = outcome.idle.pop().unwrap_or_else(|| batch(number));
-            // On this thread, so that the sealer's goes on with the next seal.
+            // On this thread, so that the sealer's thread continues with the next seal.
             self.sealed.try_iter().for_each(|(at, sealed)| outcome.take(at, sealed));
             while number >= outcome.sealed + UNSEALED_MAX && outcome.refused == 0 {
                 self.receive(&mut outcome)?;
@@ -239,13 +239,13 @@ impl Outcome {
         }
     }
 
-    /// What sealing adds to every batch: the time from its hand-over to the release of its seal. By design that is at
+    /// The latency that sealing adds to every batch: the time from its hand-over to the release of its seal. By design that is at
     /// most the rest of the seal, or of the half that is signed, when it came, and its own seal. It is compared with the
     /// seals of the same percentile, with the median one, and for each batch with its own seal and the one before. Counted
-    /// from when a batch was due it has the wait outside in it, and the generator's lateness.
+    /// from when a batch was due, it includes the wait outside and the generator's lateness.
     fn report(self, rate: f64, percent: u32) -> (Value, String) {
         let [mut added_us, mut from_due_us, mut of_bound] = [const { Vec::new() }; 3];
-        // Nothing precedes the first: two of its own then.
+        // The first has no predecessor, so it counts twice its own.
         let mut previous_ns = self.groups.first().map_or(0, |group| group.seal_ns);
         for Group { released_ns, seal_ns, sent } in &self.groups {
             for [due, sent] in sent {

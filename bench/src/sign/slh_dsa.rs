@@ -1,4 +1,4 @@
-//! One SLH-DSA signature: the slh-dsa crate and the own signer on each kind of processor, in turns.
+//! One SLH-DSA signature: the slh-dsa crate and our signer on each kind of processor, alternating.
 
 use serde_json::{Map, Value, json};
 use slh_dsa::{Sha2_128f, SigningKey};
@@ -24,7 +24,7 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
     let theirs = SigningKey::<Sha2_128f>::try_from(&secret[..]).map_err(Failure::in_step("SLH-DSA key"))?;
     let extents = precompute(&key, extent)?;
     let mut subjects = subjects(&key, extent, tier)?;
-    // What a service releases, it signs with the default extent.
+    // A service signs with the default extent.
     let mut service = key.using_at_most(Extent::default().min(extent));
     let older = OlderPeer::new();
     let [mut crate_us, mut pqcrypto_us, mut release_us, mut verify_us] = [const { Vec::new() }; 4];
@@ -36,7 +36,7 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
         let expected = expected.map_err(Failure::in_step("slh-dsa"))?;
         crate_us.push(us);
         pqcrypto_us.extend(older.sign_us(&message));
-        // The first to run finds the others' data in the caches.
+        // The first to run finds the other signers' data in the caches.
         let first = round % subjects.len();
         subjects.rotate_left(first);
         for subject in &mut subjects {
@@ -72,7 +72,7 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
     Ok(Section { fields: Map::from_iter([("slhdsa".to_owned(), fields.into())]), text, problem })
 }
 
-/// The times of all signers, and how many times faster the own one is than its peers, before `rest`.
+/// The times of all signers, and how many times faster ours is than its peers, before `rest`.
 fn report(subjects: Vec<Subject>, others: Vec<(&str, Distribution)>, rest: Section) -> Section {
     let Section { mut fields, text: rest, problem } = rest;
     let median = |of: &str| others.iter().find(|(name, _)| *name == of).map(|(_, runs)| runs.median());
@@ -108,7 +108,7 @@ fn report(subjects: Vec<Subject>, others: Vec<(&str, Distribution)>, rest: Secti
 
 const DETECTED: &str = "own";
 
-/// An older SPHINCS+ of the same parameters, in C: as much work, other bytes. The C library takes longer to build than all
+/// An older SPHINCS+ of the same parameters, in C: the same work, different bytes. The C library takes longer to build than all
 /// other peers together, so it takes part only with the feature `pqcrypto`.
 struct OlderPeer {
     #[cfg(feature = "pqcrypto")]
@@ -136,7 +136,7 @@ impl OlderPeer {
     }
 }
 
-/// Does the key's precomputation, one extent after the other: memory and processor time of all up to each, and words.
+/// Does the key's precomputation, one extent after another: memory and processor time of everything up to each, and the text.
 fn precompute(key: &SlhDsaSha2_128f, most: Extent) -> Result<(Map<String, Value>, String), Failure> {
     let (mut fields, mut text, mut ms) = (Map::new(), String::new(), 0.0);
     for extent in Extent::ALL.into_iter().filter(|extent| *extent <= most) {
@@ -150,7 +150,7 @@ fn precompute(key: &SlhDsaSha2_128f, most: Extent) -> Result<(Map<String, Value>
     Ok((fields, text))
 }
 
-/// The signers, the first with all that is computed once. SHA-NI gets what a service has by default.
+/// The signers, the first with the whole precomputation. SHA-NI gets a service's default.
 fn subjects(key: &SlhDsaSha2_128f, most: Extent, tier: Tier) -> Result<Vec<Subject>, Failure> {
     let bare = SlhDsaSha2_128f::from_secret_bytes(&key.to_secret_bytes());
     let bare = bare.map_err(Failure::in_step("SLH-DSA key"))?;

@@ -1,4 +1,4 @@
-//! Whether signing takes another time under one key than under others: the test of dudect (Reparaz, Balasch,
+//! Whether signing times differ between one key and others: the test of dudect (Reparaz, Balasch,
 //! Verbauwhede 2017), Welch's t between a fixed and random secrets.
 
 use rand::{RngExt as _, rngs::StdRng};
@@ -23,7 +23,7 @@ const T_PROBABLE: f64 = 4.5;
 const KEPT: [f64; 3] = [1.0, 0.95, 0.75];
 
 /// Of SLH-DSA: the computation alone on the widest tier, the same with the top layers as a service signs, and with SHA-NI
-/// alone where the processor has it. Of ML-DSA: what releases signatures.
+/// alone if the processor has it. Of ML-DSA: signing as released.
 pub(super) fn measure(signatures: usize, extent: Extent) -> Result<Section, Failure> {
     let mut families = Map::new();
     let mut text =

@@ -1,4 +1,4 @@
-//! One entry of the table: a value, what bounds its use, and its key.
+//! One entry of the table: a value, its expiry, and its key.
 
 use super::eviction::WAYS;
 use crate::placement::KeyWords;
@@ -22,7 +22,7 @@ pub(super) struct KeyCells(pub(super) [AtomicU64; 4]);
 /// The entries of one set.
 pub(super) type Entries<W> = [Entry<W>; WAYS];
 
-/// A value with what bounds its use.
+/// A value with its expiry.
 #[derive(Clone, Copy)]
 pub(super) struct Held<W> {
     pub(super) words: W,

@@ -1,12 +1,12 @@
-//! Which entry of a full set makes room: W-TinyLFU within a set, with the window's size as a parameter.
+//! Which entry of a full set is evicted: W-TinyLFU within a set, with the window's size as a parameter.
 //!
 //! A set divides its entries into *window* and *main*. A new entry enters the window and stays for a
-//! while whatever its frequency, so a session that begins now is cached even beside old popular ones.
+//! while at any frequency, so a new session is cached even beside old popular ones.
 //! When the window is full, its oldest entry competes with the least valuable one of main: the one
-//! that was asked for more often stays, and if that is the window's, it moves over to main. How large
+//! that was requested more often stays, and if that is the window's, it moves over to main. How large
 //! the window should be depends on the traffic: a [`Tactic`] says so, and [`super::trials`] chooses it.
 //!
-//! Pure functions of what the set knows about its entries; the table holds and publishes that.
+//! Pure functions of a set's metadata about its entries; the table holds and publishes the metadata.
 
 use super::sketch::MAX_COUNT;
 
@@ -18,35 +18,35 @@ pub(super) const WAYS: usize = 32;
 /// One bit for each way.
 pub(super) type Ways = u32;
 
-/// How a set chooses: what is learnt from traffic.
+/// How a set chooses: the parameters that are learnt from traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tactic {
     /// Share of a set that is window, in 256ths.
     pub(super) window: u8,
-    /// Whether an entry of main that was asked for since the last round is spared before frequencies
+    /// Whether an entry of main that was requested since the last round is spared before frequencies
     /// are compared.
     pub(super) spares_recent: bool,
-    /// By how much more often than the least of main an entry of the window must have been asked for.
+    /// How much more often than the weakest of main an entry of the window must have been requested.
     pub(super) lead: u8,
 }
 
-/// What a set knows about its entries, apart from the entries.
+/// A set's metadata about its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     /// Age order of the usable ways: 0 the newest.
     pub(super) rank: [u8; WAYS],
     /// Frequency, at most [`MAX_COUNT`].
     pub(super) heat: [u8; WAYS],
-    /// Asked for since the last round.
+    /// Requested since the last round.
     pub(super) recent: Ways,
     /// In main; the others are in the window.
     pub(super) main: Ways,
 }
 
-/// Who makes room, and how that was decided.
+/// Which entry is evicted, and how that was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Displacement {
-    /// Whose entry goes.
+    /// The way whose entry is evicted.
     pub(super) way: usize,
     /// Entries that moved from the window to main.
     pub(super) migrations: u8,
@@ -85,7 +85,7 @@ impl Standing {
         main: 0,
     };
 
-    /// Makes room in a set whose `usable` ways are all taken; says whose entry goes, and why.
+    /// Makes room in a set whose `usable` ways are all taken; returns which entry is evicted, and why.
     pub(super) fn displace(&mut self, usable: Ways, window: usize, tactic: Tactic) -> Displacement {
         let held = (usable & !self.main).count_ones() as usize;
         let main = self.main;
@@ -127,7 +127,7 @@ impl Standing {
         self.renew(way);
     }
 
-    /// Notes a request for the entry at `way`.
+    /// Records a request for the entry at `way`.
     pub(super) fn warm(&mut self, way: usize) {
         self.heat[way] = warmer(self.heat[way]);
         self.recent |= 1 << way;
@@ -185,7 +185,7 @@ impl Standing {
         (oldest >> 10 == 1).then_some(usize::from(oldest) % WAYS)
     }
 
-    /// When everything in main was asked for, nothing stands out: a new round begins.
+    /// When every entry of main was requested, none stands out, so a new round begins.
     fn end_round_if_over(&mut self, usable: Ways, tactic: Tactic) {
         if tactic.spares_recent && usable & self.main & !self.recent == 0 {
             self.recent = 0;

@@ -1,4 +1,4 @@
-//! What an insert does, in the order in which it does it: learns, decides, stores, tells.
+//! The steps of an insert in order: learn, decide, store, report.
 
 use super::entry::Held;
 use super::eviction::dither;
@@ -18,7 +18,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
             return Inserted::Expired;
         }
         let began = self.recorder.begin_put();
-        // Foreign code first: nothing but stores happens inside the set.
+        // Foreign code first: inside the set there are only stores.
         let held = Held { words: value.to_words(), expires_at };
         let outcome = self.store(&pack(&key), &held, now);
         self.recorder.record(match outcome {
@@ -67,7 +67,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
     }
 }
 
-/// An entry went: its frequency is remembered and it is counted, outside the set.
+/// An entry was evicted: its frequency goes back to the sketch and it is counted, outside the set.
 fn after<V: Value, O: Observer>(engine: &Engine<V, O>, recorder: &mut O::Worker, displaced: &Displaced) {
     engine.policy.sketch.raise(engine.hash(&displaced.key), displaced.heat);
     recorder.record(match displaced.cause {

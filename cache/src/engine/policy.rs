@@ -1,4 +1,4 @@
-//! Who decides for the table as a whole: where a key belongs, how often it was asked for, and the tactic to follow.
+//! Table-wide decisions: where a key belongs, how often it was requested, and which tactic to follow.
 
 use super::eviction::{Tactic, WAYS};
 use super::sketch::AGEING_PER_ENTRY;
@@ -22,7 +22,7 @@ pub(super) struct Policy {
     apart: Apart,
 }
 
-/// What is written often, on lines of its own.
+/// Frequently written fields, on cache lines of their own.
 #[repr(align(128))]
 struct Apart {
     /// All look-ups so far.
@@ -88,12 +88,12 @@ impl Policy {
         TACTICS[self.tactic.load(Relaxed) % TACTICS.len()]
     }
 
-    /// Counts look-ups, which is what ages frequencies.
+    /// Counts look-ups, which age the frequencies.
     #[expect(clippy::disallowed_methods, reason = "once in 64 look-ups of a worker")]
     pub(super) fn count(&self, look_ups: usize) {
         let before = self.apart.look_ups.fetch_add(look_ups, Relaxed);
         let epoch = AGEING_PER_ENTRY * self.entries;
-        // Of all threads one sees the end of an epoch pass. A small table's may be shorter than what is counted together.
+        // Exactly one thread sees the end of an epoch pass. A small table's epoch may be shorter than one counted group.
         if before / epoch != before.wrapping_add(look_ups) / epoch {
             self.sketch.age();
         }
@@ -114,7 +114,7 @@ impl Policy {
         self.apart.inbox.leave(hashes);
     }
 
-    /// Plays sampled requests in the trials, and those that were left here, unless another worker is doing that now: then
+    /// Replays sampled requests in the trials, and those that were left here, unless another worker is doing that now: then
     /// they are lost, and the sample is a little smaller.
     pub(super) fn learn(&self, hashes: impl Iterator<Item = u64>) {
         let Ok(mut trials) = self.apart.trials.try_lock() else { return };

@@ -1,4 +1,4 @@
-//! A worker's handle on the engine: look-ups, removals, sweeps. What inserts do is in [`super::insert`].
+//! A worker's handle on the engine: look-ups, removals, sweeps. Inserts are in [`super::insert`].
 
 use super::Engine;
 use super::eviction::WAYS;
@@ -14,31 +14,31 @@ use std::time::Instant;
 pub struct EngineSession<V: Value, O: Observer> {
     pub(super) engine: Arc<Engine<V, O>>,
     pub(super) recorder: O::Worker,
-    /// Look-ups so far, from where the recorder wants to begin.
+    /// Look-ups so far, starting at the recorder's phase.
     look_ups: u64,
-    /// Which of them do more than look up.
+    /// Which look-ups are sampled.
     marked: Sampling,
     samples: Samples,
     /// A sampled miss that no insert has followed yet: the key's hash, and when it was looked up.
     missed: Option<(u64, Instant)>,
 }
 
-/// Look-ups of which the policy is told at once.
+/// Look-ups that are reported to the policy together.
 const COUNTED_TOGETHER: u64 = 64;
 
-/// Keys whose lines are asked for at once: as many as a batch of the pipeline has.
+/// Keys whose lines are prefetched together: as many as a batch of the pipeline has.
 const ANNOUNCED_TOGETHER: usize = 32;
 
-/// Requests kept for the trials, until the next insert plays them. A session that inserts nothing, because others obtain
-/// what it misses, leaves them to those.
+/// Requests kept for the trials until the next insert replays them. A session that inserts nothing, because others obtain
+/// the values it misses, leaves them to those sessions.
 struct Samples {
     /// The hashes of their keys.
     requests: [u64; SAMPLES_MAX],
     len: usize,
 }
 
-/// As many as a small table's session can have between two marked look-ups, which leave them. Where nobody inserts there
-/// is nothing to learn, and what is not kept is not missed.
+/// As many as a small table's session can have between two marked look-ups, which leave them. Without inserts there
+/// is nothing to learn, so dropped samples do no harm.
 const SAMPLES_MAX: usize = COUNTED_TOGETHER as usize;
 /// How many a session keeps before it leaves them to others.
 const SAMPLES_LEFT: usize = SAMPLES_MAX / 2;
@@ -52,8 +52,8 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         Self { engine, recorder, look_ups, marked, samples, missed: None }
     }
 
-    /// A look-up that is counted and perhaps sampled. Apart, so that the others carry nothing along, and with a place of
-    /// its own for what it finds: where it could write to that of the others, theirs would have to be in memory.
+    /// A look-up that is counted and perhaps sampled. It is a function of its own, so that the others do not pay for it, and has a place of
+    /// its own for its result: if it could write to that of the others, theirs would have to be in memory.
     #[cold]
     #[inline(never)]
     fn get_marked(&mut self, key: &Key, now: u64, found: &mut Option<V>) {
@@ -77,9 +77,9 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         }
     }
 
-    /// The value under `key` if it is usable. Nothing is written to be able to read, and patience with a writer is bounded:
+    /// The value under `key` if it is usable. Reading writes nothing, and the wait for a writer is bounded:
     /// after so many disturbed attempts it is a miss. Each outcome ends here, without a detour through one place for
-    /// all, and calls come before the words of the value: moving them costs as much as finding them.
+    /// all, and calls come before the words of the value, because moving them costs as much as finding them.
     #[inline(always)]
     fn look_up(&mut self, key: &Key, now: u64) -> Option<V> {
         let Self { engine, recorder, samples, .. } = self;
@@ -106,7 +106,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         }
     }
 
-    /// A look-up whose first attempt was disturbed. Apart: what a loop needs again, it keeps in memory from the start.
+    /// A look-up whose first attempt was disturbed, in a function of its own: a loop keeps its reused values in memory from the start.
     #[cold]
     #[inline(never)]
     fn look_again(&mut self, key: &Key, now: u64, found: &mut Option<V>) {
@@ -130,7 +130,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         self.recorder.record(event);
     }
 
-    /// Plays the sampled requests, and those that others left; off the path of a look-up, because it takes some
+    /// Replays the sampled requests, and those that others left; off the path of a look-up, because it takes some
     /// microseconds.
     pub(super) fn learn(&mut self) {
         let policy = &self.engine.policy;
@@ -139,7 +139,7 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
         }
     }
 
-    /// An insert for the key with `hash` is done: if it followed a sampled miss, that is what the miss cost.
+    /// An insert for the key with `hash` is done: if it followed a sampled miss, the time since then is the cost of the miss.
     pub(super) fn settle_miss(&mut self, hash: u64) {
         if let Some((_, began)) = self.missed.take_if(|(missed, _)| *missed == hash) {
             self.recorder.end(Operation::Miss, began);
@@ -176,7 +176,7 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
 
     #[inline]
     fn announce<'k>(&mut self, keys: impl Iterator<Item = &'k Key>) {
-        // In a scan hardly any of the keys is held: what came would be entries of others.
+        // In a scan hardly any of the keys is held, so the prefetched entries would be those of other keys.
         if self.recorder.hint() == Hint::Scan {
             return;
         }
@@ -190,7 +190,7 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
                 seen ^= self.engine.sets[set].tag(0);
                 known += 1;
             }
-            // No loop waits for a line that it has asked for: the first touches all sets, the second their entries.
+            // Neither loop waits for a line that it has requested: the first touches all sets, the second their entries.
             let entries = spots[..known].iter().map(|&(set, tag)| self.engine.show(set).touch(tag));
             std::hint::black_box(entries.fold(u64::from(seen), |sum, word| sum ^ word));
         }
@@ -250,7 +250,7 @@ mod tests {
 
     #[cfg(not(miri))]
     /// The tactic that a table of 600 entries follows after many rounds of a loop over 900 keys, if one session looks up
-    /// and another stores what it misses.
+    /// and another stores the values it misses.
     fn tactic_after_a_loop(engine: &Arc<Engine<u64, PerWorker>>) -> super::super::eviction::Tactic {
         let (mut reader, mut writer) = (engine.session(), engine.session());
         for n in 0..100_000u64 {

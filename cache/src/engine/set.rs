@@ -1,11 +1,11 @@
 //! One set of the table: up to 32 entries behind a [`Version`].
 //!
-//! A look-up copies what it wants and checks the version. Its patience is bounded: after so many
+//! A look-up copies the entry and checks the version. Its patience is bounded: after a number of
 //! disturbed attempts ([`Patience`]) it gives up, which costs a miss. A writer is in the set for a few
 //! hundred stores and runs no foreign code there, so it cannot panic inside.
 //!
-//! Who writes what: `version`, `tags`, the ledger and the entries only the writer in the set; `heat`,
-//! `recent` and `settled` also readers, with plain stores: they are hints to eviction, and a count that is
+//! Writers of each field: `version`, `tags`, the ledger and the entries are written only by the writer in the set; `heat`,
+//! `recent` and `settled` are also written by readers, with plain stores: they are hints to eviction, and a count that is
 //! lost or lands on a successor is harmless. A hit on a settled way stores nothing.
 
 use super::entry::{Entries, Held};
@@ -24,7 +24,7 @@ use trefoil_kernels::cells;
 /// about as long as three attempts take, so what remains is a writer that was preempted.
 const ATTEMPTS: u32 = 40;
 /// Times a look-up or an insert yields its core before it gives up: together about as long as a scheduler leaves a
-/// preempted writer waiting for its own core, and as the proof takes that a miss or a dropped entry costs.
+/// preempted writer waiting for its own core, and as long as the proof verification that a miss or a dropped entry costs.
 const YIELDS: u32 = 2000;
 
 /// What a thread does between attempts while a writer is in the set.
@@ -35,7 +35,7 @@ pub(super) struct Patience {
 
 impl Patience {
     /// After an attempt that failed: waits a little, and yields the core each time a running writer would have left.
-    /// Whether to try again, for those that may give up.
+    /// Whether to retry, for callers that may give up.
     #[cold]
     #[inline(never)]
     pub(super) fn waits(&mut self) -> bool {
@@ -61,11 +61,11 @@ pub(super) struct Set {
     /// Four bits for each way.
     pub(super) heat: [AtomicU64; WAYS / HEATS_PER_WORD],
     pub(super) recent: AtomicU32,
-    /// The ways with the highest heat and in `recent`: a hit has nothing to note there.
+    /// The ways with the highest heat and in `recent`: a hit has nothing to record there.
     pub(super) settled: AtomicU32,
 }
 
-/// What only writers need to know of a set.
+/// The part of a set that only writers use.
 #[repr(C, align(64))]
 pub(super) struct Ledger {
     /// Age order, a byte for each way; see [`Standing::rank`].
@@ -78,7 +78,7 @@ pub(super) struct Ledger {
     pub(super) main: AtomicU32,
 }
 
-/// What a look-up reads of a set.
+/// The part of a set that a look-up reads.
 #[derive(Clone, Copy)]
 pub(super) struct Published<'a, W: Words> {
     pub(super) set: &'a Set,
@@ -116,7 +116,7 @@ impl Set {
         self.taken().count_ones() as usize
     }
 
-    /// Notes a hit on `way`.
+    /// Records a hit on `way`.
     #[inline(always)]
     pub(super) fn note_hit(&self, way: usize) {
         if self.settled.load(Relaxed) >> way & 1 == 0 {
@@ -141,7 +141,7 @@ impl Set {
         }
     }
 
-    /// Takes the heat of an entry that is gone, or turned out useless and is to go before others.
+    /// Clears the heat of an entry that is gone, or that turned out useless and is to be evicted before others.
     #[cold]
     pub(super) fn cool(&self, way: usize) {
         let (word, shift) = heat_position(way);
@@ -222,7 +222,7 @@ impl<W: Words> Published<'_, W> {
         self.entries[first(self.set.tagged(tag))].touch()
     }
 
-    /// A copy of what is at `way`, however long a writer keeps the set: who drops entries must see each.
+    /// A copy of the entry at `way`, however long a writer keeps the set: code that drops entries must see each of them.
     pub(super) fn copy(&self, way: usize) -> Option<(KeyWords, Held<W>)> {
         let mut patience = Patience::default();
         loop {
@@ -237,8 +237,8 @@ impl<W: Words> Published<'_, W> {
         }
     }
 
-    /// The way of `key`. Mostly one way has its tag, and the processor goes on with that one before it has seen the key
-    /// there. Where there are more, it would guess wrong half of the time and find out when the entry has come from
+    /// The way of `key`. Mostly one way has its tag, and the processor speculates on that one before it has seen the key
+    /// there. With more than one, it would mispredict half of the time and find out only when the entry has arrived from
     /// memory: so all of them are compared without a branch.
     #[inline(always)]
     pub(super) fn find(&self, tag: u8, key: &KeyWords) -> Option<usize> {
@@ -251,7 +251,7 @@ impl<W: Words> Published<'_, W> {
     }
 
     /// Takes the key by value: a key whose address is known lies in memory, and a vector that is read back from there may
-    /// have to wait for all that was stored before.
+    /// have to wait for all earlier stores.
     #[inline(never)]
     fn find_among(&self, mut tagged: Ways, key: KeyWords) -> Option<usize> {
         let mut found = 0;
@@ -292,7 +292,7 @@ impl<W: Words> Published<'_, W> {
 
 /// Why an attempt of a look-up has no value.
 pub(super) enum Failed {
-    /// There is none that is usable; what that counts as.
+    /// There is no usable entry; the event to count.
     Missed(Event),
     /// The set changed meanwhile.
     Disturbed,

@@ -1,4 +1,4 @@
-//! Frequency sketch: how often a key was asked for lately, approximately, in constant memory.
+//! Frequency sketch: how often a key was requested recently, approximately, in constant memory.
 //!
 //! A count-min sketch with conservative update and ageing, as TinyLFU uses it (Einziger, Friedman,
 //! Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", 2017), laid out so that a key
@@ -7,7 +7,7 @@
 //! [`Sketch::age`] halves all counters at the cost of one increment: it begins an epoch, and a line
 //! that is touched in a later epoch than before is halved then, once for each epoch between.
 //!
-//! Only inserts come here. A look-up that hits leaves no trace, since an entry carries its own
+//! Only inserts use the sketch. A look-up that hits leaves no trace, since an entry carries its own
 //! frequency and gives it back when it goes; and a look-up for a key that never earned a verdict
 //! leaves none either, so unverified traffic cannot erode the history.
 //!
@@ -28,7 +28,7 @@ const MAX_LINES: usize = 8192;
 const ENTRIES_PER_LINE: usize = 8;
 
 /// The word that has the epoch in which the line was last touched, modulo 2^16, above its counters: half, row. A line that
-/// nobody touches for so long that this matters has nothing to say.
+/// is untouched for so long that this matters carries no information.
 const EPOCH: (usize, usize) = (1, ROWS - 1);
 /// Place of the epoch in its word.
 const EPOCH_SHIFT: u32 = 48;
@@ -63,7 +63,7 @@ impl Sketch {
         line.raise(picks, 1, 0)
     }
 
-    /// Makes the estimate at least `count`: an evicted entry gives back what it knew.
+    /// Makes the estimate at least `count`: an evicted entry gives back its frequency.
     #[inline]
     pub fn raise(&self, hash: u64, count: u8) {
         let (line, picks) = self.touch(hash);
@@ -108,7 +108,7 @@ impl Sketch {
 /// Brings a line from one epoch to another, unless another thread does.
 #[cold]
 fn halve(line: &Line, from: u16, to: u16) {
-    // After four times nothing is left of four bits.
+    // Four halvings clear four bits.
     let times = u32::from(to.wrapping_sub(from).min(4));
     let kept = (0xF_u64 >> times) * 0x1111_1111_1111_1111;
     let last = &line.0[EPOCH.0][EPOCH.1];

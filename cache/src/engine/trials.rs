@@ -1,4 +1,4 @@
-//! Choice of the tactic by trial: small caches without values play every tactic on a sample of the
+//! Choice of the tactic by trial: small caches without values simulate every tactic on a sample of the
 //! requests, and the table follows the one that misses least.
 //!
 //! The sample is spatial: it has all requests for some of the keys, so a cache scaled down by the
@@ -8,8 +8,8 @@
 use super::eviction::{Standing, Tactic, WAYS, lowest};
 use super::sketch::Sketch;
 
-/// What is tried; the first one is followed until something is known. The lead of the fifth is for loops longer than the
-/// table: all their keys are asked for equally often, and the one asked for last looks better by one.
+/// The tactics to try; the first one applies until the trials have a result. The lead of the fifth is for loops longer than the
+/// table: all their keys are requested equally often, and the last requested one looks better by one.
 pub(super) const TACTICS: [Tactic; 8] = [
     Tactic { window: 15, spares_recent: true, lead: 0 },
     Tactic { window: 64, spares_recent: true, lead: 0 },
@@ -26,7 +26,7 @@ pub(super) const TACTICS: [Tactic; 8] = [
 const ENTRIES_MIN: usize = 512;
 /// Requests between two looks at the scores, per entry of a small cache.
 const PERIOD_PER_ENTRY: usize = 1;
-/// What the misses of one period count in the next: a memory of about five periods.
+/// Weight of one period's misses in the next: a memory of about five periods.
 const DECAY: f32 = 0.8;
 /// Share of misses by which a tactic must be better to be followed.
 const ADVANTAGE: f32 = 0.01;
@@ -54,7 +54,7 @@ impl Trials {
         }
     }
 
-    /// Plays one sampled request; the tactic to follow from now on, if that changes.
+    /// Replays one sampled request; the tactic to follow from now on, if that changes.
     pub(super) fn request(&mut self, hash: u64) -> Option<usize> {
         for (cache, tactic) in self.caches.iter_mut().zip(TACTICS) {
             cache.request(hash, tactic);
@@ -116,7 +116,7 @@ impl MiniCache {
             self.requests = 0;
             self.sketch.age();
         }
-        // Another placement than the table's: what collides there is not to collide here.
+        // A different placement from the table's: keys that collide there must not collide here.
         let hash = (hash ^ hash >> 32).wrapping_mul(0x9E6C_63D0_876A_9A69);
         let (key, sets) = (hash as u32 | 1, self.sets.len());
         let index = ((u128::from(hash) * sets as u128) >> 64) as usize;
@@ -143,7 +143,7 @@ impl MiniCache {
     }
 }
 
-/// A hash for the sketch from what a small set remembers of one.
+/// A hash for the sketch from the shortened hash in a small set.
 fn placed(set: usize, key: u32) -> u64 {
     (u64::from(key) | (set as u64) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -1,4 +1,4 @@
-//! What the only writer in a set does: stores, removes, makes room.
+//! Operations of the only writer in a set: store, remove, evict.
 
 use super::entry::Held;
 use super::eviction::{Displacement, Standing, Tactic, WAYS, lowest};
@@ -15,7 +15,7 @@ pub(super) struct Newcomer<'a, W> {
     pub(super) heat: u8,
 }
 
-/// What decides who makes room.
+/// The inputs to the eviction decision.
 #[derive(Clone, Copy)]
 pub(super) struct Terms {
     pub(super) now: u64,
@@ -35,16 +35,16 @@ impl Terms {
     }
 }
 
-/// Why an entry made room for another.
+/// Why an entry was evicted for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// While it was still usable.
     Evicted,
-    /// Its time was over.
+    /// It had expired.
     Expired,
 }
 
-/// What had to go for a new entry.
+/// The entry that was evicted for a new one.
 pub(super) struct Displaced {
     pub(super) cause: Cause,
     pub(super) key: KeyWords,
@@ -58,7 +58,7 @@ pub(super) struct Displaced {
 /// A set with its only writer in it. Dropping it publishes what was written.
 pub(super) struct Writer<'a, W: Words> {
     pub(super) place: Place<'a, W>,
-    /// To leave with.
+    /// The version to pass to `leave`.
     pub(super) version: u64,
 }
 

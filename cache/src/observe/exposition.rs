@@ -1,4 +1,4 @@
-//! The text that Prometheus reads. No key of a session is ever in it.
+//! The Prometheus exposition text. It never contains a session's key.
 
 use super::{Latency, Observer, Operation, PatternCounts, PerWorker, Phase};
 use crate::Stats;
@@ -12,17 +12,17 @@ const BOUNDS_LOG2: std::ops::RangeInclusive<u32> = 4..=34;
 pub struct Watched<'a> {
     /// The value of the label `tenant`: letters, digits and hyphens.
     pub tenant: String,
-    /// What its sessions have counted, if anybody counts.
+    /// The counts of its sessions, if they are counted.
     pub observer: Option<&'a PerWorker>,
     /// Entries held, expired ones included.
     pub entries: usize,
     /// Entries that it can hold.
     pub capacity: usize,
-    /// Memory of its table, bytes, where it is known.
+    /// Memory of its table, bytes, if known.
     pub bytes: Option<usize>,
 }
 
-/// What these caches have counted by `now`, in Prometheus text format 0.0.4, as metrics whose names begin with `prefix`: counts by
+/// The counts of these caches by `now`, in Prometheus text format 0.0.4, as metrics whose names begin with `prefix`: counts by
 /// tenant, durations and patterns over all.
 #[must_use]
 pub fn exposition(caches: &[Watched<'_>], prefix: &str, now: Instant) -> String {

@@ -1,4 +1,4 @@
-//! What a scraper reads of the durations that sessions have sampled.
+//! Sampled durations as a scraper reads them.
 
 use crate::Histogram;
 use crate::histogram::nearest_rank;

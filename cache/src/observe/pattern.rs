@@ -1,9 +1,9 @@
-//! What the sampled keys of one session say about its traffic.
+//! Detects patterns in the traffic of one session from its sampled keys.
 //!
 //! Keys are judged in windows of 256 samples, with one sample in 64 requests some 16,000 requests long. A sample is only
-//! put down when it comes: what is done for one look-up in many finds neither its memory nor its code in the nearest
-//! caches, and a branch upon such memory that is guessed wrong is found out late, with all the look-ups begun meanwhile to
-//! begin again. At the end of a window the worker sorts its samples, walks once along them and the window before, and
+//! stored when it arrives. Work for one look-up in many finds neither its memory nor its code in the nearest
+//! caches, and a mispredicted branch on such memory is detected late, so that all look-ups started meanwhile have to
+//! restart. At the end of a window the worker sorts its samples, walks once along them and the previous window, and
 //! publishes a [`Pattern`]: five microseconds, of which each request bears a third of a nanosecond.
 //!
 //! Readers get a pattern whole or not at all: it lies behind a [`Version`], whose only writer is the worker.
@@ -14,14 +14,14 @@ use crate::value::{pack, unpack};
 use crate::version::Version;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a recorder has made out in the traffic of its session, as far as the cache acts upon it.
+/// A recorder's findings about its session's traffic, as far as the cache acts on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hint {
     /// Nothing.
     #[default]
     None,
-    /// Keys pass by that are not held and do not come again: a key that nobody remembers is not to displace what somebody
-    /// does, and nothing is fetched for keys that are announced.
+    /// Keys arrive that are not held and do not come again: an unknown key must not evict a known
+    /// one, and announced keys are not prefetched.
     Scan,
 }
 
@@ -31,7 +31,7 @@ const WINDOW: usize = 256;
 const HOT: usize = WINDOW / 16;
 /// In a scan at least 7/8 of the requests are for keys not seen lately, and as many miss.
 const SCAN: usize = WINDOW / 8 * 7;
-/// By how much the share of keys known from the window before must fall below its mean for a shift: five standard
+/// By how much the share of keys known from the previous window must fall below its mean for a shift: five standard
 /// errors.
 const SHIFT: f32 = 5.0 * 0.031;
 /// Weight of the newest window in that mean.
@@ -40,12 +40,12 @@ const MEAN_WEIGHT: f32 = 0.2;
 /// How traffic changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// As before.
+    /// No change.
     #[default]
     Steady,
-    /// Other keys than before are asked for.
+    /// The requested keys have changed.
     Shift,
-    /// Nearly every request is for a key that was not seen lately, and is not held.
+    /// Nearly every request is for a key that was not seen recently and is not held.
     Scan,
 }
 
@@ -54,11 +54,11 @@ pub enum Phase {
 pub struct Pattern {
     /// How the window differs from the ones before.
     pub phase: Phase,
-    /// The key asked for most often.
+    /// The most requested key.
     pub hottest: Key,
     /// Its share of the requests.
     pub hottest_share: f64,
-    /// Whether that share is at least a sixteenth, and twice what it was in the window before.
+    /// Whether that share is at least a sixteenth, and twice that of the previous window.
     pub hottest_emerged: bool,
     /// Share of the requests that were for keys seen neither before in this window nor in the one before.
     pub new_share: f64,
@@ -66,7 +66,7 @@ pub struct Pattern {
     pub hit_share: f64,
 }
 
-/// How often each was found, over all windows of all sessions.
+/// How often each pattern was found, over all windows of all sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternCounts {
     /// Windows that were judged.
@@ -180,14 +180,14 @@ impl Detector {
     }
 }
 
-/// What the samples of a window are put in order by: most of a key's first word, and below it where in the window it is. The
+/// The sort key of a window's samples: most of a key's first word, and below it the position in the window. The
 /// word is mixed before (the factor is odd, hence nothing is lost), so that keys which differ in one byte of it differ here too.
 fn sortable(key: &Key, position: usize) -> u64 {
     let mixed = pack::<4>(key)[0].wrapping_mul(0xD6E8_FEB8_6659_FD93);
     mixed / WINDOW as u64 * WINDOW as u64 + position as u64
 }
 
-/// What two samples of one key have in common.
+/// The part that two samples of one key have in common.
 fn word(sortable: u64) -> u64 {
     sortable / WINDOW as u64
 }
@@ -202,7 +202,7 @@ impl Published {
         let flags = phase as u64 | u64::from(hottest_emerged) << 8;
         let [a, b, c, d] = pack(&hottest);
         let words = [flags, hottest_share.to_bits(), new_share.to_bits(), hit_share.to_bits(), a, b, c, d];
-        // Nobody else writes, so entering fails only spuriously.
+        // There is no other writer, so entering fails only spuriously.
         let version = loop {
             if let Some(version) = self.version.try_enter() {
                 break version;

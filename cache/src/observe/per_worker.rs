@@ -6,7 +6,7 @@
 //! sums the stripes; each total it sees was true at some moment during the read and never decreases.
 //!
 //! The registry of stripes is the only lock. It is taken when a session opens or closes and when
-//! somebody reads the totals, never by a cache operation. A closing session adds its counts to the
+//! the totals are read, never by a cache operation. A closing session adds its counts to the
 //! retired totals and leaves, so memory is bounded by the number of sessions that exist at once.
 
 use super::latency::{Latency, STEPS};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// One in eight of the look-ups that are shown is timed. Reading the clock waits for everything that is under way, so it costs
+/// One in eight of the look-ups that are shown is timed. Reading the clock waits for everything in flight, so it costs
 /// a look-up that misses the nearest caches far more than the 25 ns of the reading: timing one look-up in 64 raised the
 /// mean by 3 to 6 ns, one in 512 by less than 1 ns.
 const TIMED: u64 = 8;
@@ -85,7 +85,7 @@ struct Stripes {
     opened: u64,
 }
 
-/// What one session writes. 128-byte alignment: adjacent-line prefetch pairs 64-byte lines.
+/// The fields that one session writes. 128-byte alignment: adjacent-line prefetch pairs 64-byte lines.
 #[repr(align(128))]
 struct Stripe {
     counts: [AtomicU64; Event::COUNT],
@@ -118,7 +118,7 @@ impl Default for PerWorker {
 }
 
 impl PerWorker {
-    /// An observer of sessions that sample so.
+    /// An observer whose sessions sample at this rate.
     #[must_use]
     pub fn new(sampling: Sampling) -> Self {
         #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
@@ -126,8 +126,8 @@ impl PerWorker {
         Self { registry: Arc::new(registry), sampling, throughput: Throughput::default() }
     }
 
-    /// Look-ups and inserts per second over the last ten seconds in which somebody asked; none at first, or while
-    /// another thread is asking.
+    /// Look-ups and inserts per second over the last ten seconds in which the rate was read; none at first, or while
+    /// another thread is reading it.
     pub fn operations_per_second(&self, now: Instant) -> Option<f64> {
         let Stats { hits, misses, insertions, replacements, rejections, .. } = self.stats();
         self.throughput.per_second(now, hits + misses + insertions + replacements + rejections)
@@ -262,11 +262,11 @@ impl Drop for Worker {
 
 impl Registry {
     fn lock(&self) -> MutexGuard<'_, Stripes> {
-        // A panic elsewhere cannot leave the list of stripes half changed in a way that matters.
+        // A panic elsewhere cannot leave the list of stripes inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A part of the totals: that of the retired sessions, and what `add` adds of each live one.
+    /// A part of the totals: that of the retired sessions, plus what `add` adds for each live one.
     fn total<T: Clone>(&self, part: impl Fn(&Totals) -> &T, add: impl Fn(&mut T, &Stripe)) -> T {
         let stripes = self.lock();
         let mut total = part(&stripes.retired).clone();

@@ -1,7 +1,7 @@
 //! Operations per second over the last seconds, from totals that a reader takes now and then.
 //!
-//! The operation path knows nothing of it: readers difference the monotone totals. Two readers at once would each have
-//! the same to say, so the second does not wait for the first and gets no answer.
+//! The operation path is not involved: readers difference the monotone totals. Two concurrent readers would get
+//! the same result, so the second does not wait for the first and gets no answer.
 
 use std::collections::VecDeque;
 #[expect(clippy::disallowed_types, reason = "between readers, and only tried")]
@@ -20,8 +20,8 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// Notes that `operations` were done by `now` in total; the rate since the oldest reading of the span, if there is
-    /// one and no other reader is at it.
+    /// Records that `operations` were done by `now` in total; the rate since the oldest reading of the span, if there is
+    /// one and no other reader is active.
     pub(super) fn per_second(&self, now: Instant, operations: u64) -> Option<f64> {
         let mut readings = self.readings.try_lock().ok()?;
         while readings.len() > 1 && readings.get(1).is_some_and(|(at, _)| now.duration_since(*at) >= SPAN) {

@@ -3,7 +3,7 @@
 //! A batch reads 32 ciphertexts from all over a store that is far larger than the caches, so both the bandwidth of main
 //! memory and the reach of the address translation count. An arena takes memory in slabs of many ciphertexts, asks for
 //! huge pages, and never returns a slab: freed slots are used again. Taking and freeing a slot is a push or a pop under a
-//! lock that nobody holds for longer.
+//! lock that is held no longer than that.
 
 use memmap2::MmapMut;
 use std::sync::{Arc, PoisonError};
@@ -37,7 +37,7 @@ struct Free {
 pub struct ArenaSize {
     /// Slots that hold a ciphertext.
     pub used: usize,
-    /// Most that may.
+    /// Most slots that may hold one.
     pub slots_max: usize,
     /// Bytes of a slot.
     pub slot_bytes: usize,
@@ -59,7 +59,7 @@ impl Arena {
         ArenaSize { used, slots_max, slot_bytes, reserved_bytes: free.made * slot_bytes }
     }
 
-    /// A copy of `bytes` in a slot; nothing when the length is not that of a slot, all slots are taken, or the system
+    /// A copy of `bytes` in a slot; none when the length is not that of a slot, all slots are taken, or the system
     /// gives no memory.
     pub(crate) fn store(&self, bytes: &[u8]) -> Option<Slot> {
         if bytes.len() != self.shared.slot_bytes {
@@ -98,7 +98,7 @@ fn slab(bytes: usize) -> Option<&'static mut [u8]> {
     let map = MmapMut::map_anon(bytes).ok()?;
     #[cfg(target_os = "linux")]
     {
-        // Without huge pages the arena is slower and otherwise the same.
+        // Without huge pages the arena is slower but otherwise the same.
         let _ = map.advise(memmap2::Advice::HugePage);
     }
     let map: &'static mut MmapMut = Box::leak(Box::new(map));
@@ -107,7 +107,7 @@ fn slab(bytes: usize) -> Option<&'static mut [u8]> {
 
 /// A slot of an arena. Freed on drop; its bytes stay until the next ciphertext overwrites them.
 pub(crate) struct Slot {
-    /// Taken by drop only.
+    /// Emptied by drop only.
     place: Option<&'static mut [u8]>,
     arena: Arc<Shared>,
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use trefoil_kernels::packed;
 use zeroize::Zeroizing;
 
-/// What the expansion of a basis begins with.
+/// Domain prefix of the expansion of a basis.
 const DOMAIN: &[u8] = b"trefoil/bfv/basis/1";
 
 /// A public uniform polynomial `a`, expanded from a seed, in the form that products take: 64 KiB.
@@ -108,7 +108,7 @@ pub(crate) fn uniform(scheme: &Scheme, mut read: impl FnMut(&mut [u8])) -> Vec<u
             packed::unpack(scheme.cpu(), &drawn[..packed::RESIDUE_BYTES * missing], &mut words[..missing]);
             let words = &mut words[..missing];
             words.iter_mut().for_each(|word| *word &= mask);
-            // Rejection is rare: usually all are taken at once.
+            // Rejection is rare: usually one read suffices.
             if words.iter().fold(0, |largest, word| largest.max(*word)) < q {
                 values.extend_from_slice(words);
             } else {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     /// The first and the last value modulo the first prime and the last modulo the second, for a seed of ones.
-    /// Computed apart from this crate, with SHAKE256 of Python.
+    /// Computed independently of this crate, with SHAKE256 of Python.
     const PINNED_VALUES: (u64, u64, u64) = (103_616_085_655_992, 77_305_685_915_775, 117_414_986_395_283);
 
     #[test]

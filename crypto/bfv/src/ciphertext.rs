@@ -52,7 +52,7 @@ impl TemplateCiphertext {
         PackedBytes::read(scheme, 1, bytes).map(|packed| TemplateCiphertext { packed })
     }
 
-    /// The same ciphertext in a slot of `arena`, whose slots are [`Scheme::template_bytes`] long; nothing when it is full.
+    /// The same ciphertext in a slot of `arena`, whose slots are [`Scheme::template_bytes`] long; none when it is full.
     pub fn stored_in(&self, arena: &Arena) -> Option<TemplateCiphertext> {
         self.packed.stored_in(arena).map(|packed| TemplateCiphertext { packed })
     }
@@ -67,7 +67,7 @@ impl TemplateCiphertext {
         TemplateCiphertext::pack(&values)
     }
 
-    /// The sum of up to 32 ciphertexts, which stands for all of them where a batch has all of their subjects.
+    /// The sum of up to 32 ciphertexts, which replaces all of them in a batch with all of their subjects.
     ///
     /// # Panics
     /// If there are more than 32.
@@ -101,7 +101,7 @@ impl PairCiphertext {
         PackedBytes::read(scheme, 2, bytes).map(|packed| PairCiphertext { packed })
     }
 
-    /// The same ciphertext in a slot of `arena`, whose slots are twice [`Scheme::template_bytes`] long; nothing when it is
+    /// The same ciphertext in a slot of `arena`, whose slots are twice [`Scheme::template_bytes`] long; none when it is
     /// full.
     pub fn stored_in(&self, arena: &Arena) -> Option<PairCiphertext> {
         self.packed.stored_in(arena).map(|packed| PairCiphertext { packed })

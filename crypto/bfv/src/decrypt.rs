@@ -122,7 +122,7 @@ impl Phases {
         }
     }
 
-    /// Rounds to residues modulo t; what is rounded away is the error.
+    /// Rounds to residues modulo t; the rounding remainder is the error.
     pub(crate) fn round(&self, scheme: &Scheme) -> Opened {
         let mut residues = [0u64; LANES];
         let mut errors = [0i64; LANES];

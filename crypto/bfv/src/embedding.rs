@@ -89,7 +89,7 @@ impl Embedding {
         }
     }
 
-    /// The inner product in the clear, for references and tests: what an encrypted match must reproduce.
+    /// The inner product in the clear, for references and tests: an encrypted match must reproduce it.
     pub fn dot(&self, other: &Embedding) -> i32 {
         self.values.iter().zip(&other.values).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
     }

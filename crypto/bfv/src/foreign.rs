@@ -54,8 +54,8 @@ fn poly(parameters: &BfvParameters, coefficients: Vec<u64>) -> Poly {
     poly
 }
 
-/// The library keeps the coefficients of a key to itself, but decrypts what it is given: the phase of `(0, Delta)` is
-/// `Delta s`. This is why nobody but an authenticated matcher may have anything decrypted.
+/// The library does not expose the coefficients of a key, but decrypts any input: the phase of `(0, Delta)` is
+/// `Delta s`. This is why only an authenticated matcher may request decryptions.
 fn secret(parameters: &Arc<BfvParameters>, key: &SecretKey) -> [i32; N] {
     let delta = (Params::lanes94().modulus() - 1) / u128::from(T);
     let mut constant = vec![0; 2 * N];

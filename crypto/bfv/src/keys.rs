@@ -13,7 +13,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct MasterKey([u8; 32]);
 
-/// The random part of one template's key. Anybody who erases it has shredded the template. Wiped on drop.
+/// The random part of one template's key. Erasing it shreds the template. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Salt([u8; 32]);
 
@@ -61,7 +61,7 @@ impl MasterKey {
         seed
     }
 
-    /// What the error of the tenant's public encryption of zero with this seed is drawn from.
+    /// The generator of the error of the tenant's public encryption of zero with this seed.
     pub(crate) fn zero_seed(&self, seed: &[u8; 32]) -> Zeroizing<[u8; 32]> {
         let mut drawn = Zeroizing::new([0; 32]);
         let digest =
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    /// Computed apart from this crate: SHA3-256 and integer division of Python, AES of OpenSSL.
+    /// Computed independently of this crate: SHA3-256 and integer division of Python, AES of OpenSSL.
     const PINNED_KEY: [u8; 8] = [143, 13, 58, 42, 35, 115, 150, 152];
 
     #[test]

@@ -28,7 +28,7 @@
 //! two shares of a probe, and the matcher multiplies ciphertexts ([`Masker::mask_shared`], keys per tenant only).
 //! `examples/lanes.rs` walks through both with the noise at every step.
 //!
-//! This crate is the raw scheme: anybody who holds the keys gets scores. The roles, with decisions instead of scores, are
+//! This crate is the raw scheme: a holder of the keys gets scores. The roles, with decisions instead of scores, are
 //! in `trefoil-matching`. `NOTES.md` has the derivations, the parameters and what each role learns.
 //!
 //! ```

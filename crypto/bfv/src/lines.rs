@@ -1,4 +1,4 @@
-//! Vectors that begin at a cache line.
+//! Vectors aligned to cache lines.
 //!
 //! A vector register is as long as a line. Allocators align to 16 bytes, and then every access of a kernel touches two lines:
 //! a transform takes a quarter longer.
@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// A vector of fixed length, aligned to 64 bytes. Its owner wipes it where that matters.
+/// A vector of fixed length, aligned to 64 bytes. Its owner wipes it if necessary.
 pub(crate) struct Lines<T> {
     /// Longer than the vector by up to a line; never grown, so that it never moves.
     memory: Box<[T]>,
@@ -21,7 +21,7 @@ impl<T: Copy + Default> Lines<T> {
     /// Zeros.
     pub(crate) fn new(len: usize) -> Lines<T> {
         let memory = vec![T::default(); len + LINE / size_of::<T>()].into_boxed_slice();
-        // The offset fits for every allocator; if not, the vector is slower and otherwise the same.
+        // The offset fits for every allocator; if not, the vector is slower but otherwise the same.
         let start = memory.as_ptr().align_offset(LINE).min(memory.len() - len);
         Lines { memory, start, len }
     }

@@ -11,9 +11,9 @@ use crate::{Basis, Drbg, Embedding, LANES, N, Scheme, T};
 use std::sync::Arc;
 use trefoil_kernels::packed::{self, Ahead};
 
-/// Values of a product between which lines of templates are asked for.
+/// Values of a product between prefetches of template lines.
 const PIECE: usize = 256;
-/// Lines of each of four templates that memory brings in the time of a piece.
+/// Lines of each of four templates that memory delivers in the time of a piece.
 const PIECE_STEPS: usize = 4;
 
 /// One template and one probe in a lane.
@@ -38,7 +38,7 @@ pub struct Masker {
     pub(crate) multiplier: Lines<u64>,
     /// Sums of `c0`, then of `c1` where templates have one.
     pub(crate) sum: Lines<u64>,
-    /// What only products of ciphertexts need; made by the first.
+    /// Scratch for products of ciphertexts only; made by the first product.
     pub(crate) product: Option<Box<product::Scratch>>,
 }
 
@@ -72,7 +72,7 @@ impl Masker {
         self.masked(&sources, placed.iter().map(|request| (request.lane, request.probe)), basis)
     }
 
-    /// The same for a block of templates that were summed before ([`TemplateCiphertext::block`]), all of whose subjects'
+    /// The same for a block of previously summed templates ([`TemplateCiphertext::block`]), all of whose subjects'
     /// keys the decryption needs.
     ///
     /// # Panics
@@ -89,7 +89,7 @@ impl Masker {
 
     /// Multiplies the sum of `sources` by the probes and masks the product.
     ///
-    /// Reading the templates takes three times as long as everything else, so the rest comes first and asks for them in
+    /// Reading the templates takes three times as long as everything else, so the rest comes first and prefetches them in
     /// passing.
     fn masked<'a>(
         &mut self,
@@ -116,7 +116,7 @@ impl Masker {
     }
 
     /// The multiplier `p + t * r` of probes `p` and a fresh ternary `r`, transformed. The multiple of `t` does not change the
-    /// message, and makes `c1 = a * (p + t * r) + e2` an LWE sample with secret `r`: it says nothing about `p`.
+    /// message, and makes `c1 = a * (p + t * r) + e2` an LWE sample with secret `r`, which reveals nothing about `p`.
     fn prepare_multiplier<'a>(
         &mut self,
         probes: impl Iterator<Item = (usize, &'a Embedding)>,

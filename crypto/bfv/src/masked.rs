@@ -1,4 +1,4 @@
-//! What leaves the matcher: 32 flooded coefficients of `c0` and the re-randomised polynomial `c1`.
+//! The matcher's output: 32 flooded coefficients of `c0` and the re-randomised polynomial `c1`.
 
 use crate::ciphertext::check_reduced;
 use crate::lines::Lines;
@@ -60,7 +60,7 @@ impl MaskedBatch {
         to_bytes(&self.words)
     }
 
-    /// The encoding of `c1` alone: what is left of [`MaskedBatch::to_bytes`] without its first bytes.
+    /// The encoding of `c1` alone: [`MaskedBatch::to_bytes`] without the bytes of `c0`.
     pub fn c1_to_bytes(&self) -> Vec<u8> {
         to_bytes(self.parts().1)
     }
@@ -73,7 +73,7 @@ impl MaskedBatch {
         Ok(MaskedBatch { words: read(scheme, 1, bytes)?, c0_words: scheme.folded_words() })
     }
 
-    /// Reads the encoding of `c1` alone, for which there is a zero `c0`.
+    /// Reads the encoding of `c1` alone; `c0` is zero.
     ///
     /// # Errors
     /// [`MaskedError`] for any other bytes.

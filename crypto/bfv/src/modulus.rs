@@ -1,6 +1,6 @@
 //! Arithmetic modulo one word-sized prime, without branches on the operands.
 
-/// An odd modulus below 2^62 with what reductions need.
+/// An odd modulus below 2^62 with the constants for reductions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Modulus {
     q: u64,

@@ -53,12 +53,12 @@ pub(crate) const fn sum_max(terms: usize, bits: u32) -> u128 {
 }
 
 /// Independent uniform terms of one flooding sample of a tag, and bits of each. A tag needs no room for messages, so its flooding need
-/// not reach the band; whatever a made-up `c1` may add to a phase without failing the tag is as small as this. `NOTES.md`, section 6.
+/// not reach the band; anything that a forged `c1` can add to a phase without failing the tag is as small as this. `NOTES.md`, section 6.
 pub const TAG_FLOOD_TERMS: usize = 3;
 /// See [`TAG_FLOOD_TERMS`].
 pub const TAG_FLOOD_TERM_BITS: u32 = 50;
 
-/// A key-holder's tag key is the sum of so many.
+/// A key-holder's tag key is the sum of this many keys.
 pub const TAG_SUMMANDS: u128 = 2;
 
 /// Largest error that an honest tag can show, just above 2^50.6: flooding, the errors of the tag basis times the multiplier, and the
@@ -67,7 +67,7 @@ pub const TAG_BAND_MAX: u128 = sum_max(TAG_FLOOD_TERMS, TAG_FLOOD_TERM_BITS)
     + TAG_SUMMANDS * N as u128 * ERROR_MAX * MULTIPLIER_MAX
     + TAG_SUMMANDS * N as u128 * ERROR_MAX;
 
-/// Largest error that an honest batch can show, whatever its kind. A batch of random residues exceeds it in half of its 32 coefficients.
+/// Largest error that an honest batch of any kind can show. A batch of random residues exceeds it in half of its 32 coefficients.
 pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_PRODUCT_MAX;
 
 /// An honest batch has a coefficient with at least this error: all 32 flooding samples fall below 2^64 with
@@ -75,7 +75,7 @@ pub const BAND_MAX: u128 = FLOOD_MAX + HONEST_PRODUCT_MAX;
 pub const BAND_MIN: u128 = 1 << 64;
 
 /// Bits that the largest possible error of an honest batch, flooding included, stays below the limit of correct decryption.
-/// What is not promised to correctness is spent on it, and not on flooding: `NOTES.md`, section 5, says why.
+/// Spare bits go to this margin and not to flooding: `NOTES.md`, section 5, says why.
 pub const MARGIN_BITS: u32 = 8;
 
 /// Standard deviation of the error before flooding, for `templates` freshly enrolled subjects.
@@ -96,7 +96,7 @@ pub fn predicted_product_deviation(templates: usize) -> f64 {
     (n * t * t * (10.5 * 10.5 * templates + 2.0 * 10.5 * templates / 6.0)).sqrt()
 }
 
-// Decryption is right whenever |E| < Q / 2t; `Params` compares BAND_MAX with its Q. DIM enters through N only.
+// Decryption is correct whenever |E| < Q / 2t; `Params` compares BAND_MAX with its Q. DIM enters through N only.
 const _: () = assert!(
     N == LANES * DIM
         && HONEST_MAX < HONEST_PRODUCT_MAX

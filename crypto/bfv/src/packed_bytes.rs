@@ -26,7 +26,7 @@ impl PackedBytes {
         PackedBytes::on_heap(bytes)
     }
 
-    /// Reads `polynomials` polynomials and nothing else.
+    /// Reads exactly `polynomials` polynomials.
     pub(crate) fn read(
         scheme: &Scheme,
         polynomials: usize,

@@ -144,7 +144,7 @@ mod tests {
         // A prime that is 1 mod 4096 but not mod 8192, and one far from either.
         assert_eq!(Params::new(&[A, 12_289]), Err(ParamsError::NoTransform(12_289)));
         assert_eq!(Params::new(&[A, 65_539]), Err(ParamsError::NoTransform(65_539)));
-        // 65537 itself is 1 mod 8192, so only the product betrays it.
+        // 65537 itself is 1 mod 8192, so only the product reveals it.
         assert_eq!(Params::new(&[A, 65_537]), Err(ParamsError::ProductModT));
         // One prime decrypts nothing once the batch is flooded.
         assert_eq!(Params::new(&[A]), Err(ParamsError::NoMargin));

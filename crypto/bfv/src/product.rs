@@ -8,8 +8,8 @@
 //! (c0 + c1 s)(d0 + x1 + d1 s) = Delta m x + e x - m e' + t e e'      (because Delta t = Q - 1)
 //! ```
 //!
-//! which is a ciphertext of `m x` of degree 2 in `s`: no relinearisation, no rescaling. Its parts would show the
-//! operands to anybody who knows `s`, so a fresh multiple of an encryption of zero of degree 2 is added.
+//! which is a ciphertext of `m x` of degree 2 in `s`: no relinearisation, no rescaling. Its parts would reveal the
+//! operands to a party that knows `s`, so a fresh multiple of an encryption of zero of degree 2 is added.
 
 use crate::ciphertext::PairCiphertext;
 use crate::lines::Lines;
@@ -41,8 +41,8 @@ pub(crate) struct Scratch {
 }
 
 impl Masker {
-    /// Multiplies the sum of the templates by the encrypted probes and masks the product. `probes` is what the key-holder
-    /// encrypted for this batch.
+    /// Multiplies the sum of the templates by the encrypted probes and masks the product. `probes` is the ciphertext that the key-holder
+    /// made for this batch.
     ///
     /// # Panics
     /// If there are more than 32 requests, or a lane repeats or exceeds 31, or a ciphertext belongs to another scheme.
@@ -65,7 +65,7 @@ impl Masker {
         masked
     }
 
-    /// The probes' ciphertext, and what the encryption of zero needs.
+    /// The probes' ciphertext, and the inputs of the encryption of zero.
     fn prepare(
         &mut self,
         scratch: &mut Scratch,
@@ -82,7 +82,7 @@ impl Masker {
             self.scheme.limbs().iter().zip(d0.chunks_exact_mut(N)).zip(self.multiplier.chunks_exact_mut(N))
         {
             limb.transform_small_ahead(&self.small, x1, ahead);
-            // Below 27q, which the products take.
+            // Below 27q, which the products accept.
             d0.iter_mut().zip(x1).for_each(|(d0, x1)| *d0 += *x1);
         }
         self.small.fill(0);

@@ -1,9 +1,9 @@
-//! A template under a new key, without anybody seeing it: the matcher blinds and floods it, the key-holder opens the blinded
-//! one and encrypts that again, as at enrolment, and the matcher takes the blind out.
+//! A template under a new key, without either role seeing it: the matcher blinds and floods it, the key-holder opens the blinded
+//! template and encrypts it again, as at enrolment, and the matcher removes the blind.
 //!
-//! The key-holder opens only what has the `c1` that it gave the template itself, so that nobody can have a polynomial of the
-//! key "renewed"; only what is zero outside the template's lane; and only what was flooded. What passes is the template plus
-//! something that the matcher knew, which the matcher could add to a template anyway.
+//! The key-holder opens only ciphertexts with the `c1` that it gave the template itself, so that no party can have a polynomial of the
+//! key "renewed"; only those that are zero outside the template's lane; and only those that were flooded. A ciphertext that passes is the template plus
+//! a value that the matcher knew, which the matcher could add to a template anyway.
 
 use crate::basis::Basis;
 use crate::ciphertext::{PairCiphertext, TemplateCiphertext};
@@ -95,7 +95,7 @@ fn blinded_by(
 }
 
 impl Basis {
-    /// The blinded template in `lane` under a subject's key; nothing if it is not an honest matcher's.
+    /// The blinded template in `lane` under a subject's key; none if it does not come from an honest matcher.
     ///
     /// # Panics
     /// If `lane` is above 31.
@@ -114,7 +114,7 @@ impl Basis {
 }
 
 impl TenantKey {
-    /// The blinded template in `lane` of a subject; nothing if it is not an honest matcher's.
+    /// The blinded template in `lane` of a subject; none if it does not come from an honest matcher.
     ///
     /// # Panics
     /// If `lane` is above 31.
@@ -245,7 +245,7 @@ mod tests {
         assert!(tenant.open_blinded(&key, LANE, &nothing).is_none());
     }
 
-    /// What an attacker adds to the error shows in a coefficient that exceeds every honest one, and in no score.
+    /// An attacker's addition to the error shows in a coefficient that exceeds every honest one, and in no score.
     #[test]
     fn an_error_larger_than_flooding_gives_opens_nothing() {
         let mut world = World::new();

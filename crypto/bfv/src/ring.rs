@@ -60,7 +60,7 @@ impl Limb {
         self.ntt.forward_small(x, out);
     }
 
-    /// The same, asking for lines of a coming sum in passing.
+    /// The same, prefetching lines of the next sum in passing.
     pub(crate) fn transform_small_ahead(&self, x: &[i32], out: &mut [u64], ahead: &mut Ahead<'_>) {
         self.ntt.forward_small_ahead(x, out, ahead);
     }

@@ -15,7 +15,7 @@ const TRIT_BYTES_DRAWN: usize = 960;
 
 /// Uniform ternary polynomials, without bias: bytes below 3^5 carry five digits each, the others are rejected.
 ///
-/// Which bytes are rejected shows in memory addresses; it says nothing about the accepted ones.
+/// Memory addresses reveal which bytes are rejected; this reveals nothing about the accepted ones.
 pub(crate) struct TernarySampler {
     cpu: Cpu,
     drawn: [u8; TRIT_BYTES_DRAWN],
@@ -87,9 +87,9 @@ impl Drop for TernarySampler {
     }
 }
 
-/// Errors that are made of random bytes at a time, between which lines of a coming sum are asked for.
+/// Errors made from random bytes at a time, between prefetches of lines of the next sum.
 const PIECE: usize = 512;
-/// Lines of each of four templates that memory brings in that time.
+/// Lines of each of four templates that memory delivers in that time.
 const PIECE_STEPS: usize = 4;
 
 /// Errors of the centred binomial distribution with parameter 21: standard deviation 3.24.
@@ -108,7 +108,7 @@ impl ErrorSampler {
         self.fill_ahead(drbg, out, &mut Ahead::none());
     }
 
-    /// The same, asking for lines of a coming sum in passing.
+    /// The same, prefetching lines of the next sum in passing.
     pub(crate) fn fill_ahead(&mut self, drbg: &mut Drbg, out: &mut [i32], ahead: &mut Ahead<'_>) {
         ahead.ask(self.cpu, PIECE_STEPS);
         drbg.fill(&mut self.random);

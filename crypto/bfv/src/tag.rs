@@ -1,14 +1,14 @@
-//! What shows the key-holder that a batch's `c1` is a product of the basis, made by somebody who knows the other factor.
+//! Shows the key-holder that a batch's `c1` is a product of the basis, made by a party that knows the other factor.
 //!
 //! ```text
 //! tag key s', known to the key-holder only        tag basis  b = -a s' + e'         public, once for all batches
 //!
 //! matcher:      c1' = a p' + e2                   tag = coefficients 0, 128, .. of b p', flooded
-//! key-holder:   tag + fold(c1' s')  =  e' p' + e2 s' + F                            small, or somebody made up c1'
+//! key-holder:   tag + fold(c1' s')  =  e' p' + e2 s' + F                            small, or c1' was forged
 //! ```
 //!
-//! Without it `c1'` could be anything: a multiple of `Delta` in one lane decrypts to the keys, there and nowhere else, so neither
-//! the error nor an empty lane tells. Anybody who adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
+//! Without it `c1'` could be arbitrary: a multiple of `Delta` in one lane decrypts to the keys, there and nowhere else, so neither
+//! the error nor an empty lane shows it. A matcher that adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
 
 use crate::ciphertext::CiphertextError;
 use crate::decrypt::Phases;
@@ -25,8 +25,8 @@ use std::sync::Arc;
 use trefoil_kernels::packed;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-/// The secret from which one key-holder's tag keys are derived. Of three key-holders each has its own, so that none of them, with a
-/// matcher on its side, can make up a batch for another. Wiped on drop.
+/// The secret from which one key-holder's tag keys are derived. Each of three key-holders has its own, so that none of them, with a
+/// matcher on its side, can forge a batch for another. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct TagMaster([u8; 32]);
 
@@ -36,8 +36,8 @@ pub struct TagKey {
     s: Secret<u64>,
 }
 
-/// What tags are made with: an encryption of zero over the tenant's basis. Public, 64 KiB. What it says it is nobody can see who has no
-/// part of the key: a matcher that takes it from a key-holder that lies tells it the multiplier, which is the probes.
+/// The basis of tags: an encryption of zero over the tenant's basis. Public, 64 KiB. A party without a part of the key cannot verify that
+/// it is one: a matcher that takes it from a malicious key-holder reveals the multiplier to it, which is the probes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TagBasis {
     values: Lines<u64>,
@@ -267,7 +267,7 @@ mod tests {
         assert!(!key.vouches(&batch, &its) && !key.vouches(&other, &tag));
         assert!(tag != fixture.masked(3).1);
         assert!(!fixture.tags.key(&fixture.basis, 1).vouches(&batch, &tag), "of another version");
-        // Of another basis, of another key-holder.
+        // A tag over another basis, and one for another key-holder.
         let elsewhere = Basis::from_seed(Scheme::shared(), [9; 32]);
         assert!(!fixture.tags.key(&elsewhere, 0).vouches(&batch, &tag));
         assert!(!TagMaster::from_bytes([9; 32]).key(&fixture.basis, 0).vouches(&batch, &tag));
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn whoever_knows_the_tag_key_could_make_up_a_batch() {
-        // What the check is worth is the secret: with it the tag of the batch above is as easily made up.
+        // The check rests on the secret: with it, the tag of the batch above is easily forged.
         let fixture = Fixture::new();
         let key = fixture.tags.key(&fixture.basis, 0);
         let (mut batch, mut tag) = fixture.masked(1);

@@ -24,7 +24,7 @@ pub struct TenantKey {
 }
 
 /// A public encryption of zero of degree 2, `(b0, b1, b2)` with `b0 + b1 s + b2 s^2` small: the matcher adds a random multiple
-/// of it to a product, whose parts would otherwise show the operands to anybody who knows `s`. 192 KiB.
+/// of it to a product, whose parts would otherwise reveal the operands to a party that knows `s`. 192 KiB.
 pub struct Zero {
     seed: [u8; 32],
     b0: Lines<u64>,
@@ -74,8 +74,8 @@ impl TenantKey {
         self.encrypt(&self.scaled(lane, template, &mut drbg), &c1)
     }
 
-    /// As [`TenantKey::encrypt_lane`], with a `c1` expanded from a subject's key: anybody who holds that key knows which `c1` a
-    /// template has, and need not take anybody's word for it. Encrypts once per subject's key.
+    /// As [`TenantKey::encrypt_lane`], with a `c1` expanded from a subject's key: a holder of that key knows which `c1` a
+    /// template has, without trusting another party. Encrypts once per subject's key.
     ///
     /// # Panics
     /// If `lane` is above 31.
@@ -156,7 +156,7 @@ impl TenantKey {
         })
     }
 
-    /// The public encryption of zero that belongs to a master key and a seed: the same whenever it is asked for, so that it need
+    /// The public encryption of zero that belongs to a master key and a seed: the same at every call, so that it need
     /// not be kept, and never a second one with another error.
     pub fn zero_of(&self, master: &MasterKey, seed: [u8; 32]) -> Zero {
         self.zero(seed, &mut Drbg::from_seed(*master.zero_seed(&seed)))

@@ -9,10 +9,10 @@
 //! ```
 //!
 //! Every piece is a ternary polynomial of its own, expanded as the key of a single key-holder is, so no share of any key is
-//! stored, and anybody who lacks a piece faces the same RLWE problem as anybody who lacks the whole key. Errors at enrolment and the
+//! stored, and a party that lacks a piece faces the same RLWE problem as one that lacks the whole key. Errors at enrolment and the
 //! flooding `F^x` are expanded from the piece as well: the two holders of a piece make the same bytes, and a difference
-//! betrays one of them. Which of them, and what to think of a piece that only one has sent, a [`Witness`] tells. `NOTES.md` derives
-//! the bounds and says what each view contains.
+//! reveals that one of them lies. A [`Witness`] tells which one, and whether to trust a piece that only one has sent. `NOTES.md` derives
+//! the bounds and says what each party sees.
 
 mod bounds;
 mod witness;
@@ -46,7 +46,7 @@ pub struct Seat(u8);
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct PieceMaster([u8; 32]);
 
-/// What a partial decryption is of. The flooding of each is independent.
+/// The object of a partial decryption. The flooding of each is independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The batch itself.
@@ -131,7 +131,7 @@ impl PieceMaster {
     }
 
     /// Its summand of the tag keys of one of its two holders. So each of these keys has a summand that the second key-holder
-    /// knows, and one that the third knows: together they say what its basis is, and neither can make up a tag for it.
+    /// knows, and one that the third knows: together they determine its basis, and neither can forge a tag for it.
     pub fn tags(&self, of: Seat) -> TagMaster {
         let mut about = [0; 32];
         about[0] = of.0;
@@ -139,7 +139,7 @@ impl PieceMaster {
     }
 
     /// The generator of the flooding of one partial decryption. `about` is of the whole batch and of every key: the same flooding of two
-    /// products would give away the difference of what it hides.
+    /// products would reveal the difference of what it hides.
     fn flooding(&self, of: Of, about: &[u8; 32]) -> Drbg {
         let domain: &[u8] = match of {
             Of::Batch => b"trefoil/bfv/piece-flood/1",
@@ -174,8 +174,8 @@ impl Basis {
 }
 
 impl Decryptor {
-    /// The partial decryptions of a batch, and of witnesses, with one piece of its subjects' keys, flooded by what `digest`, which
-    /// names the whole batch, these keys and the piece determine.
+    /// The partial decryptions of a batch, and of witnesses, with one piece of its subjects' keys. The flooding is derived from
+    /// `digest`, which names the whole batch, from these keys and from the piece.
     ///
     /// # Panics
     /// If there are more than 32 keys.
@@ -186,7 +186,7 @@ impl Decryptor {
         batches: [(Of, &MaskedBatch); COUNT],
         digest: &[u8; 32],
     ) -> [Partial; COUNT] {
-        // A subject that is enrolled anew has another key under the same name, and a batch can be sent again.
+        // A re-enrolled subject has another key under the same name, and a batch can be sent again.
         let mut about = Sha3_256::new().chain_update(digest);
         self.sum_keys(keys.into_iter().inspect(|key| about.update(key.seed())));
         let mut seed = Zeroizing::new([0; 32]);

@@ -1,6 +1,6 @@
 //! A slow twin of the scheme, from the definitions: coefficients modulo Q in 128-bit integers, schoolbook products, roots of
 //! unity evaluated one by one. It shares no transform, no reduction and no lane layout with the rest of the crate.
-//! Its ciphertexts are decrypted here and the other way round.
+//! Each decrypts the other's ciphertexts.
 
 use crate::ciphertext::TemplateCiphertext;
 use crate::keys::SubjectKey;

@@ -3,7 +3,7 @@
 
 use zeroize::optimization_barrier;
 
-/// Overwrites `values` with zeros; the barrier keeps the compiler from dropping writes that nobody reads.
+/// Overwrites `values` with zeros; the barrier keeps the compiler from dropping writes that are never read.
 pub(crate) fn wipe<T: Copy + Default>(values: &mut [T]) {
     values.fill(T::default());
     optimization_barrier(values);

@@ -1,7 +1,7 @@
-//! An allocator that counts while somebody asks: the system's, with one more load for each call where nobody does.
+//! An allocator that counts on request: the system's, with one extra load per call when counting is off.
 //!
 //! A program that wants its allocations counted makes [`Counted`] its global allocator. Counts are of all threads together
-//! ([`Counts::of_all_threads`]) and of the one that asks ([`Counts::of_this_thread`]), so that a thread can say which of its steps
+//! ([`Counts::of_all_threads`]) and of the calling one ([`Counts::of_this_thread`]), so that a thread can say which of its steps
 //! allocated. It is here because an allocator is `unsafe`, and that is only allowed in this crate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct Counted;
 
-/// Allocations, and how many bytes they asked for. What is given back is not taken away, and what grows is allocated again.
+/// Allocations, and the bytes that they requested. Frees are not subtracted, and growth counts as a new allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Calls.
@@ -36,7 +36,7 @@ thread_local! {
 pub struct Counting(());
 
 impl Counting {
-    /// Begins to count.
+    /// Starts counting.
     #[must_use]
     pub fn start() -> Counting {
         COUNTING.store(true, Ordering::Relaxed);
@@ -51,17 +51,17 @@ impl Drop for Counting {
 }
 
 impl Counts {
-    /// Of all threads, ended ones too, since the program began, while counting.
+    /// Counts of all threads, including ended ones, since the program started, while counting was on.
     pub fn of_all_threads() -> Counts {
         Counts { allocations: ALLOCATIONS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
     }
 
-    /// Of the calling thread since it began, while counting.
+    /// Counts of the calling thread since it started, while counting was on.
     pub fn of_this_thread() -> Counts {
         OWN.get()
     }
 
-    /// What came since `before`.
+    /// The counts since `before`.
     #[must_use]
     pub fn since(self, before: Counts) -> Counts {
         Counts { allocations: self.allocations - before.allocations, bytes: self.bytes - before.bytes }
@@ -70,7 +70,7 @@ impl Counts {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "shared while somebody counts, which nobody does where time is measured"
+    reason = "shared only while counting is on, which it never is while time is measured"
 )]
 fn count(bytes: usize) {
     if !COUNTING.load(Ordering::Relaxed) {
@@ -83,11 +83,11 @@ fn count(bytes: usize) {
 }
 
 #[allow(unsafe_code, reason = "the trait of an allocator is unsafe")]
-// SAFETY: every call goes to the system's allocator as it came; counting allocates nothing and does not unwind.
+// SAFETY: every call goes unchanged to the system's allocator; counting allocates nothing and does not unwind.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller's promises are those that the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -133,6 +133,6 @@ mod tests {
         assert!(all.bytes >= own.bytes + 1000, "the other thread's are among all: {all:?} {own:?}");
         let end = Counts::of_this_thread();
         allocate();
-        assert_eq!(Counts::of_this_thread(), end, "nobody asks any more");
+        assert_eq!(Counts::of_this_thread(), end, "counting is off");
     }
 }

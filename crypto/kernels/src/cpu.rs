@@ -1,4 +1,4 @@
-//! Which instructions the processor has, decided once and carried as a value.
+//! The processor's instructions, detected once and carried as a value.
 
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ pub const TIER_VARIABLE: &str = "TREFOIL_TIER";
 
 /// A set of instructions, ordered from the least to the most demanding.
 ///
-/// A tier is only a wish; [`Cpu::at_most`] turns it into the token that kernels take.
+/// A tier is only a request; [`Cpu::at_most`] turns it into the token that kernels take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// No assumption about the processor.
@@ -137,12 +137,12 @@ impl Cpu {
         return false;
     }
 
-    /// Whether kernels ask for memory ahead of use. They do unless [`calibrate`](crate::packed::calibrate) found that it costs.
+    /// Whether kernels prefetch memory. They do unless [`calibrate`](crate::packed::calibrate) found that prefetching costs time.
     pub fn asks_ahead(self) -> bool {
         self.asks_ahead
     }
 
-    /// The same tier, asking or not. For tests and benchmarks.
+    /// The same tier, prefetching or not. For tests and benchmarks.
     #[must_use]
     pub fn with_asking_ahead(self, asks_ahead: bool) -> Cpu {
         Cpu { asks_ahead, ..self }

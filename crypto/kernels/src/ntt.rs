@@ -90,7 +90,7 @@ impl Ntt {
         self.forward_small_ahead(x, out, &mut Ahead::none());
     }
 
-    /// The same, asking for lines of a coming sum in passing.
+    /// The same, prefetching lines of the next sum in passing.
     ///
     /// # Panics
     /// As [`Ntt::forward_small`].

@@ -19,10 +19,10 @@ pub(crate) const STREAMS: usize = 8;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Sources of an [`Ahead`] whose lines are asked for in turn.
+/// Sources of an [`Ahead`] whose lines are prefetched in turn.
 const ABREAST: usize = 4;
 
-/// Lines of the sources of a coming [`sum`] that other kernels ask for in passing, so that memory works while the processor
+/// Lines of the sources of the next [`sum`] that other kernels prefetch in passing, so that memory works while the processor
 /// computes: into the second level of the cache, which holds a batch.
 ///
 /// Taken are the first sources of each group that [`sum`] reads at the same time, then the second ones: every group then has
@@ -36,19 +36,19 @@ pub struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    /// Nothing to ask for.
+    /// Nothing to prefetch.
     pub fn none() -> Ahead<'a> {
         Ahead { sources: &[], place: 0, streams: [&[]; ABREAST], at: 0 }
     }
 
-    /// The lines of `sources`, which are equally long; none where asking does not help.
+    /// The lines of `sources`, which are equally long; none if prefetching does not help.
     pub fn of(cpu: Cpu, sources: &'a [&'a [u8]]) -> Ahead<'a> {
         let sources = if cpu.asks_ahead() { sources } else { &[] };
         Ahead { sources, place: 0, streams: [&[]; ABREAST], at: 0 }
     }
 
-    /// Asks for the next `steps` lines of each of four sources: between pieces of work that takes memory as long to bring them.
-    /// Does nothing on the tiers whose kernels do not ask either.
+    /// Prefetches the next `steps` lines of each of four sources: between pieces of work that take as long as memory needs to deliver them.
+    /// Does nothing on the tiers whose kernels do not prefetch either.
     pub fn ask(&mut self, cpu: Cpu, steps: usize) {
         #[cfg(target_arch = "x86_64")]
         if let crate::cpu::Token::Avx512(token) = cpu.token() {
@@ -68,7 +68,7 @@ impl<'a> Ahead<'a> {
         Some((self.streams, at))
     }
 
-    /// Goes on to the next sources, if there are any.
+    /// Advances to the next sources, if there are any.
     #[cold]
     fn turn(&mut self) -> bool {
         let Some(first) = self.sources.get(self.place).filter(|_| self.place < STREAMS) else {
@@ -106,9 +106,9 @@ pub fn unpack(cpu: Cpu, bytes: &[u8], values: &mut [u64]) {
 /// Sums packed polynomials without reduction: `acc[i] = sum over s of sources[s][i]`.
 ///
 /// Memory-bound when the sources are in main memory, so it reads eight of them at a time: the prefetchers follow
-/// eight streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also ask for lines
-/// ahead of use, across pages and from each group of eight to the next, where the processor's own prefetchers stop; not on machines
-/// where that costs more than it brings ([`calibrate`]).
+/// eight streams well, one leaves bandwidth unused and 32 are more than they track. The vector tiers also prefetch lines
+/// across pages and from each group of eight to the next, where the processor's own prefetchers stop; not on machines
+/// where that costs more than it gains ([`calibrate`]).
 ///
 /// # Panics
 /// Unless there are at most [`SOURCES_MAX`] sources, each six times as long as `acc`, whose length is a multiple of 8.

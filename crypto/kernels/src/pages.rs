@@ -1,9 +1,9 @@
-//! Large pages for large tables. What is read at random all over many megabytes waits for the translation of its address
+//! Large pages for large tables. A random read over many megabytes waits for the translation of its address
 //! as well as for memory; with pages of 2 MiB the processor knows the translations.
 
 use std::mem::MaybeUninit;
 
-/// Bytes of a large page. Below that there is nothing to ask for.
+/// Bytes of a large page. Smaller allocations request none.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// The items in a box, which lies in large pages where the system has some to give and is large enough for them.
@@ -18,8 +18,8 @@ pub fn collect_in_large_pages<T>(items: impl ExactSizeIterator<Item = T>) -> Box
     collected.into_boxed_slice()
 }
 
-/// Asks for large pages under `room`. Pages are chosen when they are first written, and an allocator may hand out again what
-/// was written before it was freed: the small pages that lie there are given back first. A refusal is no error.
+/// Requests large pages under `room`. Pages are chosen when they are first written, and an allocator may reuse memory that
+/// was written before it was freed: the small pages there are released first. A refusal is not an error.
 #[cfg(all(target_os = "linux", not(miri)))]
 #[allow(unsafe_code, reason = "system calls that take an address")]
 fn prefer_large<T>(room: &mut [MaybeUninit<T>]) {
@@ -30,9 +30,9 @@ fn prefer_large<T>(room: &mut [MaybeUninit<T>]) {
     let (start, bytes) =
         (room.as_mut_ptr().wrapping_byte_add(skipped), size_of_val(room).saturating_sub(skipped));
     let whole = bytes - bytes % page;
-    // SAFETY: these pages lie within `room`, which is ours alone and has nothing in it that could be lost.
+    // SAFETY: these pages lie within `room`, which only we use and which holds no data that could be lost.
     let _ = unsafe { madvise(start.cast(), whole, Advice::LinuxDontNeed) };
-    // SAFETY: this advice changes how memory is mapped and no byte of it, whatever lies there.
+    // SAFETY: this advice changes how memory is mapped and none of its bytes.
     let _ = unsafe { madvise(start.cast(), whole, Advice::LinuxHugepage) };
 }
 
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn small_and_large_boxes_hold_their_items() {
-        // The larger ones ask for large pages, which is a system call: none under an interpreter.
+        // The larger ones request large pages, which is a system call: none under an interpreter.
         let larger: &[u32] = if cfg!(miri) { &[] } else { &[600_001, 1 << 20] };
         for &items in [0u32, 1, 1000].iter().chain(larger) {
             let collected = collect_in_large_pages(0..items);

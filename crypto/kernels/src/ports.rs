@@ -1,7 +1,7 @@
-//! How fast this processor computes at best: chains of operations that wait for nothing but themselves and touch no memory.
+//! The processor's best compute throughput: chains of operations that wait only for themselves and touch no memory.
 //!
-//! A benchmark times [`multiplies`] and [`simples`] and has what the ports give, for the operations that the vector kernels are made
-//! of; a stage that has so many of them cannot be faster. Enough chains go side by side to fill the latency of an operation on as many
+//! A benchmark times [`multiplies`] and [`simples`] and thus gets the ports' throughput for the operations that the vector kernels are made
+//! of; a stage with that many of them cannot be faster. Enough chains run in parallel to fill the latency of an operation on as many
 //! ports as processors have.
 
 use crate::Cpu;

@@ -26,7 +26,7 @@ pub const ACCEPT_SLACK: usize = 64;
 
 /// Copies the bytes of `drawn` that are below [`TRITS_BOUND`], in order, to the front of `out`, and returns their number.
 ///
-/// The number and the positions of rejected bytes show in timing and addresses; they say nothing about accepted ones.
+/// Timing and addresses reveal the number and the positions of rejected bytes; these reveal nothing about accepted ones.
 ///
 /// # Panics
 /// Unless the length of `drawn` is a multiple of 64 and `out` is longer by [`ACCEPT_SLACK`] or more.

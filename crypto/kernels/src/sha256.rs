@@ -1,6 +1,6 @@
 //! The SHA-256 compression function (FIPS 180-4, section 6.2.2) on many independent lanes.
 //!
-//! Word-major layout: element `i` of a state or block holds word `i` of every lane. Words are numbers; who has bytes
+//! Word-major layout: element `i` of a state or block holds word `i` of every lane. Words are numbers; a caller with bytes
 //! decodes them big-endian. Padding is the caller's.
 
 use crate::cpu::Token;

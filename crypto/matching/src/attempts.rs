@@ -1,12 +1,12 @@
-//! Attempt budgets: how often a template was tried, and how often it may be.
+//! Attempt budgets: how often a template was tried, and how often it may be tried.
 //!
-//! The ledger is what bounds a gateway that lies. Each answer is one bit per lane, so whatever such a gateway sends, what it learns of
-//! a subject is at most what the subject's budget allows it to be answered ([`AttemptPolicy::bits_per_generation`]). Hence every
-//! attempt is counted, matches too, and it is on record before anything is decrypted.
+//! The ledger bounds a malicious gateway. Each answer is one bit per lane, so whatever such a gateway sends, its information about
+//! a subject is at most what the answers within the subject's budget can carry ([`AttemptPolicy::bits_per_generation`]). Hence every
+//! attempt is counted, including matches, and is on record before anything is decrypted.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "a subject's own words, which two batches share only when both ask about this subject; a budget may not be counted apart"
+    reason = "a subject's own words, which two batches share only when both ask about this subject; a budget cannot be counted separately"
 )]
 
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,7 @@ impl Default for AttemptPolicy {
 }
 
 impl AttemptPolicy {
-    /// No limit at all: for benchmarks, where it must not bind.
+    /// No limit at all: for benchmarks, where the budget must not apply.
     pub const UNLIMITED: AttemptPolicy = AttemptPolicy {
         consecutive: u32::MAX,
         delay_s: 0,
@@ -110,12 +110,12 @@ impl AttemptPolicy {
         attempts_per_generation: u32::MAX,
     };
 
-    /// The most that the answers of one day tell about a subject, in bits, whatever was asked.
+    /// The most that the answers of one day reveal about a subject, in bits, for any questions.
     pub fn bits_per_day(&self) -> f64 {
         crate::leakage::bits(self.attempts_per_day, self.failures_per_day)
     }
 
-    /// The most that all answers about one template generation tell, in bits.
+    /// The most that all answers about one template generation reveal, in bits.
     pub fn bits_per_generation(&self) -> f64 {
         crate::leakage::bits(self.attempts_per_generation, self.failures_per_generation)
     }
@@ -146,8 +146,8 @@ impl Ledger {
             && row.charged(policy, now).is_some()
     }
 
-    /// Counts an attempt in advance as a failure, if it is within the budget. Attempts that run at the same time therefore cannot exceed
-    /// the budget together; a match takes its failure back with [`Ledger::matched`].
+    /// Counts an attempt in advance as a failure, if it is within the budget. Concurrent attempts therefore cannot exceed
+    /// the budget together; a match refunds its failure with [`Ledger::matched`].
     pub(crate) fn charge(&self, policy: &AttemptPolicy, now: u64) -> bool {
         let today = self
             .today
@@ -172,19 +172,19 @@ impl Ledger {
     }
 
     /// Counts a renewal in advance as a failed attempt of the generation, if that is within the budget. A day and a row of failures are
-    /// for logins: who may not log in today is renewed all the same.
+    /// for logins: a subject that may not log in today is renewed anyway.
     pub(crate) fn charge_renewal(&self, policy: &AttemptPolicy) -> bool {
         self.life
             .fetch_update(Relaxed, Relaxed, |word| Some(Life::of(word).charged(policy)?.packed()))
             .is_ok()
     }
 
-    /// Takes the failure back that a renewal was charged, and not the attempt: it was an honest matcher's.
+    /// Refunds the failure that a renewal was charged, but not the attempt: it came from an honest matcher.
     pub(crate) fn renewed(&self) {
         self.take_back_life(0);
     }
 
-    /// Takes an attempt back that was charged at `now` for a batch that is not tried.
+    /// Refunds an attempt that was charged at `now` for a batch that is not tried.
     pub(crate) fn uncharge(&self, now: u64) {
         self.take_back_today(now, 1);
         self.take_back_life(1);
@@ -194,14 +194,14 @@ impl Ledger {
         });
     }
 
-    /// Takes back the failure that was counted at `now`, and not the attempt: it matched. Ends the row of failures.
+    /// Refunds the failure that was counted at `now`, but not the attempt: it matched. Ends the row of failures.
     pub(crate) fn matched(&self, now: u64) {
         self.take_back_today(now, 0);
         self.take_back_life(0);
         self.row.store(0, Relaxed);
     }
 
-    /// Takes back the failure that was counted at `now`, and not the attempt: nothing was decided.
+    /// Refunds the failure that was counted at `now`, but not the attempt: nothing was decided.
     pub(crate) fn forgive(&self, now: u64) {
         self.take_back_today(now, 0);
         self.take_back_life(0);
@@ -216,13 +216,13 @@ impl Ledger {
         self.row.load(Relaxed) != 0
     }
 
-    /// Whether attempts were charged that are not on record. A template without a limit of attempts needs none there.
+    /// Whether attempts were charged that are not on record. A template without an attempt limit needs no record.
     pub(crate) fn needs_reservation(&self, policy: &AttemptPolicy) -> bool {
         let (today, life) = (Today::of(self.today.load(Relaxed)), Life::of(self.life.load(Relaxed)));
         policy.limits_attempts() && today.day << 32 | u64::from(life.attempts) > self.reserved.load(Relaxed)
     }
 
-    /// Notes that `record` is in the vault.
+    /// Records that `record` is in the vault.
     pub(crate) fn recorded(&self, record: &AttemptRecord) {
         self.reserved.fetch_max(reserved(record), Relaxed);
     }
@@ -262,12 +262,12 @@ impl Ledger {
         }
     }
 
-    /// Under which generation the vault has the record.
+    /// The generation under which the vault has the record.
     pub(crate) fn generation(&self) -> u32 {
         self.generation.load(Relaxed)
     }
 
-    /// The template has a newer form, which the vault has the record under from now on.
+    /// The template has a newer form; from now on the vault has the record under it.
     pub(crate) fn move_to(&self, generation: u32) {
         self.generation.store(generation, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What is asked of a key-holder and what it answers, wherever it runs.
+//! Requests to a key-holder and its replies, wherever it runs.
 
 use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
 use crate::{
@@ -9,11 +9,11 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use trefoil_bfv::threshold::PIECES;
 
-/// What a key-holder is asked for. Who may ask for what is the business of the door that it comes through.
+/// A request to a key-holder. The listener that receives it decides which caller may make which request.
 /// The order of the variants is part of the protocol.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Whether anybody is there.
+    /// A ping.
     Ping,
     /// [`KeyHolder::decide`].
     Decide(Box<MatchJob>),
@@ -53,10 +53,10 @@ pub enum Request {
     SeatKey(TenantId, [u32; PIECES]),
 }
 
-/// What a key-holder answers.
+/// A key-holder's reply.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Reply {
-    /// It is done.
+    /// Done.
     Done,
     /// To [`Request::Decide`].
     Decided(Decisions),
@@ -80,7 +80,7 @@ pub enum Reply {
     SeatKey(Box<SeatKey>),
 }
 
-/// A template to encrypt, and its place.
+/// A template to encrypt, and its lane.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Enrolment {
     /// Whose.
@@ -91,7 +91,7 @@ pub struct Enrolment {
     pub template: ForKeyHolder,
 }
 
-/// A template that a quorum encrypts together, as each seat is told.
+/// A template that a quorum encrypts together, as each seat receives it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SeatEnrolment {
     /// Whose.
@@ -100,28 +100,28 @@ pub struct SeatEnrolment {
     pub lane: Lane,
     /// The key-holders' share.
     pub template: BlindedTemplate,
-    /// What each seat contributed to the salt, in order.
+    /// Each seat's contribution to the salt, in order.
     pub contributions: [[u8; 32]; PIECES],
 }
 
 /// A blinded template to encrypt under newer keys.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Renewal {
-    /// As it is.
+    /// The present generation.
     pub name: TemplateName,
-    /// The generation that it becomes.
+    /// The next generation.
     pub to: u32,
     /// The template, blinded.
     pub blinded: BlindedCiphertext,
 }
 
-/// What one seat of a quorum decides of a batch.
+/// One seat's decision of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatDecision {
-    /// Who decides.
+    /// The deciding seat.
     #[serde(with = "crate::wire::seat")]
     pub seat: Seat,
-    /// The decisions; nothing if the parts at hand decide nothing.
+    /// The decisions; none if the available parts decide nothing.
     pub decisions: Option<Decisions>,
     /// Seats that sent nothing in time: a bit for each.
     pub silent: u8,
@@ -131,26 +131,26 @@ pub struct SeatDecision {
     pub contradicting: u8,
 }
 
-/// Who can be asked: a key-holder in this process, one elsewhere, or a quorum of them. The methods after the first ask one thing each,
-/// and take no answer but one to it.
+/// A callable key-holder: one in this process, a remote one, or a quorum of them. The methods after the first make one request each,
+/// and accept only a matching reply.
 pub trait KeyHolding: Send + Sync {
-    /// Asks. May block.
+    /// Makes a request. May block.
     ///
     /// # Errors
-    /// [`KeyHolderError`], as the function that the request names.
+    /// [`KeyHolderError`], as for the function that the request names.
     fn call(&self, request: Request) -> Result<Reply, KeyHolderError>;
 
-    /// Why nothing can be decided now, or nothing.
+    /// The reason why nothing can be decided now, if there is one.
     fn unready(&self) -> Option<String> {
         None
     }
 
-    /// How each key-holder of a quorum does; none if there is no quorum.
+    /// The health of each key-holder of a quorum; empty if there is no quorum.
     fn seats(&self) -> Vec<SeatState> {
         Vec::new()
     }
 
-    /// Tenants of which a key-holder has said since the last call that its public key is another now. One that decides with the others
+    /// Tenants whose public key at a key-holder has changed since the last call. A key-holder that decides with the others
     /// does not need it: fetch the keys again when there is time.
     fn stale(&self) -> Vec<TenantId> {
         Vec::new()
@@ -291,18 +291,18 @@ pub trait KeyHolding: Send + Sync {
     }
 }
 
-/// How one key-holder of a quorum does, for operators. Nothing in it depends on a score.
+/// The health of one key-holder of a quorum, for operators. Nothing in it depends on a score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatState {
     /// Its seat, from 1.
     pub seat: usize,
     /// Its address.
     pub address: String,
-    /// Why it cannot be reached, or nothing.
+    /// The reason why it cannot be reached, if so.
     pub away: Option<String>,
     /// Decisions that it did not answer.
     pub silent: u64,
-    /// Decisions in which it said something else than the other two.
+    /// Decisions in which its answer differed from the other two's.
     pub disagreed: u64,
     /// Decisions and enrolments in which both others found its part wrong, which is proof.
     pub convicted: u64,
@@ -331,7 +331,7 @@ fn one_key<K: KeyHolding + ?Sized>(
     }
 }
 
-/// A refusal of a batch that may name lanes of it: some, and only lanes that it has.
+/// A refusal of a batch that may name lanes of it: at least one, and only lanes that the batch has.
 fn about(occupied: LaneSet, cause: KeyHolderError) -> KeyHolderError {
     match cause {
         KeyHolderError::NoAttempts(lanes)
@@ -346,7 +346,7 @@ fn about(occupied: LaneSet, cause: KeyHolderError) -> KeyHolderError {
     }
 }
 
-/// What to say of an answer that does not fit the question.
+/// The error for a reply that does not fit the request.
 pub fn unasked(reply: &Reply) -> KeyHolderError {
     let name = match reply {
         Reply::Done => "done",
@@ -368,7 +368,7 @@ pub fn unasked(reply: &Reply) -> KeyHolderError {
 pub type Subjects = [Option<(Handle, u32)>; LANES];
 
 impl Request {
-    /// The tenant that it is about, if it is about one.
+    /// The tenant of the request, if it has one.
     pub fn tenant(&self) -> Option<TenantId> {
         match self {
             Request::Ping | Request::SealingKey | Request::Status | Request::Parts(_) => None,
@@ -390,7 +390,7 @@ impl Request {
         }
     }
 
-    /// The template that it is about, if it is about one.
+    /// The template of the request, if it has one.
     pub fn template(&self) -> Option<TemplateName> {
         match self {
             Request::Enrol(enrolment) => Some(enrolment.name),
@@ -401,7 +401,7 @@ impl Request {
         }
     }
 
-    /// Tenant, name and subjects of the batch that it is about, if it is about one.
+    /// Tenant, name and subjects of the batch of the request, if it has one.
     pub fn batch(&self) -> Option<(TenantId, BatchId, Subjects)> {
         match self {
             Request::Decide(job) => Some((job.tenant, job.batch_id, job.subjects)),
@@ -416,7 +416,7 @@ impl Request {
 }
 
 impl KeyHolder {
-    /// Does what a request says, at `now` in unix seconds, as a key-holder that is alone.
+    /// Executes a request at `now`, in unix seconds, as a single key-holder.
     ///
     /// # Errors
     /// [`KeyHolderError`], as the function that the request names; [`KeyHolderError::Forbidden`] for what only a quorum does.

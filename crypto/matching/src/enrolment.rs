@@ -1,4 +1,4 @@
-//! Blinded enrolment: nobody who takes part in it, apart from the owner of the embedding, sees the embedding.
+//! Blinded enrolment: only the owner of the embedding sees it; no other participant does.
 
 use crate::{EncryptedTemplate, Handle, Template, TenantId};
 use rand::CryptoRng;
@@ -18,7 +18,7 @@ pub struct Blind {
     share: Share,
 }
 
-/// Splits an embedding into two shares, neither of which says anything alone.
+/// Splits an embedding into two shares, each of which reveals nothing alone.
 pub fn split(embedding: &Embedding, rng: &mut impl CryptoRng) -> (BlindedTemplate, Blind) {
     let rho = Share::random(rng);
     (BlindedTemplate { share: Share::of(embedding).plus(&rho) }, Blind { share: rho })
@@ -31,7 +31,7 @@ pub fn unblind(encrypted: EncryptedTemplate, blind: Blind) -> Template {
     template
 }
 
-/// What a key-holder is given to enrol.
+/// The key-holder's share in an enrolment.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ForKeyHolder {
     /// A share that the gateway made.
@@ -73,7 +73,7 @@ impl BlindedTemplate {
     /// Length of the encoding: 272.
     pub const BYTES: usize = Share::BYTES;
 
-    /// The canonical encoding, for the way to a remote key-holder.
+    /// The canonical encoding, for a remote key-holder.
     pub fn to_bytes(&self) -> [u8; BlindedTemplate::BYTES] {
         self.share.to_bytes()
     }

@@ -1,4 +1,4 @@
-//! One epoch of a tenant's keys, as the key-holder has it.
+//! One epoch of a tenant's keys at the key-holder.
 
 use crate::keys::PublicKey;
 use crate::template::Ciphertext;
@@ -7,7 +7,7 @@ use rand::CryptoRng;
 use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TagKey, TagMaster, TenantKey};
 use zeroize::Zeroizing;
 
-/// Master key and what follows from it: 64 KiB; 128 KiB with one key per tenant.
+/// Master key and the keys derived from it: 64 KiB; 128 KiB with one key per tenant.
 pub(crate) struct Epoch {
     number: u32,
     seed: [u8; 32],
@@ -16,7 +16,7 @@ pub(crate) struct Epoch {
     secret: Secret,
 }
 
-/// What encrypts templates.
+/// The template encryptor.
 enum Secret {
     PerSubject(Basis),
     PerTenant(TenantKey),
@@ -37,7 +37,7 @@ impl Epoch {
         self.number
     }
 
-    /// To store.
+    /// The record to store.
     pub(crate) fn record(&self) -> EpochRecord {
         EpochRecord {
             epoch: self.number,
@@ -47,7 +47,7 @@ impl Epoch {
         }
     }
 
-    /// What matchers need, with the tag basis of a version.
+    /// The public key for matchers, with the tag basis of a version.
     pub(crate) fn public_key(&self, version: u32) -> PublicKey {
         match &self.secret {
             Secret::PerSubject(basis) => {
@@ -85,7 +85,7 @@ impl Epoch {
         }
     }
 
-    /// The share in a blinded template of a subject of this epoch; nothing if it is not an honest matcher's.
+    /// The share in a blinded template of a subject of this epoch; none if it does not come from an honest matcher.
     pub(crate) fn open_blinded(
         &self,
         key: &SubjectKey,
@@ -106,7 +106,7 @@ impl Epoch {
         }
     }
 
-    /// What checks the tags of a version, if subjects have keys of their own.
+    /// The checker of tags of a version, if subjects have keys of their own.
     pub(crate) fn tag_key(&self, version: u32) -> Option<TagKey> {
         let basis = self.basis()?;
         let [one, other] = self.tags.each_ref().map(|tags| tags.key(basis, version));

@@ -1,4 +1,4 @@
-//! What the matcher sends to the key-holder for a decision.
+//! The matcher's job for the key-holder to decide.
 
 use crate::key_structure::POLYNOMIAL_BYTES;
 use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
@@ -11,7 +11,7 @@ const MAGIC: [u8; 4] = *b"TFJ6";
 
 /// Bytes but for the subjects and what is masked: magic, tenant, batch id, epoch, kind, occupied lanes, threshold.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4 + 4;
-/// In the place of a threshold where there is none. No score is as low.
+/// Stands for an absent threshold. No score is as low.
 const NO_THRESHOLD: i32 = i32::MIN;
 /// Bytes per subject: handle and generation.
 const SUBJECT_BYTES: usize = 32 + 4;
@@ -214,7 +214,7 @@ impl MatchJob {
         Ok(job)
     }
 
-    /// The same job, to be decided under this threshold or not at all.
+    /// The same job, to be decided under this threshold only.
     #[must_use]
     pub fn under(self, threshold: i32) -> MatchJob {
         MatchJob { threshold: Some(threshold), ..self }

@@ -1,4 +1,4 @@
-//! The key-holder's role: what is decided of a batch. What it is told about tenants and subjects is in `key_holder/tenants.rs`.
+//! The key-holder's role: decisions on batches. Administration of tenants and subjects is in `key_holder/tenants.rs`.
 
 mod error;
 mod once;
@@ -30,7 +30,7 @@ pub struct KeyHolder {
     opening: OpeningKey,
     tenants: ArcSwap<HashMap<TenantId, Arc<Tenant>>>,
     threads: Threads,
-    /// Sealed shares that were opened.
+    /// Sealed shares that have been opened.
     opened: Once,
 }
 
@@ -61,8 +61,8 @@ type Tenants = Guard<Arc<HashMap<TenantId, Arc<Tenant>>>>;
 impl KeyHolder {
     /// Decides every lane of `job`. `now` is in unix seconds.
     ///
-    /// An attempt and a failure are charged to each lane, and the attempt is on record, before anything is decrypted; a match takes its
-    /// failure back, and no answer is given whose failure is not on record. A job that is not an honest matcher's is counted, and the
+    /// An attempt and a failure are charged to each lane, and the attempt is on record, before anything is decrypted. A match
+    /// refunds it, and no answer is given before its failure is on record. A job that does not come from an honest matcher is counted, and the
     /// third freezes the tenant until an operator resets the count.
     ///
     /// # Errors
@@ -158,18 +158,18 @@ pub(crate) fn known<'a>(tenants: &'a Tenants, id: &TenantId) -> Result<&'a Tenan
     tenants.get(id).map(|tenant| &**tenant).ok_or(KeyHolderError::UnknownTenant)
 }
 
-/// The lanes whose score reaches the threshold, or nothing if the job is not an honest matcher's. In a frame of its own:
-/// what scores leave on the stack is below the caller's.
+/// The lanes whose score reaches the threshold, or none if the job does not come from an honest matcher. In a stack frame of its own, so
+/// that scores left on the stack are below the caller's frame.
 #[inline(never)]
 fn compare(decryptor: &mut Decryptor, admitted: &Admitted, job: &MatchJob) -> Option<LaneSet> {
     let (vouched, opened) = match (&job.masked, admitted.tag_key(), admitted.epoch().tenant_key()) {
-        // Decrypted whatever the tag says: how long a refusal takes does not tell why.
+        // Decrypts regardless of the tag, so that the time of a refusal does not reveal its reason.
         (Masked::Plain(stamp, batch), Some(key), _) => {
             let [tag] = &stamp.tags;
             (key.vouches(batch, tag), decryptor.decrypt(admitted.keys.iter().flatten(), batch))
         }
         (Masked::Product(product), _, Some(key)) => (true, decryptor.decrypt_product(key, product)),
-        // Of another key structure: refused before, and no key here would open it.
+        // A different key structure was refused before, and no key here would open it.
         _ => return None,
     };
     let honest = vouched & opened.within_band() & nothing_stray(&opened, job);
@@ -191,9 +191,9 @@ pub(crate) fn nothing_stray(opened: &Opened, job: &MatchJob) -> bool {
 /// Words of stack that a decryption may reach: 16 KiB, twice what was seen.
 const STACK_WORDS: usize = 2048;
 
-/// Overwrites what the caller's callees have left on the stack. Scores and keys are wiped where they have a name; this is
-/// for copies that the compiler made. Without it they travel on: the padding of the next object that is moved to the heap
-/// is whatever lay on the stack.
+/// Overwrites data that the caller's callees have left on the stack. Named scores and keys are wiped elsewhere; this is
+/// for copies that the compiler made. Without it they spread: the padding of the next object that is moved to the heap
+/// is copied from the stack.
 #[inline(never)]
 pub(crate) fn wipe_stack() {
     let mut below = [1u64; STACK_WORDS];

@@ -3,7 +3,7 @@
 /// Bytes of one packed polynomial: 2 primes, 4096 coefficients, 6 bytes.
 pub(crate) const POLYNOMIAL_BYTES: usize = 2 * 4096 * 6;
 
-/// How a tenant's templates are encrypted. Follows from the probe mode, for good.
+/// How a tenant's templates are encrypted. Follows from the probe mode and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyStructure {
     /// Every template has a key of its own: 48 KiB each, erasable one by one. For plain probes.

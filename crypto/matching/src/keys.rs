@@ -1,4 +1,4 @@
-//! What is public of a tenant's keys.
+//! The public part of a tenant's keys.
 
 use crate::key_structure::{KeyStructure, POLYNOMIAL_BYTES};
 use crate::quorum::{Seat, SeatKey};
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use trefoil_bfv::threshold::PIECES;
 use trefoil_bfv::{CiphertextError, Scheme, TagBasis};
 
-/// What a matcher needs of a tenant's keys, prepared for computation: 128 KiB with keys per subject, 256 KiB with a quorum, 192 KiB with
-/// one key per tenant. Shared by clones. Every rotation of the keys gives another, with the next epoch.
+/// The tenant's keys for a matcher, prepared for computation: 128 KiB with keys per subject, 256 KiB with a quorum, 192 KiB with
+/// one key per tenant. Shared by clones. Every rotation of the keys gives a new one, with the next epoch.
 #[derive(Clone)]
 pub struct PublicKey {
     epoch: u32,
@@ -24,14 +24,14 @@ enum Material {
     Zero(trefoil_bfv::Zero),
 }
 
-/// What batches for one key-holder are tagged with. A version is for use until that key-holder has seen a malformed job.
+/// The tag basis of batches for one key-holder. A version is valid until that key-holder has seen a malformed job.
 #[derive(Clone)]
 pub(crate) struct Tags {
     pub(crate) version: u32,
     pub(crate) basis: Arc<TagBasis>,
 }
 
-/// Why bytes are not a public key, or keys do not go together.
+/// Why bytes are not a public key, or keys are inconsistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublicKeyError {
     /// The length is not that of the kind.
@@ -46,10 +46,10 @@ pub enum PublicKeyError {
     /// Three key-holders answered with keys of different tenants or epochs.
     #[error("the three key-holders have different keys for the tenant")]
     Quorum,
-    /// Two key-holders say differently what batches for one of them are tagged with: one of the two lies.
+    /// Two key-holders give different tag bases for one of them, so one of the two lies.
     #[error("key-holders {} and {} contradict each other about a tag basis", .0.index() + 1, .1.index() + 1)]
     Contradiction(Seat, Seat),
-    /// The tag keys have other versions than were asked for: ask for these.
+    /// The tag keys have versions other than the requested ones: request these.
     #[error("the key-holders have tag keys of versions {0:?}")]
     Versions([u32; PIECES]),
 }
@@ -75,8 +75,8 @@ impl PublicKey {
     }
 
     /// The public key for a quorum, from what its seats answered in order when they were asked for the tag bases of these versions.
-    /// Each basis is the sum of two, and each of these must have been given by two key-holders alike: none alone can pass
-    /// off as one what would tell it the probes.
+    /// Each basis is the sum of two, and two key-holders must have given the same bytes for each of these. So none alone can pass
+    /// off a basis that would reveal the probes to it.
     ///
     /// # Errors
     /// [`PublicKeyError`] unless they are of one tenant and epoch, of these versions, and agree.
@@ -119,7 +119,7 @@ impl PublicKey {
         self.epoch
     }
 
-    /// The version of the tag key of each key-holder, in the order of their seats; none where batches carry no tags.
+    /// The version of the tag key of each key-holder, in the order of their seats; empty if batches carry no tags.
     pub fn tag_versions(&self) -> Vec<u32> {
         match &*self.material {
             Material::Basis(_, tags) => tags.iter().map(|tags| tags.version).collect(),
@@ -186,7 +186,7 @@ impl PublicKey {
         Ok(PublicKey { epoch, seed: *seed, material: Arc::new(Material::Basis(basis, tags)) })
     }
 
-    /// The basis, and what batches over it are tagged with, if there is one key-holder.
+    /// The basis, and the tag basis of batches over it, if there is one key-holder.
     pub(crate) fn alone(&self) -> Option<(&trefoil_bfv::Basis, &Tags)> {
         match &*self.material {
             Material::Basis(basis, tags) if tags.len() == 1 => Some((basis, &tags[0])),
@@ -194,7 +194,7 @@ impl PublicKey {
         }
     }
 
-    /// The basis, and what batches over it are tagged with for each seat of a quorum.
+    /// The basis, and the tag bases of batches over it for each seat of a quorum.
     pub(crate) fn quorum(&self) -> Option<(&trefoil_bfv::Basis, &[Tags; PIECES])> {
         match &*self.material {
             Material::Basis(basis, tags) => Some((basis, tags.as_slice().try_into().ok()?)),

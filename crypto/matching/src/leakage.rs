@@ -1,15 +1,15 @@
-//! How much a number of answers can tell.
+//! How much information a number of answers can carry.
 //!
-//! Of `n` answers about a subject at most `f` are not "yes" before the budget ends: each of those is "no", or it says that the job was
-//! malformed, which it says at most `m` times before an operator has looked. There are
+//! Of `n` answers about a subject, at most `f` are not "yes" before the budget ends: each of those is "no", or it says that the job was
+//! malformed, which happens at most `m` times before an operator has looked. There are
 //! `sum over i <= f of C(n, i) * (sum over j <= m of C(i, j))` such sequences, so together they carry at most the binary logarithm of that,
-//! whatever the questions were, whoever asked them, and however one question followed from the answers before (a sequence of
-//! answers determines the questions of a deterministic asker). That an answer was refused for want of attempts, or for a freeze,
+//! for any questions from any caller, even if each question depends on the answers so far (a sequence of
+//! answers determines the questions of a deterministic asker). A refusal for lack of attempts, or for a freeze,
 //! follows from the answers before it.
 
 use crate::MALFORMED_MAX;
 
-/// Bits that `answers` answers can carry, of which at most `failures` are not "yes". Infinite where answers are not limited.
+/// Bits that `answers` answers can carry, of which at most `failures` are not "yes". Infinite if answers are not limited.
 pub(crate) fn bits(answers: u32, failures: u32) -> f64 {
     if answers == u32::MAX {
         return f64::INFINITY;

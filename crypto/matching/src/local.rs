@@ -1,4 +1,4 @@
-//! A key-holder in the gateway's own process. There is no boundary between the two then: anybody who has one has both.
+//! A key-holder in the gateway's own process. Then there is no boundary between the two: an attacker who has one has both.
 
 use crate::{KeyHolder, KeyHolderError, KeyHolding, Reply, Request};
 use std::sync::Arc;

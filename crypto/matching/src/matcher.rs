@@ -16,10 +16,10 @@ use trefoil_bfv::{
 };
 use trefoil_types::Handle;
 
-/// Fills its argument with random bytes that nobody can predict: in programs, the operating system.
+/// Fills its argument with unpredictable random bytes: in programs, from the operating system.
 pub type Entropy = dyn FnMut(&mut [u8; 32]) + Send;
 
-/// The operating system's: some 300 ns, and other bytes in every copy of a machine that was copied while it ran.
+/// The operating system's source: some 300 ns, and different bytes in every copy of a machine that was copied while it ran.
 ///
 /// # Panics
 /// When the operating system has none.
@@ -53,15 +53,15 @@ pub enum MatchError {
     Key,
 }
 
-/// Who is in a batch, checked.
+/// The checked participants of a batch.
 struct Roll {
     subjects: [Option<(Handle, u32)>; LANES],
 }
 
 impl Matcher {
     /// A worker that computes on `tier`, or the best below it that the machine has. Its generator starts from `entropy` and mixes in more
-    /// of it before each batch, so that a process that is resumed twice from one snapshot does not mask two batches alike: what two
-    /// such batches differ by would tell the key-holder the difference of their probes.
+    /// of it before each batch, so that a process that is resumed twice from one snapshot does not mask two batches alike: the difference of two
+    /// such batches would reveal the difference of their probes to the key-holder.
     pub fn new(tier: Tier, mut entropy: Box<Entropy>) -> Matcher {
         let scheme = if tier >= Tier::detected() {
             Arc::clone(Scheme::shared())
@@ -96,7 +96,7 @@ impl Matcher {
         Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, threshold: None, masked })
     }
 
-    /// A batch with what each seat of a quorum needs to check the other two and the matcher.
+    /// A batch with the data that each seat of a quorum needs to check the other two and the matcher.
     fn mask_for_quorum(&mut self, key: &PublicKey, placed: &[Placed<'_>]) -> Result<Masked, MatchError> {
         let (basis, tags_of) = key.quorum().ok_or(MatchError::Key)?;
         let bases = tags_of.each_ref().map(|tags| &*tags.basis);

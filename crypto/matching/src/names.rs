@@ -1,7 +1,7 @@
 //! Tables keyed by the name of a template: its subject's handle and its generation.
 //!
-//! A batch looks 32 names up, at random places of a large table, so hashing must be cheap. Handles may be
-//! chosen by the one who enrols, so it must be keyed too: multiplications with 128-bit products, folded, under keys of each table's own,
+//! A batch looks up 32 names, at random places of a large table, so hashing must be cheap. The enroller may
+//! choose handles, so it must be keyed too: multiplications with 128-bit products, folded, under keys of each table's own,
 //! which never leave it.
 
 use crate::Handle;

@@ -1,9 +1,9 @@
-//! What a tenant asks of a match.
+//! A tenant's policy for matches.
 
 use crate::AttemptPolicy;
 use serde::{Deserialize, Serialize};
 
-/// When a match is accepted and how often one may try.
+/// When a match is accepted and how often a subject may try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionPolicy {
     /// Accept when the inner product of the two embeddings is at least this; -32,768..=32,768.
@@ -13,8 +13,8 @@ pub struct DecisionPolicy {
 }
 
 impl DecisionPolicy {
-    /// What each of three key-holders allows of it, two of which see every batch that is decided: two thirds. So the batches that two of
-    /// them decide, whichever two each time, are no more than the policy says.
+    /// The share of it that each of three key-holders allows: two thirds, because two of them see every decided batch. So the batches that two of
+    /// them decide, with any two each time, are no more than the policy allows.
     pub(crate) fn of_one_of_three(self) -> DecisionPolicy {
         let part = |most: u32| if most == u32::MAX { most } else { (most / 3 * 2 + most % 3 * 2 / 3).max(1) };
         let attempts = AttemptPolicy {

@@ -24,7 +24,7 @@ pub struct SharedProbe {
     pub share: Share,
     /// The key-holder's.
     pub sealed: SealedShare,
-    /// What it was sealed for, besides tenant and subject.
+    /// The context of the seal besides tenant and subject.
     pub sealed_for: SealedFor,
 }
 
@@ -69,7 +69,7 @@ pub struct SealedProbe {
     pub generation: u32,
     /// The key-holder's share.
     pub sealed: SealedShare,
-    /// What it was sealed for, besides tenant and subject.
+    /// The context of the seal besides tenant and subject.
     pub sealed_for: SealedFor,
 }
 
@@ -113,7 +113,7 @@ impl ProbeJob {
             bytes.extend_from_slice(&generation.to_le_bytes());
             bytes.extend_from_slice(session);
             bytes.extend_from_slice(&issued_at.to_le_bytes());
-            // A longer one does not come this far; cut off, its share would not open.
+            // A longer nonce was refused before; truncated, its share would not open.
             let nonce = &nonce[..nonce.len().min(NONCE_BYTES_MAX)];
             bytes.push(nonce.len() as u8);
             bytes.extend_from_slice(nonce);

@@ -11,7 +11,7 @@ pub struct BlindedCiphertext {
     pub(crate) ciphertext: TemplateCiphertext,
 }
 
-/// Blinds a template. The blind takes [`crate::unblind`] out of what the key-holder answers.
+/// Blinds a template. [`crate::unblind`] removes the blind from the key-holder's answer.
 pub fn blind(template: &Template, rng: &mut impl CryptoRng) -> (BlindedCiphertext, Blind) {
     let share = Share::random(rng);
     let ciphertext = template.ciphertext.blinded(template.lane, &share, rng);

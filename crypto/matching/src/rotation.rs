@@ -1,12 +1,12 @@
 //! New keys for a tenant, template by template, while the old ones still decide.
 //!
-//! A rotation begins with a second epoch beside the first. Each template is then renewed: the matcher blinds it, the
+//! A rotation starts with a second epoch beside the first. Each template is then renewed: the matcher blinds it, the
 //! key-holder opens the blinded one under the old keys and encrypts it under the new, as another generation of the subject. The
-//! old generation goes on until the end, for batches that hold it, and both spend one budget of attempts. At the end the old
+//! old generation remains valid until the end, for batches that hold it, and both spend one budget of attempts. At the end the old
 //! master key and all salts of the old epoch are erased.
 //!
-//! Every step can be repeated. A renewal that is asked for again has a higher generation and replaces the one before it, and a
-//! request that was delayed on its way has a lower one and is refused: nothing that is stored is ever taken back.
+//! Every step is idempotent. A repeated renewal has a higher generation and replaces the previous one, and a
+//! delayed request has a lower one and is refused: nothing stored is ever reverted.
 
 use crate::key_holder::{KeyHolder, KeyHolderError, known};
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl KeyHolder {
-    /// Begins a rotation of the tenant's keys, or says what the one under way gives: the next public key. Enrolments use it from
+    /// Starts a rotation of the tenant's keys, or returns the result of the one in progress: the next public key. Enrolments use it from
     /// now on.
     ///
     /// # Errors
@@ -30,12 +30,12 @@ impl KeyHolder {
 
     /// Encrypts a blinded template under the next keys, as generation `to`, which is higher than any other of the subject.
     ///
-    /// That it is malformed or not is an answer like any other, so a failed attempt of the template's generation is charged before it is
-    /// opened; an honest one takes its failure back.
+    /// Whether it is malformed is an answer like any other, so a failed attempt of the template's generation is charged before it is
+    /// opened; an honest one gets its failure refunded.
     ///
     /// # Errors
     /// [`KeyHolderError::Malformed`], which is counted, when the blinded template is not an honest matcher's;
-    /// [`KeyHolderError::NoAttempts`] when nobody can log in with it ever again; [`KeyHolderError`] also when no rotation is under way, the
+    /// [`KeyHolderError::NoAttempts`] when its attempts are used up permanently; [`KeyHolderError`] also when no rotation is in progress, the
     /// subject is not there or `to` is not higher.
     pub fn renew(
         &self,

@@ -102,7 +102,7 @@ impl Ciphertext {
 
 impl Template {
     /// Memory for `templates` templates: whole huge pages where the system has them, which batches of arbitrary subjects
-    /// are read from faster. It is taken as it is used and kept for the life of the process.
+    /// are read from faster. Memory is allocated as it is used and kept for the life of the process.
     pub fn arena(keys: KeyStructure, templates: usize) -> Arena {
         Arena::new(keys.polynomials() * POLYNOMIAL_BYTES, templates)
     }
@@ -188,7 +188,7 @@ impl Template {
 }
 
 impl EncryptedTemplate {
-    /// Whether it is the template that was asked for, of a key-holder that is not trusted to answer the right question.
+    /// Whether it is the requested template, since the key-holder is not trusted to answer the right request.
     pub fn is_of(&self, name: &TemplateName, lane: Lane) -> bool {
         let TemplateName { tenant, handle, generation } = *name;
         let of = &self.template;
@@ -200,7 +200,7 @@ impl EncryptedTemplate {
         self.is_of(name, self.template.lane)
     }
 
-    /// The canonical encoding, for the way from a remote key-holder.
+    /// The canonical encoding, for the reply of a remote key-holder.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.template.encode(BLINDED_MAGIC)
     }

@@ -1,8 +1,8 @@
 //! One tenant in the memory of the key-holder.
 //!
 //! A batch takes no lock and writes nothing that another batch reads, unless both hold the same template: `state` is a snapshot that is
-//! replaced whole, `subjects` is read without a lock, and attempts are counted in a ledger for each template. What changes the tenant (in
-//! `register.rs`) is rare and goes one after the other.
+//! replaced whole, `subjects` is read without a lock, and attempts are counted in a ledger for each template. A change of the tenant (in
+//! `register.rs`) is rare and serialised.
 
 mod register;
 mod subjects;
@@ -28,7 +28,7 @@ pub(crate) struct Tenant {
     register: Register,
 }
 
-/// What changes of a tenant by an operator's or an attacker's doing. Never changed in place.
+/// The state of a tenant that an operator's or an attacker's actions change. Never changed in place.
 #[derive(Clone)]
 pub(crate) struct State {
     /// The keys in use, oldest first: two while they are rotated.
@@ -82,7 +82,7 @@ impl Admitted {
         &self.state.epochs[self.epoch].epoch
     }
 
-    /// What checks the tags of the batch.
+    /// The checker of the batch's tags.
     pub(crate) fn tag_key(&self) -> Option<&TagKey> {
         self.state.epochs[self.epoch].tag_key.as_deref()
     }
@@ -115,7 +115,7 @@ impl Tenant {
         state.epochs.iter().map(|in_use| in_use.epoch.public_key(state.malformed)).collect()
     }
 
-    /// To store.
+    /// The record to store.
     pub(crate) fn record(&self) -> TenantRecord {
         let state = self.state.load();
         let State { policy, malformed, forgiven, .. } = **state;
@@ -123,7 +123,7 @@ impl Tenant {
         TenantRecord { tenant: self.id, keys: self.keys, epochs, policy, malformed, forgiven }
     }
 
-    /// Malformed jobs that no operator has looked into, and whether they freeze it.
+    /// Malformed jobs that no operator has investigated, and whether they freeze the tenant.
     pub(crate) fn malformed(&self) -> (u32, bool) {
         let state = self.state.load();
         (state.malformed - state.forgiven, state.is_frozen())
@@ -185,7 +185,7 @@ impl Tenant {
         Ok(admitted)
     }
 
-    /// Ends a batch with its decisions: takes back the failures of lanes that matched, writes the others to the vault, and only
+    /// Ends a batch with its decisions: refunds the failures of lanes that matched, writes the others to the vault, and only
     /// then returns the accepted lanes, so that an answer whose failure is not on record is never given.
     pub(crate) fn settle(
         &self,
@@ -203,7 +203,7 @@ impl Tenant {
             if !matched.contains(lane) {
                 changed.insert(lane);
             } else if !ledger.is_closed() {
-                // One that was shredded in the meantime is answered like any other failure, enrolled anew or not.
+                // A subject that was shredded in the meantime is answered like any other failure, re-enrolled or not.
                 ledger.matched(admitted.now);
                 accepted.insert(lane);
             }
@@ -219,13 +219,13 @@ impl Tenant {
         self.put_on_record(vault, admitted, lanes(&admitted.ledgers, |_| true), Ledger::record)
     }
 
-    /// Ends a batch of which nobody else has heard and nothing was decided: it was an attempt and no failure.
+    /// Ends a batch that no other seat has heard of and that was not decided: it was an attempt and no failure.
     pub(crate) fn forgive(&self, admitted: &Admitted) {
         admitted.ledgers.iter().flatten().for_each(|(_, ledger)| ledger.forgive(admitted.now));
     }
 
-    /// Ends a batch that is not an honest matcher's: counts it, durably, and leaves its subjects the failures that they were charged. What
-    /// to answer: that it is malformed, or only that the tenant is frozen.
+    /// Ends a batch that does not come from an honest matcher: counts it, durably, and keeps the failures charged to its subjects. The
+    /// answer says that it is malformed, or only that the tenant is frozen.
     pub(crate) fn record_malformed(
         &self,
         vault: &dyn Vault,
@@ -290,7 +290,7 @@ impl Tenant {
     }
 }
 
-/// What a batch names.
+/// The subjects that a batch names.
 struct Found {
     epoch: usize,
     keys: [Option<SubjectKey>; LANES],

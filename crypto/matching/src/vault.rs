@@ -1,4 +1,4 @@
-//! Where the key-holder keeps what must outlive the process.
+//! The key-holder's durable state.
 
 use crate::names::ByName;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, MALFORMED_MAX, TenantId};
@@ -11,7 +11,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Durable memory of a key-holder: tenant masters, subject salts, attempt records.
 ///
-/// Anybody who reads a vault can decrypt; anybody who erases a salt has shredded its template. But for attempts, an implementation
+/// Anybody who reads a vault can decrypt, and erasing a salt shreds its template. Except for attempts, an implementation
 /// returns from a write only when the data is durable, and from [`Vault::delete_subject`] only when the salt is gone. The
 /// key-holder reads everything when it starts, keeps it in memory, and never makes two writes for one tenant at a time.
 pub trait Vault: Send + Sync {
@@ -51,8 +51,8 @@ pub trait Vault: Send + Sync {
     /// [`VaultError`] when the write is not durable.
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError>;
 
-    /// Writes a new subject. One that was renewed from the same generation as this one, under the same keys, is erased with the same
-    /// write: never are there two of which each could be what the generation became.
+    /// Writes a new subject. A subject that was renewed from the same generation as this one, under the same keys, is erased in the same
+    /// write, so that there are never two candidates for the renewed generation.
     ///
     /// # Errors
     /// [`VaultError`] when the write is not durable.
@@ -76,20 +76,20 @@ pub trait Vault: Send + Sync {
         records: &[(Handle, u32, AttemptRecord)],
     ) -> Result<(), VaultError>;
 
-    /// Which vault this is.
+    /// The state that identifies this vault.
     fn state(&self) -> VaultState;
 }
 
-/// What tells a vault from an older copy of itself.
+/// Distinguishes a vault from an older copy of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VaultState {
     /// Counts the writes that are durable. A vault that shows a lower count than it once did is an older copy.
     pub generation: u64,
-    /// How often its operator took an older copy for it, on purpose.
+    /// How often its operator deliberately accepted an older copy.
     pub restored: u64,
 }
 
-/// A shared vault, so that anybody who opened it can go on using it beside the key-holder.
+/// A shared vault, so that its opener can keep using it beside the key-holder.
 impl<V: Vault + ?Sized> Vault for Arc<V> {
     fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
         (**self).tenants()
@@ -136,7 +136,7 @@ impl<V: Vault + ?Sized> Vault for Arc<V> {
     }
 }
 
-/// A tenant as the vault keeps it.
+/// A tenant's record in the vault.
 #[derive(Clone)]
 pub struct TenantRecord {
     /// The tenant.
@@ -147,14 +147,14 @@ pub struct TenantRecord {
     pub epochs: Vec<EpochRecord>,
     /// Threshold and attempt budget.
     pub policy: DecisionPolicy,
-    /// Malformed jobs so far. Each makes the tag keys of the tenant anew: what somebody found out about those before is of no use.
+    /// Malformed jobs so far. Each renews the tenant's tag keys, so that knowledge of the previous ones is of no use.
     pub malformed: u32,
-    /// Malformed jobs that an operator has looked into.
+    /// Malformed jobs that an operator has investigated.
     pub forgiven: u32,
 }
 
 impl TenantRecord {
-    /// Whether nothing is decided until an operator has looked into the malformed jobs.
+    /// Whether nothing is decided until an operator has investigated the malformed jobs.
     pub fn is_frozen(&self) -> bool {
         self.malformed.saturating_sub(self.forgiven) >= MALFORMED_MAX
     }
@@ -169,11 +169,11 @@ pub struct EpochRecord {
     pub master: [u8; 32],
     /// The seed of the public key.
     pub seed: [u8; 32],
-    /// What the two summands of this key-holder's tag keys are made from. Secret; of a quorum's each is known to one of the others.
+    /// The secrets of the two summands of this key-holder's tag keys. In a quorum each is known to one of the others.
     pub tags: [[u8; 32]; 2],
 }
 
-/// A subject as the vault keeps it. The salt is wiped on drop.
+/// A subject's record in the vault. The salt is wiped on drop.
 #[derive(Clone)]
 pub struct SubjectRecord {
     /// The subject.
@@ -206,7 +206,7 @@ impl Drop for SubjectRecord {
     }
 }
 
-/// The vault could not do what it was asked.
+/// A vault operation failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key-holder's vault failed: {0}")]
 pub struct VaultError(pub String);

@@ -1,4 +1,4 @@
-//! How requests and replies travel: values that have a canonical encoding as its bytes, numbers as numbers. What is read is checked as
+//! Wire form of requests and replies: values with a canonical encoding as its bytes, numbers as numbers. Decoded values are checked as
 //! by each type's own `from_bytes`.
 
 use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for Parts {
     }
 }
 
-/// For fields: a seat is of `trefoil-bfv`, which travels nowhere.
+/// For fields: a seat is a type of `trefoil-bfv`, which has no wire form.
 pub(crate) mod seat {
     use super::*;
 

@@ -62,7 +62,7 @@ pub enum KeyError {
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length => write!(f, "a key file has another length; restore it from a backup"),
+            Self::Length => write!(f, "the key file has the wrong length; restore it from a backup"),
             Self::Format => write!(f, "not a key file of this version; generate keys with this version"),
             Self::Validity => write!(f, "not_before must be earlier than not_after"),
             Self::Secret(family) => write!(f, "the {family} secret key does not decode; restore the file"),

@@ -22,7 +22,7 @@ const SECRET_KEY_BYTES: usize = sign_key_size(FN_DSA_LOGN_512);
 /// A Falcon-512 signing key, stored in the 1281-byte encoding of the round-3 submission.
 ///
 /// It is kept in that encoding with its digest, and decoded for each signature: with a damaged key the library's
-/// sampler can draw for ever, so damage must be found before it signs, and not by verification.
+/// sampler can draw forever, so damage must be detected before it signs, not by verification.
 pub struct Falcon512 {
     encoded: Zeroizing<Vec<u8>>,
     digest: [u8; 32],
@@ -35,7 +35,7 @@ impl Falcon512 {
         key.ok_or(SignError::Fault(Family::Falcon512))
     }
 
-    /// Flips a bit of what is kept, as a fault would.
+    /// Flips a bit of the kept encoding, as a fault would.
     #[cfg(test)]
     pub(crate) fn flip(&mut self, bit: usize) {
         let mut bytes = self.encoded.iter_mut().chain(&mut self.digest);
@@ -100,7 +100,7 @@ impl SignatureFamily for Falcon512 {
 
     fn public_key(&self) -> Vec<u8> {
         let mut public = vec![0; FALCON_512_PUBLIC_KEY_BYTES];
-        // A damaged key has none that verifies anything.
+        // A damaged key makes no signature that verifies.
         if let Ok(key) = self.key() {
             key.to_verifying_key(&mut public);
         }

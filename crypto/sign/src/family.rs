@@ -59,7 +59,7 @@ pub trait SignatureFamily: sealed::Sign + Sized {
     }
 }
 
-/// The signature, where it verifies.
+/// The signature, if it verifies.
 pub(crate) fn released<F: SignatureFamily>(
     public_key: &[u8],
     message: &[u8],
@@ -79,7 +79,7 @@ pub(crate) mod sealed {
 
     /// Signing without the check. Private to the crate, so that no unverified signature can leave it.
     pub trait Sign {
-        /// A hedged signature, or why there is none. Zeroised where it is not released: a faulty one may tell the key.
+        /// A hedged signature, or why there is none. Zeroised if it is not released: a faulty one may reveal the key.
         fn sign_unverified(
             &mut self,
             message: &[u8],
@@ -94,7 +94,7 @@ mod tests {
 
     use crate::Falcon512;
 
-    /// A family whose signer is broken: it flips a bit of each signature, or refuses where it has no key.
+    /// A family whose signer is broken: it flips a bit of each signature, or refuses if it has no key.
     struct Broken(Option<Box<Falcon512>>);
 
     impl sealed::Sign for Broken {

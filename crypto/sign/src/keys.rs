@@ -45,7 +45,7 @@ impl SigningKeys {
     /// New keys that may sign from `not_before` until just before `not_after` (Unix seconds).
     ///
     /// # Errors
-    /// [`KeyError::Validity`] where that is empty.
+    /// [`KeyError::Validity`] if that is empty.
     pub fn generate(not_before: u64, not_after: u64, rng: &mut impl CryptoRng) -> Result<Self, KeyError> {
         Self::assemble(
             MlDsa65::generate(rng)?,
@@ -104,13 +104,13 @@ impl SigningKeys {
         Ok(Self { extent: self.extent, ..copy })
     }
 
-    /// The work that makes these keys sign faster, to be done once on any thread. The signatures are the same.
+    /// The precomputation that makes these keys sign faster, to be done once on any thread. The signatures are the same.
     #[must_use]
     pub fn precomputation(&self) -> Precomputation {
         self.slh_dsa_sha2_128f.precomputation(self.extent)
     }
 
-    /// Lets [`Self::precomputation`] go to another extent than the usual one.
+    /// Lets [`Self::precomputation`] use an extent other than the usual one.
     pub fn precompute_to(&mut self, extent: Extent) {
         self.extent = extent;
     }
@@ -124,11 +124,11 @@ impl SigningKeys {
         self.checker().check(unchecked)
     }
 
-    /// The first half of [`Self::sign_seal`]: what comes of it cannot be read. The second half is
+    /// The first half of [`Self::sign_seal`]: its result cannot be read. The second half is
     /// [`SealChecker::check`], on another thread if the next header is to be signed meanwhile.
     ///
     /// # Errors
-    /// A header that is not for these keys, or what a library refused to sign.
+    /// A header that is not for these keys, or a library that refused to sign.
     pub fn sign_seal_unchecked(
         &mut self,
         header: SealHeader,
@@ -145,7 +145,7 @@ impl SigningKeys {
         Ok(UncheckedSeal { header, signatures })
     }
 
-    /// What checks the seals of these keys. It has its own copy of what it needs.
+    /// The checker of these keys' seals. It has its own copy of the keys.
     #[must_use]
     pub fn checker(&self) -> SealChecker {
         SealChecker { public: self.public.clone(), slh_dsa_sha2_128f: self.slh_dsa_sha2_128f.copy() }
@@ -193,7 +193,7 @@ impl SigningKeys {
     }
 
     /// Reads the stored form. The digest at its end is recomputed, so that a damaged file is refused rather than used
-    /// to sign: a damaged SLH-DSA or Falcon key signs, and what it signs can reveal the key.
+    /// to sign: a damaged SLH-DSA or Falcon key still signs, and its signatures can reveal the key.
     ///
     /// # Errors
     /// See [`KeyError`].

@@ -2,7 +2,7 @@
 //!
 //! Every signature is hedged (fresh randomness mixed with the key), and every signature is verified before it is
 //! released: a fault during signing must not leave this crate, because one faulty SLH-DSA or Falcon signature can be
-//! enough to forge. SLH-DSA is computed twice besides, because verification does not see every fault. The public
+//! enough to forge. SLH-DSA is also computed twice, because verification does not detect every fault. The public
 //! formats and the offline verification are in `trefoil-attest`.
 
 mod error;

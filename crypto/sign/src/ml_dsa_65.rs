@@ -24,7 +24,7 @@ impl MlDsa65 {
         Ok(Self { seed, key })
     }
 
-    /// The expanded key, 4,032 bytes: what the library computes with.
+    /// The expanded key, 4,032 bytes: the library's working key.
     #[cfg(test)]
     pub(crate) fn expanded(&self) -> Zeroizing<Vec<u8>> {
         use aws_lc_rs::encoding::AsRawBytes as _;
@@ -32,7 +32,7 @@ impl MlDsa65 {
         Zeroizing::new(key.as_ref().to_vec())
     }
 
-    /// This key with another expansion, where the library takes it.
+    /// This key with another expansion, if the library accepts it.
     #[cfg(test)]
     pub(crate) fn with_expanded(&self, expanded: &[u8]) -> Option<Self> {
         let key = PqdsaKeyPair::from_raw_private_key(&ML_DSA_65_SIGNING, expanded).ok()?;
@@ -73,7 +73,7 @@ impl SignatureFamily for MlDsa65 {
 }
 
 impl sealed::Sign for MlDsa65 {
-    /// The library draws `rnd` from its own generator (hedged, FIPS 204 algorithm 2); it takes none from outside.
+    /// The library draws `rnd` from its own generator (hedged, FIPS 204 algorithm 2); it accepts none from outside.
     fn sign_unverified(
         &mut self,
         message: &[u8],

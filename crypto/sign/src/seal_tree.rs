@@ -6,7 +6,7 @@ use trefoil_attest::tree::{Hash, MerkleTree, TreeHasher, leaf_hash, node_hash};
 use trefoil_kernels::Cpu;
 use trefoil_kernels::sha256::{INITIAL_STATE, LANES, Words, compress};
 
-/// The tree over `entries`, the same as [`MerkleTree::new`] makes; none where there is no entry.
+/// The tree over `entries`, the same as [`MerkleTree::new`] makes; none if there is no entry.
 #[must_use]
 pub fn seal_tree(entries: &[Hash]) -> Option<MerkleTree> {
     MerkleTree::hashed_by(&InLanes(Cpu::detected()), entries)

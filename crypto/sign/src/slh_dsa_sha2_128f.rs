@@ -33,7 +33,7 @@ use signer::Signed;
 use top_layers::{KEPT_FROM, Kept, LeafLayer, TopLayers, Unmade};
 use tweaked_hash::{Compression, Node};
 
-/// What the pure interface puts before a message: its domain, and the length of the empty context (algorithm 22).
+/// The prefix that the pure interface puts before a message: its domain, and the length of the empty context (algorithm 22).
 const EMPTY_CONTEXT: [u8; 2] = [0, 0];
 
 /// An SLH-DSA-SHA2-128f signing key, stored in the 64-byte encoding of FIPS 205. Zeroised by the library.
@@ -41,16 +41,16 @@ pub struct SlhDsaSha2_128f {
     key: SigningKey<Sha2_128f>,
     cpu: Cpu,
     upper: Arc<Upper>,
-    /// Signatures use no more than this, where there is more.
+    /// Signatures use no more than this, even if there is more.
     most: Extent,
 }
 
-/// What somebody has computed once for all signatures of a key, or the fault that was met.
+/// The precomputation for all signatures of a key, or the fault that it met.
 #[derive(Default)]
 struct Upper {
     /// The top layers from each layer of [`KEPT_FROM`] up.
     top: [OnceLock<Result<TopLayers, ()>>; KEPT_FROM.len()],
-    /// What lies below the last of these.
+    /// The layer below the last of these.
     leaf_layer: OnceLock<Result<LeafLayer, ()>>,
 }
 
@@ -87,7 +87,7 @@ impl SlhDsaSha2_128f {
         Self { most: extent, ..self.on(self.cpu) }
     }
 
-    /// The work that makes this key sign faster, to be done once on any thread.
+    /// The precomputation that makes this key sign faster, to be done once on any thread.
     #[must_use]
     pub fn precomputation(&self, extent: Extent) -> Precomputation {
         let (secret_key, upper) = (self.secret_key(), Arc::downgrade(&self.upper));
@@ -95,7 +95,7 @@ impl SlhDsaSha2_128f {
     }
 
     /// One computation of a signature with the empty context, neither compared nor verified: what
-    /// [`SignatureFamily::sign`] does twice. For benchmarks; what it returns must not be released.
+    /// [`SignatureFamily::sign`] does twice. For benchmarks; the result must not be released.
     #[must_use]
     pub fn dangerous_sign_once(&self, message: &[u8], opt_rand: &[u8; 16]) -> Zeroizing<Vec<u8>> {
         let kept = self.kept().unwrap_or_default();
@@ -115,7 +115,7 @@ impl SlhDsaSha2_128f {
         self.check_by([self.cpu; 2], &self.verifying_key(), message, unchecked)
     }
 
-    /// The first computation of a hedged signature, by whichever signer is the faster one.
+    /// The first computation of a hedged signature, by the faster signer.
     pub(crate) fn sign_once(
         &self,
         message: &[u8],
@@ -136,7 +136,7 @@ impl SlhDsaSha2_128f {
         Ok(UncheckedSignature { bytes, opt_rand })
     }
 
-    /// The signature, where it is right. A copy of the key may check what the key itself has signed.
+    /// The signature, if it is correct. A copy of the key may check a signature of the key itself.
     pub(crate) fn check(
         &self,
         public_key: &[u8],
@@ -165,8 +165,8 @@ impl SlhDsaSha2_128f {
         Ok((Zeroizing::new(bytes), roots))
     }
 
-    /// The signature, where the second computation agrees and the third finds it right. Verification alone would not
-    /// do: it accepts a signature in which an upper layer has signed a faulty tree below, and such a signature gives
+    /// The signature, if the second computation agrees and the verification passes. Verification alone would not
+    /// suffice: it accepts a signature in which an upper layer has signed a faulty tree below, and such a signature gives
     /// away one-time keys.
     fn check_by<C: Compression>(
         &self,
@@ -179,7 +179,7 @@ impl SlhDsaSha2_128f {
         unchecked.released(&bytes, |bytes| verifier::verifies(third, public_key, message, bytes, &roots))
     }
 
-    /// The most that there is, or the fault that was met while some was made.
+    /// The most precomputation available, or the fault that was met while making it.
     fn kept(&self) -> Result<Kept<'_>, SignError> {
         let fault = |&()| SignError::Fault(Self::FAMILY);
         // In this order: where the leaf layer is, the top layers above it are there too.
@@ -211,7 +211,7 @@ impl SlhDsaSha2_128f {
 /// keys.
 pub(crate) struct UncheckedSignature {
     bytes: Zeroizing<Vec<u8>>,
-    /// What a second computation needs to come to the same bytes.
+    /// The inputs for a second computation of the same bytes.
     opt_rand: [u8; 16],
 }
 
@@ -223,7 +223,7 @@ impl UncheckedSignature {
         *bytes.nth(bit / 8).expect("a bit of the signature or its randomness") ^= 1 << (bit % 8);
     }
 
-    /// Where a second computation came to the same bytes, and these verify.
+    /// The signature, if a second computation gave the same bytes and they verify.
     fn released(mut self, second: &[u8], verifies: impl FnOnce(&[u8]) -> bool) -> Result<Vec<u8>, SignError> {
         let agreed = bool::from(self.bytes.ct_eq(second));
         match agreed && verifies(&self.bytes) {
@@ -256,8 +256,8 @@ impl Extent {
     }
 }
 
-/// Computes the part of a signature that is the same in all of a key. Signatures use what there is so far, and are the
-/// same without. Ends early when the key is dropped, and does nothing where it was done already or the processor lacks
+/// Computes the part that all signatures of a key share. Signatures use what is ready so far, and are the
+/// same without it. Ends early when the key is dropped, and does nothing if it was done already or the processor lacks
 /// fast lanes.
 pub struct Precomputation {
     secret_key: Zeroizing<[u8; SECRET_KEY_BYTES]>,
@@ -270,7 +270,7 @@ impl Precomputation {
     /// All of it, the smaller extents first.
     ///
     /// # Errors
-    /// [`SignError::Fault`] where the processor computed wrongly, or the key is damaged. The key then refuses to sign.
+    /// [`SignError::Fault`] if the processor computed wrongly or the key is damaged. The key then refuses to sign.
     pub fn run(self) -> Result<(), SignError> {
         if !has_fast_lanes(self.cpu) {
             return Ok(());
@@ -286,7 +286,7 @@ impl Precomputation {
         Ok(())
     }
 
-    /// Computes one part, unless it is there.
+    /// Computes one part, unless it is ready.
     fn make<T>(
         &self,
         place: impl Fn(&Upper) -> &OnceLock<Result<T, ()>>,

@@ -1,7 +1,7 @@
-//! Signing in two halves: what is signed on one thread is checked on another.
+//! Signing in two halves: one thread signs and another checks.
 //!
-//! A seal takes as long to check as to sign, because SLH-DSA is computed a second time. Anybody who signs many seals signs the
-//! next one meanwhile. Between the halves the signatures are in a type that shows nothing of them and is zeroised.
+//! A seal takes as long to check as to sign, because SLH-DSA is computed a second time. A signer of many seals signs the
+//! next one meanwhile. Between the halves the signatures are in a type that does not expose them and is zeroised.
 
 use trefoil_attest::{Family, PublicKeySet, Seal, SealHeader};
 use zeroize::Zeroizing;
@@ -12,7 +12,7 @@ use crate::family::released;
 use crate::ml_dsa_65::MlDsa65;
 use crate::slh_dsa_sha2_128f::{SlhDsaSha2_128f, UncheckedSignature};
 
-/// A header and signatures of it that nobody has checked. Only [`SealChecker::check`] gets a seal out of it.
+/// A header and its unchecked signatures. Only [`SealChecker::check`] gets a seal out of it.
 pub struct UncheckedSeal {
     pub(crate) header: SealHeader,
     pub(crate) signatures: UncheckedSignatures,
@@ -33,15 +33,15 @@ pub(crate) struct UncheckedSignatures {
     pub(crate) slh_dsa_sha2_128f: UncheckedSignature,
 }
 
-/// Checks what [`crate::SigningKeys`] have signed: verifies all three signatures under the public keys, and computes that of
-/// SLH-DSA again, with a copy of its key (a fault that strikes one copy is seen by the other).
+/// Checks the signatures of [`crate::SigningKeys`]: verifies all three under the public keys, and computes that of
+/// SLH-DSA again, with a copy of its key (a fault in one copy is detected by the other).
 pub struct SealChecker {
     pub(crate) public: PublicKeySet,
     pub(crate) slh_dsa_sha2_128f: SlhDsaSha2_128f,
 }
 
 impl SealChecker {
-    /// The seal, where all of it is right: what the signatures must sign is made from the header that is released, not
+    /// The seal, if all of it is correct: the signed message is recomputed from the header that is released, not
     /// taken over from the signer.
     ///
     /// # Errors

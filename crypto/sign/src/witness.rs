@@ -1,4 +1,4 @@
-//! The signing key of a witness of the log: ML-DSA-44 by aws-lc-rs, apart from every issuer.
+//! The signing key of a witness of the log: ML-DSA-44 by aws-lc-rs, independent of every issuer.
 
 use aws_lc_rs::signature::{KeyPair as _, ML_DSA_44, ML_DSA_44_SIGNING, PqdsaKeyPair, UnparsedPublicKey};
 use rand::CryptoRng;
@@ -47,7 +47,7 @@ impl WitnessKey {
     }
 
     /// A note's signature line over a head that the caller has found consistent with everything it saw before. The
-    /// signature is verified before it is returned; none where it does not verify or a name is too long.
+    /// signature is verified before it is returned; none if it does not verify or a name is too long.
     #[must_use]
     pub fn cosign(&self, checkpoint: &Checkpoint, time: u64) -> Option<String> {
         let message = checkpoint.cosigned_message(self.witness.name(), time)?;

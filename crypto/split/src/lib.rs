@@ -1,12 +1,12 @@
-//! What a device does to a face before it leaves: quantise, split, seal one share to the key-holder.
+//! Client-side preparation of a face: quantise it, split it, and seal one share to the key-holder.
 //!
-//! In the `shared` probe mode nobody but the device holds a probe: a share of it, uniform by itself, goes to the gateway in the
+//! In the `shared` probe mode only the device holds a probe: a share of it, uniform by itself, goes to the gateway in the
 //! clear, the other travels through the gateway sealed to the key-holder ([`SealingKey`]). Enrolment is the same with a template.
 //! This crate has no server code, no C and no clock, so that a wallet can link it, in a browser too. The feature `open` adds the
 //! key-holder's side.
 //!
 //! The sealing key decides who can read a face. **Pin its fingerprint**: the key-holder's operator prints it
-//! (`trefoil key-holder sealing-key`), and a key that comes from the gateway is not to be believed without it.
+//! (`trefoil key-holder sealing-key`). Do not trust a key that comes from the gateway without it.
 //!
 //! ```
 //! # #[cfg(feature = "open")] {
@@ -23,7 +23,7 @@
 //! let context = Context::probe(&tenant, &handle, &session, &[4; 16], 1_800_000_000);
 //! let probe = split_probe(&face, &key, &context, &mut rand::rng())?;
 //!
-//! // At the key-holder: a share, which says nothing without the other.
+//! // At the key-holder: a share, which reveals nothing without the other.
 //! let share = key_holder.open(&context, &probe.sealed)?;
 //! # drop(share);
 //! # }
@@ -78,7 +78,7 @@ pub fn split_template(
     Ok(Split { sealed: key.seal(context, &template.plus(&blind)), open: blind })
 }
 
-/// What a service would do, which can no longer check it: only an honest device's probes are short.
+/// The service's former check, which it can no longer make: only an honest device's probes are short.
 fn quantise(face: &[f32]) -> Result<Embedding, QuantiseError> {
     let embedding = Embedding::quantise(face)?;
     embedding.check_honest_band()?;

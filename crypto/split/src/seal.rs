@@ -1,10 +1,10 @@
-//! A share sealed to the key-holder: X25519 and ML-KEM-768 (FIPS 203) together, AES-256-GCM under what they agree on.
+//! A share sealed to the key-holder: X25519 and ML-KEM-768 (FIPS 203) together, AES-256-GCM under the agreed secret.
 //!
 //! The two shared secrets are combined as X-Wing does (draft-connolly-cfrg-xwing-kem): SHA3-256 over both, the X25519 ephemeral
-//! and the X25519 public key; anybody who is to read a share must break both. The AES key is SHA3-256 over a domain string and
+//! and the X25519 public key. An attacker must break both to read a share. The AES key is SHA3-256 over a domain string and
 //! that. It encrypts once, so its nonce is zero. Associated data is the [`Context`].
 //!
-//! Devices seal with Rust alone, in a browser too; the key-holder opens with aws-lc ([`crate::OpeningKey`]), so that each is the
+//! Devices seal with pure Rust, in a browser too; the key-holder opens with aws-lc ([`crate::OpeningKey`]), so that each is the
 //! other's check.
 //!
 //! Layout: ML-KEM ciphertext (1088) | X25519 ephemeral (32) | share (272) | tag (16).
@@ -32,12 +32,12 @@ const TAG_BYTES: usize = 16;
 /// The label of X-Wing's combiner.
 const COMBINER: &[u8; 6] = b"\\.//^\\";
 
-/// What a sealed share is for. It opens under no other. Device and key-holder each compute it from what they know themselves: a
+/// The use of a sealed share. It opens under no other. Device and key-holder each compute it from their own knowledge: a
 /// gateway between them cannot name another use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context(pub(crate) [u8; 32]);
 
-/// SHA3-256 of a sealing key: what devices pin.
+/// SHA3-256 of a sealing key, which devices pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -59,9 +59,9 @@ pub enum SealingKeyError {
     /// These are not the bytes of a key.
     #[error("a sealing key has {expected} bytes of an ML-KEM-768 and an X25519 key", expected = SealingKey::BYTES)]
     Key,
-    /// A key, but another one.
+    /// A key, but not the pinned one.
     #[error(
-        "the sealing key is not the one that was pinned: somebody between here and the key-holder may have replaced it"
+        "the sealing key is not the pinned one; it may have been replaced in transit. Compare fingerprints with the key-holder's operator"
     )]
     Fingerprint,
 }
@@ -135,7 +135,7 @@ impl SealingKey {
         self.bytes.last_chunk().expect("longer than that")
     }
 
-    /// What devices pin.
+    /// The fingerprint that devices pin.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint(
             Sha3_256::new_with_prefix(b"trefoil/sealing-key/1").chain_update(self.bytes).finalize().into(),
@@ -160,7 +160,7 @@ impl SealingKey {
         let (ciphertext, post_quantum) = kem.encapsulate_with_rng(&mut random);
         let ephemeral = EphemeralSecret::random_from_rng(&mut random);
         let public = PublicKey::from(&ephemeral);
-        // A point of low order gives no agreement; its owner would read the share anyway.
+        // A point of low order gives no shared secret; its owner would read the share anyway.
         let classic = ephemeral.diffie_hellman(&PublicKey::from(*self.x25519()));
         let key =
             combine(&Zeroizing::new(post_quantum), classic.as_bytes(), public.as_bytes(), self.x25519());
@@ -193,7 +193,7 @@ impl SealedShare {
     }
 }
 
-/// The AES-256 key from what was agreed on and what it was agreed with.
+/// The AES-256 key from the shared secrets and the public values.
 pub(crate) fn combine(
     post_quantum: &[u8],
     classic: &[u8; X25519_BYTES],

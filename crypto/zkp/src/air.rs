@@ -1,7 +1,7 @@
 //! The circuit: what every pair of neighbouring rows must satisfy.
 //!
 //! [`layout`](crate::layout) says what the columns hold. Each constraint belongs to one [`Group`]; tests leave
-//! a group out to show that a cheat exists which only that group stops. Constraints hold on all 256 rows (the
+//! a group out to show that a forgery exists which only that group stops. Constraints hold on all 256 rows (the
 //! last row's successor is the first), switched by periodic selectors, and have degree 4 at most.
 
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ use crate::{
     linear::{ExternalInverse, external, internal},
 };
 
-/// What a constraint is for.
+/// The purpose of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     /// The secret columns do not change.
@@ -259,7 +259,7 @@ fn rounds<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, 
     }
 }
 
-/// What enters each hash.
+/// The inputs of each hash.
 fn inputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, AB>) {
     let to_commitment = rows.selector(periodic::TO_COMMITMENT);
     let to_leaf = rows.selector(periodic::TO_LEAF);
@@ -300,7 +300,7 @@ fn inputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, 
     }
 }
 
-/// What leaves root, account and handle.
+/// The outputs of root, account and handle.
 fn outputs<AB: AirBuilder<F = Field>>(rows: &Rows<AB::Expr>, sink: &mut Sink<'_, AB>) {
     let published = [
         (Group::Root, periodic::TO_ACCOUNT, public::ROOT),

@@ -1,4 +1,4 @@
-//! What an issuer asserts about a member, as it enters the leaf.
+//! An issuer's assertions about a member, as they enter the leaf.
 
 use std::fmt;
 

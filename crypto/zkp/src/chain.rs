@@ -1,15 +1,15 @@
 //! The hash chain of a session: each authentication reveals one more value, and only the holder knows the next.
 //!
-//! A MAC under the session key tells the service that the holder asked; the service knows that key, so nobody
-//! else learns anything from it. A chain tells everybody. The holder draws `v[length]` at random and computes
+//! A MAC under the session key tells the service that the holder made the request; the service knows that key, so no
+//! third party learns anything from it. A chain convinces third parties too. The holder draws `v[length]` at random and computes
 //!
 //! ```text
 //! v[i - 1] = SHA3-256("trefoil/chain-step/1" | context | u32 i | v[i])        tip = v[0]
 //! ```
 //!
 //! The session's proof commits to tip and length ([`session::with_chain`](crate::session::with_chain)), request
-//! number i reveals `v[i]`, and the service puts it into the attestation. Anybody who holds the commitment can check
-//! it without the service, and the service can state no more authentications than the holder made requests.
+//! number i reveals `v[i]`, and the service puts it into the attestation. A party with the commitment can check
+//! it without the service, and the service can attest no more authentications than the holder made requests.
 //! Position and context in each step keep a value from standing for another position or another session
 //! (multi-target attacks on one-way chains: Hu, Jakobsson, Perrig, ACNS 2005).
 
@@ -20,12 +20,12 @@ pub use trefoil_attest::Reveal;
 
 pub use self::holder::Chain;
 
-/// Longest chain: what a verifier that kept no state has to hash at most.
+/// Longest chain: the most hashes for a verifier without state.
 pub const CHAIN_LENGTH_MAX: u32 = 65_536;
 /// Furthest that one request may move the service's tip: up to 15 requests in a row may be lost on the way.
 pub const CHAIN_STEPS_MAX: u32 = 16;
 
-/// What a session's proof says of its chain. Public.
+/// A session's commitment to its chain. Public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainCommitment {
     length: u32,
@@ -114,7 +114,7 @@ impl ChainCommitment {
     }
 
     /// Checks a revealed value without knowing earlier ones, as for a stored attestation: at most 65,536 hashes.
-    /// That no position counts twice is for the caller, or for a [`ChainTip`], to see to.
+    /// The caller, or a [`ChainTip`], must ensure that no position counts twice.
     ///
     /// # Errors
     /// [`ChainError`] when the position is outside the chain, or the value is not the one at it.
@@ -165,7 +165,7 @@ impl ChainTip {
         bytes
     }
 
-    /// Reads an encoding; none of a chain that is too long, or beyond its end. Whether the tip was ever there is for the caller to know.
+    /// Reads an encoding; none of a chain that is too long, or beyond its end. The caller must know whether the tip was ever there.
     pub fn decode(bytes: &[u8; ChainTip::BYTES]) -> Option<ChainTip> {
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let (length, position) = (word(32), word(36));
@@ -190,7 +190,7 @@ impl ChainTip {
         if position - last > CHAIN_STEPS_MAX {
             return Err(ChainError::TooFar { position, last });
         }
-        // Not a secret: the holder gave it away. So the comparison may take any time.
+        // Not a secret, because the holder has revealed it. So the comparison need not take constant time.
         if walk(&self.context, value, position, last) != self.value {
             return Err(ChainError::Mismatch);
         }

@@ -21,7 +21,7 @@ pub(crate) const LIMBS: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// A limb at or above the field's modulus: the bytes are no digest. Treat the sender's input as malformed.
+/// A limb at or above the field's modulus: the bytes are not a digest. Treat the sender's input as malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a digest: a limb is not below the KoalaBear modulus 2^31 - 2^24 + 1")]
 pub struct NonCanonical;

@@ -10,7 +10,7 @@ use crate::{
     statement::{Circuit, Statement},
 };
 
-/// A proof with all that the service needs to check and to bind it.
+/// A proof with everything that the service needs to check and bind it.
 ///
 /// Layout, integers little-endian: magic "TFP1", statement (191 bytes), u8 length and audience (UTF-8), session
 /// key (32), policy id u32, u32 length and proof. Nothing follows. With a hash chain the magic is "TFP2", and the
@@ -25,7 +25,7 @@ pub struct ProofEnvelope {
     pub audience: String,
     /// Key under which the session's requests are authenticated.
     pub session_key: SessionKey,
-    /// Policy that asked.
+    /// The requesting policy.
     pub policy_id: u32,
     /// Commitment of the session's hash chain, if it has one.
     pub chain: Option<ChainCommitment>,

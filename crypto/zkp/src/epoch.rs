@@ -1,8 +1,8 @@
-//! Epochs: the unit in which credentials expire, and what a proof of one is worth when.
+//! Epochs: the unit in which credentials expire, and when a proof of one counts.
 //!
 //! A proof of epoch E shows that the credential's expiry is E or later. It counts in E and in the epoch after it, so that no session
-//! ends because an hour does. A credential of expiry X is therefore over at the end of epoch X + 1, and nothing that was proven of it
-//! outlives that: an issuer whose credential is to end at a time takes [`expiry_of`] it.
+//! ends because an hour does. A credential of expiry X therefore ends at the end of epoch X + 1, and nothing proven about it
+//! outlives that. For a credential that is to end at a given time, an issuer uses [`expiry_of`] that time.
 
 /// Length of one epoch in seconds: an hour.
 pub const EPOCH_SECONDS: u64 = 3600;

@@ -29,10 +29,10 @@ pub(crate) struct Frame<'a> {
 /// The two magics of a format: without and with a chain.
 pub(crate) type Magics = [&'static str; 2];
 
-/// Why bytes are no envelope or record, or why one cannot be written.
+/// Why bytes are not an envelope or record, or why one cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// Another magic than that of the format, without or with a hash chain.
+    /// The magic is not that of the format, without or with a hash chain.
     #[error("neither magic {0} nor {1}: not a file of this kind")]
     Magic(&'static str, &'static str),
     /// The bytes end early.

@@ -24,7 +24,7 @@ pub(crate) const STATE: usize = 24;
 /// Several field elements that are permuted together.
 pub(crate) type Packed = <Field as p3_field::Field>::Packing;
 
-/// What a hash is for; the first capacity limb of its input.
+/// The use of a hash; the first capacity limb of its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Domain {
     /// Commitment to the secret.
@@ -39,7 +39,7 @@ pub(crate) enum Domain {
     Handle = 5,
 }
 
-/// What the issuer receives in place of the secret: H(commitment, secret, 0). It can neither impersonate the
+/// The value that the issuer receives in place of the secret: H(commitment, secret, 0). With it the issuer can neither impersonate the
 /// holder nor compute accounts.
 pub fn commitment(secret: &Secret) -> Digest {
     Digest::from_limbs(&hash(Domain::Commitment, &secret.limbs(), &[Field::ZERO; LIMBS]))
@@ -56,8 +56,8 @@ pub fn handle(secret: &Secret, tenant: &TenantId) -> Digest {
     Digest::from_limbs(&hash(Domain::Handle, &secret.limbs(), &handle_scope(tenant).limbs()))
 }
 
-/// The holder's pseudonym towards one relying party: H(account, secret, scope). It is the same in every session, whatever the epoch:
-/// what a relying party keeps as the account.
+/// The holder's pseudonym towards one relying party: H(account, secret, scope). It is the same in every session and epoch;
+/// a relying party stores it as the account.
 pub fn account(secret: &Secret, scope: &Digest) -> Digest {
     Digest::from_limbs(&hash(Domain::Account, &secret.limbs(), &scope.limbs()))
 }

@@ -1,4 +1,4 @@
-//! Where everything stands in the trace.
+//! The layout of the trace.
 //!
 //! 256 rows of 56 columns: 32 slots of eight rows, one Poseidon2 permutation per slot.
 //!

@@ -1,7 +1,7 @@
 //! Anonymous tenant credentials: "I hold a live credential of this tenant, of at least this level, and this
 //! proof belongs to this session", without saying whose.
 //!
-//! * [`Secret`], [`Attributes`], [`commitment`], [`leaf`]: what a device holds and what an issuer records.
+//! * [`Secret`], [`Attributes`], [`commitment`], [`leaf`]: the data of a device and the records of an issuer.
 //! * [`CredentialTree`]: the issuer's members; its root is all that the service needs.
 //! * [`Statement`], [`Witness`], [`prove`], [`verify`]: the argument itself. [`Verified`] is the only evidence
 //!   that a proof was accepted and can be made in no other way.

@@ -55,8 +55,8 @@ pub(crate) struct Parameters {
 
 /// The set that a circuit id stands for.
 ///
-/// 55 queries at rate 1/16 with 4, 8 and 16 bits of grinding give 120 bits by list decoding under ePrint 2025/2055, so that nothing
-/// rests on the younger bound; 114 queries give nearly as many by unique decoding, and just fit the 256-row trace's masking
+/// 55 queries at rate 1/16 with 4, 8 and 16 bits of grinding give 120 bits by list decoding under ePrint 2025/2055, so nothing
+/// rests on the newer bound. 114 queries give nearly as many by unique decoding, and just fit the 256-row trace's masking
 /// budget.
 pub(crate) fn parameters(circuit: Circuit) -> Parameters {
     let queries = match circuit {
@@ -192,8 +192,8 @@ mod tests {
 
     use super::*;
 
-    /// Proofs that are stored must verify for ever, and what is left out of the head is bound by nothing that a test of the
-    /// verifier could miss.
+    /// Stored proofs must verify forever. A parameter left out of the head is bound by nothing else, and no test of the
+    /// verifier would notice.
     #[test]
     fn the_transcript_begins_as_the_references() {
         let vectors: Value = serde_json::from_str(include_str!("../testdata/vectors.json")).expect("JSON");

@@ -43,7 +43,7 @@ pub enum ProveError {
     /// The statement's handle is not this secret's handle for the statement's tenant.
     #[error("the statement's handle is not the one of this secret and tenant")]
     Handle,
-    /// The prover failed on a valid witness: a fault of this library.
+    /// The prover failed on a valid witness: a bug in this library.
     #[error("the prover failed: {0}")]
     Prover(String),
 }
@@ -78,7 +78,7 @@ fn prove_with(witness: &Witness, statement: &Statement, fresh: &[u8; 32]) -> Res
     postcard::to_allocvec(&proof).map_err(|error| ProveError::Prover(error.to_string()))
 }
 
-/// Names what a verifier would refuse without a reason.
+/// Names the reason, which a verifier would not give.
 fn check(witness: &Witness, statement: &Statement) -> Result<(), ProveError> {
     let Witness { secret, attributes, index, path } = witness;
     let Statement {

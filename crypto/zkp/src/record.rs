@@ -17,11 +17,11 @@ use crate::{
     verify::{ProofError, Verified, verify},
 };
 
-/// What has to be kept of a session to verify its proof at any later time, and to decide which attestations it
+/// The data of a session for verifying its proof at any later time, and for deciding which attestations it
 /// backs. The session key is not in it, only its commitment.
 ///
-/// A record shows the statement, and with it account and handle of the holder: who gets it can join what this holder
-/// does with everyone else at this tenant who has a record too.
+/// A record shows the statement, and with it account and handle of the holder. A party that gets it can link this holder's activity
+/// across all parties at this tenant that have a record too.
 ///
 /// Layout as [`ProofEnvelope`]'s, with the magics "TFR1" and "TFR2" and the commitment in place of the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct ProofRecord {
     pub audience: String,
     /// Commitment of the session key.
     pub key_commitment: [u8; 32],
-    /// Policy that asked.
+    /// The requesting policy.
     pub policy_id: u32,
     /// Commitment of the session's hash chain, if it has one.
     pub chain: Option<ChainCommitment>,
@@ -49,10 +49,10 @@ pub enum NotBacked {
     /// A field of the two differs.
     #[error("the attested statement's {0} is not that of the stored proof")]
     Field(&'static str),
-    /// It was stated when the proof did not count, see [`crate::proof_counts`].
+    /// It was issued at a time when the proof did not count, see [`crate::proof_counts`].
     #[error("the attested statement was issued at a time for which the stored proof does not count")]
     Time,
-    /// The session has a chain and the statement no value of it: the holder's part is not shown.
+    /// The session has a chain but the statement has no value of it, so the holder's participation is not shown.
     #[error("the stored proof commits to a hash chain, and the attested statement reveals no value of it")]
     NothingRevealed,
     /// The statement reveals a value and the session has no chain.
@@ -101,7 +101,7 @@ impl ProofRecord {
         })
     }
 
-    /// Verifies the proof. Whether root and generation were the tenant's is for the caller to know.
+    /// Verifies the proof. The caller must know whether root and generation were the tenant's.
     ///
     /// # Errors
     /// [`ProofError`] when the proof does not show the statement.
@@ -109,7 +109,7 @@ impl ProofRecord {
         verify(&self.statement, &self.proof)
     }
 
-    /// The session's context without the chain: what its chain is keyed with.
+    /// The session's context without the chain, which keys the chain.
     pub fn context(&self) -> [u8; 32] {
         let ProofRecord { statement, audience, key_commitment, policy_id, .. } = self;
         session::context(&statement.tenant, audience, key_commitment, statement.epoch, *policy_id)
@@ -153,7 +153,7 @@ impl ProofRecord {
 }
 
 impl From<&ProofEnvelope> for ProofRecord {
-    /// What may be handed on of an upload.
+    /// The part of an upload that may be passed on.
     fn from(envelope: &ProofEnvelope) -> ProofRecord {
         ProofRecord {
             statement: envelope.statement.clone(),

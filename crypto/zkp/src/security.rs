@@ -32,7 +32,7 @@ pub enum Bound {
     ListDecoding2020,
     /// Unique decoding, ePrint 2020/654: reviewed, and the oldest argument.
     UniqueDecoding,
-    /// A conjecture: what a cheating prover commits to is as far from the code as a random word (ePrint 2025/2010, section 1.5).
+    /// A conjecture: the words that a cheating prover commits to are as far from the code as a random word (ePrint 2025/2010, section 1.5).
     /// Nobody has refuted it, and its authors recommend proven bounds. The older conjecture, up to capacity, is refuted.
     RandomWords,
 }
@@ -124,11 +124,11 @@ impl fmt::Display for SecurityReport {
     }
 }
 
-/// What each circuit is sized by: without these bits the service does not start.
+/// The promise of each circuit: without these bits the service does not start.
 const PROMISES: [(Circuit, Bound, u32); 3] = [
     (Circuit::Cred2, Bound::ListDecoding2025, 120),
     (Circuit::Cred2, Bound::ListDecoding2020, 110),
-    // What the masking budget of 256 rows leaves room for.
+    // The bits that the masking budget of 256 rows allows.
     (Circuit::Cred2u, Bound::UniqueDecoding, 118),
 ];
 

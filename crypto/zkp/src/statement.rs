@@ -1,4 +1,4 @@
-//! What a proof proves: every public value, in one canonical encoding.
+//! The statement of a proof: every public value, in one canonical encoding.
 
 use sha3::{Digest as _, Sha3_256};
 use trefoil_types::TenantId;
@@ -13,7 +13,7 @@ use crate::{
 pub enum Circuit {
     /// `cred/2`: 55 queries; sized by list decoding.
     Cred2,
-    /// `cred/2u`: 114 queries; sized by unique decoding, for the day the other falls.
+    /// `cred/2u`: 114 queries; sized by unique decoding, in case the other bound is broken.
     Cred2u,
 }
 
@@ -46,7 +46,7 @@ pub struct Statement {
     pub ctx: [u8; 32],
 }
 
-/// Why bytes are no statement, or a statement can have no proof.
+/// Why bytes are not a statement, or a statement can have no proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     /// Wrong length.
@@ -57,10 +57,10 @@ pub enum StatementError {
         /// Length received.
         got: usize,
     },
-    /// Other magic than "TFS1".
+    /// The magic is not "TFS1".
     #[error("statement: not a statement of version 1 (magic TFS1 missing)")]
     Magic,
-    /// A circuit whose proofs are taken no more.
+    /// A circuit whose proofs are no longer accepted.
     #[error(
         "statement: circuit {0} is retired, its account changed with every epoch; prove with cred/2 or cred/2u"
     )]
@@ -76,7 +76,7 @@ pub enum StatementError {
     Digest {
         /// Field of the statement.
         field: &'static str,
-        /// What is wrong with it.
+        /// The problem with it.
         source: NonCanonical,
     },
 }

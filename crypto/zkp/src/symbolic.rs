@@ -1,6 +1,6 @@
 //! A stand-in for the circuit where only its shape matters.
 //!
-//! `p3-uni-stark` 0.8 derives the quotient's degree anew in every `prove` and `verify` by walking the whole
+//! `p3-uni-stark` 0.8 derives the quotient's degree again in every `prove` and `verify` by walking the whole
 //! symbolic constraint graph when there are periodic columns: several milliseconds, against 0.8 for the rest of
 //! the verification. [`CompactAir`] answers that one builder with as many trivial constraints of the same
 //! greatest degree and hands every other builder the real circuit. The verifier still evaluates the real

@@ -24,7 +24,7 @@ use crate::{
 
 type State = [Field; STATE];
 
-/// A trace under construction. It fills what it is told, honest or not.
+/// A trace under construction. It fills in any values, honest or not.
 pub(crate) struct Trace {
     values: Vec<Field>,
 }

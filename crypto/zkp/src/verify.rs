@@ -69,7 +69,7 @@ impl Verified {
 
 /// Verifies `proof` for `statement`.
 ///
-/// Checks in the order of cost: size window, canonical decoding, then the argument. Total on any input: a
+/// Checks in order of cost: size window, canonical decoding, then the argument. Total on any input: a
 /// panic inside the verifier is caught and counts as a refusal.
 ///
 /// # Errors
@@ -82,7 +82,7 @@ pub fn verify(statement: &Statement, proof: &[u8]) -> Result<Verified, ProofErro
 }
 
 /// Whether `proof` is the canonical encoding of some proof for `circuit`: the first step of [`verify`], for those
-/// who measure it or store proofs unverified. Says nothing about what the proof shows.
+/// that measure it or store proofs unverified. It says nothing about what the proof shows.
 ///
 /// # Errors
 /// [`ProofError`] when it is too short, too long or not canonical.
@@ -91,7 +91,7 @@ pub fn check_encoding(circuit: Circuit, proof: &[u8]) -> Result<(), ProofError> 
     catch_unwind(|| decode(proof).map(drop)).unwrap_or(Err(ProofError::Panicked))
 }
 
-// Browsers' engines isolate a panic themselves; a service must not die of one.
+// Browser engines isolate a panic themselves; a service must not crash on one.
 #[cfg(all(panic = "abort", not(target_family = "wasm")))]
 compile_error!("verify() relies on catch_unwind: build with panic = \"unwind\"");
 

@@ -1,4 +1,4 @@
-//! What only the holder knows, and the statement it supports.
+//! The holder's private input, and the statement it supports.
 
 use std::fmt;
 use trefoil_types::TenantId;
@@ -25,7 +25,7 @@ pub struct Witness {
     pub path: MerklePath,
 }
 
-/// What a session asks the holder to show.
+/// The holder's claim in a session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionClaim<'a> {
     /// Parameter set.
@@ -40,7 +40,7 @@ pub struct SessionClaim<'a> {
     pub epoch: u32,
     /// Level to show; no higher than the credential's own, and no higher than needed.
     pub level: u8,
-    /// Policy that asked.
+    /// The requesting policy.
     pub policy_id: u32,
     /// Commitment of the session key.
     pub key_commitment: &'a [u8; 32],
@@ -50,7 +50,7 @@ pub struct SessionClaim<'a> {
 }
 
 impl SessionClaim<'_> {
-    /// The session's context without a chain: what its chain is keyed with.
+    /// The session's context without a chain, which keys the chain.
     pub fn context(&self) -> [u8; 32] {
         session::context(&self.tenant, self.audience, self.key_commitment, self.epoch, self.policy_id)
     }
@@ -58,7 +58,7 @@ impl SessionClaim<'_> {
 
 impl Witness {
     /// The statement that this witness supports for `claim`, with root, scope, account, handle and context filled
-    /// in. Whether the credential satisfies it is for [`prove`](crate::prove) to say.
+    /// in. [`prove`](crate::prove) decides whether the credential satisfies it.
     pub fn statement(&self, claim: &SessionClaim<'_>) -> Statement {
         let SessionClaim { circuit, tenant, audience, root_generation, epoch, level, chain, .. } = *claim;
         let scope = scope(&tenant, audience);

@@ -9,7 +9,7 @@ use std::fs;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Where each worker goes, decided before the pool starts.
+/// The CPU of each worker, decided before the pool starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// CPU of worker `i`, or `None` where it floats. Length = number of workers.
@@ -18,11 +18,11 @@ pub struct Placement {
     pub physical_cores: usize,
     /// Whether two busy threads beside the workers cost them little: two cores have no worker, or they are two of many.
     pub spares_two_cores: bool,
-    /// What an operator should know, one sentence each.
+    /// Notes for the operator, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// Of so many cores one more is no loss.
+/// With this many cores, one more is no loss.
 const MANY_CORES: f64 = 16.0;
 
 /// How workers are tied to CPUs.
@@ -116,7 +116,7 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
     cpus
 }
 
-/// CPUs' worth of time this cgroup may use (`cpu.max`, cgroup v2), where it is limited.
+/// CPUs' worth of time this cgroup may use (`cpu.max`, cgroup v2), if it is limited.
 fn cpu_quota() -> Option<f64> {
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = own.lines().find_map(|l| l.strip_prefix("0::"))?;

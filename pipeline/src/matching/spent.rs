@@ -1,14 +1,14 @@
 //! Subjects that had no attempt left a moment ago, as one worker remembers them.
 //!
-//! A batch with such a subject is masked twice, so a subject without attempts that goes on trying would slow others down. What is
-//! remembered is only ever a no, and is forgotten before anybody could notice that an attempt has come back.
+//! A batch with such a subject is masked twice, so a subject without attempts that keeps trying would slow others down. The memory
+//! holds only denials, and forgets them before a returned attempt could be noticed.
 
 use std::collections::HashMap;
 use trefoil_matching::{Handle, Template, TenantId};
 
-/// How long one is remembered.
+/// How long a subject is remembered.
 const LIFE_NS: u64 = 1_000_000_000;
-/// How many are.
+/// How many subjects are remembered.
 const ENTRIES_MAX: usize = 1024;
 
 /// See the module.

@@ -1,4 +1,4 @@
-//! Headers, one after the other.
+//! The chain of headers.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use trefoil_attest::{KeySetId, Restoration, SealHeader, Suite};
 use crate::clock::Clock;
 use crate::vaults::SeenVaults;
 
-/// What every seal says of the service that seals.
+/// The fields of every seal about the sealing service.
 #[derive(Clone)]
 pub struct Origin {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// A service of which nobody looks at the vaults, and whose log never was restored.
+    /// A service without monitored vaults whose log was never restored.
     pub fn new(issuer: impl Into<String>) -> Origin {
         Origin { issuer: issuer.into(), vaults: Arc::default(), restored: None }
     }
@@ -47,22 +47,22 @@ impl ChainHead {
         self.log.size()
     }
 
-    /// Goes on to the seal with this header.
+    /// Advances to the seal with this header.
     pub fn follow(&mut self, header: &SealHeader) {
         self.previous = header.digest();
         self.log.push(&self.previous);
     }
 }
 
-/// What the next header follows. A header is made in microseconds, and signed after the chain has gone on.
+/// The predecessor of the next header. A header is made in microseconds, and signed after the chain has advanced.
 pub(super) struct Chain {
     pub(super) origin: Origin,
     pub(super) key_set_id: KeySetId,
     /// The last header made, whose seal may not be signed yet.
     pub(super) head: ChainHead,
-    /// Headers made so far, those that came to nothing included.
+    /// Headers made so far, including those that were refused.
     pub(super) place: u64,
-    /// Where to go on after a seal that was refused.
+    /// Where to continue after a refused seal.
     pub(super) withdrawn: Receiver<ChainHead>,
 }
 

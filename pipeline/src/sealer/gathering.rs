@@ -1,4 +1,4 @@
-//! Which batches share a seal, where several do.
+//! Which batches share a seal under group commit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use crate::clock::Clock;
 use crate::request::Bound;
 
 /// Most batches under one seal: an inclusion path then has at most 15 hashes. A service lets no more in at a time
-/// ([`UNSEALED_MAX`](crate::UNSEALED_MAX)), so whatever waits when a seal begins is under it.
+/// ([`UNSEALED_MAX`](crate::UNSEALED_MAX)), so a seal covers all batches that wait when it starts.
 pub(super) const BATCHES_MAX: usize = 1024;
 
-/// The least distance between the beginnings of two seals while few lanes wait. It bounds what a login costs on disk at low load:
+/// The minimum interval between the starts of two seals while few lanes wait. It bounds the disk space of a login at low load:
 /// a login waits for company, and never longer than this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Floor {
-    /// From the beginning of one seal to that of the next.
+    /// From the start of one seal to the start of the next.
     pub distance: Duration,
-    /// Lanes that do not wait for it.
+    /// With this many lanes the floor does not apply.
     pub lanes: usize,
 }
 
 impl Floor {
-    /// Seals follow at once.
+    /// No floor: seals follow at once.
     pub const NONE: Floor = Floor { distance: Duration::ZERO, lanes: 0 };
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Gathering<R> {
     pub(super) floor: Floor,
     /// Threads that take turns.
     pub(super) sealers: u64,
-    /// When the last seal was begun, on the clock.
+    /// When the last seal was started, on the clock.
     pub(super) began: Option<u64>,
     /// How long the last finished one took, nanoseconds.
     pub(super) took: u64,
@@ -41,7 +41,7 @@ pub(super) struct Gathering<R> {
 }
 
 impl<R> Gathering<R> {
-    /// Waits for a batch, and takes those that wait too; none when nobody sends batches any more.
+    /// Waits for a batch and takes all waiting ones; none when all senders are gone.
     pub(super) fn group(&mut self) -> Option<Vec<Bound<R>>> {
         let mut batches = vec![self.batches.recv().ok()?];
         self.gather(&mut batches);
@@ -49,8 +49,8 @@ impl<R> Gathering<R> {
         Some(batches)
     }
 
-    /// Takes what waits, and what comes until the next seal is due: seals begin evenly spaced over the threads that make them, or
-    /// one would cover what the one before just missed. Fewer lanes than the floor has wait for the floor too.
+    /// Takes all waiting batches, and those that arrive until the next seal is due: seals start evenly spaced over the threads that make them, or
+    /// one would cover only what the previous one just missed. Fewer lanes than the floor's also wait for the floor.
     fn gather(&self, batches: &mut Vec<Bound<R>>) {
         let due = |wait| self.began.map_or(0, |began| began.saturating_add(wait));
         let spaced = due(self.took / self.sealers);
@@ -63,7 +63,7 @@ impl<R> Gathering<R> {
             if wait == 0 || batches.len() == BATCHES_MAX {
                 return;
             }
-            // Nothing came, or nothing will: a drain waits for nothing.
+            // Nothing came, or nothing will: a drain does not wait.
             let Ok(batch) = self.batches.recv_timeout(Duration::from_nanos(wait)) else { return };
             batches.push(batch);
         }

@@ -1,4 +1,4 @@
-//! What leaves: a seal with all it covers, and whoever receives it.
+//! Released output: a seal with everything it covers, and its receiver.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl<R> Sealed<R> {
     }
 }
 
-/// Receives what the pipeline lets go of. Called on pipeline threads: implementations hand over and return.
+/// Receives the pipeline's output. Called on pipeline threads: implementations hand over and return.
 pub trait Release<R>: Send + Sync {
     /// Lanes are sealed.
     fn sealed(&self, sealed: Sealed<R>);

@@ -1,4 +1,4 @@
-//! Seals leave in the order of their headers, whichever is signed first.
+//! Seals are released in the order of their headers, regardless of which is signed first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,28 +16,28 @@ pub(super) struct Finished<R> {
     /// Digest of the header that its own header follows.
     pub(super) previous: [u8; 32],
     pub(super) batches: Vec<Bound<R>>,
-    /// The checked seal; none where the signer or the check refused it.
+    /// The checked seal; none if the signer or the check refused it.
     pub(super) under: Option<SealedTree>,
-    /// What it took, nanoseconds.
+    /// Duration, nanoseconds.
     pub(super) seal_ns: u64,
 }
 
-/// Lets go of what is finished, in order.
+/// Releases finished groups in order.
 pub(super) struct Releasing<R> {
-    /// The end of what was released.
+    /// The end of the released chain.
     pub(super) head: ChainHead,
-    /// Place of the next to be let go of.
+    /// Place of the next to be released.
     pub(super) next: u64,
-    /// Finished, while one before them is not. No more than the batches that may be unsealed.
+    /// Finished, while an earlier one is not. No more than the batches that may be unsealed.
     pub(super) early: BTreeMap<u64, Finished<R>>,
-    /// Tells where the chain goes on after a seal that was refused.
+    /// Says where the chain continues after a refused seal.
     pub(super) withdraw: Sender<ChainHead>,
     pub(super) release: Arc<dyn Release<R>>,
     pub(super) after_group: Box<dyn Fn(usize) + Send>,
 }
 
 impl<R> Releasing<R> {
-    /// Takes a group, and lets go of all whose turn it is.
+    /// Takes a group, and releases all whose turn it is.
     pub(super) fn finish(&mut self, finished: Finished<R>) {
         self.early.insert(finished.place, finished);
         while let Some(finished) = self.early.remove(&self.next) {
@@ -48,8 +48,8 @@ impl<R> Releasing<R> {
         }
     }
 
-    /// Releases a group, or refuses it: where it has no seal, and where its seal follows one that was not released. Headers made
-    /// until now follow one that was refused, and headers made from now on do not.
+    /// Releases a group, or refuses it if it has no seal or if its seal follows one that was not released. Headers made
+    /// until now follow a refused one; headers made from now on do not.
     fn let_go(&mut self, Finished { previous, batches, under, seal_ns, .. }: Finished<R>) {
         let follows = previous == self.head.previous;
         if let (true, Some(under)) = (follows, under) {

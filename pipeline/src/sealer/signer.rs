@@ -16,14 +16,14 @@ use crate::request::Bound;
 
 /// Makes checked seals.
 pub(super) trait Sign: Send {
-    /// The seal of this header, every signature checked; none where one was refused.
+    /// The seal of this header, every signature checked; none if one was refused.
     fn seal(&mut self, header: SealHeader) -> Option<Seal>;
 }
 
-/// Keys of one thread: nothing of them is shared but what is computed once and only read.
+/// Keys of one thread: they share only the read-only precomputation.
 pub(super) struct Keys {
     keys: SigningKeys,
-    /// Has its own copy of what it needs: a fault that strikes one copy is seen by the other.
+    /// Has its own copy of the keys, so that a fault in one copy is detected by the other.
     checker: SealChecker,
 }
 
@@ -40,7 +40,7 @@ impl Sign for Keys {
     }
 }
 
-/// What a thread seals with. Many work side by side; two values pass from one to the other, each for some microseconds a seal: the
+/// The state with which a thread seals. Many work in parallel; two values pass from one to another, each for some microseconds a seal: the
 /// chain, which makes the header, and the order of release.
 pub(super) struct Signer<R> {
     pub(super) keys: Box<dyn Sign>,
@@ -62,7 +62,7 @@ pub(super) struct Begun<R> {
 }
 
 impl<R> Signer<R> {
-    /// Hashes the tree and takes the next place in the chain; none where sealing has ended. Batches without lanes need no seal.
+    /// Hashes the tree and takes the next place in the chain; none if sealing has ended. Batches without lanes need no seal.
     pub(super) fn begin(&self, batches: Vec<Bound<R>>) -> Option<Begun<R>> {
         let began = self.clock.monotonic_ns();
         let digests: Vec<[u8; 32]> =
@@ -74,7 +74,7 @@ impl<R> Signer<R> {
         Some(Begun { place, header, tree, batches, began })
     }
 
-    /// Signs, checks, and lets go of it in its turn. Returns how long the seal took, nanoseconds; none where sealing has ended.
+    /// Signs, checks, and releases it in its turn. Returns how long the seal took, nanoseconds; none if sealing has ended.
     pub(super) fn finish(&mut self, begun: Begun<R>) -> Option<u64> {
         let Begun { place, header, tree, batches, began } = begun;
         let previous = header.previous;
@@ -88,8 +88,8 @@ impl<R> Signer<R> {
 }
 
 impl<R> Drop for Signer<R> {
-    /// A thread that panics leaves a place in the chain that nobody fills. Nothing after it can be released, so sealing ends for
-    /// all, and what waits is dropped.
+    /// A thread that panics leaves a gap in the chain. Nothing after it can be released, so sealing ends for
+    /// all threads, and waiting batches are dropped.
     fn drop(&mut self) {
         if std::thread::panicking() {
             drop(self.chain.take());

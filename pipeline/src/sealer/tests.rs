@@ -206,7 +206,7 @@ fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
         let mut first = outlet;
         let caught = catch_unwind(AssertUnwindSafe(|| first.seal(batch(0))));
         assert_eq!(caught.is_err(), cadence == Cadence::PerBatch, "a worker's panic is the worker's");
-        // Every thread that has batches is told; nobody waits for ever.
+        // Every thread that has batches is told; no thread waits forever.
         wait_for(|| !other.clone().seal(batch(1)));
         assert!(!other.seal(batch(2)));
         drop((first, other));

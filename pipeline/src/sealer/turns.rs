@@ -4,10 +4,10 @@ use std::ops::{Deref, DerefMut};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-/// One value, which one thread has at a time. A thread that panics while it has the value takes it away for good, and so does a
-/// thread that drops it instead of passing it on: the others are told. The value is dropped with the last of these.
+/// One value, held by one thread at a time. A thread that panics while it holds the value removes it permanently, and so does a
+/// thread that drops it instead of passing it on; the others are told. The value is dropped with the last of these.
 pub(super) struct Turns<T> {
-    /// Holds the value between two turns, and `None` once it is gone. A channel of one place: whoever received from it fills it again.
+    /// Holds the value between two turns, and `None` once it is gone. A channel of one place: its receiver refills it.
     place: Receiver<Option<T>>,
     /// Its other end. The value itself has none, or a channel would keep what keeps the channel, and neither would ever be dropped.
     back: Sender<Option<T>>,
@@ -20,7 +20,7 @@ impl<T> Turns<T> {
         Turns { place, back }
     }
 
-    /// Waits for the value; none where it was taken away.
+    /// Waits for the value; none if it was removed.
     pub(super) fn take(&self) -> Option<Turn<'_, T>> {
         let value = self.place.recv().ok()?;
         let back = Back { place: &self.back, value: None };
@@ -41,7 +41,7 @@ pub(super) struct Turn<'a, T> {
 }
 
 impl<T> Turn<'_, T> {
-    /// Gives the value to the thread that waits longest.
+    /// Gives the value to the thread that has waited longest.
     pub(super) fn pass(self) {
         let Turn { value, mut back } = self;
         back.value = Some(value);

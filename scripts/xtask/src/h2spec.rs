@@ -32,7 +32,7 @@ fn run(repo: &Repo) -> Result<String, String> {
     let service = Service::start(repo, "h2spec-service")?;
     let port = service.public.rsplit(':').next().unwrap_or_default();
     let mut command = repo.command("go");
-    command.current_dir(repo.root().join(MODULE)).args(["tool", "-modfile=go.mod", PROGRAM]);
+    command.current_dir(repo.root().join(MODULE)).args(["tool", PROGRAM]);
     command.args(["--host", "127.0.0.1", "--port", port, "--tls", "--insecure", "--timeout", "20"]);
     let output = command.output().map_err(|cause| format!("go: {cause}"))?;
     let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -110,6 +110,8 @@ pub struct ServiceStatus {
     pub proofs: ProofCounts,
     /// Logins that wait for a batch, and how many may.
     pub queue: Filled,
+    /// Nonces remembered of the present two minutes, and how many may be.
+    pub nonces: Filled,
     /// Requests of one tenant that may be in flight.
     pub in_flight_limit: usize,
     /// Templates in memory, and how many may be.

@@ -226,12 +226,14 @@ struct Remote {
 
 impl Remote {
     fn new(service: &str, ca: &remote::Ca) -> Result<Remote, Failure> {
-        let roots = ca.roots().map_err(|cause| undecided(format!("{service}: {cause}")))?;
+        let unusable = |cause| undecided(format!("{service}: {cause}"));
+        let (roots, identity) = (ca.roots().map_err(unusable)?, ca.identity().map_err(unusable)?);
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(undecided)?;
         Ok(Remote {
             runtime,
-            log: PublicLog::new(service, &roots).map_err(|cause| undecided(ca.named(service, &cause)))?,
+            log: PublicLog::with_identity(service, &roots, identity.as_deref().map(Vec::as_slice))
+                .map_err(|cause| undecided(ca.named(service, &cause)))?,
         })
     }
 }

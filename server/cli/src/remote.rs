@@ -4,6 +4,7 @@ use base64::Engine as _;
 use std::path::{Path, PathBuf};
 use trefoil_client::{Client, ClientError};
 use trefoil_key_holder::output;
+use zeroize::Zeroizing;
 
 #[derive(clap::Args)]
 pub(super) struct Remote {
@@ -21,7 +22,8 @@ impl Remote {
     /// A client; without an API key it reaches what is public.
     pub(super) fn client(&self) -> Result<Client, String> {
         let api_key = self.api_key_file.as_deref().map(first_line).transpose()?.unwrap_or_default();
-        Client::new(&self.service, &self.ca.roots()?, &api_key, 1)
+        let (roots, identity) = (self.ca.roots()?, self.ca.identity()?);
+        Client::with_identity(&self.service, &roots, identity.as_deref().map(Vec::as_slice), &api_key, 1)
             .map_err(|cause| self.ca.named(&self.service, &cause))
     }
 }
@@ -33,6 +35,9 @@ pub(super) struct Ca {
     /// certificates that this machine trusts.
     #[arg(long, alias = "certificate", value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// PEM file with a certificate of yours and its key, for a service that demands one of its callers (`tls.client_ca`).
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
 }
 
 impl Ca {
@@ -44,10 +49,20 @@ impl Ca {
         }
     }
 
+    /// The caller's certificate and its key, if there are any.
+    pub(super) fn identity(&self) -> Result<Option<Zeroizing<Vec<u8>>>, String> {
+        let read = |path: &PathBuf| {
+            let bytes = read(path).map_err(|cause| format!("{cause}; --identity takes a PEM file"))?;
+            Ok(Zeroizing::new(bytes))
+        };
+        self.identity.as_ref().map(read).transpose()
+    }
+
     /// An error of a client for `url`, with the file if that is what it is about.
     pub(super) fn named(&self, url: &str, cause: &ClientError) -> String {
         match (cause, &self.ca) {
             (ClientError::Certificate(_), Some(path)) => format!("--ca {}: {cause}", path.display()),
+            (ClientError::Identity(_), _) => format!("--identity: {cause}"),
             _ => format!("{url}: {cause}"),
         }
     }

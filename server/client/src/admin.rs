@@ -19,7 +19,7 @@ impl Admin {
     /// # Errors
     /// When address, certificate or token cannot be used.
     pub fn new(base: &str, certificate_pem: &[u8], token: &str) -> Result<Admin, ClientError> {
-        Ok(Admin(Transport::new(base, certificate_pem, 1)?.with_bearer(token)?))
+        Ok(Admin(Transport::new(base, certificate_pem, None, 1)?.with_bearer(token)?))
     }
 
     /// Makes a tenant.

@@ -30,7 +30,22 @@ impl Client {
         api_key: &str,
         connections: usize,
     ) -> Result<Client, ClientError> {
-        Ok(Client(Transport::new(base, certificate_pem, connections)?.with_bearer(api_key)?))
+        Client::with_identity(base, certificate_pem, None, api_key, connections)
+    }
+
+    /// As [`Client::new`], with a certificate and its key, PEM, for a service that demands one.
+    ///
+    /// # Errors
+    /// When address, certificates or keys cannot be used.
+    pub fn with_identity(
+        base: &str,
+        certificate_pem: &[u8],
+        identity_pem: Option<&[u8]>,
+        api_key: &str,
+        connections: usize,
+    ) -> Result<Client, ClientError> {
+        let transport = Transport::new(base, certificate_pem, identity_pem, connections)?;
+        Ok(Client(transport.with_bearer(api_key)?))
     }
 
     /// Publishes a signed root of the tenant's credential tree. Needs [`trefoil_api::Scope::Issue`].

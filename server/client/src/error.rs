@@ -65,6 +65,9 @@ pub enum ClientError {
         "certificate: {0}; give a PEM file: the one that the service wrote into its data directory, or its authority's"
     )]
     Certificate(String),
+    /// The caller's own certificate cannot be shown.
+    #[error("{0}; give a PEM file with your certificate and its key")]
+    Identity(String),
     /// The address or the credential cannot stand in a request.
     #[error("{0}")]
     Argument(&'static str),
@@ -95,6 +98,9 @@ impl ClientError {
 
 /// What to do about a connection that failed with these words of the network or of TLS.
 fn advice(cause: &str) -> &'static str {
+    // A refusal of the caller's certificate comes after the handshake, and the connection may be gone before it is read.
+    const CLOSED: &str = "; the service closed the connection. If it demands a certificate of its callers, give yours and its key with \
+                          --identity; else its log says why";
     let advices = [
         (
             "UnknownIssuer",
@@ -113,10 +119,22 @@ fn advice(cause: &str) -> &'static str {
             "not valid yet",
             "; its certificate is not valid yet, or the clock of this machine is behind. Check the clock",
         ),
+        (
+            "CertificateRequired",
+            "; the service demands a certificate of its callers besides the API key. Give yours and its key with --identity",
+        ),
+        (
+            "UnknownCA",
+            "; the service takes no certificate of those who signed yours. Give another with --identity, or have the operator add them (tls.client_ca)",
+        ),
         ("InvalidContentType", "; this port does not speak TLS. Check the port"),
         ("refused", "; nothing listens there. Start the service (`trefoil serve`), or correct host and port"),
         ("lookup", "; the name cannot be looked up. Correct it in the address"),
         ("HTTP/2", "; this port does not speak HTTP/2. Check the address"),
+        ("channel closed", CLOSED),
+        ("connection closed", CLOSED),
+        ("Broken pipe", CLOSED),
+        ("reset by peer", CLOSED),
     ];
     advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
 }

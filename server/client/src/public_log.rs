@@ -27,7 +27,19 @@ impl PublicLog {
     /// # Errors
     /// When address or certificate cannot be used.
     pub fn new(base: &str, certificate_pem: &[u8]) -> Result<PublicLog, ClientError> {
-        Ok(PublicLog(Transport::new(base, certificate_pem, 1)?))
+        PublicLog::with_identity(base, certificate_pem, None)
+    }
+
+    /// As [`PublicLog::new`], with a certificate and its key, PEM, for a service that demands one.
+    ///
+    /// # Errors
+    /// When address, certificates or key cannot be used.
+    pub fn with_identity(
+        base: &str,
+        certificate_pem: &[u8],
+        identity_pem: Option<&[u8]>,
+    ) -> Result<PublicLog, ClientError> {
+        Ok(PublicLog(Transport::new(base, certificate_pem, identity_pem, 1)?))
     }
 
     /// The number of the newest seal; none where nothing has been sealed.

@@ -16,8 +16,8 @@ use hyper_util::rt::TokioExecutor;
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::de::DeserializeOwned;
 use std::error::Error;
 use std::sync::Arc;
@@ -114,10 +114,12 @@ impl Outgoing {
 
 impl Transport {
     /// A transport to `base` (such as `https://127.0.0.1:8443`) over `connections` HTTP/2 connections. The service
-    /// must present a certificate in `certificate_pem`, or one that it signed.
+    /// must present a certificate in `certificate_pem`, or one that it signed. `identity_pem` is a certificate and its key, which the
+    /// service may demand.
     pub(super) fn new(
         base: &str,
         certificate_pem: &[u8],
+        identity_pem: Option<&[u8]>,
         connections: usize,
     ) -> Result<Transport, ClientError> {
         let base = base.trim_end_matches('/');
@@ -131,7 +133,7 @@ impl Transport {
             // A request is one small write; it must not wait for the acknowledgement of the one before.
             tcp.set_nodelay(true);
             let connector = HttpsConnectorBuilder::new()
-                .with_tls_config(pinned(certificate_pem)?)
+                .with_tls_config(pinned(certificate_pem, identity_pem)?)
                 .https_only()
                 .enable_http2()
                 .wrap_connector(tcp);
@@ -247,7 +249,7 @@ fn provider() -> CryptoProvider {
 }
 
 /// TLS 1.3 with these certificates, the service's own or its authorities', as the only trust anchors.
-fn pinned(certificate_pem: &[u8]) -> Result<rustls::ClientConfig, ClientError> {
+fn pinned(certificate_pem: &[u8], identity_pem: Option<&[u8]>) -> Result<rustls::ClientConfig, ClientError> {
     let refused = |cause: &dyn std::fmt::Display| ClientError::Certificate(cause.to_string());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(certificate_pem) {
@@ -259,7 +261,14 @@ fn pinned(certificate_pem: &[u8]) -> Result<rustls::ClientConfig, ClientError> {
     let builder = rustls::ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|cause| refused(&cause))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    let builder = builder.with_root_certificates(roots);
+    let Some(identity) = identity_pem else { return Ok(builder.with_no_client_auth()) };
+    let unusable = |cause: &dyn std::fmt::Display| ClientError::Identity(cause.to_string());
+    let chain = CertificateDer::pem_slice_iter(identity).collect::<Result<Vec<_>, _>>();
+    let key = PrivateKeyDer::from_pem_slice(identity).map_err(|cause| unusable(&cause))?;
+    builder
+        .with_client_auth_cert(chain.map_err(|cause| unusable(&cause))?, key)
+        .map_err(|cause| unusable(&cause))
 }
 
 /// An error with its causes: "client error (Connect): invalid peer certificate: UnknownIssuer".

@@ -59,6 +59,11 @@ impl FrontDoor {
     pub fn new(nonces_max: usize, chains: Arc<Chains>) -> FrontDoor {
         FrontDoor { replay: ReplayGuard::new(nonces_max), chains }
     }
+
+    /// Nonces that it remembers of the present two minutes. Takes each of its locks for a moment: for scrapes.
+    pub fn nonces(&self) -> usize {
+        self.replay.held()
+    }
 }
 
 impl Claim {

@@ -108,6 +108,13 @@ impl ReplayGuard {
         Use::First
     }
 
+    /// Nonces of the present two minutes.
+    pub(crate) fn held(&self) -> usize {
+        let held =
+            |shard: &Mutex<Generations>| shard.lock().unwrap_or_else(PoisonError::into_inner).newer.len();
+        self.shards.iter().map(held).sum()
+    }
+
     fn shard(&self, entry: &Half) -> MutexGuard<'_, Generations> {
         self.shards[usize::from(entry[0])].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -199,8 +206,11 @@ mod tests {
         assert!((0..CAPACITY).all(|i| note(i, 1000) == Use::First), "as many as it was made for");
         let full = (CAPACITY..10 * CAPACITY).filter(|i| note(*i, 1000) == Use::Full).count();
         assert!(full > 0);
-        let held: usize = guard.shards.iter().map(|shard| shard.lock().unwrap().newer.len()).sum();
-        assert_eq!(held, SHARDS * guard.per_generation_max, "every shard is full, and no shard has more");
+        assert_eq!(
+            guard.held(),
+            SHARDS * guard.per_generation_max,
+            "every shard is full, and no shard has more"
+        );
         // Also while it is full, and once these are the older generation.
         for now in [1000, 1000 + WAITED_S_MAX] {
             assert!((0..CAPACITY).all(|i| note(i, now) == Use::Repeated), "{now}");

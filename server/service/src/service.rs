@@ -5,7 +5,7 @@
 use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
-use crate::door::Asker;
+use crate::door::{Asker, FrontDoor};
 use crate::enrolments::EnrolledForm;
 use crate::idempotency::InFlight;
 use crate::key_holder_watch::KeyHolderWatch;
@@ -61,6 +61,8 @@ pub struct Service {
     pub chains: Arc<Chains>,
     /// Verifies proofs.
     pub proofs: ProofPool,
+    /// What lets logins through on the pipeline's workers.
+    pub door: Arc<FrontDoor>,
     /// How many requests of a tenant may be in flight.
     pub pace: Pace,
     /// What callers may spend on proof uploads.

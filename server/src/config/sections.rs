@@ -48,6 +48,8 @@ pub struct Tls {
     pub private_key: PathBuf,
     /// Names of the self-signed certificate.
     pub names: Vec<String>,
+    /// PEM certificates of those who sign the certificates that callers of the public listener must show; empty: none is demanded.
+    pub client_ca: PathBuf,
 }
 
 /// `[keys]`

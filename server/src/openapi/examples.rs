@@ -173,6 +173,7 @@ pub(crate) fn status() -> ServiceStatus {
         }),
         proofs: ProofCounts { accepted: 8, refused: 0, waiting: 0 },
         queue: Filled { used: 3, limit: 4_096 },
+        nonces: Filled { used: 70, limit: 7_000_000 },
         in_flight_limit: 8_192,
         templates: Filled { used: 8, limit: 20_000 },
         disk: DiskRoom { free_bytes: 1 << 38, low_water_bytes: 1 << 28 },

@@ -1,4 +1,4 @@
-//! What an operation takes: locks waited for, locks tried, shared counters added to. Tests read it to see the shape of a
+//! The cost of an operation: locks waited for, locks tried, additions to shared counters. Tests read it to check the shape of a
 //! rung; other builds contain nothing of it.
 
 use std::cell::Cell;
@@ -33,7 +33,7 @@ pub(crate) fn added() {
     TAKEN.set(Census { adds: taken.adds + 1, ..taken });
 }
 
-/// What `work` takes on this thread.
+/// The census of `work` on this thread.
 pub(crate) fn of(work: impl FnOnce()) -> Census {
     TAKEN.set(Census::default());
     work();

@@ -1,4 +1,4 @@
-//! What counts: one total for each kind of event, behind a lock, and as an atomic.
+//! Counters: one total for each kind of event, behind a lock, and as an atomic.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -9,7 +9,7 @@ use trefoil_cache::{Event, Stats};
 use super::locks::{Lock as _, Locks};
 use super::{Count, Counts, Part, add};
 
-/// What a locked counter writes: the event's total and nothing else.
+/// The write of a locked counter: the event's total and nothing else.
 type InternalStats = [u64; Event::COUNT];
 
 /// `Arc<RwLock<InternalStats>>`, written on every operation: the first of the three locks. The increment takes a

@@ -1,4 +1,4 @@
-//! The key-holder's state as it was behind locks, around the arithmetic of today.
+//! The key-holder's former state behind locks, around the present arithmetic.
 //!
 //! A batch took, besides a lock at enrolment that is not here: a process-wide `RwLock<HashMap<TenantId, Arc<Tenant>>>`, read, with
 //! one more count of the tenant's `Arc`; the tenant's `Mutex`, twice: to look 32 subjects up by name and charge them, and to
@@ -8,10 +8,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-#[expect(
-    clippy::disallowed_types,
-    reason = "the locks are the exhibit: what they cost is what is shown"
-)]
+#[expect(clippy::disallowed_types, reason = "the locks are the exhibit: their cost is the result")]
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use trefoil_bfv::{Decryptor, LANES, MaskedBatch, Opened, Scheme, SubjectKey, Tag};
@@ -99,7 +96,7 @@ struct Admitted {
 }
 
 impl LockedKeyHolder {
-    /// The key-holder of what `vault` holds for `tenant`.
+    /// The key-holder over the records of `vault` for `tenant`.
     ///
     /// # Errors
     /// When the vault does not know the tenant.
@@ -165,7 +162,7 @@ impl State {
         Some(Admitted { keys, places })
     }
 
-    /// Takes back the failures of lanes that matched.
+    /// Refunds the failures of lanes that matched.
     fn settle(&mut self, admitted: &Admitted, matched: LaneSet, now: u64) -> LaneSet {
         let mut accepted = LaneSet::EMPTY;
         for lane in matched.iter() {

@@ -1,4 +1,4 @@
-//! What times: a histogram of atomic buckets for each operation, behind locks that they never needed, and without.
+//! Timers: a histogram of atomic buckets for each operation, behind locks that it never needed, and without locks.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,7 +1,7 @@
-//! The locks that exhibits stand on. The published account uses parking_lot's.
+//! The locks of the exhibits. The published account uses parking_lot's.
 
 use std::sync::PoisonError;
-#[expect(clippy::disallowed_types, reason = "the lock is the exhibit: what it costs is what is shown")]
+#[expect(clippy::disallowed_types, reason = "the lock is the exhibit: its cost is the result")]
 use std::sync::RwLock;
 
 use clap::ValueEnum;
@@ -9,7 +9,7 @@ use clap::ValueEnum;
 #[cfg(test)]
 use super::census;
 
-/// Whose locks.
+/// Which library's locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LockFamily {
     /// The standard library's: a hundred polls, then sleep until woken.

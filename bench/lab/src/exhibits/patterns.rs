@@ -1,4 +1,4 @@
-//! What notices keys: a log behind a lock, and the same behind a shared gate.
+//! Key logs: a log behind a lock, and the same behind a shared gate.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{Notice, Notices, Part, add};
 
 /// Keys that a log holds.
 const LOG: usize = 10_000;
-/// One key in so many is noticed where keys are sampled. A power of two.
+/// One key in this many is logged if keys are sampled. A power of two.
 const PERIOD: u64 = 64;
 
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! What the last seconds brought: a window behind a lock that is tried and, if taken, skipped.
+//! Rate of the last seconds: a window behind a lock that is tried and, if taken, skipped.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ impl Window {
         self.now += 1;
     }
 
-    /// Begins the next second.
+    /// Starts the next second.
     #[cold]
     fn turn(&mut self, at: Instant) {
         self.seconds[self.at] = self.now;
@@ -51,7 +51,7 @@ impl Window {
 }
 
 /// `throughput_window.try_write()` after every timed operation. It never waits, and so was not among the contended locks;
-/// its word is a line that every worker writes all the same. The published code keeps it after the second fix.
+/// its word is still a line that every worker writes. The published code keeps it after the second fix.
 pub struct TriedWindow<L: Locks>(Arc<CachePadded<L::Of<Window>>>);
 
 impl<L: Locks> Default for TriedWindow<L> {

@@ -1,4 +1,4 @@
-//! The key-holder's rung: the same batches through its state without locks and through the locks that it had, kept as an exhibit.
+//! The key-holder's rung: the same batches through its state without locks and through its former locks, kept as an exhibit.
 //! Both decrypt with the same code and share nothing; only how a batch comes to its tenant, its subjects and its scratch memory differs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ use crate::opener::OpenVault;
 use crate::paired::Ratios;
 use crate::processor::thread_cpu_ns;
 
-/// Unix second of every batch: any will do, since nothing here looks at a clock.
+/// Unix second of every batch: an arbitrary one, since nothing here reads a clock.
 const NOW_S: u64 = 1_795_003_200;
 
 /// What to measure.
@@ -45,7 +45,7 @@ pub struct KeyHolderLoad {
 const TENANT: TenantId = TenantId::new(*b"key-holder-rung-");
 /// Between a face and itself the score is about 30,600, between strangers it is small.
 const THRESHOLD: i32 = 16_046;
-/// One probe in so many shows somebody else's face.
+/// One probe in this many shows a different person's face.
 const STRANGER_IN: u32 = 4;
 
 /// Batches, what is to be decided of them, and both key-holders, which know the same subjects.
@@ -55,7 +55,7 @@ struct Stand {
     locked: LockedKeyHolder,
 }
 
-/// Who decides.
+/// The deciding key-holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Locked,
@@ -66,7 +66,7 @@ enum Side {
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     batches: u64,
-    /// Batches decided otherwise than in the clear.
+    /// Batches whose decision differs from plaintext arithmetic.
     wrong: u64,
     cpu_ns: u64,
     wall: Duration,
@@ -133,7 +133,7 @@ impl Stand {
         Ok(Stand { jobs, free, locked })
     }
 
-    /// Both decide every batch once, and as in the clear.
+    /// Both decide every batch once, in agreement with plaintext arithmetic.
     fn compare(&self) -> Result<(), Failure> {
         let all = 0..self.jobs.len();
         let differ = |&job: &usize| {
@@ -142,7 +142,9 @@ impl Stand {
         };
         match all.filter(differ).count() {
             0 => Ok(()),
-            wrong => Err(Failure::fault(format!("{wrong} batches are decided otherwise than in the clear"))),
+            wrong => Err(Failure::fault(format!(
+                "the decisions of {wrong} batches differ from plaintext arithmetic"
+            ))),
         }
     }
 
@@ -213,7 +215,7 @@ impl Run {
 }
 
 impl Measured {
-    /// What was wrong, if anything was.
+    /// The problem, if there was one.
     pub fn problem(&self) -> Option<String> {
         let wrong: u64 = self.rounds.iter().flatten().map(|run| run.wrong).sum();
         (wrong > 0).then(|| format!("key-holder, {} workers: {wrong} batches decided wrongly", self.workers))
@@ -279,7 +281,7 @@ pub fn text(measured: &[Measured]) -> String {
     measured.iter().fold(head.to_owned(), |text, measured| text + &measured.text())
 }
 
-/// A vault that keeps no attempts: writing them is not what is compared.
+/// A vault that keeps no attempts, because writing them is not compared.
 struct Forgetful(OpenVault);
 
 impl Vault for Forgetful {

@@ -16,7 +16,7 @@ use crate::peers::{Ours, Payload, RawDashMap, key};
 use crate::timing::{Load, Operation, Tally, Timed};
 use crate::wiring;
 
-/// What every request does.
+/// The operation of every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Looks up a key that is held.
@@ -58,7 +58,7 @@ impl Asked {
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookups {
-    /// What each request does.
+    /// The operation of each request.
     pub asked: Asked,
     /// Threads.
     pub workers: usize,
@@ -85,12 +85,12 @@ const STRIDE: usize = 1_009;
 /// Undisturbed runs of one subject in one place that are enough.
 const QUIET_RUNS: usize = 3;
 
-/// What stands on the raw map's side of a comparison.
+/// A subject that is compared with the raw map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The same map under the observer of a rung.
     Map(Rung),
-    /// The engine as it ships.
+    /// The shipped engine.
     Engine,
     /// The engine without observation.
     EngineOff,
@@ -109,9 +109,9 @@ impl Subject {
 
 /// The rounds of one subject: raw, subject, subject, raw.
 pub struct Measured {
-    /// What was measured.
+    /// The measured subject.
     pub subject: Subject,
-    /// What each request did.
+    /// The operation of each request.
     pub asked: Asked,
     /// Every run, in the order of its round.
     pub rounds: Vec<[Tally; 4]>,
@@ -147,8 +147,8 @@ impl Measured {
         self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
     }
 
-    /// What is wrong, if anything: a request that did something else, a key that is gone, or an observer that did not see
-    /// what happened.
+    /// The problem, if there is one: a request with another result, a lost key, or an observer that miscounted
+    /// the events.
     pub fn problem(&self) -> Option<String> {
         let (name, asked) = (self.subject.name(), self.asked.name());
         let runs = || self.runs().chain(self.raw_runs());
@@ -199,11 +199,11 @@ impl Lookups {
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
         candidates.iter().for_each(|candidate| candidate.timed.fill(&keys));
-        // The engine may have displaced one while it was filled; what not all hold is asked of none.
+        // The engine may have evicted one while it was filled; a key that not all hold is never requested.
         keys.retain(|key| candidates.iter().all(|candidate| candidate.timed.holds(key)));
         let absent: Vec<Key> = (0..KEYS as u64).map(|n| key(KEYS as u64 + n)).collect();
         let streams = streams(if self.asked == Asked::Miss { &absent } else { &keys }, self.seed);
-        // What filling and checking have counted is not part of the measurement.
+        // Counts from filling and checking are not part of the measurement.
         let count = |candidate: &Candidate| self.asked.counted((candidate.stats)());
         let before: Vec<u64> = candidates.iter().map(count).collect();
         let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); candidates.len()];

@@ -16,7 +16,7 @@ const WORKERS: usize = 96;
 /// Authentications per second: raw map, after all fixes.
 const RAW: f64 = 1_708_400.0;
 const FIXED: f64 = 1_667_875.0;
-/// The published rungs from the last to the first, with what each one's additional queue is.
+/// The published rungs from the last to the first, with each one's additional queue.
 const RUNGS: [(&str, &str, f64); 3] = [
     ("lock_free_histograms", "pattern log", 1_400_000.0),
     ("atomic_statistics", "histogram", 395_816.0),

@@ -16,9 +16,9 @@ pub enum Rung {
     AtomicStatistics,
     /// The histograms have no lock either.
     LockFreeHistograms,
-    /// The log sees one look-up in 64: where the published account ends.
+    /// The log sees one look-up in 64: the published end.
     SampledDetector,
-    /// Everything in memory that one worker writes: what ships.
+    /// Everything in memory that one worker writes: the shipped observer.
     PerWorker,
     /// No observation.
     Off,
@@ -61,7 +61,7 @@ pub const PARTS: [Rung; 7] = [
 
 /// Work that can be done over any observer.
 pub trait OverObserver {
-    /// What it gives.
+    /// The result type.
     type Output;
 
     /// Does it over `O`.
@@ -157,7 +157,7 @@ impl Rung {
         }
     }
 
-    /// Why it costs what it costs.
+    /// The reason for its cost.
     pub fn why(self) -> &'static str {
         match self {
             Rung::ThreeLocks => {

@@ -1,4 +1,4 @@
-//! What the registry's readers took, and why.
+//! The readers' times for each registry, and the reasons.
 
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
-#[expect(clippy::disallowed_types, reason = "locks are what is compared here")]
+#[expect(clippy::disallowed_types, reason = "this file compares locks")]
 use std::sync::{Mutex, RwLock};
 
 use arc_swap::{ArcSwap, Cache as Snapshot};
@@ -15,10 +15,10 @@ pub(super) trait Registry: Sync {
     /// The name in records.
     fn name(&self) -> &'static str;
 
-    /// What is different from the one before it.
+    /// The difference from the previous one.
     fn change(&self) -> &'static str;
 
-    /// Why a read costs what it costs.
+    /// The reason for the cost of a read.
     fn why(&self) -> &'static str;
 
     /// One thread's access.
@@ -30,7 +30,7 @@ pub(super) trait Registry: Sync {
 
 /// One thread's access to a registry.
 pub(super) trait Reader {
-    /// Reads `key` `times` times, each time anew, and sums what `judge` says of what was found.
+    /// Reads `key` `times` times, each time afresh, and sums the verdicts of `judge` on the entries found.
     fn read_many(&mut self, key: u64, times: u64, judge: &mut dyn FnMut(Option<u64>) -> u64) -> u64;
 }
 

@@ -1,9 +1,9 @@
-//! What primitives cost on this machine, each measured by itself: none of these numbers comes from a ladder.
+//! The cost of primitives on this machine, each measured by itself: none of these numbers comes from a ladder.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Barrier;
-#[expect(clippy::disallowed_types, reason = "its cost is what is measured")]
+#[expect(clippy::disallowed_types, reason = "its cost is being measured")]
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -20,15 +20,15 @@ use crate::processor::{allowed, pin, thread_cpu_ns};
 /// Costs of primitives, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Primitives {
-    /// An atomic increment of a line that nobody else wants.
+    /// An uncontended atomic increment.
     pub increment: f64,
-    /// Taking and leaving a lock that nobody else wants, for writing.
+    /// Taking and releasing an uncontended lock for writing.
     pub lock: f64,
     /// One `spin_loop`.
     pub poll: f64,
     /// One reading of the clock.
     pub clock: f64,
-    /// A message from core to core through one line, one way: what published tables give.
+    /// A message from core to core through one line, one way, as in published tables.
     pub message: f64,
     /// Chains of increments of lines that both cores write.
     pub chains: [Both; CHAINS.len()],
@@ -52,7 +52,7 @@ impl Primitives {
 pub(super) struct Calibrator {
     cpus: [usize; 2],
     samples: BTreeMap<(&'static str, usize), Vec<f64>>,
-    /// What was used stays, so that what comes next lies elsewhere.
+    /// Used memory stays allocated, so that the next allocation lies elsewhere.
     used: Vec<(Vec<Lines>, Vec<RawDashMap>)>,
 }
 
@@ -64,7 +64,7 @@ const SETS: usize = 4;
 const MAPS: usize = 8;
 
 impl Calibrator {
-    /// None where there are no two processors.
+    /// None without two processors.
     pub(super) fn new() -> Option<Self> {
         let [first, second, ..] = allowed()[..] else { return None };
         Some(Calibrator { cpus: [first, second], samples: BTreeMap::new(), used: Vec::new() })
@@ -78,7 +78,7 @@ impl Calibrator {
     pub(super) fn round(&mut self) {
         let cpus = self.cpus;
         let counter = CachePadded::new(AtomicU64::new(0));
-        #[expect(clippy::disallowed_types, reason = "its cost is what is measured")]
+        #[expect(clippy::disallowed_types, reason = "its cost is being measured")]
         let lock = RwLock::new(0u64);
         self.note("increment", 0, Some(alone(|| increment(&counter))));
         let locked = alone(|| {
@@ -125,7 +125,7 @@ impl Calibrator {
         self.samples.iter().map(named).collect::<Map<_, _>>().into()
     }
 
-    /// What the rounds have given; none where two threads never computed at the same time for long enough.
+    /// The result of the rounds; none if two threads never computed at the same time for long enough.
     pub(super) fn primitives(&self) -> Option<Primitives> {
         let of = |name, index| {
             let known = self.samples.get(&(name, index)).filter(|known| known.len() >= 3)?;
@@ -172,7 +172,7 @@ fn both(cpus: [usize; 2], work: impl Fn(usize) + Sync) -> Option<f64> {
     let side = |thread: usize| {
         pin(cpus[thread]);
         barrier.wait();
-        // Who slept at the barrier comes later than who came last, by as much as a short run takes.
+        // A thread that slept at the barrier starts later than the last to arrive, by as much as a short run takes.
         ready.fetch_add(1, Ordering::AcqRel);
         poll_until(|| ready.load(Ordering::Acquire) == 2);
         let (began, cpu) = (now(), thread_cpu_ns());

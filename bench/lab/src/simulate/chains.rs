@@ -1,7 +1,7 @@
-//! Chains of increments: what a core gains by working ahead, and how contention takes it away again.
+//! Chains of increments: the gain of out-of-order work, and its loss under contention.
 //!
 //! Two threads read the clock, work on their own for a while, read the clock, and increment some lines one after the other.
-//! The clock is a fence, so a core asks for all lines together behind it. If the other one rarely wants them, four lines cost
+//! The clock is a fence, so a core requests all lines together behind it. If the other one rarely wants them, four lines cost
 //! hardly more than one; if it often does, each of them costs a transfer. Where between the two a chain lies
 //! depends on how early in a transfer a line is taken from its owner, which nothing shows directly: [`request`] is the
 //! share with which the model gives the chains that were measured. No part of the ladder is among them.
@@ -17,7 +17,7 @@ pub(super) struct Both {
 }
 
 impl Both {
-    /// What sharing adds.
+    /// The added cost of sharing.
     pub(super) fn added(self) -> f64 {
         (self.shared - self.own).max(0.0)
     }
@@ -102,7 +102,7 @@ pub(super) fn request(
 
 /// What a look-up costs more than a transfer when its shard comes from another core: with that the model gives the time of
 /// look-ups in a small map by both cores. It stands for two things: the search waits with the lock, and a core that works ahead
-/// asks for the next shard so early that it may lose it again.
+/// requests the next shard so early that it may lose it again.
 pub(super) fn claim_more(host: &Machine, increment: f64, measured: Both, seed: u64) -> f64 {
     let shards = shards(host.cores());
     let inside = Step::Work((measured.own - increment).max(1.0));

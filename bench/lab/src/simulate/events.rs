@@ -1,4 +1,4 @@
-//! The core of a discrete-event simulation: what happens next.
+//! The core of a discrete-event simulation: the event queue.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -1,6 +1,6 @@
-//! Machines: how long a cache line takes from core to core, and what waiting costs.
+//! Machines: the transfer time of a cache line from core to core, and the cost of waiting.
 
-/// What the model needs to know of a machine. Times in nanoseconds.
+/// The properties of a machine that the model uses. Times in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub name: &'static str,
@@ -78,8 +78,8 @@ impl Machine {
     }
 }
 
-/// The machines of published ladders and tables. What costs `software` times the published latency on the host, because
-/// a program sees more than the bare transfer, is taken to cost as much more there; what a core does by itself is taken from
+/// The machines of published ladders and tables. An access costs `software` times the published latency on the host, because
+/// a program sees more than the bare transfer; the model applies the same factor there. The work of a core alone is taken from
 /// the host.
 pub(super) fn targets(software: f64, core: Core, waiting: Waiting) -> [Machine; 2] {
     let transfer = |in_cluster: f64, in_socket: f64, across: f64| Transfer {

@@ -1,4 +1,4 @@
-//! What is measured on this machine, for the model and against it.
+//! Measurements on this machine, for the model and against it.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ use crate::paired::Interval;
 /// Nanoseconds of each subject at each place; none where no run was undisturbed.
 type Places = Vec<Vec<Option<f64>>>;
 
-/// Everything that is measured here, in turn, at one place in memory after the other: how long a line takes depends on
+/// All measurements here, alternating, at one place in memory after another: how long a line takes depends on
 /// where its home on the chip is, and on a virtual machine on where the processors are at the moment. Neither the
 /// calibration nor the check may have lines or times that the other has not.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(super) struct Measurements {
 }
 
 impl Measurements {
-    /// Measures, for which a minute or two pass.
+    /// Measures, which takes a minute or two.
     ///
     /// # Errors
     /// When this build has no DashMap.
@@ -38,13 +38,13 @@ impl Measurements {
         let [one, all] = workers.map(|workers| lookups(parameters, workers));
         let requests = one.requests();
         let mut measured = Measurements { calibrator: Calibrator::new(), workers, ..Measurements::default() };
-        // They stay, so that the next ones lie elsewhere.
+        // They stay allocated, so that the next ones lie elsewhere.
         let mut stands: Vec<Stand> = Vec::new();
         for place in 0..parameters.instances {
             if place % 8 == 0 {
                 eprintln!("calibrating and measuring: place {place} of {}", parameters.instances);
             }
-            // What came first at one place comes last at the next: a machine that slowly changes favours nobody.
+            // The order is reversed from one place to the next, so that a machine that slowly changes favours no subject.
             let turned = place % 2 == 1;
             let (parts, ladder) = (one.stand(&PARTS)?, one.stand(&LADDER)?);
             if !turned {

@@ -1,11 +1,11 @@
-//! Workers that go round a program of work, shared lines and locks, each on a core of its own.
+//! Workers that repeat a program of work, shared lines and locks, each on a core of its own.
 //!
-//! * A **line** belongs to the core that asked for it last. Another core's request takes it away after a part of the transfer
-//!   ([`Core::request`](super::machine::Core::request)) and brings it with the rest. Until then the owner goes on writing, and completes the
+//! * A **line** belongs to the core that requested it last. Another core's request takes it away after a part of the transfer
+//!   ([`Core::request`](super::machine::Core::request)) and brings it with the rest. Until then the owner keeps writing, and completes the
 //!   operation for which it has waited. Requests are served as they come; one behind others waits where the line will be.
 //! * A **core works ahead**: past a reading of the clock, which waits for everything before it, the core asks at once for all
-//!   lines that it will write up to the next reading. If nobody else wants them, they arrive together. If somebody does,
-//!   they are taken away again before the core has come to them, and it has to ask once more, one line after the other:
+//!   lines that it will write up to the next reading. Uncontended lines arrive together. Contended lines
+//!   are taken away again before the core reaches them, and it has to request them again, one after another:
 //!   contention undoes what working ahead saves.
 //! * A **lock** is the standard library's `RwLock`, taken for writing (library/std/src/sys/sync/rwlock/futex.rs). Who finds
 //!   it taken polls up to a hundred times. A thread that then still finds it taken marks it as waited for and sleeps, and from
@@ -25,7 +25,7 @@ use super::machine::{Machine, POLLS_MAX};
 /// One step of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
-    /// Work that concerns nobody else, nanoseconds on average.
+    /// Private work, nanoseconds on average.
     Work(f64),
     /// Writes a line.
     Write(usize),
@@ -57,7 +57,7 @@ pub(super) struct Program {
 }
 
 enum Event {
-    /// The worker goes on with its program.
+    /// The worker continues its program.
     Next(usize),
     /// The worker, which polled or was woken, looks at its lock; stale if it has gone on since.
     Look(usize, u64),
@@ -67,7 +67,7 @@ enum Event {
 
 /// One cache line.
 struct Line {
-    /// Who asked for it last.
+    /// The worker that requested it last.
     last: Option<usize>,
     /// What each worker's latest request has brought.
     held: Vec<Held>,
@@ -90,7 +90,7 @@ impl Line {
         Line { last: None, held: vec![NEVER; workers] }
     }
 
-    /// When `worker` can write it, if it has it at `now` or has asked for it. Who waits for it writes once, even if others
+    /// When `worker` can write it, if it has it at `now` or has requested it. A waiting worker writes once, even if others
     /// wait already.
     fn comes(&self, worker: usize, now: f64) -> Option<f64> {
         let Held { from, until, .. } = self.held[worker];
@@ -229,7 +229,7 @@ impl Model<'_> {
         at
     }
 
-    /// Asks for `line`, which `worker` neither has nor awaits; when it comes. A request that has to queue has arrived long
+    /// Requests `line`, which `worker` neither has nor awaits; returns when it arrives. A request that has to queue has arrived long
     /// before the owner gets the line.
     fn request(&mut self, line: usize, worker: usize, now: f64) -> f64 {
         let machine = self.machine;
@@ -248,8 +248,8 @@ impl Model<'_> {
         from
     }
 
-    /// Asks for the lines that `worker` will write between step `from` and the next reading of the clock. Which shard it will
-    /// want it does not know.
+    /// Requests the lines that `worker` will write between step `from` and the next reading of the clock. It does not know which
+    /// shard it will need.
     fn look_ahead(&mut self, worker: usize, from: usize, now: f64) {
         let steps = &self.program.steps;
         let mut at = from;
@@ -377,7 +377,7 @@ impl Model<'_> {
         }
     }
 
-    /// Leaves the lock; when the worker goes on.
+    /// Releases the lock; returns when the worker continues.
     fn unlock(&mut self, lock: usize, worker: usize, now: f64) -> f64 {
         let word = self.word_of(lock);
         let done = self.write_word(lock, worker, now);

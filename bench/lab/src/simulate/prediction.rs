@@ -1,4 +1,4 @@
-//! What is asked of the model, what it is told, and what it says.
+//! The model's request, inputs and output.
 
 use super::calibrate::Primitives;
 use super::chains::CHAINS;
@@ -22,16 +22,16 @@ pub struct Simulate {
     pub tries: usize,
     /// Length of one run.
     pub duration: Duration,
-    /// Fixes the model's course and the requests.
+    /// Seed of the model and the requests.
     pub seed: u64,
-    /// Folder in which to draw the curves, if they may be shown.
+    /// Folder in which to draw the curves, if the model passed its check.
     pub svg: Option<PathBuf>,
 }
 
 /// Largest error of a prediction that passes.
 pub(super) const ERROR_MAX: f64 = 0.15;
 
-/// What was measured on this machine for the model.
+/// The measurements on this machine for the model.
 pub(super) struct Calibration {
     pub primitives: Primitives,
     /// The share of a transfer that a request takes, by the chains, and their times as the model then has them.

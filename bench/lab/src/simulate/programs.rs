@@ -1,4 +1,4 @@
-//! What a look-up does under each rung, as the model's steps: which lines and locks follow from the exhibits' source,
+//! The steps of a look-up under each rung, in the model: which lines and locks follow from the exhibits' source,
 //! how long they take from the part's cost when one worker runs alone.
 
 use super::calibrate::Primitives;
@@ -88,7 +88,7 @@ enum Part {
     Shared,
 }
 
-/// What a rung consists of.
+/// The parts of a rung.
 #[derive(Default)]
 struct Parts {
     counters: Option<Part>,

@@ -1,4 +1,4 @@
-//! What the model says, and whether it may.
+//! The model's report, if it passed its check.
 
 use serde_json::{Map, Value, json};
 
@@ -145,7 +145,7 @@ fn curves_text(curves: &[Curve]) -> String {
     text
 }
 
-/// A tenth of the raw map's rate lost is a loss that somebody notices.
+/// A loss of a tenth of the raw map's rate is noticeable.
 const NOTICED: f64 = 0.9;
 
 /// The fewest workers, of those simulated, with which `curve` falls below nine tenths of the raw map.

@@ -74,7 +74,7 @@ fn the_error_before_flooding_has_the_predicted_deviation() {
         measured.log2(),
         predicted.log2()
     );
-    // Too quiet: the key-holder would refuse every one of them.
+    // Too little noise: the key-holder would refuse every one of them.
     assert!(opened.iter().all(|opened| !opened.within_band()));
 }
 

@@ -6,7 +6,7 @@ use crate::noise::{FLOOD_MAX, HONEST_MAX, sum_max};
 pub const PIECES: usize = 3;
 
 /// Independent uniform terms of one flooding sample of a partial decryption, and the bits of each. A partial decryption reaches another
-/// key-holder, which may work with a matcher that lies. What such a `c1` can add to `c1 s^x` without failing the tag is at most about
+/// key-holder, which may collude with a malicious matcher. The most that such a `c1` can add to `c1 s^x` without failing the tag is about
 /// `TAG_BAND_MAX` in size, and this flooding hides it: `NOTES.md`, section 13.
 pub(crate) const TERMS: usize = 4;
 pub(crate) const TERM_BITS: u32 = 71;

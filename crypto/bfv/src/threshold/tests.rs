@@ -1,4 +1,4 @@
-//! The scheme in three pieces against the scheme with one key, and what wrong partial decryptions do.
+//! The scheme in three pieces against the scheme with one key, and the effect of wrong partial decryptions.
 
 use super::*;
 use crate::{DIM, Embedding, Masker, MasterKey, Placed, Salt, T};
@@ -200,7 +200,7 @@ fn a_partial_that_is_not_the_batchs_is_outside_of_the_band() {
 
 #[test]
 fn a_multiple_of_delta_moves_scores_and_stays_in_the_band() {
-    // What no band can show, and why a key-holder believes two equal copies rather than one.
+    // What no band can detect, and why a key-holder trusts two equal copies over one.
     let mut people = People::new(5);
     let (masked, _, scores) = people.batch(&mut Masker::new(Scheme::shared(), [6; 32]));
     let mut partials = people.partials(&masked, 1);

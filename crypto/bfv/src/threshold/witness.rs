@@ -1,9 +1,9 @@
-//! What lets a key-holder check the piece that it lacks.
+//! Lets a key-holder check the piece that it lacks.
 //!
-//! A partial decryption that is moved by a multiple of `Delta` moves scores and leaves the error as it was. The matcher therefore
-//! sends each seat a second batch, its *witness*: the same templates and probes, but for a factor in each lane, uniform modulo t,
-//! that the matcher tells this seat only. The scores of a witness are those of the batch times the factors. The other two make
-//! partial decryptions of it for this seat and see a pseudo-random polynomial: who moves the score of a lane by `d` has to move the
+//! A partial decryption that is moved by a multiple of `Delta` moves scores and leaves the error unchanged. The matcher therefore
+//! sends each seat a second batch, its *witness*: the same templates and probes, except for a factor in each lane, uniform modulo t,
+//! that the matcher reveals only to this seat. The scores of a witness are those of the batch times the factors. The other two make
+//! partial decryptions of it for this seat and see a pseudo-random polynomial. A seat that moves the score of a lane by `d` has to move the
 //! witness's by `d` times a factor that it does not know.
 
 use super::PIECES;
@@ -57,7 +57,7 @@ impl Masker {
 }
 
 impl Witness {
-    /// The masked batch. Of those of the other seats a key-holder has `c1` only.
+    /// The masked batch. A key-holder has only the `c1` of the other seats' witnesses.
     pub fn batch(&self) -> &MaskedBatch {
         &self.batch
     }
@@ -89,7 +89,7 @@ impl Witness {
         Ok(Witness { batch: MaskedBatch::from_bytes(scheme, batch)?, factors })
     }
 
-    /// Whether `of_witness`, which is what this witness opens to, has the scores of `opened` times the factors. In constant time.
+    /// Whether `of_witness`, the opened witness, has the scores of `opened` times the factors. In constant time.
     pub fn confirms(&self, opened: &Opened, of_witness: &Opened) -> bool {
         let mut differences = 0;
         for ((score, scaled), factor) in opened.scores().iter().zip(of_witness.scores()).zip(&self.factors) {

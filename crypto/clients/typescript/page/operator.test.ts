@@ -200,6 +200,8 @@ test("a service that stops is named, keeps what was known, and is asked on", asy
   await says("#lost", /has stopped answering[^]*last answer came at[^]*cannot be reached[^]*Next: [^]*trefoil doctor/);
   assert.match(await page.title(), /Does not answer/);
   await says("#tenants", /shop/);
+  await says("#state", /Not known/);
+  assert(!(await page.isVisible("#attention")), "nothing is said to be well");
   await picture("stopped");
   await page.setViewportSize(PHONE);
   await fits();

@@ -29,6 +29,7 @@ function status(clock_ms: number, changes: Partial<Status> = {}): Status {
     key_holder: null,
     proofs: { accepted: 0, refused: 0, waiting: 0 },
     queue: { used: 0, limit: 100 },
+    nonces: { used: 0, limit: 10 },
     in_flight_limit: 10,
     templates: { used: 0, limit: 10 },
     disk: { free_bytes: 1, low_water_bytes: 0 },

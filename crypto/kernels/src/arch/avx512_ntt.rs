@@ -16,7 +16,7 @@ type Vectors = [[u64; 8]; POINTS / 8];
 /// A twiddle factor, and how often q goes into 2^52 times it.
 type Twiddle = [__m512i; 2];
 
-/// What every butterfly needs besides its twiddle factor.
+/// The constants of every butterfly besides its twiddle factor.
 #[derive(Clone, Copy)]
 struct Prime {
     one: __m512i,

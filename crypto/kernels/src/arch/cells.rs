@@ -5,7 +5,7 @@ use std::arch::asm;
 use std::arch::x86_64::*;
 use std::sync::atomic::AtomicU64;
 
-/// Makes each listed function callable from where only the compiler's floor is known.
+/// Makes each listed function callable from code compiled for the baseline only.
 macro_rules! on_the_floor {
     ($($function:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         $(

@@ -116,13 +116,13 @@ fn align_frame() {
     std::hint::black_box(&mut AlignedFrame(0));
 }
 
-/// Bytes ahead of use at which lines are asked for: about the latency of main memory at the speed of one stream.
+/// Prefetch distance in bytes: about the latency of main memory at the speed of one stream.
 const PREFETCH_BYTES: usize = 768;
 
-/// Bytes that one call of [`prefetch_ahead`] asks for: three lines.
+/// Bytes that one call of [`prefetch_ahead`] prefetches: three lines.
 const PREFETCH_STEP: usize = 192;
 
-/// Asks for the lines [`PREFETCH_BYTES`] beyond `at` in `source`, or, near its end, as far into `coming`.
+/// Prefetches the lines [`PREFETCH_BYTES`] beyond `at` in `source`, or, near its end, as far into `coming`.
 #[inline(always)]
 fn prefetch_ahead(source: &[u8], coming: Option<&&[u8]>, at: usize) {
     let ahead = at + PREFETCH_BYTES;
@@ -140,14 +140,14 @@ fn prefetch_ahead(source: &[u8], coming: Option<&&[u8]>, at: usize) {
 }
 
 impl crate::cpu::Avx512 {
-    /// Asks for the next `steps` lines of each of four coming sources.
+    /// Prefetches the next `steps` lines of each of four coming sources.
     #[inline]
     pub(crate) fn ask_ahead(self, ahead: &mut Ahead<'_>, steps: usize) {
         ask_ahead(ahead, steps);
     }
 }
 
-/// Asks for the next `steps` lines of each of four coming sources.
+/// Prefetches the next `steps` lines of each of four coming sources.
 #[inline(always)]
 fn ask_ahead(ahead: &mut Ahead<'_>, steps: usize) {
     for _ in 0..steps {

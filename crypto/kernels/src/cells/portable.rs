@@ -1,4 +1,4 @@
-//! What the vectors do, word by word. The cache's model checker compiles this file against its own atomics.
+//! The vector operations, word by word. The cache's model checker compiles this file against its own atomics.
 
 use super::{AtomicU64, WORDS};
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,4 +1,4 @@
-//! Packed residues: sums, packing and its inverse; and what is asked for ahead of a sum.
+//! Packed residues: sums, packing and its inverse; and prefetching for a sum.
 
 use super::{Stream, tiers};
 use crate::packed::{self, Ahead};

@@ -13,8 +13,8 @@ pub(super) fn raise(line: &Line, picks: u32, more: u8, floor: u8) -> u8 {
     let counts: [u64; ROWS] = std::array::from_fn(|row| words[row] >> places[row].1 & 15);
     let least = counts[0].min(counts[1]).min(counts[2].min(counts[3]));
     let count = (least + u64::from(more)).max(floor.into()).min(MAX_COUNT.into());
-    // All four are stored, because which ones rise is as good as random, and a branch that is guessed wrong takes
-    // longer than all the rest.
+    // All four are stored, because which ones rise is practically random, and a mispredicted branch takes
+    // longer than everything else.
     for row in 0..ROWS {
         let (half, shift) = places[row];
         line.0[half][row].store(words[row] + ((counts[row].max(count) - counts[row]) << shift), Relaxed);

@@ -1,11 +1,11 @@
-//! What this process knows of asking for memory ahead of use.
+//! Whether this process prefetches memory.
 
 use std::sync::OnceLock;
 
-/// What was measured in this process.
+/// The result of this process's measurement.
 pub(super) static PAYS: OnceLock<bool> = OnceLock::new();
 
-/// As long as nothing was measured, it pays.
+/// Until it is measured, prefetching is on.
 pub(crate) fn asking_pays() -> bool {
     PAYS.get().copied().unwrap_or(true)
 }

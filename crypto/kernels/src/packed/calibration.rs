@@ -1,4 +1,4 @@
-//! Whether asking for memory ahead of use pays on this machine. Processors of one maker and one family differ in it, some by half of
+//! Whether prefetching memory pays on this machine. Processors of one maker and one family differ, some by half of
 //! a sum in either direction, so it is measured.
 
 use super::asking::PAYS;
@@ -12,17 +12,17 @@ const TEMPLATE_BYTES: usize = RESIDUE_BYTES * RESIDUES;
 const BATCH_BYTES: usize = SOURCES_MAX * TEMPLATE_BYTES;
 /// Batches that are summed one way and the other.
 const PAIRS: usize = 12;
-/// What is written after them, so that they are not in the cache.
+/// Bytes written after them, so that they are not in the cache.
 const OTHER_BYTES: usize = 48 << 20;
 
-/// Sums templates from main memory asking ahead and not asking, and has each [`Cpu`] from now on do what is faster; true where that is
-/// asking. For programs that match, before they make their workers: the first call takes some milliseconds and, meanwhile, 84 MiB.
+/// Sums templates from main memory with and without prefetching, and makes each [`Cpu`] from now on use the faster way; true if that is
+/// prefetching. For programs that match, before they make their workers: the first call takes some milliseconds and, meanwhile, 84 MiB.
 pub fn calibrate() -> bool {
     let cpu = Cpu::detected();
     *PAYS.get_or_init(|| cpu.tier() == Tier::Portable || median_pays(&mut measured(cpu)))
 }
 
-/// Times of sums, asking and not.
+/// Times of sums, with and without prefetching.
 fn measured(cpu: Cpu) -> Vec<[Duration; 2]> {
     let memory = vec![1; 2 * PAIRS * BATCH_BYTES + OTHER_BYTES];
     let mut sums = vec![0; RESIDUES];
@@ -38,7 +38,7 @@ fn measured(cpu: Cpu) -> Vec<[Duration; 2]> {
     pairs
         .map(|(n, pair)| {
             let (first, second) = pair.split_at(BATCH_BYTES);
-            // Who comes second may find pages that the first one made known.
+            // The second may find address translations that the first one loaded.
             match n % 2 {
                 0 => [time(first, true), time(second, false)],
                 _ => {
@@ -50,7 +50,8 @@ fn measured(cpu: Cpu) -> Vec<[Duration; 2]> {
         .collect()
 }
 
-/// Whether not asking is faster by less than a tenth, in the median: less is noise, which must not decide otherwise on each start.
+/// Whether prefetching pays: true unless sums without it are faster by a tenth or more, in the median. A smaller difference is noise, which must
+/// not change the decision at each start.
 fn median_pays(times: &mut [[Duration; 2]]) -> bool {
     let ratio = |[asking, not]: &[Duration; 2]| not.as_secs_f64() / asking.as_secs_f64().max(1e-9);
     times.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));

@@ -1,10 +1,10 @@
-//! Why a key-holder refuses.
+//! Errors of a key-holder.
 
 use crate::{LaneSet, VaultError};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Why the key-holder did not do what it was asked.
+/// Why the key-holder did not execute a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum KeyHolderError {
     /// The tenant does not exist.
@@ -20,10 +20,10 @@ pub enum KeyHolderError {
     )]
     Frozen,
     /// The job cannot have come from an honest matcher. It is counted, and its subjects are charged.
-    #[error("the job is malformed: an honest gateway sends no such job")]
+    #[error("the job is malformed: an honest gateway never sends such a job")]
     Malformed,
-    /// The job names nobody, or one template twice. Nothing was decided or counted.
-    #[error("the job names nobody, or one template twice")]
+    /// The job names no subject, or one template twice. Nothing was decided or counted.
+    #[error("the job names no subject, or one template twice")]
     Subjects,
     /// The batch is tagged for an earlier tag key of this key-holder. Nothing was decided or counted; fetch the public key and mask the
     /// batch again.
@@ -46,30 +46,30 @@ pub enum KeyHolderError {
     SubjectExists,
     /// The shares in these lanes were not sealed to this key-holder for what they are used for, were sealed too long ago, or were used
     /// before. Nothing was decided or counted; gather the other lanes again.
-    #[error("{} lanes have shares that were not sealed for them, or not lately, or that were used before", .0.len())]
+    #[error("{} lanes have shares that were not sealed for them, are too old, or were used before", .0.len())]
     SealedShares(LaneSet),
-    /// The batch is of another probe mode than the tenant.
-    #[error("the batch is of another probe mode than the tenant")]
+    /// The batch's probe mode differs from the tenant's.
+    #[error("the batch's probe mode differs from the tenant's")]
     Structure,
-    /// No rotation is under way that this belongs to, or the generation is not above every other of the subject.
-    #[error("no rotation of the tenant's keys is under way that this belongs to")]
+    /// The request belongs to no rotation in progress, or the generation is not above every other of the subject.
+    #[error("the request belongs to no rotation of the tenant's keys that is in progress")]
     Rotation,
     /// The threshold is not a possible score.
     #[error("the threshold {0} is not within -32768..=32768")]
     Threshold(i32),
-    /// The job is to be decided under another threshold than the tenant's, which is this one. Nothing was decided or counted.
-    #[error("the tenant's threshold at the key-holder is {0}, and not that of the batch")]
+    /// The job's threshold differs from the tenant's, which is this one. Nothing was decided or counted.
+    #[error("the tenant's threshold at the key-holder is {0}, which differs from the batch's")]
     OtherThreshold(i32),
-    /// A key-holder elsewhere cannot be reached, or gave no answer in time. Nothing was accepted; attempts may have been
+    /// A remote key-holder cannot be reached, or gave no answer in time. Nothing was accepted; attempts may have been
     /// counted.
     #[error("the key-holder gives no answer: {0}")]
     Unavailable(String),
-    /// One of three key-holders, by its seat from 1, is away, and only decisions do without it. Nothing was done.
+    /// One of three key-holders, by its seat from 1, is unreachable, and only decisions can do without it. Nothing was done.
     #[error(
-        "key-holder {0} of 3 is away, and all but decisions needs all three: repeat this when it is back"
+        "key-holder {0} of 3 is away; everything except decisions needs all three. Retry when it is back"
     )]
     OneAway(usize),
-    /// A key-holder elsewhere does not do this for this caller.
+    /// A remote key-holder does not allow this caller to do this.
     #[error("the key-holder refuses: {0}")]
     Forbidden(Cow<'static, str>),
     /// The vault failed. Travels as [`KeyHolderError::Unavailable`]: how it failed is for the key-holder's own log. The last

@@ -1,7 +1,7 @@
 //! Sealed shares open once.
 //!
-//! A share says when its device sealed it, so it need be remembered only as long as it is fresh. What was sealed before this key-holder
-//! started is refused: it may have been opened by the process before.
+//! A share says when its device sealed it, so it must be remembered only while it is fresh. Shares sealed before this key-holder
+//! started are refused, because the previous process may have opened them.
 
 use crate::names::NameHash;
 use arc_swap::ArcSwap;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use trefoil_kernels::{Cpu, keccak};
 use trefoil_split::SealedShare;
 
-/// Shares that were opened lately, in two sets: one that is filled, and the one that was filled before it. Nothing is locked.
+/// Recently opened shares, in two sets: the one being filled, and the one filled before it. There are no locks.
 pub(crate) struct Once {
     started_at: u64,
     lately: ArcSwap<Lately>,
@@ -27,13 +27,13 @@ pub const SEALED_LIFE_S: u64 = 120;
 /// How far a device's clock may be ahead, in seconds. A share that was opened so early opens once more if the key-holder is restarted
 /// within these seconds; its batch is an attempt then, as any other.
 const AHEAD_S: u64 = 5;
-/// For how long a share can be fresh.
+/// How long a share can be fresh.
 const FRESH_S: u64 = SEALED_LIFE_S + AHEAD_S;
 /// Shares remembered in each set: 64 bytes each. Beyond that shares are refused.
 const SHARES_MAX: usize = 1 << 20;
 
 impl Once {
-    /// Remembers from `started_at` on, in unix seconds; nothing that was sealed before opens.
+    /// Remembers from `started_at` on, in unix seconds; shares sealed before then do not open.
     pub(crate) fn new(started_at: u64) -> Once {
         Once { started_at, lately: ArcSwap::from_pointee(Lately::new(started_at)) }
     }
@@ -52,7 +52,7 @@ impl Once {
         let mut lately = self.lately.load();
         if now >= lately.since.saturating_add(FRESH_S) {
             let turned = Arc::new(lately.turned(now));
-            // Where another thread was quicker, its sets are the ones.
+            // If another thread was faster, its sets are used.
             self.lately.compare_and_swap(&*lately, turned);
             lately = self.lately.load();
         }
@@ -68,7 +68,7 @@ impl Once {
 }
 
 impl Once {
-    /// Takes a first use back: nothing came of it.
+    /// Undoes a first use that had no effect.
     pub(crate) fn forget(&self, share: &SealedShare) {
         let lately = self.lately.load();
         for set in [&lately.newer, &lately.older] {
@@ -89,7 +89,7 @@ impl Lately {
         Lately { since, newer: Arc::default(), older: Arc::default() }
     }
 
-    /// The filled set becomes the older one. What was in that is no longer fresh, nor is the filled one after a long pause.
+    /// The filled set becomes the older one. The shares of the old one are no longer fresh, nor are those of the filled one after a long pause.
     fn turned(&self, now: u64) -> Lately {
         let long_ago = now >= self.since.saturating_add(2 * FRESH_S);
         let older = if long_ago { Arc::default() } else { Arc::clone(&self.newer) };

@@ -1,4 +1,4 @@
-//! What belongs to each thread that decides: scratch memory, a generator, and totals that only this thread writes.
+//! State of each deciding thread: scratch memory, a generator, and totals that only this thread writes.
 
 use crate::LaneSet;
 use rand::CryptoRng;
@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use thread_local::ThreadLocal;
 use trefoil_bfv::{Decryptor, Drbg, Scheme};
 
-/// Everything that threads have of their own.
+/// All per-thread state.
 pub(crate) struct Threads {
     scratch: ThreadLocal<RefCell<Scratch>>,
     counts: ThreadLocal<Counts>,
@@ -80,7 +80,7 @@ impl Counts {
         add(&self.attempts, occupied.len());
     }
 
-    /// So many lanes of a batch failed.
+    /// This many lanes of a batch failed.
     pub(crate) fn failed(&self, lanes: usize) {
         add(&self.failures, lanes);
     }

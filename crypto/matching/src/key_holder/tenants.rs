@@ -1,4 +1,4 @@
-//! What a key-holder is told about tenants and subjects: none of it is on the path of a batch.
+//! Administration of tenants and subjects: none of it is on the path of a batch.
 
 use super::{KeyHolder, KeyHolderError, Once, Threads, known};
 use crate::tenant::Tenant;
@@ -15,7 +15,7 @@ use trefoil_bfv::{Drbg, NORM_SQUARED_MAX};
 use trefoil_split::{OpeningKey, SealingKey};
 use zeroize::Zeroizing;
 
-/// What a key-holder counts, for operators. Nothing in it depends on a score or names a subject.
+/// A key-holder's counters, for operators. Nothing in it depends on a score or names a subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Attempts since the process began.
@@ -42,7 +42,7 @@ impl Status {
 }
 
 impl KeyHolder {
-    /// A key-holder over what `vault` remembers. `rng` seeds its generators; `now` is in unix seconds.
+    /// A key-holder over the records of `vault`. `rng` seeds its generators; `now` is in unix seconds.
     ///
     /// # Errors
     /// [`KeyHolderError::Vault`] when the vault cannot be read.
@@ -69,7 +69,7 @@ impl KeyHolder {
         Ok(KeyHolder { vault, opening, tenants: arc_swap::ArcSwap::from_pointee(tenants), threads, opened })
     }
 
-    /// Makes the keys of a new tenant; returns what its matcher needs of them.
+    /// Makes the keys of a new tenant; returns the public key for its matcher.
     ///
     /// # Errors
     /// [`KeyHolderError`] when the tenant exists, the threshold is impossible or the vault fails.
@@ -117,12 +117,12 @@ impl KeyHolder {
         Ok(known(&self.tenants(), &tenant)?.public_keys())
     }
 
-    /// What devices seal their shares to.
+    /// The key to which devices seal their shares.
     pub fn sealing_key(&self) -> SealingKey {
         self.opening.sealing_key()
     }
 
-    /// Replaces a tenant's threshold and attempt budget. What was counted so far stays counted.
+    /// Replaces a tenant's threshold and attempt budget. Attempts counted so far stay counted.
     ///
     /// # Errors
     /// [`KeyHolderError`] when the tenant is unknown, the threshold is impossible or the vault fails.
@@ -155,7 +155,7 @@ impl KeyHolder {
         let of = known(&tenants, &tenant)?;
         let opened;
         let share = match template {
-            // Anybody who splits a template itself has seen it: that is for tenants with plain probes.
+            // A party that splits a template itself has seen it, so this is only for tenants with plain probes.
             ForKeyHolder::Open(blinded) => blinded.share(),
             ForKeyHolder::Sealed(sealed) => {
                 let mut only = LaneSet::EMPTY;
@@ -198,7 +198,7 @@ impl KeyHolder {
         known(&self.tenants(), &tenant)?.remove(&*self.vault, handle, generation)
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn status(&self) -> Status {
         let [attempts, failures, enrolments] = self.threads.totals();
         let vaults = vec![Some(self.vault.state())];
@@ -217,7 +217,7 @@ impl KeyHolder {
         status
     }
 
-    /// A generator of one call. A key must not encrypt twice, so what a copy of a running machine draws differs from what the machine
+    /// A generator of one call. A key must not encrypt twice, so a copy of a running machine must draw different values from the machine
     /// itself draws.
     pub(crate) fn generator(&self) -> Drbg {
         let mut drbg = Drbg::from_rng(&mut *self.threads.rng());
@@ -227,7 +227,7 @@ impl KeyHolder {
         drbg
     }
 
-    /// Whether every tenant's master is what `master` makes of its name.
+    /// Whether every tenant's master is the one that `master` derives from its name.
     pub(crate) fn tenants_made_from(&self, master: impl Fn(&TenantId) -> Zeroizing<[u8; 32]>) -> bool {
         self.tenants().iter().all(|(id, tenant)| tenant.is_of(&master(id)))
     }

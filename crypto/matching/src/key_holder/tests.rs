@@ -1,4 +1,4 @@
-//! What only the inside shows: whether anything was decrypted.
+//! Checks that need internals: whether anything was decrypted.
 
 use super::*;
 use crate::{

@@ -1,24 +1,24 @@
-//! Contributions to salts that were given out and not used yet.
+//! Contributions to salts that were given out and are not yet used.
 
 use crate::TemplateName;
 use std::collections::HashMap;
 #[expect(clippy::disallowed_types, reason = "at enrolment only")]
 use std::sync::{Mutex, MutexGuard};
 
-/// See the module. Bounded in number and time: a gateway begins enrolments as it likes.
+/// See the module. Bounded in number and time, because a gateway can start any number of enrolments.
 #[derive(Default)]
 pub(super) struct Contributions {
     #[expect(clippy::disallowed_types, reason = "at enrolment only")]
     given: Mutex<HashMap<TemplateName, ([u8; 32], u64)>>,
 }
 
-/// Enrolments that may be under way.
+/// Enrolments that may be in progress.
 const GIVEN_MAX: usize = 4096;
-/// Seconds after which an enrolment that was begun is given up.
+/// Seconds after which a started enrolment is abandoned.
 const LIFE_S: u64 = 60;
 
 impl Contributions {
-    /// Remembers what was contributed to a template, in place of anything before; whether there was room.
+    /// Stores the contribution to a template, replacing any earlier one; returns whether there was room.
     pub(super) fn put(&self, name: TemplateName, contribution: [u8; 32], now: u64) -> bool {
         let mut given = self.given();
         if given.len() >= GIVEN_MAX {
@@ -31,7 +31,7 @@ impl Contributions {
         room
     }
 
-    /// Uses a contribution up; whether it was the one.
+    /// Consumes a contribution; returns whether it was the stored one.
     pub(super) fn take(&self, name: &TemplateName, contribution: &[u8; 32]) -> bool {
         let mut given = self.given();
         let is_it = given.get(name).is_some_and(|(held, _)| held == contribution);

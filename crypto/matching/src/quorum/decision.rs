@@ -1,4 +1,4 @@
-//! One job at one of three key-holders: parts for the others, and what theirs amount to.
+//! One job at one of three key-holders: its parts for the others, and the result of theirs.
 
 use super::{Parts, QuorumHolder, SeatJob};
 use crate::key_holder::{known, nothing_stray, reached, wipe_stack};
@@ -25,30 +25,30 @@ struct Version {
     witness: Partial,
 }
 
-/// What the parts of the other two amount to.
+/// The result of the parts of the other two.
 pub struct Judgement {
     outcome: Outcome,
     /// These sent parts that differ from what this key-holder computed itself, or that cannot belong to the batch.
     pub liars: Vec<Seat>,
     /// These contradict each other, and this key-holder cannot tell who is right.
     pub contradicting: Vec<Seat>,
-    /// The only one whose part is here, if it cannot belong to the batch: this one lies, or the job is not an honest matcher's.
+    /// The only seat whose part has arrived, if the part cannot belong to the batch: this seat lies, or the job does not come from an honest matcher.
     pub suspect: Option<Seat>,
 }
 
 enum Outcome {
     /// Lanes whose score reaches the threshold.
     Matched(LaneSet),
-    /// With the parts at hand nothing can be decided.
+    /// The available parts decide nothing.
     Undecided,
-    /// No part that is here makes the job an honest matcher's.
+    /// With no available part does the job look like an honest matcher's.
     Malformed,
 }
 
 impl QuorumHolder {
     /// Admits a job, charging an attempt and a failure to each lane, and makes this key-holder's partial decryptions. There are none of a
-    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows: parts of what a matcher made up are for nobody,
-    /// even if another key-holder helps it.
+    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows. No seat gets parts of a polynomial that a matcher forged,
+    /// even if another key-holder helps the matcher.
     ///
     /// # Errors
     /// [`KeyHolderError`] when no lane can be decided.
@@ -89,7 +89,7 @@ impl QuorumHolder {
         Ok(Begun { seat: job.seat, digest: job.digest, own, for_others: [for_a, for_b], admitted })
     }
 
-    /// What follows from the parts that other key-holders sent. `last` says that no others will come: only then is a job judged
+    /// The result of the parts that other key-holders sent. `last` says that no others will come: only then is a job judged
     /// malformed.
     pub fn judge(&self, job: &SeatJob, begun: &Begun, parts: &[(Seat, Parts)], last: bool) -> Judgement {
         let judgement = self.compare(job, begun, parts, last);
@@ -107,7 +107,7 @@ impl QuorumHolder {
             contradicting: Vec::new(),
             suspect: None,
         };
-        // A key-holder that lies about a piece that both have is believed nothing.
+        // A key-holder that lies about a piece that both have is not believed at all.
         let honest: Vec<&(Seat, Parts)> = parts
             .iter()
             .filter(|(of, part)| {
@@ -150,11 +150,11 @@ impl QuorumHolder {
         judgement
     }
 
-    /// Ends a job: takes back the failures of lanes that matched and answers, or says why nothing is decided. `heard` says whether
-    /// another seat may have been sent a part: it may then decide, so that a failure is kept.
+    /// Ends a job: refunds the failures of lanes that matched and answers, or says why nothing is decided. `heard` says whether
+    /// a part may have been sent to another seat: that seat may then decide, so the failure is kept.
     ///
     /// # Errors
-    /// [`KeyHolderError::Unavailable`] when the parts at hand decide nothing, which is a failure if `heard`;
+    /// [`KeyHolderError::Unavailable`] when the available parts decide nothing, which is a failure if `heard`;
     /// [`KeyHolderError::Malformed`], which is counted; and what a key-holder that is alone may answer.
     pub fn finish(
         &self,
@@ -191,7 +191,7 @@ impl QuorumHolder {
     }
 }
 
-/// The lanes that match if `version` is of the piece that is lacking, or nothing if it cannot be: errors outside of the band, scores where
+/// The lanes that match if `version` is of the missing piece, or none if it cannot be: errors outside the band, scores where
 /// there is no subject, or scores that the witness does not confirm.
 fn open(job: &SeatJob, begun: &Begun, version: &Version) -> Option<LaneSet> {
     let [first, second] = &begun.own;
@@ -214,7 +214,7 @@ impl Judgement {
 }
 
 impl Begun {
-    /// What to send to `seat`, and to nobody else: with this, that seat opens its witness.
+    /// The parts to send to `seat`, and to no other party: with them, that seat opens its witness.
     ///
     /// # Panics
     /// For this key-holder's own seat.

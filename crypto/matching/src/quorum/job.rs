@@ -15,7 +15,7 @@ const WITNESS_BYTES: usize = 4 * LANES + 2 * LANES * 6 + C1_BYTES;
 /// Bytes before the job: seat, tags, witness, the `c1` of two others.
 const HEAD_BYTES: usize = 1 + Stamp::<4>::BYTES + WITNESS_BYTES + 2 * C1_BYTES;
 
-/// One seat's job: the batch, the witness that is for it, of the other two witnesses what it takes to make parts of them, and a tag for
+/// One seat's job: the batch, its own witness, the data of the other two witnesses from which it makes parts, and a tag for
 /// each of the four under this seat's tag key.
 pub struct SeatJob {
     pub(super) job: MatchJob,
@@ -31,7 +31,7 @@ impl SeatJob {
     /// Length of the shortest and the longest encoding.
     pub const BYTES: std::ops::RangeInclusive<usize> = HEAD_BYTES + 1..=HEAD_BYTES + MatchJob::BYTES_MAX;
 
-    /// What to send to the three seats, in their order, each of which must see its own only; nothing if the job was not masked for a
+    /// The jobs for the three seats, in their order, each of which must see only its own; none if the job was not masked for a
     /// quorum. Seat (1), its tags, its witness, the `c1` of the next seat's witness and of the one after it, and the job.
     pub fn encode(job: &MatchJob) -> Option<[Vec<u8>; PIECES]> {
         let Masked::Quorum(Some(for_seats), _) = &job.masked else { return None };
@@ -88,7 +88,7 @@ impl SeatJob {
         if next.lacks() == piece { (next, &self.shadows[0]) } else { (last, &self.shadows[1]) }
     }
 
-    /// Whom it is for.
+    /// The seat that it is for.
     pub fn seat(&self) -> Seat {
         self.seat
     }

@@ -1,8 +1,8 @@
 //! The key-holder's role in three: any two decide, none decrypts alone.
 //!
 //! Each of three key-holders has two of the three pieces of every key (`trefoil_bfv::threshold`). A job goes to all of them. Each
-//! admits it as a key-holder that is alone would, sends its two partial decryptions to the other two, and decides once it has the
-//! piece that it lacks and its witness confirms it. Who asked gets bits from each and never a partial: three partials are scores.
+//! admits it as a single key-holder would, sends its two partial decryptions to the other two, and decides once it has the
+//! piece that it lacks and its witness confirms it. The caller gets bits from each and never a partial: three partials are scores.
 
 mod contributions;
 mod decision;
@@ -43,7 +43,7 @@ impl QuorumHolder {
     /// tenant that three did not make.
     ///
     /// # Errors
-    /// [`KeyHolderError::Forbidden`] for a key-holder that has been alone, or was dealt other pieces.
+    /// [`KeyHolderError::Forbidden`] for a key-holder that ran as a single one, or was dealt other pieces.
     pub fn new(key_holder: Arc<KeyHolder>, pieces: Pieces) -> Result<QuorumHolder, KeyHolderError> {
         let made_by_three =
             key_holder.tenants_made_from(|tenant| pieces.shared(b"trefoil/quorum/tenant/1", tenant));
@@ -66,7 +66,7 @@ impl QuorumHolder {
         &self.key_holder
     }
 
-    /// What this seat says about the public key of a tenant, with tag bases of these versions ([`crate::PublicKey::of_quorum`]).
+    /// This seat's share of a tenant's public key, with tag bases of these versions ([`crate::PublicKey::of_quorum`]).
     ///
     /// # Errors
     /// [`KeyHolderError::UnknownTenant`].
@@ -86,7 +86,7 @@ impl QuorumHolder {
         Ok(SeatKey { version: of.version(), epoch: epoch.number(), seed: epoch.seed(), summands })
     }
 
-    /// Makes a tenant with a key per subject. Of the attempts that `policy` allows this seat allows two thirds: a gateway that lies
+    /// Makes a tenant with a key per subject. This seat allows two thirds of the attempts that `policy` allows, because a malicious gateway
     /// shows every batch to two seats of its choice.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl QuorumHolder {
         created.map(drop)
     }
 
-    /// See [`KeyHolder::set_policy`], and [`QuorumHolder::create_tenant`] for what becomes of it.
+    /// See [`KeyHolder::set_policy`], and [`QuorumHolder::create_tenant`] for the share that this seat applies.
     ///
     /// # Errors
     /// As [`KeyHolder::set_policy`].
@@ -119,14 +119,14 @@ impl QuorumHolder {
     /// This seat's contribution to the salt of one enrolment, for the gateway to send to all three. `now` is in unix seconds.
     ///
     /// # Errors
-    /// [`KeyHolderError::Unavailable`] while too many enrolments have been begun and not made.
+    /// [`KeyHolderError::Unavailable`] while too many enrolments are started and not finished.
     pub fn contribute(&self, name: TemplateName, now: u64) -> Result<[u8; 32], KeyHolderError> {
         let mut salt = [0; 32];
         self.key_holder.generator().fill(&mut salt);
         match self.contributions.put(name, salt, now) {
             true => Ok(salt),
             false => Err(KeyHolderError::Unavailable(
-                "too many enrolments were begun and not made: repeat this in a minute".to_owned(),
+                "too many enrolments are in progress: retry in a minute".to_owned(),
             )),
         }
     }
@@ -148,7 +148,7 @@ impl QuorumHolder {
         }
         let tenants = self.key_holder.tenants();
         let of = known(&tenants, &tenant)?;
-        // What the key is derived from anyway comes first: no contribution can stand for another subject's.
+        // The inputs of the key derivation come first, so that no contribution can stand for another subject's.
         let contributed = contributions.as_flattened();
         let salt = hash(&[
             b"trefoil/quorum/salt/1",

@@ -1,4 +1,4 @@
-//! What key-holders send each other about one batch.
+//! Messages between key-holders about one batch.
 
 use trefoil_bfv::Scheme;
 use trefoil_bfv::threshold::{Partial, Piece, Seat};
@@ -7,7 +7,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 /// First bytes of an encoded [`Parts`]: format and version.
 const PARTS_MAGIC: [u8; 4] = *b"TFD2";
 
-/// What one key-holder tells another about one batch: the partial decryptions of its two pieces, and of the other's witness with the
+/// One key-holder's message to another about one batch: the partial decryptions of its two pieces, and of the other's witness with the
 /// piece that the other lacks. Wiped on drop.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Parts {

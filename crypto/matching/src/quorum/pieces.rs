@@ -1,4 +1,4 @@
-//! What each of three key-holders is given once.
+//! The secrets that each of three key-holders receives once.
 
 use super::hash::hash;
 use crate::TenantId;
@@ -9,7 +9,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 /// First bytes of encoded [`Pieces`]: format and version.
 const PIECES_MAGIC: [u8; 4] = *b"TFP1";
 
-/// What one of three key-holders is given once: its seat, what all three know, and its two pieces. Wiped on drop.
+/// The secrets that one of three key-holders receives once: its seat, the data that all three know, and its two pieces. Wiped on drop.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Pieces {
     #[zeroize(skip)]
@@ -23,7 +23,7 @@ impl Pieces {
     /// Length of the encoding.
     pub const BYTES: usize = 4 + 1 + 3 * 32;
 
-    /// Makes the pieces of three key-holders. Anybody who sees the result knows every key to come: write each to its own place, and
+    /// Makes the pieces of three key-holders. Anybody who sees the result knows every future key: write each to its own place, and
     /// drop it.
     pub fn deal(rng: &mut impl CryptoRng) -> [Pieces; PIECES] {
         let mut common = Zeroizing::new([0; 32]);
@@ -36,7 +36,7 @@ impl Pieces {
         })
     }
 
-    /// Whose they are.
+    /// The seat that they belong to.
     pub fn seat(&self) -> Seat {
         self.seat
     }

@@ -1,4 +1,4 @@
-//! What a seat says about its tenant's public key.
+//! A seat's share of its tenant's public key.
 
 use crate::PublicKeyError;
 use crate::key_structure::POLYNOMIAL_BYTES;
@@ -20,7 +20,7 @@ impl SeatKey {
     /// Length of the encoding.
     pub const BYTES: usize = 4 + 4 + 32 + 4 * POLYNOMIAL_BYTES;
 
-    /// What `by`, whose key this is, says that `piece` adds to the tag basis of `seat`. Both have the piece.
+    /// The summand of `piece` in the tag basis of `seat`, according to `by`, whose key this is. Both have the piece.
     pub(crate) fn summand(&self, by: Seat, piece: Piece, seat: Seat) -> &TagBasis {
         let [first, _] = by.pieces();
         let [holder, _] = piece.holders();

@@ -1,5 +1,5 @@
-//! What changes a tenant: creation, policy, enrolment, rotation, removal, and malformed jobs. In the vault first, then in memory, one change
-//! at a time. No batch waits for any of it but one that is malformed.
+//! Changes of a tenant: creation, policy, enrolment, rotation, removal, and malformed jobs. In the vault first, then in memory, one change
+//! at a time. Only a malformed batch waits for any of it.
 
 use super::{InUse, State, Subjects, Tenant, only};
 use crate::attempts::Ledger;
@@ -21,20 +21,20 @@ pub(super) struct Register {
     open: Mutex<()>,
 }
 
-/// What it takes to renew a template.
+/// The inputs of a renewal.
 pub(crate) struct Renewal {
     pub(crate) old: Arc<Epoch>,
     pub(crate) new: Arc<Epoch>,
-    /// The key of the template as it is.
+    /// The template's present key.
     pub(crate) key: SubjectKey,
     pub(crate) lane: Lane,
-    /// Where it is charged.
+    /// The ledger that is charged.
     pub(crate) ledger: Arc<Ledger>,
 }
 
 impl Register {
     fn lock(&self) -> MutexGuard<'_, ()> {
-        // What it guards may be half done where a thread panicked, and no decision is better.
+        // After a panic the guarded state may be half done, and no decision is the better outcome.
         self.open.lock().expect("no thread panicked while it changed the tenant")
     }
 }
@@ -75,7 +75,7 @@ impl Tenant {
         Ok(())
     }
 
-    /// Forgives the malformed jobs so far.
+    /// Resets the count of malformed jobs so far.
     pub(crate) fn forgive_malformed(&self, vault: &dyn Vault) -> Result<(), KeyHolderError> {
         let _register = self.register.lock();
         let record = self.record();
@@ -84,10 +84,10 @@ impl Tenant {
         Ok(())
     }
 
-    /// Counts a malformed job, which makes the tag keys anew. In memory first: whatever becomes of the vault, the job is counted.
+    /// Counts a malformed job, which renews the tag keys. In memory first, so that the job is counted even if the vault fails.
     pub(crate) fn count_malformed(&self, vault: &dyn Vault) -> Result<KeyHolderError, KeyHolderError> {
         let _register = self.register.lock();
-        // Only as many are told that they are malformed as freeze the tenant: what was under way says no more than that it is frozen.
+        // Only as many jobs are told that they are malformed as freeze the tenant; jobs in flight learn only that it is frozen.
         let frozen = self.state.load().is_frozen();
         self.change(|state| {
             state.malformed = state.malformed.saturating_add(1);
@@ -119,7 +119,7 @@ impl Tenant {
         Ok(())
     }
 
-    /// Adds the keys of a rotation, unless one is under way; the newest keys.
+    /// Adds the keys of a rotation, unless one is in progress; returns the newest keys.
     pub(crate) fn add_epoch(
         &self,
         vault: &dyn Vault,
@@ -136,8 +136,8 @@ impl Tenant {
         self.newest()
     }
 
-    /// What it takes to renew generation `from` of a subject, which is charged a failed attempt, on record. As what it may be renewed is
-    /// for [`Tenant::succeed`] to say.
+    /// The inputs of a renewal of generation `from` of a subject, which is charged a failed attempt, on record. The generation that it becomes is
+    /// decided by [`Tenant::succeed`].
     pub(crate) fn renewal(
         &self,
         vault: &dyn Vault,
@@ -189,7 +189,7 @@ impl Tenant {
         if before != from {
             self.subjects.remove(&(handle, before));
         }
-        // What was counted under the old name while the new one was written.
+        // Attempts counted under the old name while the new one was written.
         Ok(vault.put_attempts(&self.id, &[(handle, to, ledger.record())])?)
     }
 
@@ -205,8 +205,8 @@ impl Tenant {
         Ok(())
     }
 
-    /// Forgets a template with its other form, if it was renewed: they are one template. The named one goes last: what fails half-way is
-    /// done again.
+    /// Forgets a template with its other form, if it was renewed: they are one template. The named one goes last, so that a partial failure is
+    /// retried.
     pub(crate) fn remove(
         &self,
         vault: &dyn Vault,
@@ -223,7 +223,7 @@ impl Tenant {
         Ok(())
     }
 
-    /// The other form of a template that was renewed: what it was made of, or what was made of it.
+    /// The other form of a renewed template: its source or its successor.
     fn other_form(&self, handle: Handle, generation: u32) -> Option<u32> {
         let (ledger, renewed_from) = self
             .subjects

@@ -1,7 +1,7 @@
 //! The templates of a tenant, by subject and generation.
 //!
-//! Batches look names up without a lock while enrolments add others: a map of the library papaya. A template that is removed is wiped as soon
-//! as no look-up is under way.
+//! Batches look up names without a lock while enrolments add others, in a papaya map. A removed template is wiped as soon
+//! as no look-up is in flight.
 
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
@@ -17,7 +17,7 @@ pub(crate) struct Subject {
     pub(crate) epoch: u32,
     /// The generation that it was made of while the keys were rotated.
     pub(crate) renewed_from: Option<u32>,
-    /// Derived from the salt once: deriving 32 keys anew would take longer than decrypting the batch.
+    /// Derived from the salt once: deriving 32 keys again would take longer than decrypting the batch.
     pub(crate) key: SubjectKey,
     /// Attempts, which both forms of a template share while it is renewed.
     pub(crate) ledger: Arc<Ledger>,
@@ -45,7 +45,7 @@ impl Subjects {
         Subjects { map: map.build() }
     }
 
-    /// What `read` makes of the templates of these names, all looked up at one time.
+    /// The result of `read` for the templates of these names, all looked up at one time.
     pub(crate) fn look_up<const COUNT: usize, T>(
         &self,
         names: &[Option<Name>; COUNT],
@@ -55,7 +55,7 @@ impl Subjects {
         read(names.each_ref().map(|name| self.map.get(name.as_ref()?, &guard)))
     }
 
-    /// What `read` makes of one template, if it is there.
+    /// The result of `read` for one template, if it is there.
     pub(crate) fn read<T>(&self, name: &Name, read: impl FnOnce(&Subject) -> T) -> Option<T> {
         self.map.pin().get(name).map(read)
     }
@@ -64,7 +64,7 @@ impl Subjects {
         self.map.pin().contains_key(name)
     }
 
-    /// Adds a template. One of the same name is forgotten.
+    /// Adds a template, replacing one of the same name.
     pub(crate) fn insert(&self, name: Name, subject: Subject) {
         self.map.pin().insert(name, subject);
     }
@@ -74,7 +74,7 @@ impl Subjects {
         self.map.pin().remove(name);
     }
 
-    /// Forgets every template that is not to be kept.
+    /// Removes every template that `keep` rejects.
     pub(crate) fn retain(&self, mut keep: impl FnMut(&Subject) -> bool) {
         self.map.pin().retain(|_, subject| keep(subject));
     }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(found, [Some(2), None, None]);
     }
 
-    /// What a template holds is dropped, and its key wiped with it, no later than the look-ups that may see it end.
+    /// A removed template is dropped, and its key wiped with it, no later than the end of the look-ups that may see it.
     #[test]
     fn a_removed_template_does_not_linger() {
         let subjects = Subjects::with_capacity(8);

@@ -1,4 +1,4 @@
-//! What happens between two steps of a renewal, or of a job.
+//! Events between two steps of a renewal, or of a job.
 
 use super::*;
 use crate::{
@@ -192,7 +192,7 @@ fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     assert_eq!(job.failures(NAME), Some(0));
 }
 
-/// An attempt is in the vault before it is made: a crash in between cannot forget it.
+/// An attempt is in the vault before it is made, so that a crash in between cannot forget it.
 #[test]
 fn an_attempt_is_on_record_when_it_is_admitted() {
     let job = Job::new();
@@ -205,7 +205,7 @@ fn an_attempt_is_on_record_when_it_is_admitted() {
     assert_eq!(stored(&job), [16, 16]);
 }
 
-/// Jobs that are under way when the third malformed one freezes the tenant: no more than three are told that they are malformed, and the
+/// Jobs in flight when the third malformed one freezes the tenant: no more than three are told that they are malformed, and the
 /// others, whatever they are, that the tenant is frozen. Otherwise each would be told a bit more than the ledger counts.
 #[test]
 fn of_jobs_under_way_no_more_are_told_that_they_are_malformed_than_freeze_the_tenant() {

@@ -1,17 +1,17 @@
-//! A bit flips in the state of a signer: what is released is a right signature, or nothing is.
+//! A bit flips in the state of a signer: a correct signature is released, or none.
 //!
-//! Each signature takes the way that those of a seal take: `sign_unverified`, then `released` under the published key. In turns
-//! a fault strikes
+//! Each signature takes the same path as those of a seal: `sign_unverified`, then `released` under the published key. In turn,
+//! a fault hits
 //!
 //! * the stored key: the seed of ML-DSA, the encoded Falcon key or its digest;
-//! * the key that the library computes with. Of ML-DSA that is the expanded key. The library computes the public key again when
-//!   it is given one and so refuses most that are struck; with those fips204 signs, which takes them. Of Falcon it is the
-//!   decoded key, struck before decoding, with the digest computed anew. The library decodes nearly all of these and then
+//! * the library's working key. For ML-DSA that is the expanded key. The library computes the public key again when
+//!   it is given one and so refuses most faulty ones; fips204 accepts those and signs with them. For Falcon it is the
+//!   decoded key, flipped before decoding, with the digest recomputed. The library decodes nearly all of these and then
 //!   never finds a vector that is short enough, so the generator ends it after some attempts;
 //! * the message, as the signer reads it;
 //! * the signature, before it is verified.
 //!
-//! Not reached: variables of the libraries while they compute (no access, and no unsafe code here).
+//! Not covered: variables of the libraries while they compute (no access, and no unsafe code here).
 
 use fips204::ml_dsa_65;
 use fips204::traits::{SerDes as _, Signer as _};
@@ -28,10 +28,10 @@ use crate::unchecked::UncheckedSeal;
 /// Faults for each family.
 const FAULTS: u64 = 1_000;
 
-/// What the production code makes of what a signer returned, or did not return.
+/// The production code's result for what a signer returned, or did not return.
 type Release = Result<Vec<u8>, SignError>;
 
-/// Signs one message and has another one verified, which are the same unless a fault struck the one.
+/// Signs one message and verifies another, which are the same unless a fault hit the first.
 fn release<F: SignatureFamily>(
     key: &mut F,
     published: &[u8],
@@ -79,8 +79,8 @@ fn no_bit_that_flips_in_the_state_of_an_ml_dsa_signer_leads_to_a_wrong_release()
     assert!(kept_right > 50 && refused > 50, "{kept_right} and {refused} of 400");
 }
 
-/// Flips a bit of the expanded key and signs with it. Where the result is released, it is what the sound key signs; the 32
-/// bytes that only choose the randomness may make it another right one.
+/// Flips a bit of the expanded key and signs with it. If the result is released, it is what the sound key signs; the 32
+/// bytes that only choose the randomness may make it another correct one.
 fn release_with_struck_expansion(sound: &MlDsa65, message: &[u8], rng: &mut StdRng) -> Result<(), SignError> {
     const RANDOMNESS: std::ops::Range<usize> = 32..64;
     let (expanded, published) = (sound.expanded(), sound.public_key());
@@ -134,7 +134,7 @@ impl TryCryptoRng for Bounded<'_> {}
 /// One for the salt, and one for each attempt. A sound key hardly ever needs a second attempt.
 const DRAWS_MAX: usize = 1 + 4;
 
-/// With a bound on the attempts; `None` where none of them led to a signature.
+/// With a bound on the attempts; `None` if none of them led to a signature.
 fn release_within_bound(
     key: &mut Falcon512,
     published: &[u8],

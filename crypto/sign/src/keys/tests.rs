@@ -1,4 +1,4 @@
-//! Keys that are not what they should be, and seals that are not what was signed: nothing wrong is released.
+//! Damaged keys and altered seals: nothing incorrect is released.
 
 use std::collections::HashSet;
 
@@ -82,7 +82,7 @@ fn a_seal_is_checked_as_what_was_signed() {
         assert_eq!(checker.check(unchecked).err(), Some(SignError::Fault(family)));
     }
     assert_eq!(checker.check(sound).map(|seal| seal.header), Ok(header(&keys, 3)));
-    // The signature is right, but the checker's copy of the key is not what signed it.
+    // The signature is correct, but the checker's copy of the key is not the one that signed it.
     checker.slh_dsa_sha2_128f = SlhDsaSha2_128f::generate(&mut rng).unwrap();
     assert_eq!(checker.check(struck).err(), Some(SignError::Fault(Family::SlhDsaSha2_128f)));
 }

@@ -2,7 +2,7 @@
 
 use trefoil_kernels::sha256::{LANES, Words};
 
-/// What a hash is for: the `type` of an address.
+/// The use of a hash: the `type` of an address.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
     WotsHash = 0,

@@ -34,7 +34,7 @@ pub(super) fn sign<C: Compression>(
     let indices = indices(message);
     let mut secrets = [Node::default(); TREES];
     let mut nodes = Nodes::with_capacity(TREES * LEAVES);
-    // SK.seed, the secret values, the leaves: each comes of the one before.
+    // SK.seed, the secret values, the leaves: each is computed from the previous one.
     let mut values = Zeroizing::new([*sk_seed, [[0; LANES]; 4], [[0; LANES]; 4]]);
     let mut addresses = AddressLanes::new(|_| address(at, Kind::ForsPrf, 0, 0));
     for first in (0..TREES * LEAVES).step_by(LANES) {

@@ -1,6 +1,6 @@
 //! The hypertree (FIPS 205 sections 6 and 7): 22 layers of trees of 8 one-time keys.
 //!
-//! Which trees a signature passes through is known from the start, and what each signs does not matter for its leaves
+//! The trees that a signature passes through are known from the start, and what each signs does not matter for its leaves
 //! and root. So all layers are computed side by side, and the one-time signatures are read off at the end. The
 //! topmost layers may come from [`TopLayers`] instead.
 
@@ -22,7 +22,7 @@ pub(super) fn sign<C: Compression>(
 ) -> [Node; LAYERS] {
     let path = path(index, leaf);
     let (whole, above) = path.split_at(kept.lowest());
-    // Of the kept layers these still sign with chains of their own.
+    // These of the kept layers still sign with chains of their own.
     let alone = &above[..kept.unsigned().min(above.len())];
     let chains = Chains::compute(hash, sk_seed, whole, alone);
     let mut leaves = chains.public_keys(hash, whole);
@@ -36,7 +36,7 @@ pub(super) fn sign<C: Compression>(
             None => chains.sign(layer, message, signature),
         }
         nodes.siblings(tree.leaf).into_iter().for_each(|node| append(signature, node));
-        // A root that is kept is what the layer above has signed ever since; see [`super::top_layers`].
+        // The layer above always signs the kept root; see [`super::top_layers`].
         message = kept.leaves(tree).map_or_else(|| nodes.root(), |(_, root)| root);
         roots[layer] = message;
     }

@@ -8,7 +8,7 @@ use super::fors;
 /// Bytes of the message digest: the FORS message, the index of a tree (63 bits) and of its leaf (3 bits).
 const DIGEST_BYTES: usize = fors::MESSAGE_BYTES + 8 + 1;
 
-/// What a message selects: the FORS indices, and the leaf of the lowest layer.
+/// The selection of a message: the FORS indices, and the leaf of the lowest layer.
 pub(super) struct Selected {
     pub(super) fors_message: [u8; fors::MESSAGE_BYTES],
     pub(super) tree: u64,

@@ -9,7 +9,7 @@ use super::top_layers::Kept;
 use super::tweaked_hash::{Compression, Node, TweakedHash, append, broadcast, node};
 use super::{fors, hypertree};
 
-/// A signature, and what its verification may use.
+/// A signature, and the roots that its verification may use.
 pub(super) struct Signed {
     pub(super) bytes: Vec<u8>,
     /// Root of each layer's tree.

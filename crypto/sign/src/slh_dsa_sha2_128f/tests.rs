@@ -66,7 +66,7 @@ fn key(rng: &mut StdRng) -> SlhDsaSha2_128f {
     SlhDsaSha2_128f::generate(rng).unwrap()
 }
 
-/// The same key with its top layers, which faults may have struck since.
+/// The same key with its top layers, which faults may have hit since.
 fn with_top(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut TopLayers)) -> SlhDsaSha2_128f {
     let mut top = top_layers(&key.secret_key()).ok().expect("top layers");
     strike(&mut top);
@@ -75,7 +75,7 @@ fn with_top(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut TopLayers)) -> SlhDs
     key
 }
 
-/// The same key with two top layers and the leaf layer below them, which faults may have struck since.
+/// The same key with two top layers and the leaf layer below them, which faults may have hit since.
 fn with_leaf_layer(key: &SlhDsaSha2_128f, strike: impl FnOnce(&mut LeafLayer)) -> SlhDsaSha2_128f {
     let secret = key.secret_key();
     let top = TopLayers::new([Cpu::detected(); 2], &secret, LAYERS - 2, || true);
@@ -114,7 +114,7 @@ fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
     let with = with_top(&without, |_| ());
     let opt_rand = rng.random();
     let sound = without.sign_internal(MESSAGE, &opt_rand).unwrap();
-    // Faults strike in all compressions, of which a key with top layers needs fewer.
+    // Faults hit all compressions, of which a key with top layers needs fewer.
     let [calls_with, calls_without] = [&with, &without].map(|key| sign_struck(key, [None; 3], &opt_rand).1);
     assert!(calls_with[0] == calls_with[1] && calls_without[0] > calls_with[0] && calls_with[2] > 0);
     let mut refused = 0;
@@ -133,8 +133,8 @@ fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
             }
         }
     }
-    // The rest struck a word or a lane that is not used.
-    assert!(2 * refused > rounds, "{refused} of {rounds} faults were met");
+    // The rest hit a word or a lane that is not used.
+    assert!(2 * refused > rounds, "{refused} of {rounds} faults were detected");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn no_bit_that_flips_in_the_top_layers_leads_to_a_signature_that_is_wrong() {
         }
         flip(&mut struck);
     }
-    // The rest struck a node that this signature does not show.
+    // The rest hit a node that this signature does not show.
     assert!(refused > 50, "{refused} of 200");
 }
 
@@ -292,7 +292,7 @@ fn without_fast_lanes_the_crate_signs_the_same_bytes() {
     assert!(*by_crate == own);
 }
 
-/// Whether both verifications say the same of a signature of [`MESSAGE`], and what.
+/// Checks that both verifications agree about a signature of [`MESSAGE`], and returns their result.
 fn verified_by_both(public_key: &[u8; 32], signature: &[u8], roots: &[Node; LAYERS]) -> bool {
     let own = verifier::verifies(Cpu::detected(), public_key, MESSAGE, signature, roots);
     let by_crate = SlhDsaSha2_128f::verify(public_key, MESSAGE[1], signature);

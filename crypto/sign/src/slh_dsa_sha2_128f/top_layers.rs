@@ -1,21 +1,21 @@
-//! The topmost layers of the hypertree, computed once per key: every signature passes through them, and what their
-//! trees sign are the fixed roots of the trees below.
+//! The topmost layers of the hypertree, computed once per key: every signature passes through them, and their
+//! trees sign the fixed roots of the trees below.
 //!
-//! Kept are all trees of some layers with 15 nodes each, and of all but the lowest of these layers the one-time
-//! signatures of all leaves. All of it is public: any signature may show it. The lowest layer kept still signs the root
+//! All trees of some layers are kept, with 15 nodes each, and for all but the lowest of these layers the one-time
+//! signatures of all leaves. All of it is public: any signature may reveal it. The lowest layer kept still signs the root
 //! of a tree that changes with every signature; only that leaf's chains are computed.
 //!
-//! One layer more may be kept in less: of each tree the leaves and the root ([`LeafLayer`]). The nodes between are hashed
+//! One more layer may be kept in a smaller form: the leaves and the root of each tree ([`LeafLayer`]). The nodes between are hashed
 //! again, and the one-time signatures of these roots are computed each time, because keeping them would take four times
 //! the memory for a seventh of the gain.
 //!
 //! # Faults
 //! Each part is computed twice and compared before it is kept. A one-time key above the lowest kept layer therefore
 //! signs when the parts are made and never again: a bit that flips in them later can spoil a signature, which
-//! verification then finds, but cannot make a one-time key sign a second root.
+//! verification then detects, but cannot make a one-time key sign a second root.
 //!
-//! Under a [`LeafLayer`] one-time keys sign each time what is kept as the root. Kept leaves are not what the root comes
-//! from: a bit that flips in a leaf spoils the path, one that flips in the root spoils the signature above, and neither
+//! Above a [`LeafLayer`], one-time keys always sign the kept root. The root is not computed
+//! from the kept leaves: a bit that flips in a leaf spoils the path, one that flips in the root spoils the signature above, and neither
 //! verifies. Were the root computed from the leaves, a flipped leaf would be signed by the layer above, and verify.
 
 use zeroize::Zeroizing;
@@ -29,7 +29,7 @@ use super::wots::{self, LEN};
 /// the work of 500 signatures; each layer more takes eight times that, and saves another 5 % of a signature.
 pub(super) const KEPT_FROM: [usize; 2] = [17, 16];
 
-/// Trees computed at a time: a few milliseconds of work, after which somebody may have lost interest.
+/// Trees computed at a time: a few milliseconds of work, after which the work may be cancelled.
 const PART: usize = 64;
 
 /// Trees of the kept layers, lowest first, and what they sign.
@@ -45,7 +45,7 @@ struct Layer {
 
 /// Why there are no top layers.
 pub(super) enum Unmade {
-    /// Nobody wants them any more.
+    /// They are no longer wanted.
     Unwanted,
     /// Two computations disagreed, or the root is not the key's.
     Fault,
@@ -106,12 +106,12 @@ impl TopLayers {
         LAYERS - self.0.len()
     }
 
-    /// The nodes of a tree, where it is kept.
+    /// The nodes of a tree, if it is kept.
     fn tree(&self, tree: &Tree) -> Option<&TreeNodes> {
         self.layer(tree)?.trees.get(tree.index as usize)
     }
 
-    /// What a tree's leaf signs with, where it always signs the same.
+    /// The one-time signature of a tree's leaf, if it always signs the same root.
     fn signature(&self, tree: &Tree) -> Option<&[Node; LEN]> {
         self.layer(tree)?.signatures.get(LEAVES * tree.index as usize + tree.leaf as usize)
     }
@@ -189,16 +189,16 @@ fn count(layer: usize) -> usize {
     1 << (3 * (LAYERS - 1 - layer))
 }
 
-/// What is kept of a key, when a signature is computed.
+/// The kept parts of a key, when a signature is computed.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Kept<'a> {
     pub(super) top: Option<&'a TopLayers>,
-    /// Only below top layers that are there, from the layer above it up.
+    /// Only below existing top layers, from the layer above it up.
     pub(super) leaf_layer: Option<&'a LeafLayer>,
 }
 
 impl<'a> Kept<'a> {
-    /// The lowest layer of which anything is kept.
+    /// The lowest layer with anything kept.
     pub(super) fn lowest(&self) -> usize {
         self.top.map_or(LAYERS, TopLayers::lowest) - usize::from(self.leaf_layer.is_some())
     }
@@ -208,18 +208,18 @@ impl<'a> Kept<'a> {
         1 + usize::from(self.leaf_layer.is_some())
     }
 
-    /// The leaves and the root of a tree, where these are kept.
+    /// The leaves and the root of a tree, if these are kept.
     pub(super) fn leaves(&self, tree: &Tree) -> Option<([Node; LEAVES], Node)> {
         let layer = self.leaf_layer.filter(|_| usize::from(tree.layer) == self.lowest())?;
         layer.0.get(tree.index as usize).copied()
     }
 
-    /// The nodes of a tree, where all are kept.
+    /// The nodes of a tree, if all are kept.
     pub(super) fn tree(&self, tree: &Tree) -> Option<&'a TreeNodes> {
         self.top?.tree(tree)
     }
 
-    /// What a tree's leaf signs with, where it always signs the same and that is kept.
+    /// The one-time signature of a tree's leaf, if it always signs the same root and the signature is kept.
     pub(super) fn signature(&self, tree: &Tree) -> Option<&'a [Node; LEN]> {
         self.top?.signature(tree)
     }

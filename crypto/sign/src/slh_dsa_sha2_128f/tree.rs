@@ -19,7 +19,7 @@ impl Tree {
         (0..LEAVES as u32).map(move |leaf| Tree { leaf, ..tree })
     }
 
-    /// The tree once for each leaf but the one that signs.
+    /// The tree once for each leaf except the one that signs.
     pub(super) fn with_the_other_leaves(&self) -> impl Iterator<Item = Tree> + use<> {
         let signs = self.leaf;
         self.with_each_leaf().filter(move |tree| tree.leaf != signs)

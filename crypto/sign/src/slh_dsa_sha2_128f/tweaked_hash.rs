@@ -16,7 +16,7 @@ pub(super) type Node = [u32; 4];
 /// One node of every lane.
 pub(super) type NodeLanes = [Words; 4];
 
-/// Bits of the first block and of an address: what the padding counts besides the message.
+/// Bits of the first block and of an address, which the padding counts besides the message.
 const PREFIX_BITS: u32 = 8 * (64 + 22);
 const NODE_BITS: u32 = 8 * 16;
 
@@ -42,7 +42,7 @@ pub(super) fn lane(lanes: &NodeLanes, lane: usize) -> Node {
     [lanes[0][lane], lanes[1][lane], lanes[2][lane], lanes[3][lane]]
 }
 
-/// The compression function that a signature is computed with. Tests put a faulty one in its place.
+/// The compression function of a signature. Tests replace it with a faulty one.
 pub(super) trait Compression {
     /// As [`sha256::compress`].
     fn compress(&mut self, state: &mut [Words; 8], block: &[Words; 16]);

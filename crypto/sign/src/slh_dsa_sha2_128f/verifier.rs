@@ -1,9 +1,9 @@
 //! Verification of a fresh signature (FIPS 205 section 9.3), all layers side by side.
 //!
-//! A verifier climbs layer by layer, because what a layer signs is the root of the tree below, which comes out of the
-//! climb. Who made the signature knows these roots. Given them, each layer can be checked alone: that its one-time
+//! A verifier climbs layer by layer, because a layer signs the root of the tree below, which results from the
+//! climb. The signer knows these roots. Given them, each layer can be checked alone: that its one-time
 //! signature of the root below leads to its own root. If all do, and the last root is PK.root, then the climb would
-//! have met the same roots, so it accepts too. False roots make a signature fail, never pass.
+//! have produced the same roots, so it accepts too. False roots make a signature fail, never pass.
 
 use trefoil_attest::SLH_DSA_SHA2_128F_SIGNATURE_BYTES;
 use trefoil_kernels::sha256::LANES;
@@ -19,7 +19,7 @@ use super::wots::{self, LEN, W};
 /// Nodes of one layer's part of a signature: the one-time signature, then the authentication path.
 const LAYER_NODES: usize = LEN + HEIGHT as usize;
 
-/// Algorithm 20, `slh_verify_internal`, of a signature whose signer met `roots`, from the lowest layer up.
+/// Algorithm 20, `slh_verify_internal`, of a signature whose signer computed `roots`, from the lowest layer up.
 pub(super) fn verifies(
     compression: impl Compression,
     public_key: &[u8; 32],

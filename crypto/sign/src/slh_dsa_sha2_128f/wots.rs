@@ -14,7 +14,7 @@ pub(super) const W: usize = 16;
 /// Chains of a key: 32 digits of the message and 3 of its checksum.
 pub(super) const LEN: usize = 35;
 
-/// SK.seed, then the values of one chain in every lane: each comes of the one before.
+/// SK.seed, then the values of one chain in every lane: each is computed from the previous one.
 type ChainLanes = [NodeLanes; 1 + W];
 
 /// The chains that a signature needs.
@@ -144,7 +144,7 @@ impl Drop for Secret {
 }
 
 /// The addresses of the chains of some keys. Chain `c` of key `k` of `n` is number `c * n + k`, so that neighbouring lanes
-/// differ in what is copied: the words of the keys. Nothing has to be gathered.
+/// differ in the copied words of the keys. Nothing has to be gathered.
 struct ChainAddresses {
     /// Words 0 to 3 of the addresses of the keys, then again from the first one, for one group of lanes more.
     words: [Vec<u32>; 4],
@@ -160,8 +160,8 @@ impl ChainAddresses {
         Self { words, keys: keys.len(), lanes: AddressLanes([[0; LANES]; 6]) }
     }
 
-    /// Computes the chains from number `first` up. The lanes behind the last one get more of the same kind, which nobody
-    /// reads.
+    /// Computes the chains from number `first` up. The lanes behind the last one get more of the same kind, which is
+    /// never read.
     fn walk<C: Compression>(&mut self, hash: &mut TweakedHash<C>, first: usize, values: &mut ChainLanes) {
         let (mut chain, mut key) = (first / self.keys, first % self.keys);
         for (row, words) in self.lanes.0.iter_mut().zip(&self.words) {

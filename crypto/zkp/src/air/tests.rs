@@ -1,5 +1,5 @@
 //! For every constraint group a trace that breaks only that group: the whole circuit refuses it, the circuit
-//! without the group accepts it. So each group carries weight and each test has teeth.
+//! without the group accepts it. So each group is needed and each test can fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use trefoil_types::TenantId;
@@ -69,8 +69,8 @@ fn an_honest_trace_passes() {
     assert!(accepts(&CredentialAir::new(), trace, &statement));
 }
 
-/// What enters the account's hash is the member's secret, the scope of tenant and audience, and the account's domain. Whatever else a
-/// cheater hashes there, the trace is right but for one group of constraints, and only that group stops it.
+/// The inputs of the account's hash are the member's secret, the scope of tenant and audience, and the account's domain. Whatever else a
+/// forger hashes there, the trace is correct except for one group of constraints, and only that group stops it.
 #[test]
 fn an_account_is_of_the_members_secret_and_of_the_statements_scope() {
     let witness = witness();
@@ -159,7 +159,7 @@ fn an_account_stays_the_same_over_epochs_and_is_another_elsewhere() {
     assert!(elsewhere.scope != first.scope && elsewhere.ctx != first.ctx && abroad.handle != handle);
 }
 
-/// The public path, with the shipped parameters: anybody who skips the prover's own checks gains nothing.
+/// The public path, with the shipped parameters: skipping the prover's own checks gains nothing.
 #[test]
 fn forcing_an_insufficient_credential_through_the_prover_does_not_help() {
     for witness in [member(EPOCH - 1, 3), member(EPOCH + (1 << 16), 3), member(EPOCH, fixture::LEVEL - 1)] {
@@ -202,7 +202,7 @@ where
     proof.ok()
 }
 
-/// A trace and statement that satisfy every constraint except those of `group`, to the cheater's gain.
+/// A trace and statement that satisfy every constraint except those of `group`, to the forger's gain.
 fn forge(group: Group) -> (Trace, Statement) {
     let witness = match group {
         Group::Expiry | Group::Bits => member(EPOCH - 1, 3),
@@ -216,7 +216,7 @@ fn forge(group: Group) -> (Trace, Statement) {
     let stray = Digest::hash_to_field("stray", &[1; 32]);
 
     match group {
-        // The pseudonyms of somebody else.
+        // Another member's pseudonyms.
         Group::SecretConstant => {
             trace.secret(link_row(ACCOUNT_SLOT)..ROWS, &other);
             statement.account = pseudonym(&mut trace, ACCOUNT_SLOT, Domain::Account, &other, &scopes[0]);
@@ -232,7 +232,7 @@ fn forge(group: Group) -> (Trace, Statement) {
         Group::FullRound => statement.root = tampered(&mut trace, &witness, 1, CELL_COLUMN + 6),
         Group::PartialRound => statement.root = tampered(&mut trace, &witness, 3, CELL_COLUMN + 2),
         Group::NextState => statement.root = tampered(&mut trace, &witness, 3, STATE_COLUMN + 9),
-        // Somebody else's credential.
+        // Another member's credential.
         Group::CommitmentInput => {
             let input = input(Domain::Commitment, &other, &[Field::ZERO; LIMBS]);
             let commitment = trace.slot(COMMITMENT_SLOT, &input);

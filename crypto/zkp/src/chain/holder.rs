@@ -36,7 +36,7 @@ impl Chain {
     }
 
     /// The chain that grows from `seed`, of which `revealed` values were revealed: for a holder that stored
-    /// [`Chain::seed`]. Store the position before sending what was revealed at it, or a value is revealed twice,
+    /// [`Chain::seed`]. Store the position before sending the value at it, or a value is revealed twice,
     /// which the service refuses.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Chain {
         })
     }
 
-    /// What the session's proof has to commit to.
+    /// The commitment for the session's proof.
     pub fn commitment(&self) -> &ChainCommitment {
         &self.commitment
     }

@@ -104,7 +104,7 @@ fn lengths_are_bounded_and_encodings_round_trip() {
     }
 }
 
-/// Without position and context in the step, a value that leads somewhere in one chain could stand in another.
+/// Without position and context in the step, a value of one chain could be valid in another.
 #[test]
 fn equal_seeds_in_other_sessions_or_of_other_lengths_share_no_value() {
     let all = |context, length| {

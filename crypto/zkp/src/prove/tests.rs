@@ -75,7 +75,7 @@ fn a_repeating_generator_gives_every_statement_its_own_masks() {
     let first = |statement| hedged(&witness, statement, &[1; 32]).next_u64();
     assert_ne!(first(&one), first(&two));
     assert_eq!(first(&one), first(&one));
-    // Anybody who knows generator and statement knows no mask: the secret is in them.
+    // Knowing the generator and the statement reveals no mask, because the masks depend on the secret.
     let other = Witness { secret: Secret::random(&mut rng(2)), ..member(EPOCH, LEVEL) };
     assert_ne!(first(&one), hedged(&other, &one, &[1; 32]).next_u64());
 }

@@ -10,7 +10,7 @@ use crate::{
     verify::proof_size_window,
 };
 
-/// A proven session with a chain of 20 values, and what its holder reveals.
+/// A proven session with a chain of 20 values, and the values that its holder reveals.
 fn session() -> (ProofEnvelope, Chain) {
     let key_commitment = session_key().commitment();
     let (witness, claim) = (witness(), claim(Circuit::Cred2, &key_commitment));
@@ -40,7 +40,7 @@ fn unproven() -> ProofRecord {
     }
 }
 
-/// What an honest service states in the session of `record`.
+/// An honest service's statement in the session of `record`.
 fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
     let statement = &record.statement;
     Attested {

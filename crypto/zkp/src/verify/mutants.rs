@@ -1,4 +1,4 @@
-//! Proofs that were honest once: changed in bytes, in structure, and in what they are checked against. None is
+//! Mutated honest proofs: changed in bytes, in structure, and in what they are checked against. None is
 //! accepted and none makes the verifier panic.
 
 use p3_field::PrimeCharacteristicRing;
@@ -12,7 +12,7 @@ use crate::{
     parameters::{Challenge, Masks, Parameters, config, parameters},
 };
 
-/// Numbers that are promised; fewer fail. Those of bytes at full volume, and the fewest at any.
+/// Promised numbers of mutants; with fewer the test fails. For bytes the number at full volume, and the least at any volume.
 const BYTE_MUTANTS: usize = 20_000;
 const BYTE_MUTANTS_MIN: usize = 1_000;
 const STRUCTURAL_MUTANTS: usize = 48;
@@ -145,7 +145,7 @@ const MOVED_PARTS: [Change<Proof>; 22] = [
     ("final polynomial reversed", |p| p.opening_proof.1.final_poly.reverse()),
 ];
 
-/// Witnesses of grinding, and values replaced by what a lazy forger would choose.
+/// Witnesses of grinding, and values replaced by a lazy forger's choice.
 const CHOSEN_VALUES: [Change<Proof>; 13] = [
     ("query grinding zeroed", |p| p.opening_proof.1.query_pow_witness = Field::ZERO),
     ("batch grinding zeroed", |p| p.opening_proof.1.batch_pow_witness = Field::ZERO),

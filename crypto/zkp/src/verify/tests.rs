@@ -26,7 +26,7 @@ pub(super) static PROVEN: LazyLock<[(Statement, Vec<u8>); 2]> = LazyLock::new(||
     })
 });
 
-/// A named change of something.
+/// A named change.
 pub(super) type Change<T> = (&'static str, fn(&mut T));
 
 /// Statements that an honest proof does not show.

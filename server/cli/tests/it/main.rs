@@ -14,6 +14,7 @@ mod canary;
 mod capture;
 mod cli;
 mod client;
+mod client_certificates;
 mod conditional;
 mod connections;
 mod crash;

@@ -52,6 +52,8 @@ async fn the_status_has_the_counts_of_the_metrics() {
             &row(&shown["requests"], "route", "/v1/authentications")["count"],
         ),
         ("trefoil_proofs_total{outcome=\"accepted\"}", &shown["proofs"]["accepted"]),
+        ("trefoil_nonces_remembered", &shown["nonces"]["used"]),
+        ("trefoil_nonces_limit", &shown["nonces"]["limit"]),
         ("trefoil_disk_low_water_bytes", &shown["disk"]["low_water_bytes"]),
         ("trefoil_tls_certificate_expiry_timestamp_seconds", &shown["certificate_until"]),
     ] {
@@ -99,6 +101,20 @@ async fn what_wants_attention_comes_with_the_words_of_doctor() {
     let codes: Vec<&str> = status.attention.iter().map(|finding| finding.code.as_str()).collect();
     assert_eq!((status.ready, codes), (false, vec!["disk-low"]), "{status:?}");
     assert!(server.shutdown().await);
+
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.pipeline.nonces = 2;
+    let service = Service::new(config).await;
+    let person = service.people(1, 1, 74).await.pop().unwrap();
+    service.welcome(&person).await;
+    for nonce in 1..=2 {
+        answer(&service.authenticate(&service.request(&person, &person.face, nonce)).await);
+    }
+    let page = self::status(&service).await;
+    let full = row(&page["attention"], "code", "nonces-full-soon");
+    assert!(full["remedy"].as_str().unwrap().contains("pipeline.nonces"), "{full}");
+    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! What witnesses say, to whom, and what a key-holder can do about it that lies.
+//! What witnesses reveal, to whom, and what a malicious key-holder can do about it.
 
 use super::*;
 use crate::TagMaster;
@@ -86,7 +86,7 @@ fn a_witness_confirms_honest_partials() {
             assert!(opened.scores()[count..].iter().chain(&of_witness.scores()[count..]).all(|x| *x == 0));
             assert!(confirmed && opened.within_quorum_band() && of_witness.within_quorum_band());
             assert_ne!(opened.scores()[..count], of_witness.scores()[..count], "factors are not all one");
-            // Somebody else's factors confirm nothing.
+            // Another seat's factors confirm nothing.
             let other = &round.witnesses[seat.others()[0].index()];
             assert!(!other.confirms(&opened, &of_witness));
         }

@@ -15,6 +15,7 @@ const field = find("token", HTMLInputElement);
 const refused = find("refused", HTMLElement);
 const figures = find("figures", HTMLElement);
 const lost = find("lost", HTMLElement);
+const wants = find("wants", HTMLElement);
 const lostText = find("lost-text", HTMLElement);
 const pause = find("pause", HTMLButtonElement);
 
@@ -53,6 +54,7 @@ function take(outcome: Outcome): void {
   if ("silent" in outcome) return sayLost(outcome.silent);
   answered = Date.now();
   lost.hidden = true;
+  wants.hidden = false;
   figures.classList.remove("old");
   history.add(outcome.status);
   form.hidden = true;
@@ -87,6 +89,9 @@ function sayLost(why: string): void {
   const [at, ago] = [new Date(answered).toTimeString().slice(0, 8), span((Date.now() - answered) / 1000)];
   lostText.textContent = `Its last answer came at ${at}, ${ago} ago; since then ${why}. Everything below is from then.`;
   lost.hidden = false;
+  // What wanted attention then is not what does now.
+  wants.hidden = true;
+  find("state", HTMLElement).textContent = "Not known: the service does not answer.";
   figures.classList.add("old");
 }
 

@@ -89,6 +89,7 @@ export interface Status {
   readonly key_holder: KeyHolderCounts | null;
   readonly proofs: { readonly accepted: number; readonly refused: number; readonly waiting: number };
   readonly queue: Filled;
+  readonly nonces: Filled;
   readonly in_flight_limit: number;
   readonly templates: Filled;
   readonly disk: { readonly free_bytes: number; readonly low_water_bytes: number };

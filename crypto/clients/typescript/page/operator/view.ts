@@ -247,7 +247,7 @@ function keyHolders(before: Status, now: Status): HTMLElement[] {
 }
 
 function rest(now: Status): HTMLElement[] {
-  const { disk, queue, templates, proofs, seals, process } = now;
+  const { disk, queue, nonces, templates, proofs, seals, process } = now;
   const rows: [string, string][] = [
     ["TLS certificate", ends(now.certificate_until, now.now)],
     ["Signing keys", ends(now.signing_keys_until, now.now)],
@@ -257,6 +257,7 @@ function rest(now: Status): HTMLElement[] {
       `${whole(open)} of ${whole(limit)} open, ${whole(refused)} dropped`,
     ]),
     ["Logins that wait for a batch", `${whole(queue.used)} of ${whole(queue.limit)}`],
+    ["Nonces of two minutes", `${whole(nonces.used)} of ${whole(nonces.limit)}`],
     ["Requests of a tenant in flight", `at most ${whole(now.in_flight_limit)}`],
     ["Proofs", `${whole(proofs.accepted)} accepted, ${whole(proofs.refused)} refused, ${whole(proofs.waiting)} wait`],
     ["Templates in memory", `${whole(templates.used)} of ${whole(templates.limit)}`],

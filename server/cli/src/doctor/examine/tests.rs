@@ -225,6 +225,27 @@ const MISTAKES: &[Mistake] = &[
         "chmod go=",
     ),
     (
+        |case| {
+            case.config.tls.client_ca = case.folder.path().join("callers.pem");
+            fs::write(&case.config.tls.client_ca, "x").unwrap();
+        },
+        B,
+        "client-ca-unreadable",
+        "callers.pem",
+        "tls.client_ca",
+    ),
+    (
+        |case| {
+            case.certificate("callers", [-9, 9]);
+            case.config.tls.client_ca = std::mem::take(&mut case.config.tls.certificate);
+            case.config.tls.private_key = PathBuf::new();
+        },
+        W,
+        "client-ca-expires",
+        "own.pem",
+        "next certificate",
+    ),
+    (
         |case| fs::remove_file(case.path("vault.sqlite")).unwrap(),
         B,
         "database-missing",

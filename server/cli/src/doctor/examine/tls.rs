@@ -4,6 +4,7 @@ use super::{Finding, time};
 use http::uri::Authority;
 use std::path::PathBuf;
 use trefoil_server::certificate::Certificate;
+use trefoil_server::client_ca::ClientCa;
 use trefoil_server::config::Config;
 use trefoil_server::findings;
 use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE};
@@ -66,10 +67,30 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
         let remedy = "set tls.private_key to the key that the certificate was made for";
         found.push(Finding::broken("certificate-key", place, what).do_this(remedy));
     }
+    found.extend(client_ca(config, now));
     if found.is_empty() {
         found.push(Finding::ok("certificate", path.display(), format!("until {}", time(not_after))));
     }
     found
+}
+
+/// Who signs callers' certificates, where these are demanded.
+fn client_ca(config: &Config, now: u64) -> Option<Finding> {
+    let path = &config.tls.client_ca;
+    if path.as_os_str().is_empty() {
+        return None;
+    }
+    match ClientCa::open(path) {
+        Ok(held) => held.until().and_then(|until| findings::client_ca(path.display(), until, now)),
+        Err(cause) => {
+            let text = cause.to_string();
+            let what = text.rsplit_once("; ").map_or(text.as_str(), |(what, _)| what).to_owned();
+            let what = what.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&what).to_owned();
+            let remedy =
+                "put the PEM certificates of the authorities there, or empty tls.client_ca to demand none";
+            Some(Finding::broken("client-ca-unreadable", path.display(), what).do_this(remedy))
+        }
+    }
 }
 
 /// The name that callers ask for, where the configuration says it.

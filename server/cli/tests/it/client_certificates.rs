@@ -1,0 +1,157 @@
+//! Client certificates, which the public listener demands where `tls.client_ca` is set.
+
+use crate::cli::{code, trefoil};
+use crate::program::Program;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::json;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use trefoil_client::{Client, ClientError};
+
+/// An authority that signs the certificates of API clients.
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Authority {
+        let mut made = CertificateParams::new(Vec::new()).unwrap();
+        made.distinguished_name.push(rcgen::DnType::CommonName, name);
+        made.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let pem = made.self_signed(&key).unwrap().pem();
+        Authority { pem, issuer: Issuer::new(made, key) }
+    }
+
+    /// A client's certificate and its key.
+    fn client(&self) -> String {
+        let key = KeyPair::generate().unwrap();
+        let made = CertificateParams::new(vec!["client.shop.example".to_owned()]).unwrap();
+        made.signed_by(&key, &self.issuer).unwrap().pem() + &key.serialize_pem()
+    }
+}
+
+struct House {
+    directory: tempfile::TempDir,
+    program: Program,
+    key: String,
+}
+
+impl House {
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn client(&self, identity: Option<&str>) -> Client {
+        let url = format!("https://localhost:{}", self.program.public.address.port());
+        let certificate = std::fs::read(self.file("data/tls-certificate.pem")).unwrap();
+        Client::with_identity(&url, &certificate, identity.map(str::as_bytes), &self.key, 1).unwrap()
+    }
+
+    /// Whether a new connection that shows this certificate and key is let in, with a request that is answered.
+    async fn lets_in(&self, identity: Option<&str>) -> bool {
+        match self.client(identity).usage(trefoil_api::Hex([0; 8])).await {
+            Ok(_) => true,
+            // The refusal comes after the handshake: the client may see the alert, or only that the connection is gone.
+            Err(ClientError::Unreachable { .. }) => false,
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+async fn house(authority: &Authority) -> House {
+    let directory = tempfile::tempdir().unwrap();
+    let ca = directory.path().join("client-ca.pem");
+    std::fs::write(&ca, &authority.pem).unwrap();
+    let log = File::create(directory.path().join("log")).unwrap();
+    let variables = [("TREFOIL_TLS_CLIENT_CA", ca.to_str().unwrap())];
+    let program = Program::start(&directory.path().join("data"), log, &variables);
+    let tenant = json!({"name": "shop", "policy": crate::service::policy()});
+    // The admin listener demands none.
+    let created = program.admin.post("/v1/tenants", &tenant).await;
+    let path = format!("/v1/tenants/{}/api-keys", created.json()["tenant_id"].as_str().unwrap());
+    let key = program.admin.post(&path, &json!({"scopes": ["enrol"]})).await.json();
+    House { directory, program, key: key["api_key"].as_str().unwrap().to_owned() }
+}
+
+/// Waits until the log says this so often.
+async fn said(log: &Path, what: &str, times: usize) {
+    while std::fs::read_to_string(log).unwrap().matches(what).count() < times {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_shows_a_certificate_of_the_authority_besides_its_api_key() {
+    let [ours, others] = ["ours", "others"].map(Authority::new);
+    let house = house(&ours).await;
+    let identity = ours.client();
+    assert!(house.lets_in(Some(&identity)).await);
+    assert!(!house.lets_in(None).await && !house.lets_in(Some(&others.client())).await);
+    // A certificate is no API key.
+    let url = format!("https://localhost:{}", house.program.public.address.port());
+    let certificate = std::fs::read(house.file("data/tls-certificate.pem")).unwrap();
+    let shown = Some(identity.as_bytes());
+    let keyless = Client::with_identity(&url, &certificate, shown, "trefoil_none", 1).unwrap();
+    match keyless.usage(trefoil_api::Hex([0; 8])).await {
+        Err(ClientError::Problem(problem)) => assert_eq!(problem.code, "caller-unauthenticated"),
+        other => panic!("{other:?}"),
+    }
+
+    // From the command line: let in, and told that this is no checkpoint; or told what is missing.
+    let (own, ca, note) = (house.file("own.pem"), house.file("data/tls-certificate.pem"), house.file("note"));
+    std::fs::write(&own, &identity).unwrap();
+    std::fs::write(&note, "no checkpoint").unwrap();
+    let [own, ca, note] = [own, ca, note].map(|path| path.to_str().unwrap().to_owned());
+    let hand_in = |more: &[&str]| {
+        let output = trefoil(&[&["log", "hand-in", "--service", &url, "--ca", &ca], more, &[&note]].concat());
+        assert_ne!(code(&output), 0);
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let (without, with) = (hand_in(&[]), hand_in(&["--identity", &own]));
+    assert!(without.contains("--identity"), "{without}");
+    assert!(!with.contains("--identity") && with.contains("the service answered"), "{with}");
+    let broken = hand_in(&["--identity", &note]);
+    assert!(broken.contains("--identity") && broken.contains("its key"), "{broken}");
+    assert_eq!(house.program.terminate().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_authority_is_taken_over_while_the_service_runs_and_a_broken_file_is_not() {
+    let [first, second] = ["first", "second"].map(Authority::new);
+    let house = house(&first).await;
+    let (log, ca) = (house.file("log"), house.file("client-ca.pem"));
+    let [of_first, of_second] = [first.client(), second.client()];
+    assert!(house.lets_in(Some(&of_first)).await && !house.lets_in(Some(&of_second)).await);
+    std::fs::write(&ca, "no certificate").unwrap();
+    house.program.signal("-HUP");
+    said(&log, "the certificate cannot be renewed", 1).await;
+    let why = std::fs::read_to_string(&log).unwrap();
+    assert!(why.contains("client-ca.pem") && why.contains("tls.client_ca"), "{why}");
+    assert!(house.lets_in(Some(&of_first)).await);
+    std::fs::write(&ca, &second.pem).unwrap();
+    house.program.signal("-HUP");
+    said(&log, "new connections get the renewed certificate", 1).await;
+    assert!(!house.lets_in(Some(&of_first)).await && house.lets_in(Some(&of_second)).await);
+    let page = house.program.admin.get("/v1/status").await.json();
+    assert_eq!(page["ready"], true);
+    assert_eq!(house.program.terminate().code(), Some(0));
+}
+
+#[test]
+fn a_file_that_holds_no_authority_is_named_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let ca = directory.path().join("nothing.pem");
+    std::fs::write(&ca, "").unwrap();
+    let started = std::process::Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+        .arg(directory.path().join("data"))
+        .env("TREFOIL_TLS_CLIENT_CA", &ca)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(started.stderr).unwrap();
+    assert_ne!(started.status.code(), Some(0));
+    assert!(error.contains("nothing.pem") && error.contains("tls.client_ca takes"), "{error}");
+}
