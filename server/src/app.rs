@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use trefoil_api::{AttestationForm, Receipt};
 use trefoil_attest::What;
 use trefoil_service::Service;
+use trefoil_service::audit::Noted;
 use trefoil_service::rotation::Rotations;
 use trefoil_storage::store::TenantId;
-use zeroize::Zeroizing;
 
 /// The state behind both listeners.
 pub(crate) struct App {
@@ -34,7 +34,6 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     /// Notes what requests look like, where that is asked for.
     pub(crate) capture: Option<Arc<Capture>>,
-    pub(crate) admin_token: Zeroizing<String>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     pub(crate) idempotency: InFlight,
@@ -54,6 +53,13 @@ impl App {
         let patience = self.limits.answer_timeout();
         let answer = self.service.receipt(tenant, changed_at, what, patience).await;
         answer.map(|answer| bodies::receipt(answer, form)).transpose()
+    }
+
+    /// The receipt of what an operator changed, if it can be sealed now.
+    pub(crate) async fn sealed(&self, noted: impl Into<Option<Noted>>) -> Result<Option<Receipt>, Problem> {
+        let Some(noted) = noted.into() else { return Ok(None) };
+        let answer = self.service.sealed(noted, self.limits.answer_timeout()).await;
+        answer.map(|answer| bodies::receipt(answer, AttestationForm::Full)).transpose()
     }
 
     /// Takes other limits from now on.

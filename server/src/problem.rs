@@ -30,6 +30,12 @@ pub enum Code {
     CallerUnauthenticated,
     /// The API key lacks the scope that this route needs.
     ScopeMissing,
+    /// The operator's role does not allow what this route does.
+    RoleMissing,
+    /// No such operator, or no such token of it.
+    OperatorUnknown,
+    /// The operators are as they are so that this cannot be done: the last owner, two tokens, a revoked operator.
+    OperatorConflict,
     /// The policy in force is of another version than `If-Match` names.
     PolicyOvertaken,
     /// The tenant's policy does not list this audience.
@@ -146,6 +152,11 @@ impl Code {
                 (S::UNAUTHORIZED, "caller-unauthenticated", "The caller is not authenticated")
             }
             Code::ScopeMissing => (S::FORBIDDEN, "scope-missing", "The API key lacks a scope"),
+            Code::RoleMissing => (S::FORBIDDEN, "role-missing", "The operator's role does not allow this"),
+            Code::OperatorUnknown => (S::NOT_FOUND, "operator-unknown", "No such operator"),
+            Code::OperatorConflict => {
+                (S::CONFLICT, "operator-conflict", "The operators do not allow this now")
+            }
             Code::AudienceNotAllowed => {
                 (S::FORBIDDEN, "audience-not-allowed", "The tenant does not serve this audience")
             }

@@ -33,12 +33,14 @@ use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
+use trefoil_service::audit::Notes;
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::directory::Directory;
 use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::log_store::SealedVaults;
+use trefoil_service::operators::Operators;
 use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
@@ -196,13 +198,18 @@ impl Server {
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
+        let pepper = Pepper::new(&*directory.secret::<32>("pepper.key")?);
+        let notes = Notes::new(&issuer);
+        let token = admin_token(&directory)?;
+        let operators = Operators::load(Arc::clone(&store), pepper.clone(), notes.clone(), token)
+            .map_err(|cause| stored("operators", &cause))?;
         let accounts = Directory::load(
             Arc::clone(&store),
             Arc::clone(&key_holder),
             WrapKey::new(&*directory.secret::<32>("master.key")?),
-            Pepper::new(&*directory.secret::<32>("pepper.key")?),
+            pepper,
             config.proofs.verdict_room(),
-            bodies::POLICIES,
+            (bodies::POLICIES, notes.clone()),
         )
         .map_err(|cause| stored("tenants", &cause))?;
 
@@ -231,6 +238,8 @@ impl Server {
             store,
             store_path: directory.join(STORE_FILE),
             directory: accounts,
+            operators,
+            notes,
             key_holder,
             key_holder_watch: Arc::new(watch),
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
@@ -257,7 +266,6 @@ impl Server {
             service,
             certificate: Arc::clone(&certificate),
             metrics: Metrics::default(),
-            admin_token: admin_token(&directory)?,
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
             idempotency: InFlight::default(),
@@ -305,6 +313,7 @@ impl Server {
             service.sessions.warm(&service.directory, service.now());
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
+        seal_notes(&app.service, app.limits.answer_timeout()).await;
         let public_router = api::public(Arc::clone(&app));
         let admin_router = api::admin(Arc::clone(&app));
         Ok(Server {
@@ -318,7 +327,11 @@ impl Server {
                 admin,
                 watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
             ),
-            sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app.service), stopped.clone())),
+            sweeper: watched(
+                supervisor,
+                "sweeper",
+                sweep(Arc::clone(&app.service), app.limits.answer_timeout(), stopped.clone()),
+            ),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
@@ -668,12 +681,20 @@ async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+/// Seals what operators changed and was not sealed.
+async fn seal_notes(service: &Arc<Service>, patience: Duration) {
+    if let Err(cause) = service.seal_notes(patience).await {
+        tracing::warn!(%cause, "entries of the audit trail have no receipt yet");
+    }
+}
+
+async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
+        seal_notes(&service, patience).await;
         let now = service.now();
         let service = Arc::clone(&service);
         let swept = blocking(move || {

@@ -1,5 +1,6 @@
 //! `trefoil admin`: what an operator asks of a running service, over its admin listener.
 
+mod operator;
 pub(super) mod place;
 mod session;
 mod subject;
@@ -25,7 +26,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: tenants, policies, API keys, subjects, sessions, key rotation",
+    about = "Operate a running service: tenants, policies, API keys, operators, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -57,6 +58,20 @@ enum Command {
     /// API keys of a tenant: create, list, revoke.
     #[command(subcommand)]
     ApiKey(Key),
+    /// Operators of the service and their tokens: create, list, show, revoke.
+    #[command(subcommand)]
+    Operator(operator::Command),
+    /// What operators changed and were refused, each with its receipt.
+    #[command(after_help = "Examples:\n  trefoil admin audit\n  \
+        trefoil admin audit --tenant 00112233445566778899aabbccddeeff --json")]
+    Audit {
+        /// Of this tenant alone.
+        #[arg(long, value_name = "TENANT", value_parser = tenant)]
+        tenant: Option<Hex<16>>,
+        /// The first entry, by its number.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        from: u64,
+    },
     /// Subjects of a tenant: list, show, erase. With one of its API keys, over the public API.
     #[command(subcommand)]
     Subject(subject::Command),
@@ -289,18 +304,20 @@ impl AdminCommand {
             }
             Command::ApiKey(Key::Revoke { id, tenant }) => {
                 let revoked = self.place.call(async |admin| admin.revoke_api_key(tenant, id).await)?;
-                show(json, &revoked, || api_keys(std::slice::from_ref(&revoked)))
+                show(json, &revoked, || api_keys(std::slice::from_ref(&revoked.key)))
             }
+            Command::Operator(command) => command.answer(&self.place, json),
+            Command::Audit { tenant, from } => operator::audit(&self.place, json, from, tenant),
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
             Command::ResetMalformed { tenant } => {
-                self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
-                show(json, &serde_json::json!({}), || "the count of malformed jobs is 0\n".to_owned())
+                let reset = self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
+                show(json, &reset, || "the count of malformed jobs is 0\n".to_owned())
             }
             Command::RotateKeys { tenant, status } => {
                 let status = self.place.call(async |admin| match status {
                     true => admin.key_rotation(tenant).await,
-                    false => admin.rotate_keys(tenant).await,
+                    false => Ok(admin.rotate_keys(tenant).await?.status),
                 })?;
                 show(json, &status, || rotation(&status))
             }
@@ -309,7 +326,7 @@ impl AdminCommand {
 
     fn set_disabled(&self, tenant: Hex<16>, disabled: bool) -> Result<String, String> {
         let summary = self.place.call(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
-        show(self.json, &summary, || tenants(std::slice::from_ref(&summary)))
+        show(self.json, &summary, || tenants(std::slice::from_ref(&summary.summary)))
     }
 }
 

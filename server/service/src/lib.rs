@@ -17,6 +17,7 @@
     reason = "the variants of `Refused` say when, for every function alike"
 )]
 
+pub mod audit;
 pub mod backup;
 pub mod chains;
 pub mod clock;
@@ -27,6 +28,7 @@ mod flights;
 pub mod key_holder_watch;
 pub mod log_audit;
 pub mod log_store;
+pub mod operators;
 pub mod pace;
 pub mod proofs;
 mod receipts;

@@ -15,6 +15,32 @@ pub enum Refused {
     /// The API key is one of those that speak for nobody: the reason is not told.
     #[error("the API key does not exist, or it expired or was revoked")]
     Caller,
+    /// The token is none of an operator that may act: the reason is not told.
+    #[error("the token is no operator's, or it expired or was revoked")]
+    OperatorToken,
+    /// No such operator.
+    #[error("no operator has this identifier")]
+    OperatorUnknown,
+    /// The operator has no such token.
+    #[error("this operator has no token with this number")]
+    OperatorTokenUnknown,
+    /// The operator of the token in the data directory has no other token.
+    #[error(
+        "the token of this operator is the file admin.token of the data directory, and it has no other; to replace it, stop the service, \
+         remove the file and start"
+    )]
+    BootstrapToken,
+    /// An operator that was revoked gets no token.
+    #[error("this operator was revoked; create another one")]
+    OperatorRevoked,
+    /// The operator has two tokens that are taken.
+    #[error("two tokens of this operator are taken already; revoke one of them first")]
+    TwoTokens,
+    /// Nobody would be left who manages operators.
+    #[error(
+        "no other owner has a token that is taken, so nobody could manage operators; create another owner first"
+    )]
+    LastOwner,
     /// The operator disabled the tenant.
     #[error("the service's operator disabled this tenant; ask the operator to enable it")]
     TenantDisabled,

@@ -2,12 +2,14 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
+use crate::audit::Notes;
 use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
 use crate::door::Asker;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::log_store::LogError;
+use crate::operators::Operators;
 use crate::pace::Pace;
 use crate::proofs::ProofPool;
 use crate::proofs::quota::Quota;
@@ -49,6 +51,10 @@ pub struct Service {
     pub store_path: PathBuf,
     /// Tenants and who speaks for them.
     pub directory: Directory,
+    /// Who may operate the service.
+    pub operators: Operators,
+    /// Writes what they did.
+    pub notes: Notes,
     /// Who decides.
     pub key_holder: Arc<dyn KeyHolding>,
     /// What is known of it.

@@ -19,8 +19,11 @@
 //! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
-//! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
+//! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 200 and a receipt |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
+//! | POST `/v1/operators`, `/v1/operators/{operator}/tokens` (admin) | token | JSON | 201 |
+//! | GET `/v1/operators`, `/v1/operators/{operator}`, `/v1/audit` (admin) | token | - | 200 |
+//! | DELETE `/v1/operators/{operator}`, `/v1/operators/{operator}/tokens/{number}` (admin) | token | - | 200 and a receipt |
 //! | GET `/openapi.json`, `/reference`, `/v1/problems/{code}` (both) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
@@ -36,6 +39,7 @@ mod cosignatures;
 mod envelope;
 mod jwks;
 mod log;
+mod operators;
 mod page;
 mod proof_sessions;
 mod public;
@@ -46,6 +50,7 @@ mod sizes;
 mod subjects;
 mod templates;
 
+pub(crate) use caller::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
 

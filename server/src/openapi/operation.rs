@@ -1,10 +1,12 @@
 //! What is said of one route.
 
+use crate::api::Needs;
 use crate::problem::Code;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
-use trefoil_api::Scope;
+use trefoil_api::{Role, Scope};
+use trefoil_attest::Kind;
 
 /// A method of HTTP that routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +22,7 @@ pub(crate) enum Method {
 pub(crate) enum Caller {
     Anyone,
     Tenant(Scope),
-    Operator,
+    Operator(Needs),
 }
 
 /// The schema of a value.
@@ -150,10 +152,16 @@ impl Operation {
         ])
     }
 
-    /// Only with the admin token.
-    pub(crate) fn for_operators(mut self) -> Operation {
-        self.caller = Caller::Operator;
+    /// For operators of every role: it changes nothing.
+    pub(crate) fn for_viewers(mut self) -> Operation {
+        self.caller = Caller::Operator(Needs { role: Role::Viewer, changes: None });
         self.fails(&[Code::CallerUnauthenticated])
+    }
+
+    /// For operators of this role and those above it: it makes a change of this kind.
+    pub(crate) fn changes(mut self, role: Role, kind: Kind) -> Operation {
+        self.caller = Caller::Operator(Needs { role, changes: Some(kind) });
+        self.fails(&[Code::CallerUnauthenticated, Code::RoleMissing]).writes()
     }
 
     fn parameter(mut self, parameter: Parameter) -> Operation {
@@ -278,12 +286,6 @@ impl Operation {
     pub(crate) fn answers_cbor(self, about: &'static str) -> Operation {
         let (media_type, about) = ("application/cbor", about.to_owned());
         self.answers_body(200, Body { media_type, shape: Shape::Opaque, about, example: None })
-    }
-
-    /// Answers 204.
-    pub(crate) fn answers_nothing(mut self) -> Operation {
-        self.status = 204;
-        self
     }
 
     /// Answers with text also with another status.

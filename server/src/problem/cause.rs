@@ -54,12 +54,15 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 55] = [
+    pub const ALL: [Code; 58] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
         Code::CallerUnauthenticated,
         Code::ScopeMissing,
+        Code::RoleMissing,
+        Code::OperatorUnknown,
+        Code::OperatorConflict,
         Code::PolicyOvertaken,
         Code::AudienceNotAllowed,
         Code::RequestMacInvalid,
@@ -159,6 +162,11 @@ impl Code {
             Code::IdempotencyKeyMissing => "an enrolment without `Idempotency-Key`",
             Code::CallerUnauthenticated => "no API key or token, or one that is unknown, expired or revoked",
             Code::ScopeMissing => "the API key lacks the route's scope",
+            Code::RoleMissing => "the operator's role is below the one that the route needs",
+            Code::OperatorUnknown => "no such operator, or no such token of it",
+            Code::OperatorConflict => {
+                "the last owner cannot be revoked, an operator has at most two tokens, and one that was revoked gets none"
+            }
             Code::PolicyOvertaken => "`If-Match` names another version of the policy than the one in force",
             Code::AudienceNotAllowed => "the policy does not list the audience",
             Code::RequestMacInvalid => "the MAC is not that of the request under the session's key",

@@ -17,6 +17,9 @@ impl Code {
                 "Send the header `Authorization: Bearer KEY`: on the public listener with an API key that is active (`trefoil admin \
                  api-key list`), on the admin listener with the token in admin.token."
             }
+            Code::RoleMissing => "Ask an operator with that role; `trefoil admin operator list` shows them.",
+            Code::OperatorUnknown => "Correct it; `trefoil admin operator list` shows operators and tokens.",
+            Code::OperatorConflict => "Do first what `detail` names.",
             Code::ScopeMissing => {
                 "Use an API key with that scope; `trefoil admin api-key create --scope` makes one."
             }

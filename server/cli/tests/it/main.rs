@@ -43,6 +43,7 @@ mod malformed;
 mod members;
 mod mistakes;
 mod modes;
+mod operators;
 mod partitions;
 mod policies;
 mod program;

@@ -1,10 +1,12 @@
 //! API keys over their life: made, used, listed, expired, revoked.
 
 use super::{Directory, Snapshot};
+use crate::audit::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trefoil_attest::What;
 use trefoil_storage::store::{self, StoreError, TenantId};
 use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
@@ -100,8 +102,9 @@ impl Directory {
         &self,
         tenant: &TenantId,
         (scopes, label, expires_at): (&[Scope], String, Option<u64>),
+        by: &By,
         now: u64,
-    ) -> Result<(Zeroizing<String>, ApiKeyId), Refused> {
+    ) -> Result<(Zeroizing<String>, ApiKeyId, Noted), Refused> {
         if scopes.is_empty() {
             return Err(Refused::NoScope);
         }
@@ -112,10 +115,12 @@ impl Directory {
         self.tenant(tenant)?;
         let (text, record) = self.pepper.new_api_key(*tenant, Scopes::of(scopes), now);
         let record = store::ApiKey { label, expires_at, ..record };
-        self.store.add_api_key(record.clone())?;
         let id = record.id;
+        let created = (*tenant, now, What::ApiKeyCreated { key: id, scopes: record.scopes });
+        let noted =
+            self.notes.with(created, Some(by), |note| self.store.add_api_key(record.clone(), note))?;
         self.hold(HeldKey::new(record));
-        Ok((text, id))
+        Ok((text, id, noted))
     }
 
     /// A page of a tenant's API keys, from an id on, ordered by id; the ended ones too. And where the next page begins.
@@ -136,15 +141,22 @@ impl Directory {
     }
 
     /// Revokes an API key: the next request with it is refused. One that is revoked already stays as it is.
-    pub fn revoke_api_key(&self, tenant: &TenantId, id: ApiKeyId, now: u64) -> Result<ApiKey, Refused> {
+    pub fn revoke_api_key(
+        &self,
+        tenant: &TenantId,
+        id: ApiKeyId,
+        by: &By,
+        now: u64,
+    ) -> Result<(ApiKey, Option<Noted>), Refused> {
         let _changing = self.change();
         self.tenant(tenant)?;
         let held = self.snapshot.load().api_keys.get(&id).cloned();
         let held = held.filter(|key| key.record.tenant == *tenant).ok_or(Refused::ApiKeyUnknown)?;
         if held.record.revoked_at.is_some() {
-            return Ok(held.shown(now));
+            return Ok((held.shown(now), None));
         }
-        self.store.revoke_api_key(&id, now)?;
+        let revoked = (*tenant, now, What::ApiKeyRevoked { key: id });
+        let noted = self.notes.with(revoked, Some(by), |note| self.store.revoke_api_key(&id, now, note))?;
         let revoked = HeldKey {
             record: store::ApiKey { revoked_at: Some(now), ..held.record.clone() },
             used: held.used.load(Relaxed).into(),
@@ -152,7 +164,7 @@ impl Directory {
         };
         let shown = revoked.shown(now);
         self.hold(revoked);
-        Ok(shown)
+        Ok((shown, Some(noted)))
     }
 
     /// Stores when API keys were last used, where that changed. For a task in the background.

@@ -1,7 +1,8 @@
 //! What a store does.
 
 use super::records::{
-    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Registry, Root,
+    Session, Subject, Template, Tenant,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -9,31 +10,55 @@ use trefoil_attest::tree::Hash;
 use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// The gateway's durable state. Implementations are compared by one test suite.
+///
+/// What takes a [`Note`] adds it to the audit trail, both or neither, and returns the entry's number.
 pub trait Store: Send + Sync + 'static {
     /// Makes the file complete without its write-ahead log.
     fn checkpoint(&self) -> Result<(), StoreError>;
-    /// Tenants, API keys and accepted roots.
+    /// Tenants, API keys, accepted roots and operators.
     fn registry(&self) -> Result<Registry, StoreError>;
     /// Adds a tenant with the version of its policy; `Conflict` if it exists.
-    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError>;
+    fn create_tenant(&self, tenant: Tenant, note: Note) -> Result<u64, StoreError>;
     /// Adds a version of a policy and makes it the tenant's, both or neither; `Conflict` if the version exists.
-    fn put_policy(&self, version: PolicyVersion) -> Result<(), StoreError>;
+    fn put_policy(&self, version: PolicyVersion, note: Note) -> Result<u64, StoreError>;
     /// Versions of a tenant's policy from one on, in order, at most `count`.
     fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError>;
     /// Adds an API key; `Conflict` if its id exists.
-    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    fn add_api_key(&self, key: ApiKey, note: Note) -> Result<u64, StoreError>;
     /// Revokes an API key; the first revocation stays.
-    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError>;
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError>;
     /// Notes when API keys were last used; a later time stays.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
     /// Disables a tenant from this time on, or enables it.
-    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError>;
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError>;
+    /// Adds an operator, or replaces when it was revoked; with a token of it, if one is given.
+    fn put_operator(
+        &self,
+        operator: Operator,
+        token: Option<OperatorToken>,
+        note: Note,
+    ) -> Result<u64, StoreError>;
+    /// Adds a token of an operator, or replaces when it was revoked.
+    fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError>;
+    /// Adds an entry to the audit trail alone.
+    fn note(&self, note: Note) -> Result<u64, StoreError>;
+    /// Adds its receipt to an entry.
+    fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError>;
+    /// Entries of the audit trail from a number on, of one tenant or of all, in order, at most `count`.
+    fn audit(
+        &self,
+        from: u64,
+        tenant: Option<&TenantId>,
+        count: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError>;
+    /// Entries without a receipt, oldest first, at most `count`.
+    fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
     fn publish_root(&self, root: Root) -> Result<(), StoreError>;
     /// Roots of a tenant from a generation on, in order, at most `count`; withdrawn ones too.
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
     /// Adds an issuer key; `Conflict` if the number exists.
-    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError>;
+    fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
     /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
     /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.
@@ -44,7 +69,8 @@ pub trait Store: Send + Sync + 'static {
         tenant: &TenantId,
         public_key: Vec<u8>,
         next_key: Option<Vec<u8>>,
-    ) -> Result<(), StoreError>;
+        note: Note,
+    ) -> Result<u64, StoreError>;
     /// How many templates of a tenant are of an epoch of its keys.
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError>;
     /// Subjects whose template is of an epoch of the tenant's keys, at most `count`.

@@ -1,0 +1,15 @@
+-- Version 6: what it adds to versions 2 to 5. This file never changes either. Times are Unix seconds; NULL is never.
+-- Who may operate the service. The one of the token in the data directory has a row only once it was revoked.
+CREATE TABLE operators (
+    id BLOB PRIMARY KEY, name TEXT NOT NULL, role INTEGER NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE operator_tokens (
+    operator BLOB NOT NULL REFERENCES operators, number INTEGER NOT NULL, tag BLOB NOT NULL, created_at INTEGER NOT NULL,
+    expires_at INTEGER, revoked_at INTEGER, PRIMARY KEY (operator, number)
+) STRICT, WITHOUT ROWID;
+-- What operators changed, each written with its change. The receipt comes once it is sealed. Nothing else is updated, nothing is deleted.
+CREATE TABLE audit (
+    number INTEGER PRIMARY KEY, tenant BLOB NOT NULL, statement BLOB NOT NULL, receipt BLOB
+) STRICT;
+CREATE INDEX audit_by_tenant ON audit (tenant, number);
+CREATE INDEX audit_unsealed ON audit (number) WHERE receipt IS NULL;
