@@ -255,6 +255,7 @@ fn tenant() -> Tenant {
         wrapped_key: Vec::new(),
         created_at: WORLD_START_S,
         disabled_at: None,
+        deleted_at: None,
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Code {
     TenantUnknown,
     /// The operator disabled the tenant.
     TenantDisabled,
+    /// The tenant is enabled, or its keys are being rotated, so that it cannot be deleted.
+    TenantInUse,
     /// The tenant has no API key with this id.
     ApiKeyUnknown,
     /// No such proof session in the caller's tenant.
@@ -166,6 +168,7 @@ impl Code {
             Code::SubjectUnknown => (S::NOT_FOUND, "subject-unknown", "No active template for this subject"),
             Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
             Code::TenantDisabled => (S::FORBIDDEN, "tenant-disabled", "The tenant is disabled"),
+            Code::TenantInUse => (S::CONFLICT, "tenant-in-use", "The tenant is in use"),
             Code::ApiKeyUnknown => (S::NOT_FOUND, "api-key-unknown", "No such API key"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),

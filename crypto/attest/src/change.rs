@@ -179,6 +179,11 @@ pub enum What {
         /// Which of its tokens.
         token: u32,
     },
+    /// A disabled tenant was deleted: its templates with their keys, its sessions, API keys and policies. Its root log stays.
+    TenantDeleted {
+        /// Templates that were destroyed.
+        templates: u64,
+    },
     /// An operator asked for a change that its role does not allow, and nothing was changed.
     Refused {
         /// The change that it would have been.
@@ -211,11 +216,12 @@ pub enum Kind {
     OperatorTokenCreated,
     OperatorTokenRevoked,
     Refused,
+    TenantDeleted,
 }
 
 impl Kind {
     /// All of them, in the order of their numbers, which count from 1.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Enrolled,
         Self::Erased,
         Self::RootPublished,
@@ -236,6 +242,7 @@ impl Kind {
         Self::OperatorTokenCreated,
         Self::OperatorTokenRevoked,
         Self::Refused,
+        Self::TenantDeleted,
     ];
 
     const fn number(self) -> u64 {
@@ -270,6 +277,7 @@ impl Kind {
             Self::OperatorTokenCreated => "operator_token_created",
             Self::OperatorTokenRevoked => "operator_token_revoked",
             Self::Refused => "refused",
+            Self::TenantDeleted => "tenant_deleted",
         }
     }
 }
@@ -305,6 +313,7 @@ impl What {
             Self::OperatorTokenCreated { .. } => Kind::OperatorTokenCreated,
             Self::OperatorTokenRevoked { .. } => Kind::OperatorTokenRevoked,
             Self::Refused { .. } => Kind::Refused,
+            Self::TenantDeleted { .. } => Kind::TenantDeleted,
         }
     }
 

@@ -22,8 +22,8 @@ pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use operators::{
     AuditEntry, AuditOutcome, AuditPage, ChangedOperator, ChangedTenant, CreateOperator, CreateOperatorToken,
-    CreatedOperatorToken, Operator, OperatorPage, OperatorToken, ResetMalformed, RevokedApiKey, Role,
-    StartedRotation,
+    CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, ResetMalformed,
+    RevokedApiKey, Role, StartedRotation,
 };
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold};
 

@@ -150,6 +150,20 @@ pub struct ChangedTenant {
     pub receipt: Option<Receipt>,
 }
 
+/// Answer to `DELETE /v1/tenants/{tenant}` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct DeletedTenant {
+    /// The tenant.
+    pub tenant_id: Hex<16>,
+    /// Templates that were destroyed.
+    pub templates: u64,
+    /// When, Unix seconds.
+    pub deleted_at: u64,
+    /// That it was deleted; `null` where that is not sealed yet.
+    pub receipt: Option<Receipt>,
+}
+
 /// Answer to `DELETE /v1/tenants/{tenant}/api-keys/{id}` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

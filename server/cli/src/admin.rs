@@ -49,7 +49,7 @@ pub(super) struct AdminCommand {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Tenants: create, list, show, disable, enable.
+    /// Tenants: create, list, show, disable, enable, delete.
     #[command(subcommand)]
     Tenant(Tenant),
     /// A tenant's policy: set, list its versions.
@@ -137,6 +137,17 @@ enum Tenant {
     Disable {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
+    },
+    /// Destroy a disabled tenant: its templates with their keys, its sessions, API keys and policies. Its root log stays.
+    #[command(
+        after_help = "Example:\n  trefoil admin tenant delete 00112233445566778899aabbccddeeff --receipt deleted.cbor"
+    )]
+    Delete {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+        /// A file for the receipt, which `trefoil verify` takes.
+        #[arg(long, value_name = "FILE")]
+        receipt: Option<PathBuf>,
     },
     /// Take the API keys of a disabled tenant again.
     #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
@@ -267,6 +278,11 @@ impl AdminCommand {
             }
             Command::Tenant(Tenant::Disable { tenant }) => self.set_disabled(tenant, true),
             Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
+            Command::Tenant(Tenant::Delete { tenant, receipt }) => {
+                let deleted = self.place.call(async |admin| admin.delete_tenant(tenant).await)?;
+                let kept = save_receipt(deleted.receipt.as_ref(), receipt.as_deref())?;
+                show(json, &deleted, || format!("deleted, {} templates destroyed\n{kept}", deleted.templates))
+            }
             Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
                 let version = self.place.call(async |admin| {

@@ -5,8 +5,9 @@ use crate::transport::{Outgoing, Transport};
 use trefoil_api::{
     ApiKeyPage, AuditPage, Base64, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey,
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
-    Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetMalformed,
-    RevokedApiKey, RotationStatus, Scope, SetPolicy, StartedRotation, TenantDetail, TenantPage,
+    DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey,
+    ResetMalformed, RevokedApiKey, RotationStatus, Scope, SetPolicy, StartedRotation, TenantDetail,
+    TenantPage,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
@@ -126,6 +127,15 @@ impl Admin {
     ) -> Result<ChangedTenant, ClientError> {
         let path = of_tenant(tenant, if disabled { "/disable" } else { "/enable" });
         self.0.json(Outgoing::post_empty(path)).await
+    }
+
+    /// Deletes a disabled tenant with all that is kept for it, but its root log.
+    ///
+    /// # Errors
+    /// `tenant-in-use` while it is enabled or its keys are rotated, `tenant-unknown` once it was deleted, `role-missing`, and
+    /// [`ClientError`] in general.
+    pub async fn delete_tenant(&self, tenant: Hex<16>) -> Result<DeletedTenant, ClientError> {
+        self.0.json(Outgoing::delete(of_tenant(tenant, ""))).await
     }
 
     /// Resets the key-holder's count of a tenant's malformed jobs.

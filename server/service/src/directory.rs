@@ -106,6 +106,8 @@ pub struct LoggedRoots {
 struct Snapshot {
     tenants: HashMap<TenantId, Arc<Tenant>>,
     api_keys: HashMap<ApiKeyId, Arc<HeldKey>>,
+    /// The issuers' keys of deleted tenants, for those who read their root logs.
+    deleted: HashMap<TenantId, Vec<IssuerKey>>,
 }
 
 impl Directory {
@@ -135,6 +137,11 @@ impl Directory {
         };
         let mut snapshot = Snapshot::default();
         for record in tenants {
+            if record.deleted_at.is_some() {
+                let own = issuer_keys.iter().filter(|key| key.tenant == record.id).cloned().collect();
+                snapshot.deleted.insert(record.id, own);
+                continue;
+            }
             let tenant = directory.open(&record, &roots, &issuer_keys)?;
             directory.registry.put(tenant.attested(), tenant.verdicts.cache());
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
@@ -184,6 +191,7 @@ impl Directory {
             wrapped_key,
             created_at: now,
             disabled_at: None,
+            deleted_at: None,
         };
         let tenant = self.open(&record, &[], &[]).map_err(Refused::fault)?;
         let created = (TenantId::new(id), now, What::TenantCreated { digest });
@@ -256,13 +264,17 @@ impl Directory {
         Ok((key.id(), Some(noted)))
     }
 
-    /// A page of a tenant's root log.
+    /// A page of a tenant's root log; of a deleted one too.
     pub fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
-        let current = self.tenant(tenant)?;
+        let deleted = self.snapshot.load().deleted.get(tenant).cloned();
+        let issuer_keys = match deleted {
+            Some(keys) => keys,
+            None => self.tenant(tenant)?.issuer_keys.clone(),
+        };
         let mut roots = self.store.roots(tenant, from, ROOT_LOG_PAGE + 1)?;
         let next = roots.get(ROOT_LOG_PAGE).map(|root| root.generation);
         roots.truncate(ROOT_LOG_PAGE);
-        Ok(LoggedRoots { issuer_keys: current.issuer_keys.clone(), roots, next })
+        Ok(LoggedRoots { issuer_keys, roots, next })
     }
 
     /// Tenants whose keys are being rotated.

@@ -22,6 +22,7 @@ pub mod backup;
 pub mod chains;
 pub mod clock;
 pub mod counters;
+pub mod deletion;
 pub mod directory;
 pub mod door;
 mod flights;

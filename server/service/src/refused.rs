@@ -44,6 +44,14 @@ pub enum Refused {
     /// The operator disabled the tenant.
     #[error("the service's operator disabled this tenant; ask the operator to enable it")]
     TenantDisabled,
+    /// A tenant that is to be deleted and is not disabled.
+    #[error("the tenant is enabled; disable it first, so that nobody uses what is destroyed")]
+    TenantEnabled,
+    /// A tenant that is to be deleted and whose keys are being rotated.
+    #[error(
+        "the keys of the tenant's templates are being rotated; wait for the end, or go on with a rotation that stopped"
+    )]
+    TenantRotates,
     /// No such tenant.
     #[error("no tenant has this identifier")]
     TenantUnknown,

@@ -12,12 +12,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{
-    ApiKeyPage, ChangedPolicy, ChangedTenant, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
+    ApiKeyPage, ChangedPolicy, ChangedTenant, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    DeletedTenant, Hex, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
 use trefoil_service::Refused;
+use trefoil_service::deletion::Deleted;
 use trefoil_service::tenant::POLICY_ID;
 use trefoil_types::{ApiKeyId, TenantId};
 
@@ -212,6 +213,20 @@ async fn set_disabled(
     .await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &ChangedTenant { summary: bodies::summary(&tenant), receipt })
+}
+
+/// `DELETE /v1/tenants/{tenant}`: a disabled one, with all that is kept for it but its root log. Repeated, it is unknown.
+pub(super) async fn delete_tenant(
+    State(app): State<Arc<App>>,
+    Operator(by): Operator,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<Response, Problem> {
+    let at_work = Arc::clone(&app);
+    let delete = move || Ok(at_work.service.delete_tenant(&TenantId::new(tenant), &by)?);
+    let Deleted { templates, at, noted } = blocking(delete).await?;
+    let receipt = app.sealed(noted).await?;
+    let deleted = DeletedTenant { tenant_id: Hex(tenant), templates, deleted_at: at, receipt };
+    body::answer(StatusCode::OK, &deleted)
 }
 
 /// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found; a

@@ -17,6 +17,7 @@
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | GET `/v1/tenants`, `/v1/tenants/{tenant}`, `/v1/tenants/{tenant}/api-keys` (admin) | token | - | 200 |
 //! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |
+//! | DELETE `/v1/tenants/{tenant}` (admin) | token | - | 200 and a receipt |
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 200 and a receipt |

@@ -5,9 +5,9 @@ use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
     Authenticated, Authentication, AuthenticationBatch, Base64, ChangedOperator, ChangedPolicy,
     ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey,
-    CreatedOperatorToken, CreatedTenant, Decision, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Hex,
-    LiveSession, LoggedKey, LoggedRoot, Nonce, Operator, OperatorPage, OperatorToken, Policy, PolicyPage,
-    PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
+    CreatedOperatorToken, CreatedTenant, Decision, DeletedTenant, EndedSession, Enrolled, Enrolment, Erased,
+    FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot, Nonce, Operator, OperatorPage, OperatorToken, Policy,
+    PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
     RegisteredIssuerKey, ResetMalformed, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus,
     Scope, SessionPage, SetPolicy, StartedRotation, Subject, SubjectPage, TenantDetail, TenantPage,
     TenantSummary, Threshold, Vector,
@@ -176,6 +176,10 @@ pub(crate) fn tenant() -> TenantSummary {
 pub(crate) fn disabled_tenant() -> ChangedTenant {
     let summary = TenantSummary { disabled_at: Some(NOW + 60), ..tenant() };
     ChangedTenant { summary, receipt: Some(receipt()) }
+}
+
+pub(crate) fn deleted_tenant() -> DeletedTenant {
+    DeletedTenant { tenant_id: TENANT, templates: 352, deleted_at: NOW + 3_600, receipt: Some(receipt()) }
 }
 
 pub(crate) fn enabled_tenant() -> ChangedTenant {

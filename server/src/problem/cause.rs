@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 58] = [
+    pub const ALL: [Code; 59] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
@@ -71,6 +71,7 @@ impl Code {
         Code::SubjectUnknown,
         Code::TenantUnknown,
         Code::TenantDisabled,
+        Code::TenantInUse,
         Code::ApiKeyUnknown,
         Code::SessionUnknown,
         Code::SealUnknown,
@@ -175,6 +176,7 @@ impl Code {
             Code::SubjectUnknown => "no active template under this handle",
             Code::TenantUnknown => "no such tenant",
             Code::TenantDisabled => "the operator disabled the tenant",
+            Code::TenantInUse => "only a disabled tenant is deleted, and not while its keys are rotated",
             Code::ApiKeyUnknown => "the tenant has no such API key",
             Code::SessionUnknown => "the tenant has no such session",
             Code::SealUnknown => "no seal has this number, or no witness cosigned this head",

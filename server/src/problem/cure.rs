@@ -37,6 +37,9 @@ impl Code {
             Code::TenantDisabled => {
                 "Ask the operator: `trefoil admin tenant enable TENANT` lets it in again."
             }
+            Code::TenantInUse => {
+                "Disable it first (`trefoil admin tenant disable TENANT`), and let a rotation end."
+            }
             Code::ApiKeyUnknown => "Correct the id; `trefoil admin api-key list --tenant TENANT` shows them.",
             Code::SessionUnknown => {
                 "Open a session (POST /v1/proof-sessions) and sign the request under its key."

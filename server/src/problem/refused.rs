@@ -45,6 +45,7 @@ impl From<Refused> for Problem {
             Refused::OperatorTokenUnknown | Refused::BootstrapToken => Code::OperatorUnknown,
             Refused::OperatorRevoked | Refused::TwoTokens | Refused::LastOwner => Code::OperatorConflict,
             Refused::TenantDisabled => Code::TenantDisabled,
+            Refused::TenantEnabled | Refused::TenantRotates => Code::TenantInUse,
             Refused::TenantUnknown => Code::TenantUnknown,
             Refused::TenantExists => Code::TenantExists,
             Refused::Audience { .. } => Code::AudienceNotAllowed,

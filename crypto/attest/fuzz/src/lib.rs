@@ -385,6 +385,7 @@ fn changes() -> Vec<Vec<u8>> {
         What::OperatorTokenCreated { operator, token: 2 },
         What::OperatorTokenRevoked { operator, token: 1 },
         What::Refused { action: Kind::PolicyChanged },
+        What::TenantDeleted { templates: 70_000 },
     ];
     let change = |what, by| Change {
         suite: Suite::One,

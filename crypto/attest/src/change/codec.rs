@@ -136,6 +136,10 @@ impl What {
                 w.bytes(operator.as_bytes());
                 w.uint((*token).into());
             }
+            Self::TenantDeleted { templates } => {
+                w.array(1);
+                w.uint(*templates);
+            }
             Self::Refused { action } => {
                 w.array(1);
                 w.uint(action.number());
@@ -159,6 +163,7 @@ impl What {
             _ => array(r, 1)?,
         }
         Ok(match kind {
+            Kind::TenantDeleted => Self::TenantDeleted { templates: r.uint("what.templates")? },
             Kind::TenantCreated => Self::TenantCreated { digest: r.fixed("what.digest")? },
             Kind::ApiKeyCreated => Self::ApiKeyCreated { key: key(r)?, scopes: r.number("what.scopes")? },
             Kind::ApiKeyRevoked => Self::ApiKeyRevoked { key: key(r)? },

@@ -37,6 +37,7 @@ pub(crate) struct Change {
     role: Option<u8>,
     token: Option<u32>,
     action: Option<&'static str>,
+    templates: Option<u64>,
     by_operator: Option<Py<PyBytes>>,
     by_name: Option<String>,
 }
@@ -108,6 +109,7 @@ impl Change {
             | What::OperatorTokenRevoked { operator, token } => {
                 Self { operator: bytes(operator.as_bytes()), token: Some(*token), ..common }
             }
+            What::TenantDeleted { templates } => Self { templates: Some(*templates), ..common },
             What::Refused { action } => Self { action: Some(action.name()), ..common },
             other => {
                 let detail = format!("{} is a kind that this package does not show; update it", other.name());

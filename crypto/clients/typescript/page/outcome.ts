@@ -114,6 +114,8 @@ function detailsOf(what: OperatorsWhat): readonly Row[] {
     case "operator_token_created":
     case "operator_token_revoked":
       return [["Operator", what.operator], ["Token", `${what.token}`]];
+    case "tenant_deleted":
+      return [["Templates destroyed", `${what.templates}`]];
     case "refused":
       return [["Change", what.action.replaceAll("_", " ")]];
   }

@@ -156,6 +156,12 @@ export type OperatorsWhat =
       readonly kind: "refused";
       /** The change that it would have been. */
       readonly action: Exclude<Kind, "refused">;
+    }
+  | {
+      /** A disabled tenant was deleted: its templates with their keys, its sessions, API keys and policies. */
+      readonly kind: "tenant_deleted";
+      /** Templates that were destroyed. */
+      readonly templates: bigint;
     };
 
 /** In the order of their numbers on the wire, which count from 1. */
@@ -180,6 +186,7 @@ const KINDS = [
   "operator_token_created",
   "operator_token_revoked",
   "refused",
+  "tenant_deleted",
 ] as const;
 
 /** The kinds of changes. */
@@ -341,6 +348,9 @@ function readOperatorsWhat(number: bigint, r: Reader, start: number): OperatorsW
       if (action === undefined || action === "refused") throw r.outOfRange("what.action", at);
       return { kind, action };
     }
+    case "tenant_deleted":
+      r.array("what", 1);
+      return { kind, templates: r.uint("what.templates") };
     default:
       throw r.outOfRange("kind", start);
   }

@@ -53,6 +53,7 @@ fn changes() -> Vec<Change<'static>> {
         What::KeyRotationBegun { epoch: 2 },
         What::MalformedReset,
         What::Refused { action: Kind::PolicyChanged },
+        What::TenantDeleted { templates: 5_000_000_000 },
     ];
     let of_the_service = [
         What::OperatorCreated { operator, role: 3 },
@@ -114,6 +115,7 @@ fn told_of_operators(what: What) -> Value {
             json!({"operator": hex::encode(operator), "token": token})
         }
         What::Refused { action } => json!({"action": action.name()}),
+        What::TenantDeleted { templates } => json!({"templates": templates}),
         _ => panic!("a kind without vectors"),
     }
 }
@@ -263,7 +265,7 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
             }
         }
     }
-    assert!(verified == 23 && refused > 1000, "{verified} verified, {refused} refused");
+    assert!(verified == 24 && refused > 1000, "{verified} verified, {refused} refused");
     // Signatures differ each time, what they sign does not.
     for (name, bytes) in &seal().compact {
         assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");

@@ -101,6 +101,7 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
         What::OperatorTokenCreated { operator, token } | What::OperatorTokenRevoked { operator, token } => {
             vec![("operator", hex::encode(operator)), ("token", token.to_string())]
         }
+        What::TenantDeleted { templates } => vec![("templates", templates.to_string())],
         What::Refused { action } => vec![("refused", action.name().to_owned())],
         other => vec![("more", format!("this build does not show what {} has", other.name()))],
     }

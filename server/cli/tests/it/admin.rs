@@ -85,6 +85,15 @@ async fn tenants_and_api_keys_from_the_command_line() {
     assert_eq!(revoked["state"], "revoked");
     caller.post("/v1/authentications", &json!({})).await.problem(401, "caller-unauthenticated");
 
+    let gone = operator.json(&["tenant", "create", "gone", "--audience", "https://gone.example"]);
+    let gone = gone["tenant_id"].as_str().unwrap();
+    assert!(operator.refused(&["tenant", "delete", gone]).contains("tenant disable"));
+    assert_eq!(operator.run(&["tenant", "disable", gone]).0, 0);
+    let receipt = directory.path().join("deleted.cbor").to_str().unwrap().to_owned();
+    let (_, deleted, _) = operator.run(&["tenant", "delete", gone, "--receipt", &receipt]);
+    assert!(deleted.starts_with("deleted, 0 templates") && deleted.contains(&receipt), "{deleted}");
+    assert!(operator.refused(&["tenant", "show", gone]).contains("tenant-unknown"));
+
     let (_, shown, _) = operator.run(&["tenant", "show", tenant]);
     assert!(shown.contains("\"https://shop.example\""), "{shown}");
     assert_eq!(operator.json(&["tenant", "list"])[0]["name"], "shop");

@@ -58,6 +58,10 @@ impl HeldKey {
         HeldKey { record, used: used.into(), noted: used.into() }
     }
 
+    pub(super) fn tenant(&self) -> TenantId {
+        self.record.tenant
+    }
+
     fn is_live(&self, now: u64) -> bool {
         self.record.revoked_at.is_none() && self.record.expires_at.is_none_or(|end| now < end)
     }

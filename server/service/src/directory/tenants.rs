@@ -1,6 +1,6 @@
 //! Tenants as the operator sees them.
 
-use super::Directory;
+use super::{Directory, Snapshot};
 use crate::audit::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::Tenant;
@@ -25,6 +25,26 @@ impl Directory {
         let next = all.get(PAGE).map(|tenant| tenant.id);
         all.truncate(PAGE);
         (all, next)
+    }
+
+    /// Forgets a tenant, here and in the store.
+    pub(crate) fn delete(
+        &self,
+        (tenant, at, what): (TenantId, u64, What),
+        by: &By,
+    ) -> Result<Noted, Refused> {
+        let _changing = self.change();
+        let current = self.tenant(&tenant)?;
+        let noted = self
+            .notes
+            .with((tenant, at, what), Some(by), |note| self.store.delete_tenant(&tenant, at, note))?;
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.tenants.remove(&tenant);
+        snapshot.api_keys.retain(|_, key| key.tenant() != tenant);
+        snapshot.deleted.insert(tenant, current.issuer_keys.clone());
+        self.registry.remove(&tenant);
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(noted)
     }
 
     /// Disables a tenant or enables it; disabled again it keeps the first time.

@@ -9,9 +9,9 @@ use axum::response::Response;
 use std::sync::LazyLock;
 use trefoil_api::{
     ApiKeyPage, AuditPage, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator,
-    CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, Hex, Operator,
-    OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetMalformed, RevokedApiKey, Role,
-    RotationStatus, SetPolicy, StartedRotation, TenantDetail, TenantPage,
+    CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DeletedTenant,
+    Hex, Operator, OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetMalformed,
+    RevokedApiKey, Role, RotationStatus, SetPolicy, StartedRotation, TenantDetail, TenantPage,
 };
 use trefoil_attest::Kind;
 
@@ -67,6 +67,19 @@ fn tenants(routes: Routes) -> Routes {
                 .answers::<TenantDetail>(200, "The tenant.", &examples::shown_tenant())
                 .header("ETag", ETAG),
             admin::tenant,
+        )
+        .route(
+            of_tenant(Operation::new(Method::Delete, path, "deleteTenant"))
+                .changes(Role::Owner, Kind::TenantDeleted)
+                .says(
+                    "Delete a disabled tenant.",
+                    "Destroys its templates with their keys at the key-holder, its sessions, API keys and policies. Its root log stays public. \
+                     Repeated, it answers 404.",
+                )
+                .answers::<DeletedTenant>(200, "What was destroyed.", &examples::deleted_tenant())
+                .asks_key_holder()
+                .fails(&[Code::TenantInUse]),
+            admin::delete_tenant,
         )
         .route(
             of_tenant(Operation::post("/v1/tenants/{tenant}/disable", "disableTenant"))

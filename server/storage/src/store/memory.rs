@@ -140,6 +140,32 @@ impl Store for Memory {
         Ok(tables.note(note))
     }
 
+    fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if let Some(record) = tables.tenants.get_mut(tenant) {
+            let Tenant { id, policy_version, created_at, disabled_at, .. } = *record;
+            *record = Tenant {
+                id,
+                name: String::new(),
+                policy: String::new(),
+                policy_version,
+                public_key: Vec::new(),
+                next_key: None,
+                wrapped_key: Vec::new(),
+                created_at,
+                disabled_at,
+                deleted_at: Some(at),
+            };
+        }
+        tables.policies.retain(|(of, _), _| of != tenant);
+        tables.api_keys.retain(|_, key| key.tenant != *tenant);
+        tables.generations.retain(|(of, _), _| of != tenant);
+        tables.templates.retain(|(of, _), _| of != tenant);
+        tables.sessions.retain(|(of, _), _| of != tenant);
+        tables.idempotency.retain(|(of, _), _| of != tenant);
+        Ok(tables.note(note))
+    }
+
     fn put_operator(
         &self,
         operator: Operator,
@@ -223,7 +249,8 @@ impl Store for Memory {
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
         let mut tables = self.tables();
-        if tables.idempotency.contains_key(&(answer.tenant, answer.key.clone())) {
+        let deleted = tables.tenants.get(&template.tenant).is_some_and(|tenant| tenant.deleted_at.is_some());
+        if deleted || tables.idempotency.contains_key(&(answer.tenant, answer.key.clone())) {
             return Err(StoreError::Conflict);
         }
         insert(&mut tables.templates, (template.tenant, template.handle), template)?;

@@ -31,6 +31,9 @@ pub trait Store: Send + Sync + 'static {
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
     /// Disables a tenant from this time on, or enables it.
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError>;
+    /// Deletes all that is kept of a tenant and overwrites the bytes, but for its issuer's keys and its root log; from then on nothing is
+    /// enrolled for it.
+    fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError>;
     /// Adds an operator, or replaces when it was revoked; with a token of it, if one is given.
     fn put_operator(
         &self,
@@ -61,7 +64,7 @@ pub trait Store: Send + Sync + 'static {
     fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
     /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.
+    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active or the tenant was deleted.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(

@@ -27,6 +27,8 @@ pub struct Tenant {
     pub created_at: u64,
     /// Since when its API keys are refused, Unix seconds.
     pub disabled_at: Option<u64>,
+    /// When it was deleted, Unix seconds: then the rest is empty.
+    pub deleted_at: Option<u64>,
 }
 
 /// A version of a tenant's policy.

@@ -11,5 +11,7 @@ CREATE TABLE operator_tokens (
 CREATE TABLE audit (
     number INTEGER PRIMARY KEY, tenant BLOB NOT NULL, statement BLOB NOT NULL, receipt BLOB
 ) STRICT;
+-- Of a deleted tenant nothing is left but this row, the keys of its issuer and its root log, which others verify with.
+ALTER TABLE tenants ADD COLUMN deleted_at INTEGER;
 CREATE INDEX audit_by_tenant ON audit (tenant, number);
 CREATE INDEX audit_unsealed ON audit (number) WHERE receipt IS NULL;

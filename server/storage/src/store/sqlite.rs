@@ -150,7 +150,7 @@ impl Store for Sqlite {
 
     fn create_tenant(&self, tenant: Tenant, note: Note) -> Result<u64, StoreError> {
         let Tenant { id, name, policy, policy_version, public_key, next_key, .. } = tenant;
-        let Tenant { wrapped_key, created_at, disabled_at, .. } = tenant;
+        let Tenant { wrapped_key, created_at, disabled_at, deleted_at, .. } = tenant;
         let first = PolicyVersion { tenant: id, version: policy_version, policy, made_at: created_at };
         self.0.write(move |connection| {
             let values = params![
@@ -162,9 +162,10 @@ impl Store for Sqlite {
                 wrapped_key,
                 created_at,
                 disabled_at,
-                policy_version
+                policy_version,
+                deleted_at
             ];
-            execute(connection, "INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)?;
+            execute(connection, "INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)?;
             insert_policy(connection, &first)?;
             administration::insert(connection, note)
         })
@@ -218,6 +219,14 @@ impl Store for Sqlite {
 
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError> {
         self.noted("UPDATE tenants SET disabled_at = ? WHERE id = ?", (at, tenant.to_bytes()), note)
+    }
+
+    fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
+        let tenant = *tenant;
+        self.0.shred(move |connection| {
+            administration::delete_tenant(connection, &tenant, at)?;
+            administration::insert(connection, note)
+        })
     }
 
     fn put_operator(
@@ -326,9 +335,10 @@ impl Store for Sqlite {
             created_at,
         } = template;
         self.0.write(move |connection| {
-            execute(
+            let enrolled = execute(
                 connection,
-                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO templates SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+                 WHERE NOT EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND deleted_at IS NOT NULL)",
                 params![
                     tenant.as_bytes(),
                     handle.as_bytes(),
@@ -341,6 +351,9 @@ impl Store for Sqlite {
                     wrapped
                 ],
             )?;
+            if enrolled == 0 {
+                return Err(StoreError::Conflict);
+            }
             let Idempotency { tenant, key, request_digest, body, created_at } = answer;
             execute(
                 connection,
@@ -640,6 +653,7 @@ fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
         wrapped_key: row.get("wrapped_key")?,
         created_at: row.get("created_at")?,
         disabled_at: row.get("disabled_at")?,
+        deleted_at: row.get("deleted_at")?,
     })
 }
 

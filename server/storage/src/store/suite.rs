@@ -21,6 +21,7 @@ fn tenant(id: TenantId) -> Tenant {
         wrapped_key: vec![5; 60],
         created_at: 6,
         disabled_at: None,
+        deleted_at: None,
     }
 }
 
@@ -131,10 +132,37 @@ fn holds(store: &dyn Store) {
     assert_eq!(store.cosignatures(1), Ok(vec!["v1".to_owned(), "w1".to_owned()]));
     assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
 
-    let registry = store.registry().unwrap();
+    a_deleted_tenant_leaves_its_root_log(store);
+    let mut registry = store.registry().unwrap();
+    registry.tenants.retain(|tenant| tenant.deleted_at.is_none());
+    registry.roots.retain(|root| [T, U].contains(&root.tenant));
     let changed = Tenant { policy_version: 3, ..tenant(T) };
     assert_eq!((registry.tenants, registry.api_keys), (vec![changed, tenant(U)], vec![key, api_key(2)]));
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
+}
+
+fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
+    const W: TenantId = TenantId::new([8; 16]);
+    store.create_tenant(tenant(W), note()).unwrap();
+    store.add_api_key(ApiKey { tenant: W, ..api_key(8) }, note()).unwrap();
+    store.publish_root(root(W, 1, 1)).unwrap();
+    store.reserve_generation(&W, &H).unwrap();
+    let enrolled = || (Template { tenant: W, ..template(1) }, Idempotency { tenant: W, ..answer("w") });
+    let (template, answer) = enrolled();
+    store.enrol(template, answer).unwrap();
+    let session = Session { tenant: W, id: SessionId::new([8; 32]), expires_at: 900, wrapped: vec![8; 99] };
+    store.put_sessions(vec![session]).unwrap();
+    store.delete_tenant(&W, 77, note()).unwrap();
+    let registry = store.registry().unwrap();
+    let left = registry.tenants.iter().find(|tenant| tenant.id == W).unwrap();
+    let empty = (left.name.as_str(), left.policy.as_str(), left.wrapped_key.len(), left.public_key.len());
+    assert_eq!((empty, left.deleted_at), (("", "", 0, 0), Some(77)));
+    assert!(registry.api_keys.iter().all(|key| key.tenant != W));
+    assert_eq!((store.template(&W, &H), store.idempotency(&W, "w")), (Ok(None), Ok(None)));
+    assert_eq!(store.session(&W, &SessionId::new([8; 32])), Ok(None));
+    assert_eq!((store.policies(&W, 0, 9), store.roots(&W, 0, 9)), (Ok(vec![]), Ok(vec![root(W, 1, 1)])));
+    let (template, answer) = enrolled();
+    assert_eq!(store.enrol(template, answer), Err(StoreError::Conflict), "nothing is enrolled any more");
 }
 
 fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {

@@ -106,6 +106,7 @@ class Change:
         "operator_token_created",
         "operator_token_revoked",
         "refused",
+        "tenant_deleted",
     ]
     issuer: str
     tenant: bytes
@@ -130,6 +131,7 @@ class Change:
     role: int | None
     token: int | None
     action: str | None
+    templates: int | None
     by_operator: bytes | None
     by_name: str | None
 

@@ -29,6 +29,15 @@ pub(super) fn operators(connection: &Connection) -> rusqlite::Result<(Vec<Operat
     Ok((operators, tokens))
 }
 
+pub(super) fn delete_tenant(connection: &Connection, tenant: &TenantId, at: u64) -> Result<(), StoreError> {
+    for table in ["templates", "generations", "sessions", "idempotency", "api_keys", "policies"] {
+        execute(connection, &format!("DELETE FROM {table} WHERE tenant = ?"), [tenant.as_bytes()])?;
+    }
+    let sql = "UPDATE tenants SET name = '', policy = '', public_key = x'', next_key = NULL, wrapped_key = x'', deleted_at = ?
+               WHERE id = ?";
+    execute(connection, sql, (at, tenant.as_bytes())).map(drop)
+}
+
 pub(super) fn put_operator(connection: &Connection, operator: Operator) -> Result<(), StoreError> {
     let Operator { id, name, role, created_at, revoked_at } = operator;
     let sql = "INSERT INTO operators VALUES (?, ?, ?, ?, ?)
