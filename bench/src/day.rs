@@ -133,7 +133,7 @@ impl World {
         let trusted = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
         let trust_root = TrustRoot::new(ISSUER, vec![trusted]).map_err(Failure::in_step("trust the keys"))?;
         let store = Sqlite::open(path, &[7; 32]).map_err(Failure::in_step("open a store"))?;
-        let note = Note { tenant: TENANT, statement: Vec::new() };
+        let note = Note { tenant: TENANT, statement: Vec::new(), once: None };
         store.create_tenant(tenant(), note).map_err(Failure::in_step("make a tenant"))?;
         let (head, waits_ms) = (ChainHead::GENESIS, Vec::new());
         let world = World { store, keys, head, config, rng: rng(), logins: 0, waits_ms, sealed_whole: 0 };

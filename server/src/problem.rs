@@ -78,6 +78,8 @@ pub enum Code {
     NonceReplayed,
     /// The value of the session's hash chain is missing, used, or not of this chain.
     ChainValueRefused,
+    /// An earlier request with this idempotency key created it, and its secret was shown then.
+    SecretShown,
     /// A request with the same idempotency key is still running.
     IdempotencyInFlight,
     /// The credential root's generation is not above the current one.
@@ -185,6 +187,7 @@ impl Code {
             Code::ChainValueRefused => {
                 (S::CONFLICT, "chain-value-refused", "The chain value is not the next")
             }
+            Code::SecretShown => (S::CONFLICT, "secret-shown", "The secret was shown once"),
             Code::IdempotencyInFlight => {
                 (S::CONFLICT, "idempotency-in-flight", "The same request is still running")
             }

@@ -13,8 +13,8 @@ use crate::service::Service;
 use std::sync::Arc;
 use std::time::Duration;
 use trefoil_attest::{Actor, Change, Kind, SALT_BYTES, Suite, What};
-use trefoil_storage::store::{AuditEntry, Note, StoreError};
-use trefoil_types::{OperatorId, TenantId};
+use trefoil_storage::store::{AuditEntry, Note, Once, StoreError};
+use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 
 /// Entries in one page of the trail.
 const PAGE: usize = 256;
@@ -28,6 +28,19 @@ pub struct By {
     pub operator: OperatorId,
     /// The operator's name.
     pub name: Arc<str>,
+    /// The request, where it creates something and must not be made twice.
+    pub once: Option<Once>,
+}
+
+/// What a request created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// A tenant.
+    Tenant(TenantId),
+    /// An API key.
+    ApiKey(ApiKeyId),
+    /// A token of an operator, by its number.
+    OperatorToken(OperatorId, u32),
 }
 
 /// A note that is in the store, and is to be sealed.
@@ -72,7 +85,8 @@ impl Notes {
         write: impl FnOnce(Note) -> Result<u64, E>,
     ) -> Result<Noted, Refused> {
         let statement = self.statement(tenant, changed_at, what, by)?;
-        let number = write(Note { tenant, statement: statement.clone() }).map_err(Into::into)?;
+        let once = by.and_then(|by| by.once.clone());
+        let number = write(Note { tenant, statement: statement.clone(), once }).map_err(Into::into)?;
         Ok(Noted { number, statement })
     }
 }
@@ -81,6 +95,24 @@ impl Service {
     /// Notes what is in no other transaction of the store. Blocks.
     pub fn note(&self, tenant: TenantId, what: What, by: &By) -> Result<Noted, Refused> {
         self.notes.with((tenant, self.now(), what), Some(by), |note| self.store.note(note))
+    }
+
+    /// What an earlier request with the same key created, and its note; nothing if there was none. Blocks.
+    pub fn created(&self, once: &Once) -> Result<Option<(Created, Noted)>, Refused> {
+        let Some((digest, entry)) = self.store.created(&once.operator, &once.key)? else { return Ok(None) };
+        if digest != once.request_digest {
+            return Err(Refused::KeyReused);
+        }
+        let AuditEntry { number, note, .. } = entry;
+        let change = Change::decode(&note.statement).map_err(Refused::fault)?;
+        let created = match change.what {
+            What::TenantCreated { .. } => Created::Tenant(change.tenant),
+            What::ApiKeyCreated { key, .. } => Created::ApiKey(key),
+            What::OperatorCreated { operator, .. } => Created::OperatorToken(operator, 1),
+            What::OperatorTokenCreated { operator, token } => Created::OperatorToken(operator, token),
+            other => return Err(Refused::fault(format_args!("{} is no creation", other.name()))),
+        };
+        Ok(Some((created, Noted { number, statement: note.statement })))
     }
 
     /// Notes that an operator's role does not allow an action, and seals that.

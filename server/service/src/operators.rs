@@ -99,7 +99,7 @@ impl Operator {
     }
 
     fn acting(&self) -> Acting {
-        let by = By { operator: self.record.id, name: self.record.name.as_str().into() };
+        let by = By { operator: self.record.id, name: self.record.name.as_str().into(), once: None };
         Acting { by, role: self.role }
     }
 }
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use trefoil_storage::store::Memory;
 
-    const BY: fn() -> By = || By { operator: BOOTSTRAP, name: BOOTSTRAP_NAME.into() };
+    const BY: fn() -> By = || By { operator: BOOTSTRAP, name: BOOTSTRAP_NAME.into(), once: None };
 
     fn loaded(store: &Arc<Memory>) -> Operators {
         let (store, pepper) = (Arc::clone(store) as Arc<dyn Store>, Pepper::new(&[1; 32]));

@@ -33,6 +33,9 @@ pub enum Refused {
     /// An operator that was revoked gets no token.
     #[error("this operator was revoked; create another one")]
     OperatorRevoked,
+    /// A key of a request that came with another request.
+    #[error("this Idempotency-Key was used with another request; use a fresh one")]
+    KeyReused,
     /// The operator has two tokens that are taken.
     #[error("two tokens of this operator are taken already; revoke one of them first")]
     TwoTokens,

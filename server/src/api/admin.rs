@@ -2,6 +2,7 @@
 
 use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
+use super::once::{self, Outcome};
 use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
@@ -17,9 +18,10 @@ use trefoil_api::{
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
-use trefoil_service::Refused;
+use trefoil_service::audit::{By, Created};
 use trefoil_service::deletion::Deleted;
 use trefoil_service::tenant::POLICY_ID;
+use trefoil_service::{Refused, Service};
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
@@ -28,17 +30,23 @@ pub(super) async fn create_tenant(
     Operator(by): Operator,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
-    let at_work = Arc::clone(&app);
-    let (tenant, noted) = blocking(move || {
-        let service = &at_work.service;
+    let headers = request.headers().clone();
+    let bytes = body::json_bytes(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
+    let CreateTenant { name, policy } = body::parse(&bytes)?;
+    let create = move |service: &Service, by: &By| {
         service.check_vaults()?;
-        Ok(service.directory.create_tenant(request.name, request.policy, &by, service.now())?)
-    })
-    .await?;
+        service.directory.create_tenant(name, policy, by, service.now())
+    };
+    let of = ("/v1/tenants".to_owned(), &bytes[..]);
+    let (tenant, noted, is_replayed) = match once::create(&app, &headers, of, by, create).await? {
+        Outcome::New((tenant, noted)) => (tenant, noted, false),
+        Outcome::Replayed(Created::Tenant(tenant), noted) => (tenant, noted, true),
+        Outcome::Replayed(other, _) => return Err(once::secret_shown(other)),
+    };
     let receipt = app.sealed(noted).await?;
-    let tenant_id = Hex(tenant.to_bytes());
-    body::answer(StatusCode::CREATED, &CreatedTenant { tenant_id, policy_id: POLICY_ID, receipt })
+    let created = CreatedTenant { tenant_id: Hex(tenant.to_bytes()), policy_id: POLICY_ID, receipt };
+    let response = body::answer(StatusCode::CREATED, &created)?;
+    Ok(if is_replayed { once::replayed(response) } else { response })
 }
 
 /// `POST /v1/tenants/{tenant}/api-keys`. The answer is the only time that the secret is shown.
@@ -48,15 +56,18 @@ pub(super) async fn create_api_key(
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.limits).await?;
-    let CreateApiKey { scopes, label, expires_at } = request;
-    let at_work = Arc::clone(&app);
-    let (text, id, noted) = blocking(move || {
+    let headers = request.headers().clone();
+    let bytes = body::json_bytes(request, JSON_BYTES_MAX, &app.limits).await?;
+    let CreateApiKey { scopes, label, expires_at } = body::parse(&bytes)?;
+    let create = move |service: &Service, by: &By| {
         let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
-        let service = &at_work.service;
-        Ok(service.directory.create_api_key(&TenantId::new(tenant), key, &by, service.now())?)
-    })
-    .await?;
+        service.directory.create_api_key(&TenantId::new(tenant), key, by, service.now())
+    };
+    let of = (format!("/v1/tenants/{}/api-keys", hex::encode(tenant)), &bytes[..]);
+    let (text, id, noted) = match once::create(&app, &headers, of, by, create).await? {
+        Outcome::New(created) => created,
+        Outcome::Replayed(created, _) => return Err(once::secret_shown(created)),
+    };
     let receipt = app.sealed(noted).await?;
     let (api_key, id) = (text.to_string(), Hex(id.to_bytes()));
     body::answer(StatusCode::CREATED, &CreatedApiKey { api_key, id, expires_at, receipt })

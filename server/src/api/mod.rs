@@ -40,6 +40,7 @@ mod cosignatures;
 mod envelope;
 mod jwks;
 mod log;
+mod once;
 mod operators;
 mod page;
 mod proof_sessions;

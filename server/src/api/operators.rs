@@ -2,6 +2,7 @@
 
 use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
+use super::once::{self, Outcome};
 use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 use trefoil_api::{
     AuditPage, ChangedOperator, CreateOperator, CreateOperatorToken, CreatedOperatorToken, Hex, OperatorPage,
 };
+use trefoil_service::Service;
+use trefoil_service::audit::By;
 use trefoil_service::operators::NewToken;
 use trefoil_types::{OperatorId, TenantId};
 
@@ -24,14 +27,14 @@ pub(super) async fn create(
     request: Request,
 ) -> Result<Response, Problem> {
     app.service.check_room()?;
-    let CreateOperator { name, role, expires_at } = body::json(request, JSON_BYTES_MAX, &app.limits).await?;
-    let at_work = Arc::clone(&app);
-    let create = move || {
-        let service = &at_work.service;
-        Ok(service.operators.create((name, role, expires_at), &by, service.now())?)
+    let headers = request.headers().clone();
+    let bytes = body::json_bytes(request, JSON_BYTES_MAX, &app.limits).await?;
+    let CreateOperator { name, role, expires_at } = body::parse(&bytes)?;
+    let create = move |service: &Service, by: &By| {
+        service.operators.create((name, role, expires_at), by, service.now())
     };
-    let token = blocking(create).await?;
-    created(&app, token).await
+    let of = ("/v1/operators".to_owned(), &bytes[..]);
+    created(&app, once::create(&app, &headers, of, by, create).await?).await
 }
 
 /// `POST /v1/operators/{operator}/tokens`. The answer is the only time that the token is shown.
@@ -42,18 +45,21 @@ pub(super) async fn create_token(
     request: Request,
 ) -> Result<Response, Problem> {
     app.service.check_room()?;
-    let CreateOperatorToken { expires_at } = body::json(request, JSON_BYTES_MAX, &app.limits).await?;
-    let at_work = Arc::clone(&app);
-    let create = move || {
-        let service = &at_work.service;
-        Ok(service.operators.add_token(&OperatorId::new(operator), expires_at, &by, service.now())?)
+    let headers = request.headers().clone();
+    let bytes = body::json_bytes(request, JSON_BYTES_MAX, &app.limits).await?;
+    let CreateOperatorToken { expires_at } = body::parse(&bytes)?;
+    let create = move |service: &Service, by: &By| {
+        service.operators.add_token(&OperatorId::new(operator), expires_at, by, service.now())
     };
-    let token = blocking(create).await?;
-    created(&app, token).await
+    let of = (format!("/v1/operators/{}/tokens", hex::encode(operator)), &bytes[..]);
+    created(&app, once::create(&app, &headers, of, by, create).await?).await
 }
 
-async fn created(app: &App, token: NewToken) -> Result<Response, Problem> {
-    let NewToken { text, record, noted } = token;
+async fn created(app: &App, outcome: Outcome<NewToken>) -> Result<Response, Problem> {
+    let NewToken { text, record, noted } = match outcome {
+        Outcome::New(token) => token,
+        Outcome::Replayed(created, _) => return Err(once::secret_shown(created)),
+    };
     let created = CreatedOperatorToken {
         operator_id: Hex(record.operator.to_bytes()),
         token: text.to_string(),

@@ -23,8 +23,8 @@ use trefoil_service::tenant::{Probe, Scope, Tenant};
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, Idempotency, StoreError, Template};
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// How long an answer is kept for callers that ask again: a day.
 pub(crate) const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
 

@@ -202,13 +202,13 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
         Place::Path => ("path", true),
         Place::Query => ("query", false),
         Place::Header => ("header", true),
-        Place::Condition => ("header", false),
+        Place::Condition | Place::OptionalHeader => ("header", false),
     };
     let schema = match shape {
         _ if parameter.place == Place::Condition => {
             json!({ "type": "string", "pattern": "^(\\*|\"[0-9]{1,9}\")$" })
         }
-        // The one header that requests must have.
+        // A key of the caller's choice.
         _ if place == "header" => {
             json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" })
         }

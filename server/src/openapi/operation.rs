@@ -45,6 +45,8 @@ pub(crate) enum Place {
     Header,
     /// A header that may be absent: the ETag that the request depends on.
     Condition,
+    /// A header that may be absent.
+    OptionalHeader,
 }
 
 /// A parameter.
@@ -209,6 +211,16 @@ impl Operation {
             "`true` where the answer is that of an earlier request with this Idempotency-Key",
         ));
         self.fails(&[Code::IdempotencyKeyMissing, Code::IdempotencyInFlight, Code::IdempotencyKeyReused])
+    }
+
+    /// The header under which a creation may be repeated, which may be absent. The answer is not repeated where it has a secret.
+    pub(crate) fn created_once(mut self) -> Operation {
+        let about =
+            "For a day the same key with the same bytes creates nothing more; fresh for each creation.";
+        let (shape, example) = (Shape::Like(Value::Null), json!("0c8a4f1e6d2b"));
+        let (name, place) = ("Idempotency-Key", Place::OptionalHeader);
+        self.parameters.push(Parameter { name, place, about, shape, example });
+        self.fails(&[Code::MalformedRequest, Code::IdempotencyInFlight, Code::IdempotencyKeyReused])
     }
 
     /// The header `If-Match`, which may be absent.

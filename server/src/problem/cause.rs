@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 59] = [
+    pub const ALL: [Code; 60] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
@@ -84,6 +84,7 @@ impl Code {
         Code::TenantExists,
         Code::NonceReplayed,
         Code::ChainValueRefused,
+        Code::SecretShown,
         Code::IdempotencyInFlight,
         Code::RootGenerationStale,
         Code::IssuerKeyMissing,
@@ -191,6 +192,9 @@ impl Code {
                 "the session has taken this nonce. After a repetition: the first one was attempted, and its answer is lost"
             }
             Code::ChainValueRefused => "the revealed value is missing, used or not of this chain",
+            Code::SecretShown => {
+                "an earlier request with this Idempotency-Key created it; the service does not keep secrets that it shows"
+            }
             Code::IdempotencyInFlight => "a request with this `Idempotency-Key` is still running",
             Code::RootGenerationStale => "the root is not newer than the last one",
             Code::IssuerKeyMissing => "no issuer key is registered",

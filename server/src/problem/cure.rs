@@ -56,6 +56,9 @@ impl Code {
             Code::TenantExists => "Repeat the request: another identifier is drawn.",
             Code::NonceReplayed => "Sign a new request with a nonce that this session has not used.",
             Code::ChainValueRefused => "Reveal the next value of the session's chain, or open a new session.",
+            Code::SecretShown => {
+                "If you did not see the secret, revoke what `detail` names and create another with a fresh Idempotency-Key."
+            }
             Code::IdempotencyInFlight => {
                 "Repeat the request with the same Idempotency-Key after Retry-After."
             }

@@ -42,6 +42,7 @@ impl From<Refused> for Problem {
             Refused::IssuerKey => return field("/ml_dsa_65", &refused),
             Refused::RootEarly | Refused::TooManyRoots => return field("/statement", &refused),
             Refused::Root(cause) => return root(cause),
+            Refused::KeyReused => Code::IdempotencyKeyReused,
             Refused::OperatorTokenUnknown | Refused::BootstrapToken => Code::OperatorUnknown,
             Refused::OperatorRevoked | Refused::TwoTokens | Refused::LastOwner => Code::OperatorConflict,
             Refused::TenantDisabled => Code::TenantDisabled,

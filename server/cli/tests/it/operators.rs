@@ -23,6 +23,11 @@ async fn operator(service: &Service, name: &str, role: &str) -> (Endpoint, Opera
     (service.admin.with_bearer(created["token"].as_str().unwrap()), OperatorId::new(id.0))
 }
 
+/// The secret part of an operator's token.
+fn secret_of(token: &str) -> &str {
+    token.splitn(5, '_').last().unwrap()
+}
+
 async fn delete(endpoint: &Endpoint, path: &str) -> Reply {
     endpoint.send(Method::DELETE, path, &[], "").await
 }
@@ -116,7 +121,7 @@ async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
         (&shown["name"], &shown["role"], &shown["tokens"]),
         (&json!("ann"), &json!("owner"), &json!([token]))
     );
-    assert!(!shown.to_string().contains(ann.bearer.as_ref().unwrap().rsplit('_').next().unwrap()));
+    assert!(!shown.to_string().contains(secret_of(ann.bearer.as_ref().unwrap())));
     let listed = ann.get("/v1/operators").await.json();
     assert_eq!(listed["operators"].as_array().unwrap().len(), 2);
     assert_eq!(listed["operators"][0]["name"], "admin.token");
@@ -236,7 +241,7 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
     );
     every_entry_is_sealed(&service, entries).await;
     let text = trail.to_string();
-    let secret = key["api_key"].as_str().unwrap().rsplit('_').next().unwrap();
+    let secret = key["api_key"].as_str().unwrap().splitn(3, '_').last().unwrap();
     assert!(!text.contains(secret) && !text.contains(viewer.bearer.as_ref().unwrap()));
 
     // Of one tenant alone, and from an entry on.
@@ -300,7 +305,7 @@ async fn what_was_noted_and_not_sealed_is_sealed_by_the_next_start() {
                 what: What::TenantDisabled,
                 by: Some(Actor { operator: OperatorId::new([3; 8]), name: "Ann" }),
             };
-            let note = Note { tenant, statement: change.encode().unwrap() };
+            let note = Note { tenant, statement: change.encode().unwrap(), once: None };
             let secret = std::fs::read(data.join("master.key")).unwrap();
             let store = Sqlite::open(&data.join("store.sqlite"), secret.as_array().unwrap()).unwrap();
             let number = store.note(note).unwrap();
@@ -311,5 +316,74 @@ async fn what_was_noted_and_not_sealed_is_sealed_by_the_next_start() {
     let entries = trail["entries"].as_array().unwrap();
     assert_eq!(entries.last().unwrap()["operator_name"], "Ann");
     every_entry_is_sealed(&service, entries).await;
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows_no_secret_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let service = Service::new(service::config(&data)).await;
+    let create = async |caller: &Endpoint, path: &str, key: &str, body: &Value| {
+        caller.send(Method::POST, path, &[("idempotency-key", key)], body.to_string()).await
+    };
+    let tenant = json!({ "name": "bank", "policy": service::policy() });
+    let first = create(&service.admin, "/v1/tenants", "a", &tenant).await;
+    assert_eq!((first.status.as_u16(), first.headers.get("idempotent-replayed")), (201, None));
+    let again = create(&service.admin, "/v1/tenants", "a", &tenant).await;
+    assert_eq!(
+        (again.status.as_u16(), &again.headers["idempotent-replayed"]),
+        (201, &"true".parse().unwrap())
+    );
+    let [first, again] = [first, again].map(|reply| reply.json());
+    assert_eq!(
+        (&first["tenant_id"], &first["receipt"]["id"]),
+        (&again["tenant_id"], &again["receipt"]["id"])
+    );
+    let other = json!({ "name": "bonk", "policy": service::policy() });
+    create(&service.admin, "/v1/tenants", "a", &other).await.problem(422, "idempotency-key-reused");
+    create(&service.admin, "/v1/tenants", "", &other).await.problem(400, "malformed-request");
+
+    let secrets = [
+        (of_tenant(&service, "/api-keys"), json!({ "scopes": ["enrol"] }), "b", "id"),
+        ("/v1/operators".to_owned(), json!({ "name": "ann", "role": "owner" }), "c", "operator_id"),
+    ];
+    for (path, body, key, name) in &secrets {
+        let created = create(&service.admin, path, key, body).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        let shown = create(&service.admin, path, key, body).await.problem(409, "secret-shown");
+        let id = created.json()[name].as_str().unwrap().to_owned();
+        assert!(shown["detail"].as_str().unwrap().contains(&id), "{shown}");
+        // The key of one route is not that of another with the same body.
+        create(&service.admin, "/v1/tenants", key, &tenant).await.problem(422, "idempotency-key-reused");
+    }
+    let count = async |service: &Service| {
+        let tenants = service.admin.get("/v1/tenants").await.json()["tenants"].as_array().unwrap().len();
+        let keys = service.admin.get(&of_tenant(service, "/api-keys")).await.json()["api_keys"]
+            .as_array()
+            .unwrap()
+            .len();
+        (
+            tenants,
+            keys,
+            service.admin.get("/v1/operators").await.json()["operators"].as_array().unwrap().len(),
+        )
+    };
+    assert_eq!(count(&service).await, (2, 2, 2));
+    // Another operator's key is another one, though it reads the same.
+    let (bob, _) = operator(&service, "bob", "operator").await;
+    let own = create(&bob, "/v1/tenants", "a", &tenant).await;
+    assert_eq!((own.status.as_u16(), own.json()["tenant_id"] == first["tenant_id"]), (201, false));
+
+    // A day, and a restart.
+    let service = service.restart(service::config(&data)).await;
+    let again = create(&service.admin, "/v1/tenants", "a", &tenant).await;
+    assert_eq!(again.json()["tenant_id"], first["tenant_id"]);
+    assert_eq!(count(&service).await, (3, 2, 3));
+    let files =
+        std::fs::read_dir(&data).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap_or_default());
+    let secret = bob.bearer.unwrap();
+    let secret = secret_of(&secret).as_bytes().to_vec();
+    assert!(files.into_iter().all(|file| file.windows(secret.len()).all(|window| window != secret)));
     assert!(service.server.shutdown().await);
 }

@@ -41,6 +41,8 @@ fn tenants(routes: Routes) -> Routes {
             Operation::post("/v1/tenants", "createTenant")
                 .says("Create a tenant.", "Each creates another one, with version 1 of its policy.")
                 .changes(Role::Operator, Kind::TenantCreated)
+                .created_once()
+                .header("Idempotent-Replayed", "`true` where an earlier request with this Idempotency-Key created it")
                 .takes::<CreateTenant>(16 * JSON_BYTES_MAX, &examples::create_tenant())
                 .answers::<CreatedTenant>(201, "The tenant's identifier.", &examples::created_tenant())
                 .writes()
@@ -149,6 +151,8 @@ fn keys(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::post(keys, "createApiKey"))
                 .changes(Role::Operator, Kind::ApiKeyCreated)
+                .created_once()
+                .fails(&[Code::SecretShown])
                 .says("Create an API key.", "The answer is the only time that the secret is shown.")
                 .takes::<CreateApiKey>(JSON_BYTES_MAX, &examples::create_api_key())
                 .answers::<CreatedApiKey>(201, "The key.", &examples::created_api_key())
@@ -215,6 +219,8 @@ fn operators(routes: Routes) -> Routes {
         .route(
             Operation::post("/v1/operators", "createOperator")
                 .changes(Role::Owner, Kind::OperatorCreated)
+                .created_once()
+                .fails(&[Code::SecretShown])
                 .says("Create an operator.", "With a token. The answer is the only time that it is shown.")
                 .takes::<CreateOperator>(JSON_BYTES_MAX, &examples::create_operator())
                 .answers::<CreatedOperatorToken>(201, "Its token.", &examples::created_operator_token()),
@@ -253,6 +259,8 @@ fn operators(routes: Routes) -> Routes {
         .route(
             operator(Operation::post(tokens, "createOperatorToken"))
                 .changes(Role::Owner, Kind::OperatorTokenCreated)
+                .created_once()
+                .fails(&[Code::SecretShown])
                 .says(
                     "Create another token of an operator.",
                     "To replace a token: create one, move to it, revoke the old one. At most two are taken at a time.",

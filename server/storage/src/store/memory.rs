@@ -4,7 +4,7 @@
 
 use super::operations::Store;
 use super::records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
 };
 use crate::database::StoreError;
@@ -38,11 +38,20 @@ struct Tables {
     operators: BTreeMap<OperatorId, Operator>,
     operator_tokens: BTreeMap<(OperatorId, u32), OperatorToken>,
     audit: Vec<AuditEntry>,
+    creates: BTreeMap<(OperatorId, String), (Once, u64)>,
 }
 
 impl Tables {
-    fn note(&mut self, note: Note) -> u64 {
+    /// Whether the request was made.
+    fn is_made(&self, note: &Note) -> bool {
+        note.once.as_ref().is_some_and(|once| self.creates.contains_key(&(once.operator, once.key.clone())))
+    }
+
+    fn note(&mut self, mut note: Note) -> u64 {
         let number = self.audit.len() as u64 + 1;
+        if let Some(once) = note.once.take() {
+            self.creates.insert((once.operator, once.key.clone()), (once, number));
+        }
         self.audit.push(AuditEntry { number, note, receipt: None });
         number
     }
@@ -88,6 +97,9 @@ impl Store for Memory {
         let mut tables = self.tables();
         let Tenant { id, policy_version: version, ref policy, created_at: made_at, .. } = tenant;
         let first = PolicyVersion { tenant: id, version, policy: policy.clone(), made_at };
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
         insert(&mut tables.tenants, id, tenant)?;
         insert(&mut tables.policies, (id, version), first)?;
         Ok(tables.note(note))
@@ -110,6 +122,9 @@ impl Store for Memory {
 
     fn add_api_key(&self, key: ApiKey, note: Note) -> Result<u64, StoreError> {
         let mut tables = self.tables();
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
         insert(&mut tables.api_keys, key.id, key)?;
         Ok(tables.note(note))
     }
@@ -173,6 +188,9 @@ impl Store for Memory {
         note: Note,
     ) -> Result<u64, StoreError> {
         let mut tables = self.tables();
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
         let revoked_at = operator.revoked_at;
         tables.operators.entry(operator.id).or_insert(operator).revoked_at = revoked_at;
         tables.operator_tokens.extend(token.map(|token| ((token.operator, token.number), token)));
@@ -181,6 +199,9 @@ impl Store for Memory {
 
     fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError> {
         let mut tables = self.tables();
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
         let revoked_at = token.revoked_at;
         tables.operator_tokens.entry((token.operator, token.number)).or_insert(token).revoked_at = revoked_at;
         Ok(tables.note(note))
@@ -188,6 +209,17 @@ impl Store for Memory {
 
     fn note(&self, note: Note) -> Result<u64, StoreError> {
         Ok(self.tables().note(note))
+    }
+
+    fn created(
+        &self,
+        operator: &OperatorId,
+        key: &str,
+    ) -> Result<Option<([u8; 32], AuditEntry)>, StoreError> {
+        let tables = self.tables();
+        let Some((once, number)) = tables.creates.get(&(*operator, key.to_owned())) else { return Ok(None) };
+        let entry = tables.audit.iter().find(|entry| entry.number == *number).cloned();
+        Ok(entry.map(|entry| (once.request_digest, entry)))
     }
 
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
@@ -359,6 +391,7 @@ impl Store for Memory {
         let mut tables = self.tables();
         tables.sessions.retain(|_, session| session.expires_at >= now);
         tables.idempotency.retain(|_, record| record.created_at >= idempotency_before);
+        tables.creates.retain(|_, (once, _)| once.at >= idempotency_before);
         Ok(())
     }
 

@@ -18,8 +18,8 @@ pub use crate::database::StoreError;
 pub use memory::Memory;
 pub use operations::Store;
 pub use records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Registry, Root,
-    Session, Subject, Template, Tenant,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PolicyVersion, Registry,
+    Root, Session, Subject, Template, Tenant,
 };
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;

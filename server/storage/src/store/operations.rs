@@ -7,11 +7,11 @@ use super::records::{
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
-use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// The gateway's durable state. Implementations are compared by one test suite.
 ///
-/// What takes a [`Note`] adds it to the audit trail, both or neither, and returns the entry's number.
+/// What takes a [`Note`] adds it to the audit trail, both or neither, and returns the entry's number; `Conflict` if its request was made.
 pub trait Store: Send + Sync + 'static {
     /// Makes the file complete without its write-ahead log.
     fn checkpoint(&self) -> Result<(), StoreError>;
@@ -45,6 +45,9 @@ pub trait Store: Send + Sync + 'static {
     fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError>;
     /// Adds an entry to the audit trail alone.
     fn note(&self, note: Note) -> Result<u64, StoreError>;
+    /// The digest of the request that an operator made with a key, and the entry that it left.
+    fn created(&self, operator: &OperatorId, key: &str)
+    -> Result<Option<([u8; 32], AuditEntry)>, StoreError>;
     /// Adds its receipt to an entry.
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError>;
     /// Entries of the audit trail from a number on, of one tenant or of all, in order, at most `count`.
@@ -107,7 +110,7 @@ pub trait Store: Send + Sync + 'static {
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
     /// The answer that was given under an idempotency key.
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
-    /// Removes sessions that expired before `now` and idempotency records made before `idempotency_before`.
+    /// Removes sessions that expired before `now`, and idempotency records and requests of operators made before `idempotency_before`.
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError>;
     /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
     /// number `number >> l` of level `l`. `Conflict` if the number exists.

@@ -112,6 +112,21 @@ pub struct Note {
     pub tenant: TenantId,
     /// A [`trefoil_attest::Change`], encoded.
     pub statement: Vec<u8>,
+    /// The request, where it must not be made twice.
+    pub once: Option<Once>,
+}
+
+/// A request that an operator may send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// Who sent it.
+    pub operator: OperatorId,
+    /// The operator's key.
+    pub key: String,
+    /// Keyed digest of route and body.
+    pub request_digest: [u8; 32],
+    /// Unix seconds.
+    pub at: u64,
 }
 
 /// An entry of the audit trail.
@@ -119,7 +134,7 @@ pub struct Note {
 pub struct AuditEntry {
     /// Counts from 1.
     pub number: u64,
-    /// What was noted.
+    /// What was noted; without the request.
     pub note: Note,
     /// Its compact receipt, once it is sealed.
     pub receipt: Option<Vec<u8>>,

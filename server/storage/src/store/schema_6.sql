@@ -13,5 +13,11 @@ CREATE TABLE audit (
 ) STRICT;
 -- Of a deleted tenant nothing is left but this row, the keys of its issuer and its root log, which others verify with.
 ALTER TABLE tenants ADD COLUMN deleted_at INTEGER;
+-- Which request made what an entry says, for a day: the same request is not made twice. No answer is kept, because some have a secret.
+CREATE TABLE creates (
+    operator BLOB NOT NULL, key TEXT NOT NULL, request_digest BLOB NOT NULL, entry INTEGER NOT NULL REFERENCES audit,
+    created_at INTEGER NOT NULL, PRIMARY KEY (operator, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX creates_by_age ON creates (created_at);
 CREATE INDEX audit_by_tenant ON audit (tenant, number);
 CREATE INDEX audit_unsealed ON audit (number) WHERE receipt IS NULL;

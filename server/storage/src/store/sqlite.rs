@@ -15,7 +15,7 @@ use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::VaultState;
-use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);
@@ -251,6 +251,14 @@ impl Store for Sqlite {
 
     fn note(&self, note: Note) -> Result<u64, StoreError> {
         self.0.write(move |connection| administration::insert(connection, note))
+    }
+
+    fn created(
+        &self,
+        operator: &OperatorId,
+        key: &str,
+    ) -> Result<Option<([u8; 32], AuditEntry)>, StoreError> {
+        self.0.read(|connection| administration::created(connection, operator, key))
     }
 
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
@@ -511,7 +519,10 @@ impl Store for Sqlite {
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
         self.0.write(move |connection| {
             execute(connection, "DELETE FROM sessions WHERE expires_at < ?", [now])?;
-            execute(connection, "DELETE FROM idempotency WHERE created_at < ?", [idempotency_before])?;
+            for table in ["idempotency", "creates"] {
+                let sql = format!("DELETE FROM {table} WHERE created_at < ?");
+                execute(connection, &sql, [idempotency_before])?;
+            }
             Ok(())
         })
     }

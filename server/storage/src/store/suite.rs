@@ -26,7 +26,7 @@ fn tenant(id: TenantId) -> Tenant {
 }
 
 fn note() -> Note {
-    Note { tenant: T, statement: vec![1; 200] }
+    Note { tenant: T, statement: vec![1; 200], once: None }
 }
 
 /// As one that version 3 kept.
@@ -166,7 +166,7 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
 }
 
 fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
-    let of_u = |byte| Note { tenant: U, statement: vec![byte; 3] };
+    let of_u = |byte| Note { tenant: U, statement: vec![byte; 3], once: None };
     let before = store.audit(0, None, 1000).unwrap();
     assert!(before.iter().zip(1..).all(|(entry, number)| entry.number == number && entry.receipt.is_none()));
     let last = before.len() as u64;
@@ -194,15 +194,28 @@ fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
     let Registry { operators, operator_tokens, .. } = store.registry().unwrap();
     assert_eq!((operators, operator_tokens), (vec![revoked], vec![token(1, Some(7)), token(2, None)]));
 
+    let once = Once { operator: revoked.id, key: "k".to_owned(), request_digest: [9; 32], at: 20 };
+    assert_eq!(store.created(&revoked.id, "k"), Ok(None));
+    let asked = || Note { once: Some(once.clone()), ..of_u(6) };
+    assert_eq!(store.put_operator_token(token(3, None), asked()), Ok(last + 6));
+    assert_eq!(store.put_operator_token(token(4, None), asked()), Err(StoreError::Conflict));
+    assert_eq!(store.registry().unwrap().operator_tokens.len(), 3, "both or neither");
+    let left = AuditEntry { number: last + 6, note: of_u(6), receipt: None };
+    assert_eq!(store.created(&revoked.id, "k"), Ok(Some(([9; 32], left))));
+    store.expire(0, 20).unwrap();
+    assert!(store.created(&revoked.id, "k").unwrap().is_some());
+    store.expire(0, 21).unwrap();
+    assert_eq!(store.created(&revoked.id, "k"), Ok(None));
+
     store.seal_note(last + 1, vec![5]).unwrap();
     store.seal_note(last + 1, vec![6]).unwrap();
     let sealed = AuditEntry { number: last + 1, note: of_u(1), receipt: Some(vec![5]) };
     assert_eq!(store.audit(last + 1, None, 1).unwrap(), vec![sealed.clone()], "the first receipt stays");
     let own = store.audit(0, Some(&U), 1000).unwrap();
-    assert_eq!(own.iter().map(|entry| entry.number - last).collect::<Vec<_>>(), [1, 2, 3, 5]);
+    assert_eq!(own.iter().map(|entry| entry.number - last).collect::<Vec<_>>(), [1, 2, 3, 5, 6]);
     assert_eq!((&own[0], store.audit(u64::MAX, None, 9)), (&sealed, Ok(vec![])));
     let unsealed = store.unsealed_notes(1000).unwrap();
-    assert_eq!(unsealed.len() as u64, last + 4);
+    assert_eq!(unsealed.len() as u64, last + 5);
     assert_eq!(store.unsealed_notes(1).unwrap(), before[..1]);
 }
 

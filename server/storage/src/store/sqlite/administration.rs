@@ -2,8 +2,8 @@
 
 use super::{all, execute};
 use crate::database::{StoreError, fault};
-use crate::store::{AuditEntry, Note, Operator, OperatorToken};
-use rusqlite::{Connection, Row};
+use crate::store::{AuditEntry, Note, Once, Operator, OperatorToken};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use trefoil_types::{OperatorId, TenantId};
 
 pub(super) fn operators(connection: &Connection) -> rusqlite::Result<(Vec<Operator>, Vec<OperatorToken>)> {
@@ -56,7 +56,24 @@ pub(super) fn put_token(connection: &Connection, token: OperatorToken) -> Result
 pub(super) fn insert(connection: &Connection, note: Note) -> Result<u64, StoreError> {
     let sql = "INSERT INTO audit (tenant, statement) VALUES (?, ?) RETURNING number";
     let mut statement = connection.prepare_cached(sql).map_err(fault)?;
-    statement.query_row((note.tenant.as_bytes(), note.statement), |row| row.get(0)).map_err(fault)
+    let entry = statement.query_row((note.tenant.as_bytes(), note.statement), |row| row.get(0));
+    let entry: u64 = entry.map_err(fault)?;
+    if let Some(Once { operator, key, request_digest, at }) = note.once {
+        let values = (operator.as_bytes(), key, request_digest, entry, at);
+        execute(connection, "INSERT INTO creates VALUES (?, ?, ?, ?, ?)", values)?;
+    }
+    Ok(entry)
+}
+
+pub(super) fn created(
+    connection: &Connection,
+    operator: &OperatorId,
+    key: &str,
+) -> rusqlite::Result<Option<([u8; 32], AuditEntry)>> {
+    let sql = "SELECT request_digest, audit.* FROM creates JOIN audit ON audit.number = entry
+               WHERE operator = ? AND key = ?";
+    let found = |row: &Row<'_>| Ok((row.get("request_digest")?, read(row)?));
+    connection.prepare_cached(sql)?.query_row((operator.as_bytes(), key), found).optional()
 }
 
 pub(super) fn audit(
@@ -85,6 +102,7 @@ pub(super) fn unsealed(connection: &Connection, count: usize) -> rusqlite::Resul
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<AuditEntry> {
-    let note = Note { tenant: TenantId::new(row.get("tenant")?), statement: row.get("statement")? };
+    let note =
+        Note { tenant: TenantId::new(row.get("tenant")?), statement: row.get("statement")?, once: None };
     Ok(AuditEntry { number: row.get("number")?, note, receipt: row.get("receipt")? })
 }
