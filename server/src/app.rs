@@ -79,6 +79,7 @@ impl App {
             proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },
             templates: service.templates.held(),
             tenant_look_ups: service.directory.look_ups(),
+            refused_for_failures: service.directory.refused_for_failures(None),
             arenas: service.templates.arenas(),
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],

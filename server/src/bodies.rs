@@ -36,13 +36,14 @@ pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
 }
 
 /// A tenant alone.
-pub(crate) fn shown(tenant: &Tenant) -> TenantDetail {
+pub(crate) fn shown(tenant: &Tenant, distinct_failures_refused: u64) -> TenantDetail {
     TenantDetail {
         summary: summary(tenant),
         policy_id: POLICY_ID,
         policy_version: tenant.policy_version,
         policy: tenant.policy.clone(),
         root_generation: tenant.roots.last().map(|root| root.generation),
+        distinct_failures_refused,
     }
 }
 

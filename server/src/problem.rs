@@ -114,6 +114,8 @@ pub enum Code {
     RequestNotFresh,
     /// The idempotency key was used with a different request.
     IdempotencyKeyReused,
+    /// Logins with this API key failed for too many different subjects.
+    DistinctFailures,
     /// Too many requests of this tenant in flight.
     QuotaExceeded,
     /// A queue is full: nothing was attempted.
@@ -228,6 +230,9 @@ impl Code {
             Code::IdempotencyKeyReused => {
                 (S::UNPROCESSABLE_ENTITY, "idempotency-key-reused", "Idempotency-Key was reused")
             }
+            Code::DistinctFailures => {
+                (S::TOO_MANY_REQUESTS, "distinct-failures", "Too many different subjects failed")
+            }
             Code::QuotaExceeded => (S::TOO_MANY_REQUESTS, "quota-exceeded", "Too many requests in flight"),
             Code::Overloaded => (S::SERVICE_UNAVAILABLE, "overloaded", "The service is at capacity"),
             Code::BeforeRestart => (
@@ -276,6 +281,7 @@ impl Code {
             | Code::PolicyOutOfStep
             | Code::KeyHolderUnavailable
             | Code::IdempotencyInFlight => Some(1),
+            Code::DistinctFailures => Some(60),
             // Somebody has to make room.
             Code::DiskLow | Code::Unsealed => Some(30),
             _ => None,

@@ -582,6 +582,9 @@ pub struct TenantDetail {
     pub policy: Policy,
     /// The newest credential root; `null` before the first.
     pub root_generation: Option<u32>,
+    /// Logins that were refused with `distinct-failures` since the service started.
+    #[serde(default)]
+    pub distinct_failures_refused: u64,
 }
 
 /// `PUT /v1/tenants/{tenant}/policy` on the admin listener.

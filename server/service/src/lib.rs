@@ -24,6 +24,7 @@ pub mod clock;
 pub mod counters;
 pub mod deletion;
 pub mod directory;
+pub mod distinct_failures;
 pub mod door;
 mod flights;
 pub mod key_holder_watch;

@@ -119,6 +119,14 @@ pub enum Refused {
     /// The session carries no requests any more.
     #[error("the session has ended or its credential root was withdrawn; prove again")]
     SessionEnded,
+    /// The API key has failed for too many different subjects that did not match since.
+    #[error(
+        "logins with this API key failed for too many different subjects; subjects that matched lately are taken, and others within {window_s} s"
+    )]
+    DistinctFailures {
+        /// How long it lasts at most, seconds.
+        window_s: u64,
+    },
     /// No hash chain more can be open.
     #[error("too many sessions with a hash chain are open; retry later")]
     TooManyChains,

@@ -122,7 +122,8 @@ pub(super) async fn tenant(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
-    Ok(tagged(tenant.policy_version, body::answer(StatusCode::OK, &bodies::shown(&tenant))?))
+    let refused = app.service.directory.refused_for_failures(Some(&tenant.id));
+    Ok(tagged(tenant.policy_version, body::answer(StatusCode::OK, &bodies::shown(&tenant, refused))?))
 }
 
 /// `PUT /v1/tenants/{tenant}/policy`: the next version of its policy, at the key-holder too.

@@ -19,6 +19,7 @@ use trefoil_api::{AttestationForm, Authenticated, Authentication, Base64, Hex};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{AudienceId, LaneRequest, Probe, Refusal, RevealRefused, Stale, SubmitError, Verdict};
 use trefoil_service::Refused;
+use trefoil_service::distinct_failures::End;
 use trefoil_service::door::{Asker, Claim, Login};
 use trefoil_service::replay::{AHEAD_S, FRESHNESS_S};
 use trefoil_service::seal_log::{Answer, Unanswered};
@@ -42,7 +43,7 @@ pub(super) async fn authenticate(
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let login = login(&app, &caller.tenant, &bytes);
+    let login = login(&app, &caller, &bytes);
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
@@ -50,11 +51,8 @@ pub(super) async fn authenticate(
 }
 
 /// One login, from its JSON to its answer, whether it came alone or in a batch.
-pub(super) async fn login(
-    app: &Arc<App>,
-    tenant: &Arc<Tenant>,
-    json: &[u8],
-) -> Result<Authenticated, Problem> {
+pub(super) async fn login(app: &Arc<App>, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
+    let tenant = &caller.tenant;
     let mut request: Authentication = body::parse(json)?;
     capture::is_of_subject(Handle::new(request.handle.0));
     policy::check_audience(&tenant.policy, &request.audience)?;
@@ -73,8 +71,31 @@ pub(super) async fn login(
         }
         template => template?,
     };
-    let answer = decide(app, tenant, &request, template, &probe, probe_digest).await?;
-    authenticated(answer, request.attestation)
+    let (handle, bounds) = (Handle::new(request.handle.0), app.limits.distinct_failures());
+    let form = request.attestation;
+    let answer = match caller.failures.admit(&handle, bounds, app.service.now()).await? {
+        None => decide(app, tenant, &request, template, &probe, probe_digest).await?,
+        Some(trial) => {
+            let (app, tenant) = (Arc::clone(app), Arc::clone(tenant));
+            // A caller that goes away before the answer does not undo that the subject was tried.
+            let tried = tokio::spawn(async move {
+                let answer = decide(&app, &tenant, &request, template, &probe, probe_digest).await;
+                trial.end(end(&answer));
+                answer
+            });
+            tried.await.map_err(Problem::internal)??
+        }
+    };
+    authenticated(answer, form)
+}
+
+/// What a subject's attempt was, for the count of those that fail.
+fn end(answer: &Result<Answer, Problem>) -> End {
+    match answer.as_ref().map(|answer| answer.decision) {
+        Ok(Some(trefoil_attest::Decision::Match)) => End::Match,
+        Ok(Some(trefoil_attest::Decision::NoMatch)) => End::NoMatch,
+        Ok(None) | Err(_) => End::Undecided,
+    }
 }
 
 pub(super) fn late() -> Problem {

@@ -11,6 +11,8 @@ use trefoil_api::Role;
 use trefoil_attest::{Kind, SERVICE};
 use trefoil_service::Refused;
 use trefoil_service::audit::By;
+use trefoil_service::directory::api_keys::Speaker;
+use trefoil_service::distinct_failures::DistinctFailures;
 use trefoil_service::pace::{Place, Work};
 use trefoil_service::tenant::{Scope, Scopes, Tenant};
 use trefoil_types::{ApiKeyId, TenantId};
@@ -21,6 +23,8 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: ApiKeyId,
+    /// What the API key's subjects did.
+    pub(super) failures: Arc<DistinctFailures>,
     place: Place,
 }
 
@@ -74,10 +78,11 @@ impl FromRequestParts<Arc<App>> for Caller {
             return Err(Problem::new(Code::Draining, why));
         }
         let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
-        let (tenant, scopes, id) = app.service.directory.caller(key, app.service.now())?;
+        let Speaker { tenant, scopes, id, failures } =
+            app.service.directory.caller(key, app.service.now())?;
         capture::is_of_tenant(tenant.id);
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
-        Ok(Caller { tenant, scopes, id, place })
+        Ok(Caller { tenant, scopes, id, failures, place })
     }
 }
 

@@ -97,6 +97,10 @@ pub struct Limits {
     /// Where more requests come than can be answered, a tenant's in flight are those answered in about this time, and never fewer than half of
     /// `in_flight_per_tenant`.
     pub latency_aim_ms: u64,
+    /// Subjects that may have failed with one API key and not matched since, besides a quarter of those that matched; 0 for no limit.
+    pub distinct_failures: usize,
+    /// For how long they are remembered.
+    pub distinct_failures_window_s: u64,
     /// TLS handshake.
     pub handshake_timeout_s: u64,
     /// From the handshake to the first request.

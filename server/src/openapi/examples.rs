@@ -201,6 +201,7 @@ pub(crate) fn shown_tenant() -> TenantDetail {
         policy_version: 1,
         policy: policy(),
         root_generation: Some(5),
+        distinct_failures_refused: 0,
     }
 }
 

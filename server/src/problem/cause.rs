@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 60] = [
+    pub const ALL: [Code; 61] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
@@ -102,6 +102,7 @@ impl Code {
         Code::ProofModeMismatch,
         Code::RequestNotFresh,
         Code::IdempotencyKeyReused,
+        Code::DistinctFailures,
         Code::QuotaExceeded,
         Code::Overloaded,
         Code::BeforeRestart,
@@ -212,6 +213,9 @@ impl Code {
             Code::ProofModeMismatch => "a session where the tenant has none, or the reverse",
             Code::RequestNotFresh => "`issued_at` is outside the window, or before the service started",
             Code::IdempotencyKeyReused => "the `Idempotency-Key` came with another body",
+            Code::DistinctFailures => {
+                "logins with this API key failed for too many different subjects that did not match since: as many as `limits.distinct_failures` and a quarter of those that matched"
+            }
             Code::QuotaExceeded => "too many requests of the tenant in flight, or no credit for proofs",
             Code::Overloaded => "a queue is full; nothing was attempted",
             Code::BeforeRestart => {

@@ -84,6 +84,9 @@ impl Code {
             }
             Code::RequestNotFresh => "Set the clock, then sign a new request with its time.",
             Code::IdempotencyKeyReused => "Use a fresh Idempotency-Key for another request.",
+            Code::DistinctFailures => {
+                "Look for a caller that tries one face on many people, or for a camera or a model that fails; the limit goes up as subjects match."
+            }
             Code::QuotaExceeded => "Repeat after Retry-After, with fewer requests in flight.",
             Code::Overloaded | Code::Draining => "Repeat after Retry-After; nothing was attempted.",
             Code::Undecided => {

@@ -54,6 +54,7 @@ impl From<Refused> for Problem {
             Refused::SessionUnknown => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
+            Refused::DistinctFailures { .. } => Code::DistinctFailures,
             Refused::TooManyChains
             | Refused::ProofLate(_)
             | Refused::TooManyProofs(_)

@@ -23,6 +23,7 @@ mod demo;
 mod deployment;
 mod described;
 mod disk;
+mod distinct_failures;
 mod doctor;
 mod documents;
 mod enrolment;

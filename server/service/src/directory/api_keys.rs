@@ -2,6 +2,7 @@
 
 use super::{Directory, Snapshot};
 use crate::audit::{By, Noted};
+use crate::distinct_failures::DistinctFailures;
 use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
 use std::sync::Arc;
@@ -26,6 +27,18 @@ pub struct ApiKey {
     pub last_used_at: Option<u64>,
 }
 
+/// Who speaks with an API key.
+pub struct Speaker {
+    /// For whom.
+    pub tenant: Arc<Tenant>,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// Public part of the key.
+    pub id: ApiKeyId,
+    /// What its subjects did.
+    pub failures: Arc<DistinctFailures>,
+}
+
 /// Whether an API key is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -44,6 +57,8 @@ pub(super) struct HeldKey {
     used: AtomicU64,
     /// What the store has of it.
     noted: AtomicU64,
+    /// What its subjects did.
+    failures: Arc<DistinctFailures>,
 }
 
 impl AsRef<store::ApiKey> for HeldKey {
@@ -55,7 +70,7 @@ impl AsRef<store::ApiKey> for HeldKey {
 impl HeldKey {
     pub(super) fn new(record: store::ApiKey) -> HeldKey {
         let used = record.last_used_at.unwrap_or(0);
-        HeldKey { record, used: used.into(), noted: used.into() }
+        HeldKey { record, used: used.into(), noted: used.into(), failures: Arc::default() }
     }
 
     pub(super) fn tenant(&self) -> TenantId {
@@ -86,9 +101,9 @@ impl HeldKey {
 }
 
 impl Directory {
-    /// The tenant and rights that an API key speaks for, and the key's public part. A key that is unknown, expired or revoked gets one
+    /// The tenant and rights that an API key speaks for, the key's public part, and what its subjects did. A key that is unknown, expired or revoked gets one
     /// answer, after the same work.
-    pub fn caller(&self, api_key: &str, now: u64) -> Result<(Arc<Tenant>, Scopes, ApiKeyId), Refused> {
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<Speaker, Refused> {
         self.look_ups.add_one();
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
@@ -98,7 +113,12 @@ impl Directory {
             return Err(Refused::TenantDisabled);
         }
         key.touch(now);
-        Ok((Arc::clone(tenant), Scopes::from_bits(key.record.scopes), key.record.id))
+        Ok(Speaker {
+            tenant: Arc::clone(tenant),
+            scopes: Scopes::from_bits(key.record.scopes),
+            id: key.record.id,
+            failures: Arc::clone(&key.failures),
+        })
     }
 
     /// Creates an API key of a tenant: its text, which is nowhere else, and its id.
@@ -165,10 +185,19 @@ impl Directory {
             record: store::ApiKey { revoked_at: Some(now), ..held.record.clone() },
             used: held.used.load(Relaxed).into(),
             noted: held.noted.load(Relaxed).into(),
+            failures: Arc::clone(&held.failures),
         };
         let shown = revoked.shown(now);
         self.hold(revoked);
         Ok((shown, Some(noted)))
+    }
+
+    /// Logins that were refused since the start because too many different subjects failed: of one tenant's keys, or of all.
+    pub fn refused_for_failures(&self, tenant: Option<&TenantId>) -> u64 {
+        let snapshot = self.snapshot.load();
+        let own =
+            snapshot.api_keys.values().filter(|key| tenant.is_none_or(|tenant| key.record.tenant == *tenant));
+        own.map(|key| key.failures.refused()).sum()
     }
 
     /// Stores when API keys were last used, where that changed. For a task in the background.

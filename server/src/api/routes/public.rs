@@ -17,7 +17,8 @@ use trefoil_api::{
     Scope, SessionPage, Subject, SubjectPage,
 };
 
-const DECIDED: [Code; 21] = [
+const DECIDED: [Code; 22] = [
+    Code::DistinctFailures,
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
     Code::SessionScope,
