@@ -16,6 +16,7 @@ mod load;
 mod margin;
 mod modes;
 mod numbers;
+mod output;
 mod overhead;
 mod overload;
 mod registry;
@@ -29,13 +30,11 @@ mod world;
 mod zkp;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use serde_json::json;
 use trefoil_kernels::{Tier, packed};
-use trefoil_pipeline::affinity::{Pin, Placement};
 
 use crate::Failure;
 use crate::report::report;
@@ -55,6 +54,7 @@ use ladder::LadderArgs;
 use liar::LiarArgs;
 use load::LoadArgs;
 use margin::MarginArgs;
+use output::in_source_tree;
 use overhead::OverheadArgs;
 use overload::{OverloadArgs, ServiceArgs};
 use registry::RegistryArgs;
@@ -209,19 +209,6 @@ enum Benchmark {
     Day(DayArgs),
 }
 
-#[derive(Debug, Args)]
-struct Output {
-    /// Print the record as JSON instead of a summary
-    #[arg(long)]
-    json: bool,
-    /// Also write it to bench/records/NAME.json; NAME may be FOLDER/NAME
-    #[arg(long, value_name = "NAME", value_parser = record::check_name)]
-    record: Option<String>,
-    /// Words that name this machine in the record
-    #[arg(long, value_name = "TEXT")]
-    label: Option<String>,
-}
-
 /// Parses the process's arguments, runs, prints.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -330,27 +317,6 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         eprintln!("error: {problem}");
     }
     Ok(report.problem.is_none())
-}
-
-/// Lets a debug build run all the same, for tests of the program itself.
-const ANY_BUILD: &str = "TREFOIL_TEST_ANY_BUILD";
-
-/// A time without optimisation says nothing about the program.
-fn refuse_debug_build() -> Result<(), Failure> {
-    if cfg!(debug_assertions) && std::env::var_os(ANY_BUILD).is_none() {
-        return Err(Failure::usage(
-            "this is a debug build: its times mean nothing. Use cargo run --release -p trefoil-bench -- ...",
-        ));
-    }
-    Ok(())
-}
-
-fn in_source_tree(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-fn cores() -> usize {
-    Placement::new(None, Pin::Auto).workers()
 }
 
 /// The command as it can be typed again, whatever the path of the binary.

@@ -320,7 +320,8 @@ impl Generator {
         let policy = Policy::new(self.trust_root.clone(), AUDIENCE, expected.nonce.clone())
             .account(expected.account)
             .request_digest(expected.request_digest);
-        verify(&answer.attestation.0, &policy, unix_now()).map_err(|cause| cause.to_string())?;
+        let attestation = answer.attestation.as_ref().ok_or("an answer has no attestation")?;
+        verify(&attestation.0, &policy, unix_now()).map_err(|cause| cause.to_string())?;
         Ok(())
     }
 }

@@ -7,14 +7,15 @@
 mod candidate;
 mod key_holders;
 mod relay;
+mod role;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use trefoil_matching::LANES;
 use trefoil_matching::quorum::Parts;
-use trefoil_matching::{LANES, Tier};
 
 use crate::Failure;
 use crate::Report;
@@ -23,25 +24,7 @@ use crate::roles::ProbeMode;
 
 use candidate::{Candidate, JOBS};
 pub(crate) use key_holders::KeyHolders;
-
-/// What to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct RemoteRole {
-    /// How probes arrive.
-    pub mode: ProbeMode,
-    /// Timed rounds; in each, every candidate decides two batches.
-    pub iterations: usize,
-    /// Rounds before that.
-    pub warmup: usize,
-    /// Threads that ask at the same time when throughput is measured.
-    pub workers: usize,
-    /// Length of one measurement of throughput.
-    pub phase: Duration,
-    /// Measurements of throughput of each candidate.
-    pub repeats: usize,
-    /// Highest tier for the matcher. Key-holders compute on the best.
-    pub tier: Tier,
-}
+pub use role::RemoteRole;
 
 /// What is timed: everybody shows their own face; one of 32 shows another's, which is on record before the answer; and, with
 /// shared probes, the encryption before the match.

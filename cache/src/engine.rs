@@ -48,16 +48,8 @@ pub struct Engine<V: Value, O: Observer = PerWorker> {
     observer: O,
 }
 
-/// Look-ups per entry after which frequencies are halved: of 5, 10 and 20 the last gave the best mean hit ratio over
-/// recorded traces.
-const AGEING_PER_ENTRY: usize = 20;
 /// Memory of the sketch, at most.
 const SKETCH_BYTES: usize = 512 << 10;
-
-/// An even number in 0..256 for each set.
-fn dither(set: usize) -> u8 {
-    ((set as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
-}
 
 impl<V: Value, O: Observer> Engine<V, O> {
     /// An empty cache; allocates all the memory it will ever use.

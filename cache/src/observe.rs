@@ -12,7 +12,7 @@ mod throughput;
 use crate::{Event, Key, Stats};
 pub use exposition::{Watched, exposition};
 pub use latency::Latency;
-pub use pattern::{Pattern, PatternCounts, Phase};
+pub use pattern::{Hint, Pattern, PatternCounts, Phase};
 pub use per_worker::{PerWorker, Sampling};
 use std::time::Instant;
 
@@ -73,17 +73,6 @@ impl Sampled {
     pub fn began(self) -> Option<Instant> {
         if let Self::Timed(began) = self { Some(began) } else { None }
     }
-}
-
-/// What a recorder has made out in the traffic of its session, as far as the cache acts upon it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Hint {
-    /// Nothing.
-    #[default]
-    None,
-    /// Keys pass by that are not held and do not come again: a key that nobody remembers is not to displace what somebody
-    /// does, and nothing is fetched for keys that are announced.
-    Scan,
 }
 
 /// The session's side of observation: has one owner, so `&mut self` needs no synchronisation.

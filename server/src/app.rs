@@ -1,8 +1,6 @@
 //! What request handlers share.
 
-#![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
-
-use crate::bodies;
+use crate::bodies::{self, Encoding};
 use crate::capture::Capture;
 use crate::config::{Config, Limits};
 use crate::limits::LiveLimits;
@@ -10,12 +8,11 @@ use crate::listener::connections::Connections;
 use crate::listener::raise_descriptor_limit;
 use crate::metrics::proofs::ProofGauges;
 use crate::metrics::{Gauges, Metrics};
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-use trefoil_api::{AttestationForm, Receipt};
+use std::sync::Arc;
+use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_service::Service;
 use trefoil_service::audit::Noted;
@@ -36,7 +33,6 @@ pub(crate) struct App {
     pub(crate) capture: Option<Arc<Capture>>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
-    pub(crate) idempotency: InFlight,
     /// Which refusals the log shows.
     pub(crate) refusals: Refusals,
 }
@@ -48,18 +44,18 @@ impl App {
         tenant: TenantId,
         changed_at: u64,
         what: What,
-        form: AttestationForm,
+        encoding: Encoding,
     ) -> Result<Option<Receipt>, Problem> {
         let patience = self.limits.answer_timeout();
         let answer = self.service.receipt(tenant, changed_at, what, patience).await;
-        answer.map(|answer| bodies::receipt(answer, form)).transpose()
+        bodies::receipt(answer, encoding)
     }
 
     /// The receipt of what an operator changed, if it can be sealed now.
     pub(crate) async fn sealed(&self, noted: impl Into<Option<Noted>>) -> Result<Option<Receipt>, Problem> {
         let Some(noted) = noted.into() else { return Ok(None) };
         let answer = self.service.sealed(noted, self.limits.answer_timeout()).await;
-        answer.map(|answer| bodies::receipt(answer, AttestationForm::Full)).transpose()
+        bodies::receipt(answer, Encoding::Full)
     }
 
     /// Takes other limits from now on.
@@ -67,6 +63,7 @@ impl App {
         raise_descriptor_limit(2 * limits.connections);
         self.limits.set(limits.clone());
         self.service.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
+        self.service.failure_bounds.set(limits.distinct_failures());
     }
 
     /// What a scrape reads.
@@ -98,33 +95,4 @@ pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| Err(Problem::internal(cause)))
-}
-
-/// Idempotency keys of requests that are running.
-#[derive(Default)]
-pub(crate) struct InFlight(Mutex<HashSet<(TenantId, String)>>);
-
-/// Holds a key until dropped.
-pub(crate) struct Running {
-    app: Arc<App>,
-    name: (TenantId, String),
-}
-
-impl InFlight {
-    /// Claims a key, or says that a request with it is running.
-    pub(crate) fn claim(app: &Arc<App>, tenant: TenantId, key: &str) -> Result<Running, Problem> {
-        let name = (tenant, key.to_owned());
-        let mut running = app.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !running.insert(name.clone()) {
-            let detail = "a request with this Idempotency-Key is still running; retry after a second";
-            return Err(Problem::new(Code::IdempotencyInFlight, detail));
-        }
-        Ok(Running { app: Arc::clone(app), name })
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.app.idempotency.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
-    }
 }

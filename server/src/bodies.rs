@@ -1,22 +1,29 @@
-//! What the service says of its tenants, as bodies of the API.
+//! What callers ask of the service and what it says, as bodies of the API.
 
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Base64, Hex, LoggedKey, LoggedRoot,
-    Operator, OperatorToken, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt, RootLogPage,
-    RotationState, RotationStatus, TenantDetail, TenantSummary,
+    ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Authenticated, Authentication, Base64,
+    Decision, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
+    PolicyVersion, PublishedRoot, Receipt, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail,
+    TenantSummary, Vector,
 };
 use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, statement_digest};
 use trefoil_pipeline::SealedTree;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
+use trefoil_service::enrolments::EnrolledForm;
+use trefoil_service::face::{self, Face};
+use trefoil_service::logins::LoginRequest;
 use trefoil_service::operators;
+use trefoil_service::recent::Attested;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
+use trefoil_types::{Handle, SessionId};
 use trefoil_wallet::credentials::RootStatement;
+use zeroize::Zeroizing;
 
 /// Policies in the store, as operators send them.
 pub(crate) const POLICIES: PolicyForm = PolicyForm {
@@ -75,25 +82,113 @@ fn canonical(value: &Value) -> String {
     }
 }
 
-/// A receipt, with its seal or with its name.
-pub(crate) fn receipt(answer: Answer, form: AttestationForm) -> Result<Receipt, Problem> {
-    let Answer { digest, ref under, .. } = answer;
-    let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
-    Ok(Receipt { id, attestation: Base64(attestation(&answer, form)?), seal_number })
+/// How answers to enrolments are written in the store, for callers that ask again.
+pub(crate) const ENROLLED: EnrolledForm = EnrolledForm {
+    read: |text| {
+        let enrolled: Enrolled = serde_json::from_str(text).map_err(|cause| cause.to_string())?;
+        Ok(enrolled.generation)
+    },
+    write: |handle, generation| {
+        let enrolled = Enrolled { handle: Hex(handle.to_bytes()), generation, receipt: None };
+        serde_json::to_string(&enrolled).map_err(|cause| cause.to_string())
+    },
+};
+
+/// The face in a body.
+pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
+    match (embedding, shares) {
+        (Some(vector), None) => Face::Plain(Box::new(Zeroizing::new(*vector.coordinates()))),
+        (None, Some(Shares { open, sealed })) => {
+            Face::Shared(face::Shares { open: open.0, sealed: sealed.0 })
+        }
+        (Some(_), Some(_)) | (None, None) => Face::Unclear,
+    }
 }
 
-/// A statement with its seal, or with the seal's name.
-pub(crate) fn attestation(answer: &Answer, form: AttestationForm) -> Result<Vec<u8>, Problem> {
-    let no_leaf = || Problem::internal("an answer is no leaf of its seal");
+/// A login as the service takes it.
+pub(crate) fn login_request(body: Authentication) -> LoginRequest {
+    let (probe_digest, reveal, keep) =
+        (body.probe_digest(), body.reveal(), body.attestation == AttestationForm::None);
+    let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
+    LoginRequest {
+        handle: Handle::new(handle.0),
+        session: SessionId::new(session_id.0),
+        audience,
+        nonce: nonce.into_bytes(),
+        issued_at,
+        face: face(embedding, shares),
+        probe_digest,
+        reveal,
+        mac: mac.0,
+        keep,
+    }
+}
+
+/// The answer to a login.
+pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Authenticated, Problem> {
+    let undecided = || Problem::internal("a login was sealed without a decision");
+    Ok(Authenticated {
+        id: Hex(answer.digest),
+        decision: decision(answer.decision.ok_or_else(undecided)?),
+        attestation: encoding(form).map(|encoding| attestation(answer, encoding)).transpose()?,
+        seal_number: answer.under.seal.header.seal_number,
+    })
+}
+
+/// The attestation of a login that took none with its answer.
+pub(crate) fn attested(id: [u8; 32], attested: Attested) -> Authenticated {
+    let Attested { decision: decided, attestation, seal_number } = attested;
+    let attestation = Some(Base64(attestation));
+    Authenticated { id: Hex(id), decision: decision(decided), attestation, seal_number }
+}
+
+fn decision(decision: trefoil_attest::Decision) -> Decision {
+    match decision {
+        trefoil_attest::Decision::Match => Decision::Match,
+        trefoil_attest::Decision::NoMatch => Decision::NoMatch,
+    }
+}
+
+/// A receipt, with its seal or with its name, if there is one.
+pub(crate) fn receipt(answer: Option<Answer>, encoding: Encoding) -> Result<Option<Receipt>, Problem> {
+    let receipt = |answer: Answer| {
+        let Answer { digest, ref under, .. } = answer;
+        let (id, seal_number) = (Hex(digest), under.seal.header.seal_number);
+        Ok(Receipt { id, attestation: attestation(&answer, encoding)?, seal_number })
+    };
+    answer.map(receipt).transpose()
+}
+
+/// How an attestation is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Encoding {
+    /// A statement with its seal.
+    Full,
+    /// With the seal's name.
+    Compact,
+}
+
+/// How the attestation of an answer is written that has one.
+fn encoding(form: AttestationForm) -> Option<Encoding> {
     match form {
-        AttestationForm::Full => {
+        AttestationForm::Full => Some(Encoding::Full),
+        AttestationForm::Compact => Some(Encoding::Compact),
+        AttestationForm::None => None,
+    }
+}
+
+fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
+    let no_leaf = || Problem::internal("an answer is no leaf of its seal");
+    let bytes = match encoding {
+        Encoding::Full => {
             let Answer { statement, leaf_index, under, .. } = answer;
             let SealedTree { seal, tree } = &**under;
             let path = tree.path(*leaf_index).ok_or_else(no_leaf)?;
-            Ok(seal.attestation(statement, *leaf_index, &path))
+            seal.attestation(statement, *leaf_index, &path)
         }
-        AttestationForm::Compact => answer.compact().ok_or_else(no_leaf),
-    }
+        Encoding::Compact => answer.compact().ok_or_else(no_leaf)?,
+    };
+    Ok(Base64(bytes))
 }
 
 /// A page of them.

@@ -267,6 +267,7 @@ impl Config {
         range("pipeline.seal_floor_logins", self.pipeline.seal_floor_logins as u64, 1, 32_768)?;
         range("pipeline.batch_delay_us", self.pipeline.batch_delay_us, 0, 1_000_000)?;
         range("pipeline.queue", self.pipeline.queue as u64, 32, 1_000_000)?;
+        range("pipeline.nonces", self.pipeline.nonces as u64, 1_000, 1_000_000_000)?;
         range("proofs.workers", self.proofs.workers as u64, 0, 1024)?;
         range("proofs.queue", self.proofs.queue as u64, 1, 100_000)?;
         range("proofs.deadline_ms", self.proofs.deadline_ms, 10, 60_000)?;

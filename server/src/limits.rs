@@ -3,19 +3,16 @@
 use crate::config::Limits;
 use arc_swap::ArcSwap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use trefoil_service::distinct_failures::Bounds;
 
-/// Limits that may change. A connection keeps those that it began with; each request reads its own deadlines anew, and a login its bounds.
+/// Limits that may change. A connection keeps those that it began with; each request reads its own two deadlines anew.
 ///
-/// These are apart, because a request must not count references to the whole: the count would travel from core to core.
+/// The two are apart, because a request must not count references to the whole: the count would travel from core to core.
 pub(crate) struct LiveLimits {
     all: ArcSwap<Limits>,
     body_timeout_s: AtomicU64,
     answer_timeout_s: AtomicU64,
-    distinct_failures: AtomicUsize,
-    distinct_failures_window_s: AtomicU64,
 }
 
 impl LiveLimits {
@@ -23,8 +20,6 @@ impl LiveLimits {
         Arc::new(LiveLimits {
             body_timeout_s: AtomicU64::new(limits.body_timeout_s),
             answer_timeout_s: AtomicU64::new(limits.answer_timeout_s),
-            distinct_failures: AtomicUsize::new(limits.distinct_failures),
-            distinct_failures_window_s: AtomicU64::new(limits.distinct_failures_window_s),
             all: ArcSwap::from_pointee(limits),
         })
     }
@@ -38,20 +33,12 @@ impl LiveLimits {
     pub(crate) fn set(&self, limits: Limits) {
         self.body_timeout_s.store(limits.body_timeout_s, Ordering::Relaxed);
         self.answer_timeout_s.store(limits.answer_timeout_s, Ordering::Relaxed);
-        self.distinct_failures.store(limits.distinct_failures, Ordering::Relaxed);
-        self.distinct_failures_window_s.store(limits.distinct_failures_window_s, Ordering::Relaxed);
         self.all.store(Arc::new(limits));
     }
 
     /// Deadline for a body.
     pub(crate) fn body_timeout(&self) -> Duration {
         Duration::from_secs(self.body_timeout_s.load(Ordering::Relaxed))
-    }
-
-    /// How many different subjects an API key may fail for.
-    pub(crate) fn distinct_failures(&self) -> Bounds {
-        let most = self.distinct_failures.load(Ordering::Relaxed);
-        Bounds { most, window_s: self.distinct_failures_window_s.load(Ordering::Relaxed) }
     }
 
     /// Deadline for an answer.

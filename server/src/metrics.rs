@@ -26,9 +26,9 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
 /// See the module.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    requests: requests::Requests,
+    pub(crate) requests: requests::Requests,
     shed: Durations,
-    process: process::Process,
+    pub(crate) process: process::Process,
 }
 
 /// What is read at scrape time rather than counted.

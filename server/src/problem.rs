@@ -9,7 +9,7 @@ mod cause;
 mod cure;
 mod refused;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, StatusCode as S, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 pub use cause::{Explained, Retry};
 
 /// Why a request was not carried out. The kebab-case name is the stable `code` and the end of the `type` URI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
     /// The body is not JSON; `detail` gives line and column.
     MalformedJson,
@@ -58,6 +58,8 @@ pub enum Code {
     ApiKeyUnknown,
     /// No such proof session in the caller's tenant.
     SessionUnknown,
+    /// No attestation with this id is kept.
+    AttestationUnknown,
     /// No seal with this number.
     SealUnknown,
     /// The signatures of this seal were pruned.
@@ -147,7 +149,6 @@ pub enum Code {
 impl Code {
     /// Status, stable name and title: the one exhaustive table.
     fn describe(self) -> (StatusCode, &'static str, &'static str) {
-        use StatusCode as S;
         match self {
             Code::MalformedJson => (S::BAD_REQUEST, "malformed-json", "The body is not JSON"),
             Code::MalformedRequest => (S::BAD_REQUEST, "malformed-request", "The request cannot be read"),
@@ -175,6 +176,7 @@ impl Code {
             Code::TenantInUse => (S::CONFLICT, "tenant-in-use", "The tenant is in use"),
             Code::ApiKeyUnknown => (S::NOT_FOUND, "api-key-unknown", "No such API key"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
+            Code::AttestationUnknown => (S::NOT_FOUND, "attestation-unknown", "No such attestation is kept"),
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
             Code::SealPruned => (S::GONE, "seal-pruned", "The seal's signatures were pruned"),
             Code::TrustRootUnknown => (S::NOT_FOUND, "trust-root-unknown", "No such trust root"),

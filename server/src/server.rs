@@ -6,7 +6,7 @@ mod standing;
 
 pub use standing::Standing;
 
-use crate::app::{App, InFlight};
+use crate::app::App;
 use crate::capture::{Capture, Writer};
 use crate::config::{self, CaptureFile, Config, ConfigError, Place};
 use crate::limits::LiveLimits;
@@ -37,7 +37,10 @@ use trefoil_service::audit::Notes;
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::directory::Directory;
+use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
+use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
+use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::operators::Operators;
@@ -63,8 +66,6 @@ use trefoil_storage::store::{Sqlite, Store, StoreError};
 use trefoil_storage::supervisor::Death;
 use zeroize::Zeroizing;
 
-/// Nonces remembered for each two minutes: 10,000 requests a second; 64 bytes each.
-const NONCES_MAX: usize = 1_200_000;
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
@@ -229,7 +230,7 @@ impl Server {
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
         let told = (watch.vaults(), restored);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = FrontDoor::new(NONCES_MAX, Arc::clone(&chains));
+        let door = FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains));
         let pipeline = start_pipeline(&config, pipeline, keys, head, &clock, (door, release), told)?;
         let service = Arc::new(Service {
             started_at: clock.unix_s(),
@@ -245,6 +246,7 @@ impl Server {
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
             pace: config.limits.pace(),
+            failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
@@ -255,6 +257,9 @@ impl Server {
             seal_log: standing,
             disk,
             retained: Retained::default(),
+            idempotency: InFlight::default(),
+            enrolled_form: bodies::ENROLLED,
+            session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
@@ -268,7 +273,6 @@ impl Server {
             metrics: Metrics::default(),
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
-            idempotency: InFlight::default(),
             refusals: Refusals::default(),
             capture,
             limits,
@@ -566,6 +570,7 @@ fn start_pipeline(
         seal_floor_logins,
         batch_delay_us,
         queue,
+        nonces: _,
     } = config.pipeline;
     let placement = Placement::new((workers > 0).then_some(workers), Pin::Auto);
     for warning in &placement.warnings {
@@ -700,10 +705,11 @@ async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Recei
         let swept = blocking(move || {
             for tenant in service.directory.all() {
                 tenant.verdicts.sweep(now);
+                tenant.recent.sweep(now);
             }
             service.chains.sweep(now);
             let noted = service.directory.note_uses();
-            service.store.expire(now, now.saturating_sub(api::IDEMPOTENCY_LIFETIME_S)).and(noted)
+            service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
         });
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");

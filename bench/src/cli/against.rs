@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::compare::BarArgs;
-use super::{Output, refuse_debug_build};
+use super::output::{Output, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
 use crate::against::{Against, against};

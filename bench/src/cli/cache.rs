@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Output;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::cache::{CacheTimes, cache_times};
@@ -38,7 +38,7 @@ pub(super) struct CacheArgs {
 
 impl CacheArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         cache_times(&CacheTimes {
             keys: 1_000_000,
             capacity: 100_000,

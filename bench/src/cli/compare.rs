@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::numbers::{level, percent};
-use super::{Output, in_source_tree};
+use super::output::{Output, in_source_tree};
 use crate::Failure;
 use crate::Report;
 use crate::attribution::Bar;

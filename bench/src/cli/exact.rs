@@ -8,7 +8,7 @@ use trefoil_kernels::Tier;
 
 use super::modes::Mode;
 use super::numbers::workers;
-use super::{Output, cores, in_source_tree};
+use super::output::{Output, cores, in_source_tree};
 use crate::Failure;
 use crate::Report;
 use crate::exact::{Exact, Source, exact};

@@ -3,7 +3,7 @@
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::{Output, refuse_debug_build};
+use super::output::{Output, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
 use crate::fhe_peers::{FhePeers, fhe_peers};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Output;
 use super::numbers::seconds;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::flood::{Flood, flood};
@@ -39,7 +39,7 @@ pub(super) struct FloodArgs {
 
 impl FloodArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         flood(Flood {
             phase: Duration::from_secs_f64(self.seconds),
             rounds: self.rounds as usize,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::in_source_tree;
+use super::output::in_source_tree;
 use crate::Failure;
 use crate::chart;
 use crate::history::History;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Output;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::hit_ratio::{CAPACITY_MIN, HitRatio, LOOP, Requests, Table, hit_ratio, table};

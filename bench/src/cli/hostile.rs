@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Output;
 use super::numbers::seconds;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::hostile::{Hostile, hostile};
@@ -37,7 +37,7 @@ pub(super) struct HostileArgs {
 
 impl HostileArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         hostile(Hostile {
             phase: Duration::from_secs_f64(self.seconds),
             rounds: self.rounds as usize,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::Output;
+use super::output::Output;
 use super::overhead;
 use super::world::SmallWorldArgs;
 use crate::Failure;
@@ -65,8 +65,8 @@ pub(super) struct LadderArgs {
 
 impl LadderArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
-        let workers = self.workers.unwrap_or_else(super::cores);
+        super::output::refuse_debug_build()?;
+        let workers = self.workers.unwrap_or_else(super::output::cores);
         let pipeline = match self.pipeline_repeats as usize {
             0 => None,
             repeats => {

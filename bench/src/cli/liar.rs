@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Output, refuse_debug_build};
+use super::output::{Output, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
 use crate::liar::{Liar, liar};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 use trefoil_api::BATCH_MAX;
 
-use super::Output;
 use super::numbers::seconds;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::load::{Load, load};
@@ -51,7 +51,7 @@ pub(super) struct LoadArgs {
 
 impl LoadArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         load(&Load {
             phase: Duration::from_secs_f64(self.seconds),
             rounds: self.rounds as usize,

@@ -3,7 +3,7 @@
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::Output;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::margin::{Margin, margin};

@@ -3,7 +3,7 @@
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::Output;
+use super::output::Output;
 use super::world::WorldArgs;
 use crate::Failure;
 use crate::Report;
@@ -59,8 +59,8 @@ pub(super) fn load(
 
 impl OverheadArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
-        let workers = self.workers.unwrap_or_else(super::cores);
+        super::output::refuse_debug_build()?;
+        let workers = self.workers.unwrap_or_else(super::output::cores);
         let load = load(&self.world, workers, self.seconds, self.repeats as usize, tier);
         overhead(load, self.world.population()?)
     }

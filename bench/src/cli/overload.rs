@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Output;
 use super::numbers::seconds;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::apart::{Served, serve};
@@ -41,7 +41,7 @@ pub(super) struct OverloadArgs {
 
 impl OverloadArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         overload(Overload {
             phase: Duration::from_secs_f64(self.seconds),
             rounds: self.rounds as usize,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Output;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::registry::{RegistryTimes, registry};
@@ -34,7 +34,7 @@ pub(super) struct RegistryArgs {
 
 impl RegistryArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         registry(&RegistryTimes {
             threads: self.threads.clone(),
             repeats: self.repeats as usize,

@@ -7,7 +7,7 @@ use trefoil_kernels::Tier;
 
 use super::modes::Mode;
 use super::numbers::{seconds, workers};
-use super::{Output, cores, refuse_debug_build};
+use super::output::{Output, cores, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
 use crate::remote::{RemoteRole, remote};

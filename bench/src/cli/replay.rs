@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Output;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::replay::{Replay, replay};
@@ -42,7 +42,7 @@ pub(super) struct ReplayArgs {
 
 impl ReplayArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         replay(&Replay {
             file: self.file.clone(),
             speeds: self.speed.clone(),

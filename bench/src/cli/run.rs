@@ -8,8 +8,8 @@ use trefoil_kernels::Tier;
 use trefoil_pipeline::Cadence;
 
 use super::numbers::{seconds, share, workers};
+use super::output::{Output, cores, refuse_debug_build};
 use super::world::WorldArgs;
-use super::{Output, cores, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
 use crate::canonical::{Canonical, REFERENCE_WORKERS, Scale, canonical};

@@ -6,8 +6,8 @@ use clap::Args;
 use trefoil_kernels::Tier;
 use trefoil_sign::Extent;
 
-use super::Output;
 use super::numbers::seconds;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::sign::{Sign, sign};
@@ -48,7 +48,7 @@ pub(super) struct SignArgs {
 
 impl SignArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         if self.alone && self.falcon_salts == 0 && self.timing == 0 {
             return Err(Failure::usage("--alone leaves nothing to do; add --falcon-salts N or --timing N"));
         }

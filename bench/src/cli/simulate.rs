@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::Output;
 use super::numbers::Spread;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::simulate::{Simulate, simulate};
@@ -50,7 +50,7 @@ pub(super) struct SimulateArgs {
 
 impl SimulateArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         if !(0.0..=1e6).contains(&self.think_us) {
             return Err(Failure::usage("give --think-us 0 to 1000000"));
         }

@@ -4,8 +4,8 @@ use clap::Args;
 use trefoil_kernels::{Cpu, Tier};
 
 use super::modes::Mode;
+use super::output::{Output, refuse_debug_build};
 use super::world::WorldArgs;
-use super::{Output, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
 use crate::limits::{self, Possible};

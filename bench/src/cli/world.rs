@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::numbers::multiple_of_32;
-use super::{cores, in_source_tree};
+use super::output::{cores, in_source_tree};
 use crate::Failure;
 use crate::population::Population;
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use trefoil_zkp::Circuit;
 
-use super::Output;
+use super::output::Output;
 use crate::Failure;
 use crate::Report;
 use crate::zkp::{Zkp, zkp};
@@ -31,7 +31,7 @@ pub(super) struct ZkpArgs {
 
 impl ZkpArgs {
     pub(super) fn run(&self) -> Result<Report, Failure> {
-        super::refuse_debug_build()?;
+        super::output::refuse_debug_build()?;
         zkp(Zkp { circuit: self.circuit, iterations: self.iters as usize })
     }
 }

@@ -15,7 +15,7 @@ use trefoil_matching::{
     TenantId, Tier, split, system_entropy, unblind,
 };
 
-use super::RemoteRole;
+use super::role::RemoteRole;
 use crate::Failure;
 use crate::roles::ProbeMode;
 

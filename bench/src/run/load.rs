@@ -13,8 +13,8 @@ use trefoil_pipeline::{
     UNSEALED_MAX, Verdict, Worker,
 };
 
+use super::plan::{Plan, Proofs, Run};
 use super::worker::WorkerLoop;
-use super::{Plan, Proofs, Run};
 use crate::Failure;
 use crate::clock::{SlowSeals, WorldClock};
 use crate::live::Live;

@@ -7,7 +7,7 @@ use trefoil_cache::Cache;
 use trefoil_kernels::allocations::Counts;
 use trefoil_pipeline::{Clock as _, Open, Outlet, Pool, Refusal, Stale, Verdict, Worker};
 
-use super::Proofs;
+use super::plan::Proofs;
 use crate::clock::WorldClock;
 use crate::pace::Pace;
 use crate::processor::thread_cpu_ns;

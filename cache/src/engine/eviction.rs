@@ -199,6 +199,11 @@ pub(super) fn warmer(heat: u8) -> u8 {
     if heat < MAX_COUNT { heat + 1 } else { heat }
 }
 
+/// An even number in 0..256 for each set.
+pub(super) fn dither(set: usize) -> u8 {
+    ((set as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,9 @@
 //! What an insert does, in the order in which it does it: learns, decides, stores, tells.
 
 use super::entry::Held;
+use super::eviction::dither;
 use super::writer::{Cause, Displaced, Newcomer, Terms};
-use super::{Engine, EngineSession, dither};
+use super::{Engine, EngineSession};
 use crate::placement::KeyWords;
 use crate::value::pack;
 use crate::{Event, Hint, Inserted, Key, Observer, Operation, Recorder, Session, Value};

@@ -1,7 +1,7 @@
 //! Who decides for the table as a whole: where a key belongs, how often it was asked for, and the tactic to follow.
 
-use super::AGEING_PER_ENTRY;
 use super::eviction::{Tactic, WAYS};
+use super::sketch::AGEING_PER_ENTRY;
 use super::sketch::Sketch;
 use super::trials::{TACTICS, Trials, sample_shift};
 use crate::inbox::Inbox;

@@ -18,6 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(super) use trefoil_kernels::counters::MAX_COUNT;
 use trefoil_kernels::counters::{Line, ROWS};
 
+/// Look-ups per entry after which frequencies are halved: of 5, 10 and 20 the last gave the best mean hit ratio over
+/// recorded traces.
+pub(super) const AGEING_PER_ENTRY: usize = 20;
+
 /// 8192 lines of 64 bytes are 512 KiB, whatever the number of keys.
 const MAX_LINES: usize = 8192;
 /// Small caches need less: one line for 8 entries gives each 15.5 counters, about Caffeine's ratio.

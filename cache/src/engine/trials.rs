@@ -112,7 +112,7 @@ impl MiniCache {
 
     fn request(&mut self, hash: u64, tactic: Tactic) {
         self.requests += 1;
-        if self.requests >= super::AGEING_PER_ENTRY * self.entries {
+        if self.requests >= super::sketch::AGEING_PER_ENTRY * self.entries {
             self.requests = 0;
             self.sketch.age();
         }
@@ -133,7 +133,7 @@ impl MiniCache {
         let heat = self.sketch.add(placed(index, key));
         let free = set.keys[..usable].iter().position(|&k| k == 0);
         let way = free.unwrap_or_else(|| {
-            let window = tactic.window_of(usable, super::dither(index));
+            let window = tactic.window_of(usable, super::eviction::dither(index));
             let way = set.standing.displace(lowest(usable), window, tactic).way;
             self.sketch.raise(placed(index, set.keys[way]), set.standing.heat[way]);
             way

@@ -8,11 +8,22 @@
 //!
 //! Readers get a pattern whole or not at all: it lies behind a [`Version`], whose only writer is the worker.
 
+use crate::Key;
 use crate::counter::bump;
 use crate::value::{pack, unpack};
 use crate::version::Version;
-use crate::{Hint, Key};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What a recorder has made out in the traffic of its session, as far as the cache acts upon it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hint {
+    /// Nothing.
+    #[default]
+    None,
+    /// Keys pass by that are not held and do not come again: a key that nobody remembers is not to displace what somebody
+    /// does, and nothing is fetched for keys that are announced.
+    Scan,
+}
 
 /// Samples in a window: the standard error of a share is then at most 3 points.
 const WINDOW: usize = 256;

@@ -14,14 +14,16 @@
 //! betrays one of them. Which of them, and what to think of a piece that only one has sent, a [`Witness`] tells. `NOTES.md` derives
 //! the bounds and says what each view contains.
 
+mod bounds;
 mod witness;
 
+pub use bounds::{PARTIAL_FLOOD_MAX, PIECES, QUORUM_BAND_MAX, QUORUM_MARGIN_BITS};
+pub(crate) use bounds::{TERM_BITS, TERMS};
 pub use witness::Witness;
 
 use crate::decrypt::Phases;
 use crate::mask::add_flood;
 use crate::masked;
-use crate::noise::{FLOOD_MAX, HONEST_MAX, sum_max};
 use crate::sample::sums;
 use crate::{
     Basis, Decryptor, Drbg, LANES, MaskedBatch, MaskedError, N, Opened, Scheme, Share, SubjectKey, TagMaster,
@@ -31,25 +33,6 @@ use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use trefoil_kernels::packed;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
-
-/// Pieces of a key, and key-holders.
-pub const PIECES: usize = 3;
-
-/// Independent uniform terms of one flooding sample of a partial decryption, and the bits of each. A partial decryption reaches another
-/// key-holder, which may work with a matcher that lies. What such a `c1` can add to `c1 s^x` without failing the tag is at most about
-/// `TAG_BAND_MAX` in size, and this flooding hides it: `NOTES.md`, section 13.
-pub(crate) const TERMS: usize = 4;
-pub(crate) const TERM_BITS: u32 = 71;
-
-/// Largest size of the flooding of one partial decryption, just below 2^72.
-pub const PARTIAL_FLOOD_MAX: u128 = sum_max(TERMS, TERM_BITS);
-
-/// Largest error that an honest batch can show once its three partial decryptions are added, about 2^73.6. The worst case without
-/// flooding is at most three times that of one key: three ternary keys and three template errors where there was one of each.
-pub const QUORUM_BAND_MAX: u128 = FLOOD_MAX + PIECES as u128 * (HONEST_MAX + PARTIAL_FLOOD_MAX);
-
-/// Bits that the largest possible error of an honest batch stays below the limit of correct decryption, three floodings included.
-pub const QUORUM_MARGIN_BITS: u32 = 3;
 
 /// One of the three pieces of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

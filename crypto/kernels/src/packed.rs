@@ -1,9 +1,10 @@
 //! Residues below 2^48 packed into six bytes each, little-endian.
 
+mod asking;
 mod calibration;
 
 use crate::{Cpu, dispatch};
-pub(crate) use calibration::asking_pays;
+pub(crate) use asking::asking_pays;
 pub use calibration::calibrate;
 
 /// Bytes per packed residue.
@@ -50,8 +51,8 @@ impl<'a> Ahead<'a> {
     /// Does nothing on the tiers whose kernels do not ask either.
     pub fn ask(&mut self, cpu: Cpu, steps: usize) {
         #[cfg(target_arch = "x86_64")]
-        if let crate::cpu::Token::Avx512(_) = cpu.token() {
-            crate::arch::ask_ahead(self, steps);
+        if let crate::cpu::Token::Avx512(token) = cpu.token() {
+            token.ask_ahead(self, steps);
         }
         let _ = (cpu, steps);
     }

@@ -18,6 +18,9 @@ const SECONDS_PER_DAY: u64 = 86_400;
 /// return one login in 16 writes to the vault and not every one.
 pub(crate) const RESERVED_AT_A_TIME: u32 = 16;
 
+/// Malformed jobs that freeze a tenant until an operator resets the count. An honest matcher makes none.
+pub const MALFORMED_MAX: u32 = 3;
+
 /// How often a template may be tried before it answers only "no".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptPolicy {

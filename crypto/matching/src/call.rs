@@ -4,7 +4,7 @@ use crate::quorum::{Parts, Seat, SeatJob, SeatKey};
 use crate::{
     BatchId, BlindedCiphertext, BlindedTemplate, DecisionPolicy, Decisions, EncryptedProbes,
     EncryptedTemplate, ForKeyHolder, Handle, KeyHolder, KeyHolderError, KeyStructure, LANES, Lane, LaneSet,
-    MatchJob, ProbeJob, PublicKey, SealingKey, Status, TenantId,
+    MatchJob, ProbeJob, PublicKey, SealingKey, Status, TemplateName, TenantId,
 };
 use serde::{Deserialize, Serialize};
 use trefoil_bfv::threshold::PIECES;
@@ -78,17 +78,6 @@ pub enum Reply {
     EnrolledSeat(#[serde(with = "crate::wire::seat")] Seat, Box<[EncryptedTemplate; 2]>),
     /// To [`Request::SeatKey`].
     SeatKey(Box<SeatKey>),
-}
-
-/// Names a template: tenant, subject and generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct TemplateName {
-    /// The tenant.
-    pub tenant: TenantId,
-    /// The subject.
-    pub handle: Handle,
-    /// Which of the subject's templates.
-    pub generation: u32,
 }
 
 /// A template to encrypt, and its place.

@@ -1,8 +1,8 @@
 //! One epoch of a tenant's keys, as the key-holder has it.
 
-use crate::keys::{KeyStructure, PublicKey};
+use crate::keys::PublicKey;
 use crate::template::Ciphertext;
-use crate::{BlindedCiphertext, EpochRecord, Lane, SubjectRecord};
+use crate::{BlindedCiphertext, EpochRecord, KeyStructure, Lane, SubjectRecord};
 use rand::CryptoRng;
 use trefoil_bfv::{Basis, MasterKey, Salt, Scheme, Share, SubjectKey, TagKey, TagMaster, TenantKey};
 use zeroize::Zeroizing;

@@ -1,6 +1,6 @@
 //! What the matcher sends to the key-holder for a decision.
 
-use crate::template::POLYNOMIAL_BYTES;
+use crate::key_structure::POLYNOMIAL_BYTES;
 use crate::{BatchId, Handle, KeyStructure, Lane, LaneSet, TenantId};
 use std::fmt;
 use trefoil_bfv::threshold::{PIECES, Witness};

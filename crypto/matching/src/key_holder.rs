@@ -12,6 +12,7 @@ use crate::{EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, TenantId, Vault}
 use arc_swap::{ArcSwap, Guard};
 pub use error::KeyHolderError;
 use once::Once;
+pub use once::SEALED_LIFE_S;
 use scratch::Threads;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -151,9 +152,6 @@ impl KeyHolder {
         self.tenants.load()
     }
 }
-
-/// Seconds from the moment that a device sealed a share within which the key-holder opens it, and by which a device's clock may be ahead.
-pub const SEALED_LIFE_S: u64 = 120;
 
 /// The tenant of this name.
 pub(crate) fn known<'a>(tenants: &'a Tenants, id: &TenantId) -> Result<&'a Tenant, KeyHolderError> {

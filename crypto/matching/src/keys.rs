@@ -1,44 +1,11 @@
-//! How a tenant's templates are encrypted, and what of it is public.
+//! What is public of a tenant's keys.
 
+use crate::key_structure::{KeyStructure, POLYNOMIAL_BYTES};
 use crate::quorum::{Seat, SeatKey};
-use crate::template::POLYNOMIAL_BYTES;
 use std::fmt;
 use std::sync::Arc;
 use trefoil_bfv::threshold::PIECES;
 use trefoil_bfv::{CiphertextError, Scheme, TagBasis};
-
-/// How a tenant's templates are encrypted. Follows from the probe mode, for good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyStructure {
-    /// Every template has a key of its own: 48 KiB each, erasable one by one. For plain probes.
-    PerSubject,
-    /// One key for all: 96 KiB each. Products of ciphertexts are possible, which shared probes need; a leaked key opens all of
-    /// the tenant's templates. For shared probes.
-    PerTenant,
-}
-
-impl KeyStructure {
-    /// The byte that stands for it in encodings.
-    pub fn code(self) -> u8 {
-        match self {
-            KeyStructure::PerSubject => 0,
-            KeyStructure::PerTenant => 1,
-        }
-    }
-
-    /// The structure that a byte stands for.
-    pub fn from_code(code: u8) -> Option<KeyStructure> {
-        [KeyStructure::PerSubject, KeyStructure::PerTenant].into_iter().find(|keys| keys.code() == code)
-    }
-
-    /// Polynomials of a template.
-    pub(crate) fn polynomials(self) -> usize {
-        match self {
-            KeyStructure::PerSubject => 1,
-            KeyStructure::PerTenant => 2,
-        }
-    }
-}
 
 /// What a matcher needs of a tenant's keys, prepared for computation: 128 KiB with keys per subject, 256 KiB with a quorum, 192 KiB with
 /// one key per tenant. Shared by clones. Every rotation of the keys gives another, with the next epoch.

@@ -44,6 +44,7 @@ mod enrolment;
 mod epoch;
 mod job;
 mod key_holder;
+mod key_structure;
 mod keys;
 mod lane;
 mod leakage;
@@ -60,17 +61,17 @@ mod tenant;
 mod vault;
 mod wire;
 
-pub use attempts::{AttemptPolicy, AttemptRecord};
+pub use attempts::{AttemptPolicy, AttemptRecord, MALFORMED_MAX};
 pub use call::{
-    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, Subjects,
-    TemplateName, unasked,
+    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, Subjects, unasked,
 };
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,
 };
 pub use job::{JobError, MatchJob};
 pub use key_holder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status};
-pub use keys::{KeyStructure, PublicKey, PublicKeyError};
+pub use key_structure::KeyStructure;
+pub use keys::{PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
 pub use local::Local;
 pub use matcher::{Entropy, MatchError, Matcher, system_entropy};
@@ -84,7 +85,5 @@ pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Sh
 pub use trefoil_kernels::Tier;
 pub use trefoil_kernels::packed::calibrate;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
-pub use trefoil_types::{BatchId, Handle, TenantId};
-pub use vault::{
-    EpochRecord, MALFORMED_MAX, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
-};
+pub use trefoil_types::{BatchId, Handle, TemplateName, TenantId};
+pub use vault::{EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState};

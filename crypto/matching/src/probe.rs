@@ -1,7 +1,7 @@
 //! Shared probes: a share at the matcher, a share sealed to the key-holder.
 
 use crate::job::take;
-use crate::template::POLYNOMIAL_BYTES;
+use crate::key_structure::POLYNOMIAL_BYTES;
 use crate::{BatchId, Handle, Lane, LaneSet, TenantId};
 use std::fmt;
 use trefoil_bfv::{CiphertextError, LANES, PairCiphertext, Scheme, Share};

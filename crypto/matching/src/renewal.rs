@@ -1,6 +1,6 @@
 //! A template under newer keys, blinded on the way: neither role sees it, as at enrolment.
 
-use crate::template::POLYNOMIAL_BYTES;
+use crate::key_structure::POLYNOMIAL_BYTES;
 use crate::{Blind, Template};
 use rand::CryptoRng;
 use trefoil_bfv::{CiphertextError, Scheme, Share, TemplateCiphertext};

@@ -1,5 +1,6 @@
 //! Encrypted templates.
 
+use crate::key_structure::POLYNOMIAL_BYTES;
 use crate::{Handle, KeyStructure, Lane, TemplateName, TenantId};
 use rand::CryptoRng;
 use std::fmt;
@@ -10,8 +11,6 @@ const MAGIC: [u8; 4] = *b"TFT3";
 /// First bytes of an encoded [`EncryptedTemplate`].
 const BLINDED_MAGIC: [u8; 4] = *b"TFE3";
 
-/// Bytes of one packed polynomial: 2 primes, 4096 coefficients, 6 bytes.
-pub(crate) const POLYNOMIAL_BYTES: usize = 2 * 4096 * 6;
 /// Bytes before the ciphertext: magic, tenant, handle, generation, lane, epoch, key structure.
 const HEADER_BYTES: usize = 4 + 16 + 32 + 4 + 1 + 4 + 1;
 

@@ -1,7 +1,7 @@
 //! Where the key-holder keeps what must outlive the process.
 
 use crate::names::ByName;
-use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, TenantId};
+use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, MALFORMED_MAX, TenantId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -152,9 +152,6 @@ pub struct TenantRecord {
     /// Malformed jobs that an operator has looked into.
     pub forgiven: u32,
 }
-
-/// Malformed jobs that freeze a tenant until an operator resets the count. An honest matcher makes none.
-pub const MALFORMED_MAX: u32 = 3;
 
 impl TenantRecord {
     /// Whether nothing is decided until an operator has looked into the malformed jobs.

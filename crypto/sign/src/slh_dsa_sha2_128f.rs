@@ -4,10 +4,13 @@
 mod address;
 mod fors;
 mod hypertree;
+mod message;
+mod parameters;
 mod signer;
 #[cfg(test)]
 mod tests;
 mod top_layers;
+mod tree;
 mod tweaked_hash;
 mod verifier;
 mod wipe;
@@ -25,16 +28,10 @@ use zeroize::Zeroizing;
 
 use crate::error::{KeyError, SignError};
 use crate::family::{SignatureFamily, sealed};
-use hypertree::LAYERS;
+use parameters::{LAYERS, PUBLIC_KEY_BYTES, SECRET_KEY_BYTES};
 use signer::Signed;
 use top_layers::{KEPT_FROM, Kept, LeafLayer, TopLayers, Unmade};
 use tweaked_hash::{Compression, Node};
-
-/// Bytes of SK.seed, SK.prf, PK.seed and PK.root, 16 each (FIPS 205 section 9.1).
-const SECRET_KEY_BYTES: usize = 64;
-
-/// Bytes of PK.seed and PK.root.
-const PUBLIC_KEY_BYTES: usize = 32;
 
 /// What the pure interface puts before a message: its domain, and the length of the empty context (algorithm 22).
 const EMPTY_CONTEXT: [u8; 2] = [0, 0];

@@ -26,3 +26,15 @@ ids! {
     /// An operator of the service. Zeros are the one of the token in the data directory.
     OperatorId, 8;
 }
+
+/// Names a template: tenant, subject and generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TemplateName {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The subject.
+    pub handle: Handle,
+    /// Which of the subject's templates.
+    pub generation: u32,
+}

@@ -29,7 +29,7 @@ struct Enrolled {
 }
 
 pub(crate) fn guard(tier: Tier) {
-    let mut rng = StdRng::seed_from_u64(crate::SEED);
+    let mut rng = StdRng::seed_from_u64(crate::world::SEED);
     let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, NOW).expect("key-holder");
     let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
     let key = key_holder.create_tenant(TENANT, KeyStructure::PerSubject, policy).expect("tenant");

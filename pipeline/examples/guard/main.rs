@@ -18,9 +18,7 @@ use trefoil_kernels::{Cpu, Tier, keccak};
 use trefoil_pipeline::Verdict;
 use trefoil_sign::{SigningKeys, seal_tree};
 
-use world::{ISSUER, LANES, NOW};
-
-const SEED: u64 = 1;
+use world::{ISSUER, LANES, NOW, SEED};
 
 fn main() -> ExitCode {
     let operation = std::env::args().nth(1).unwrap_or_default();

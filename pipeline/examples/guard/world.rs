@@ -7,6 +7,7 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
 use trefoil_zkp::{Attributes, Circuit, CredentialTree, Secret, SessionClaim, Witness};
 
+pub(crate) const SEED: u64 = 1;
 pub(crate) const TENANT: TenantId = TenantId::new([7; 16]);
 pub(crate) const ISSUER: &str = "trefoil.example";
 pub(crate) const AUDIENCE: &str = "payments.example";
@@ -19,7 +20,7 @@ pub(crate) const LEVEL: u8 = 2;
 
 /// The verdict on the only holder's proof, usable for ten minutes.
 pub(crate) fn verdict() -> Verdict {
-    let mut rng = StdRng::seed_from_u64(crate::SEED);
+    let mut rng = StdRng::seed_from_u64(SEED);
     let epoch = trefoil_zkp::epoch_at(NOW);
     let secret = Secret::random(&mut rng);
     let attributes = Attributes::new(epoch + 100, 3, 0, 0, &mut rng).expect("attributes");

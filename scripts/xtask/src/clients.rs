@@ -1,5 +1,5 @@
 //! The clients that are not Rust, packed as their READMEs say and tested with their own tools against the server that was built: Node
-//! for TypeScript, Python with pip, and Chromium for the page that verifies in a browser.
+//! for TypeScript, Python with pip, and Chromium for the pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     steps.step_with("TypeScript client", node, || typescript(repo));
     steps.step_with("Python client", [tools::python(repo)], || python(repo));
     let needed = [tools::node(repo), tools::npm(repo), tools::chromium(repo)];
-    steps.step_with("verification page in Chromium", needed, || browser(repo));
+    steps.step_with("pages in Chromium", needed, || browser(repo));
 }
 
 fn typescript(repo: &Repo) -> Result<String, String> {

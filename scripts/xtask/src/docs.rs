@@ -35,7 +35,8 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
                 None => {}
                 Some(Command::Task(words)) => {
                     let task = words.first().copied().unwrap_or_default();
-                    if !crate::USAGE.lines().any(|usage| usage.split_whitespace().next() == Some(task)) {
+                    if !crate::usage::USAGE.lines().any(|usage| usage.split_whitespace().next() == Some(task))
+                    {
                         problems.push(format!("{path}:{number}: no task {task:?}"));
                     }
                 }

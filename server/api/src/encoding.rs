@@ -56,6 +56,11 @@ impl Nonce {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// The bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 impl Serialize for Nonce {

@@ -15,6 +15,7 @@ mod operators;
 mod policy;
 #[cfg(feature = "openapi")]
 mod schema;
+mod status;
 pub mod trust;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
@@ -26,6 +27,11 @@ pub use operators::{
     RevokedApiKey, Role, StartedRotation,
 };
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold};
+pub use status::{
+    BatchCounts, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
+    ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
+    ServiceStatus, StageTimes,
+};
 
 /// The last second of the year 9999: the latest time that a body may name. A store counts seconds in 63 bits.
 pub const TIME_MAX: u64 = 253_402_300_799;
@@ -255,6 +261,8 @@ pub enum AttestationForm {
     Full,
     /// Names its seal, which `GET /v1/seals/{n}` gives, about 1 KB.
     Compact,
+    /// Nothing of it. The login is sealed all the same.
+    None,
 }
 
 /// A value of a session's hash chain.
@@ -356,8 +364,9 @@ pub struct Authenticated {
     pub id: Hex<32>,
     /// The decision, also inside the attestation.
     pub decision: Decision,
-    /// The attestation, CBOR.
-    pub attestation: Base64,
+    /// The attestation, CBOR; absent where the request asked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attestation: Option<Base64>,
     /// The seal that covers it.
     pub seal_number: u64,
 }

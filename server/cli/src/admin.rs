@@ -3,6 +3,7 @@
 mod operator;
 pub(super) mod place;
 mod session;
+mod status;
 mod subject;
 mod table;
 
@@ -26,7 +27,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: tenants, policies, API keys, operators, subjects, sessions, key rotation",
+    about = "Operate a running service: its status, tenants, policies, API keys, operators, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -78,6 +79,9 @@ enum Command {
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
     #[command(subcommand)]
     Session(session::Command),
+    /// How the service does, and what wants attention, as its page /operator shows it.
+    #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
+    Status,
     /// Reset the key-holder's count of a tenant's malformed jobs, once their cause is found.
     #[command(after_help = "Example:\n  trefoil admin reset-malformed 00112233445566778899aabbccddeeff")]
     ResetMalformed {
@@ -326,6 +330,7 @@ impl AdminCommand {
             Command::Audit { tenant, from } => operator::audit(&self.place, json, from, tenant),
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
+            Command::Status => status::answer(&self.place, json),
             Command::ResetMalformed { tenant } => {
                 let reset = self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &reset, || "the count of malformed jobs is 0\n".to_owned())

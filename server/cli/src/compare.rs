@@ -71,7 +71,7 @@ impl Compare {
         let root = read(&self.trust_root, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
         let root = trust::read(&root).map_err(|cause| named(&self.trust_root, &cause))?;
         let seals: Vec<Seal> = self.seal.iter().map(|path| seal(path)).collect::<Result<_, _>>()?;
-        let bytes = |path| Ok::<_, String>(attestation_bytes(&read(path, FILE_BYTES_MAX)?));
+        let bytes = |path| attestation_bytes(path, &read(path, FILE_BYTES_MAX)?);
         let (one, other) = (bytes(&self.one)?, bytes(&self.other)?);
         let one = verified(&one, &seals, &root).map_err(|cause| named(&self.one, &cause))?;
         let other = verified(&other, &seals, &root).map_err(|cause| named(&self.other, &cause))?;

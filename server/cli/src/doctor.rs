@@ -2,10 +2,11 @@
 
 mod examine;
 
-use examine::{Finding, Level, examine};
+use examine::examine;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use trefoil_api::{Finding, Level};
 use trefoil_key_holder::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
@@ -51,7 +52,7 @@ impl Doctor {
 }
 
 /// `broken   certificate-expired  PATH: what is wrong. Do: what to do`
-fn line(finding: &Finding) -> String {
+pub(super) fn line(finding: &Finding) -> String {
     let Finding { level, code, place, what, remedy } = finding;
     let level = match level {
         Level::Ok => "ok",

@@ -126,7 +126,7 @@ impl Verify {
                 Some(Given::decode(&bytes).map_err(|cause| named(path, &cause))?)
             }
         };
-        let bytes = attestation_bytes(&read(file, FILE_BYTES_MAX)?);
+        let bytes = attestation_bytes(file, &read(file, FILE_BYTES_MAX)?)?;
         let now = self.at.unwrap_or_else(|| trefoil_service::clock::SystemClock::default().unix_s());
         if receipt::is_one(&bytes) {
             let tenant = self.tenant.map(|tenant| TenantId::new(tenant.0));
@@ -230,12 +230,13 @@ struct Changed {
 }
 
 /// The attestation inside a file; what is not recognised is left for the verifier to refuse.
-pub(super) fn attestation_bytes(file: &[u8]) -> Vec<u8> {
-    if let Ok(answer) = serde_json::from_slice::<Authenticated>(file) {
-        return answer.attestation.0;
+pub(super) fn attestation_bytes(path: &Path, file: &[u8]) -> Result<Vec<u8>, String> {
+    if let Ok(Authenticated { attestation, .. }) = serde_json::from_slice(file) {
+        let none = || named(path, &"the answer has no attestation, because its request asked for none");
+        return attestation.map(|attestation| attestation.0).ok_or_else(none);
     }
     if let Ok(Changed { receipt }) = serde_json::from_slice(file) {
-        return receipt.attestation.0;
+        return Ok(receipt.attestation.0);
     }
-    BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec())
+    Ok(BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec()))
 }

@@ -6,8 +6,8 @@ use trefoil_api::{
     ApiKeyPage, AuditPage, Base64, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey,
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
     DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey,
-    ResetMalformed, RevokedApiKey, RotationStatus, Scope, SetPolicy, StartedRotation, TenantDetail,
-    TenantPage,
+    ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus, SetPolicy, StartedRotation,
+    TenantDetail, TenantPage,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
@@ -251,6 +251,14 @@ impl Admin {
     /// See [`ClientError`].
     pub async fn unready(&self) -> Result<Option<String>, ClientError> {
         self.0.refusal(Outgoing::get("/readyz")).await
+    }
+
+    /// How the service does, and what wants attention.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn status(&self) -> Result<ServiceStatus, ClientError> {
+        self.0.json(Outgoing::get("/v1/status")).await
     }
 
     /// The metrics in Prometheus text format.

@@ -100,7 +100,7 @@ impl Client {
         self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
     }
 
-    /// Authenticates, and hands on the attestation unverified: for those who only carry it. [`Client::login`] verifies it. A denial is an
+    /// Authenticates, and hands on the attestation unverified: for those who only carry it, or who ask for none. [`Client::login`] verifies it. A denial is an
     /// answer, not an error. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
@@ -134,6 +134,15 @@ impl Client {
             Outcome::Refused { problem } => Err(ClientError::Problem(Box::new(problem))),
         });
         Ok(each.collect())
+    }
+
+    /// The attestation of a login that asked for none, by the `id` of its answer; unverified, see [`Client::attested`]. The service keeps it
+    /// for two minutes. Needs [`trefoil_api::Scope::Authenticate`].
+    ///
+    /// # Errors
+    /// `attestation-unknown` where it is not kept any more, and [`ClientError`] in general.
+    pub async fn attestation(&self, id: Hex<32>) -> Result<Authenticated, ClientError> {
+        self.0.json(Outgoing::get(format!("/v1/attestations/{}", hex::encode(id.0)))).await
     }
 
     /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.

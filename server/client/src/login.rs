@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use thiserror::Error;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex};
 use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::Account;
 use trefoil_wallet::{HolderSession, attested_digest};
@@ -32,6 +32,9 @@ pub enum LoginError {
     /// The attestation does not verify: do not accept it.
     #[error("the service's attestation does not verify, do not accept this login: {0}")]
     Attestation(#[from] VerifyError),
+    /// The request asks for no attestation, or the answer has none: nothing can be verified.
+    #[error("there is no attestation to verify: ask for `full` or `compact`, or call Client::authenticate")]
+    Unattested,
     /// The answer is not what its attestation says.
     #[error("the service answered something else than its attestation says, do not accept this login")]
     Differs,
@@ -42,7 +45,8 @@ impl Client {
     /// that was pinned and never one that came with the answer. A denial is a login too.
     ///
     /// # Errors
-    /// Those of [`Client::authenticate`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted.
+    /// Those of [`Client::authenticate`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted, and without
+    /// asking the service for a request with [`AttestationForm::None`].
     pub async fn login(
         &self,
         session: &HolderSession,
@@ -50,12 +54,32 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
+        // Before anything is spent.
+        if request.attestation == AttestationForm::None {
+            return Err(LoginError::Unattested);
+        }
         let answer = self.authenticate(request).await?;
         let seal = match request.attestation {
-            AttestationForm::Full => None,
+            AttestationForm::Full | AttestationForm::None => None,
             AttestationForm::Compact => Some(self.seal(answer.seal_number).await?),
         };
         verified(session, request, answer, seal.as_ref(), trust_root, now)
+    }
+
+    /// The login of a request that asked for no attestation, with the attestation, verified as [`Client::login`] does; `id` is that of
+    /// the answer. The service keeps it for two minutes.
+    ///
+    /// # Errors
+    /// Those of [`Client::attestation`]; [`LoginError`] for an attestation that is not to be accepted.
+    pub async fn attested(
+        &self,
+        session: &HolderSession,
+        request: &Authentication,
+        id: Hex<32>,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(session, request, self.attestation(id).await?, None, trust_root, now)
     }
 }
 
@@ -68,6 +92,7 @@ fn verified(
     now: u64,
 ) -> Result<Login, LoginError> {
     let Authenticated { id, decision, attestation, seal_number } = answer;
+    let attestation = attestation.ok_or(LoginError::Unattested)?;
     let account = session.account();
     let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
     let policy = Policy::new(trust_root.clone(), &request.audience, nonce)

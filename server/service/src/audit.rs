@@ -12,7 +12,7 @@ use crate::seal_log::Answer;
 use crate::service::Service;
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_attest::{Actor, Change, Kind, SALT_BYTES, Suite, What};
+use trefoil_attest::{Actor, Change, Kind, SALT_BYTES, SERVICE, Suite, What};
 use trefoil_storage::store::{AuditEntry, Note, Once, StoreError};
 use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 
@@ -41,6 +41,14 @@ pub enum Created {
     ApiKey(ApiKeyId),
     /// A token of an operator, by its number.
     OperatorToken(OperatorId, u32),
+}
+
+/// What a request for a creation gave.
+pub enum Outcome<T> {
+    /// Something new.
+    New(T),
+    /// What an earlier request with the same key created, and its note.
+    Replayed(Created, Noted),
 }
 
 /// A note that is in the store, and is to be sealed.
@@ -97,11 +105,27 @@ impl Service {
         self.notes.with((tenant, self.now(), what), Some(by), |note| self.store.note(note))
     }
 
-    /// What an earlier request with the same key created, and its note; nothing if there was none. Blocks.
-    pub fn created(&self, once: &Once) -> Result<Option<(Created, Noted)>, Refused> {
+    /// Creates something, unless an earlier request of the operator with the same key did. Blocks.
+    pub fn create_once<T>(
+        &self,
+        by: &By,
+        create: impl FnOnce() -> Result<T, Refused>,
+    ) -> Result<Outcome<T>, Refused> {
+        let Some(once) = &by.once else { return create().map(Outcome::New) };
+        // Operators' keys are apart from each other's and from tenants'.
+        let key = format!("{}/{}", hex::encode(once.operator), once.key);
+        let _running = self.idempotency.claim(SERVICE, &key)?;
+        match self.created(once)? {
+            Some((created, noted)) => Ok(Outcome::Replayed(created, noted)),
+            None => create().map(Outcome::New),
+        }
+    }
+
+    /// What an earlier request with the same key created, and its note; nothing if there was none.
+    fn created(&self, once: &Once) -> Result<Option<(Created, Noted)>, Refused> {
         let Some((digest, entry)) = self.store.created(&once.operator, &once.key)? else { return Ok(None) };
         if digest != once.request_digest {
-            return Err(Refused::KeyReused);
+            return Err(Refused::IdempotencyKeyReused);
         }
         let AuditEntry { number, note, .. } = entry;
         let change = Change::decode(&note.statement).map_err(Refused::fault)?;

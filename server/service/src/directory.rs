@@ -363,6 +363,7 @@ impl Directory {
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: Arc::default(),
             verdicts,
+            recent: Arc::default(),
         })
     }
 }

@@ -18,6 +18,7 @@ use crate::refused::Refused;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use trefoil_types::Handle;
@@ -34,6 +35,30 @@ pub struct Bounds {
     pub most: usize,
     /// For how long a subject is remembered, seconds; at least half of it.
     pub window_s: u64,
+}
+
+/// Bounds that may change while the service runs.
+pub struct LiveBounds {
+    most: AtomicUsize,
+    window_s: AtomicU64,
+}
+
+impl LiveBounds {
+    /// These bounds, to begin with.
+    pub fn new(bounds: Bounds) -> LiveBounds {
+        LiveBounds { most: bounds.most.into(), window_s: bounds.window_s.into() }
+    }
+
+    /// Takes other bounds from now on.
+    pub fn set(&self, Bounds { most, window_s }: Bounds) {
+        self.most.store(most, Relaxed);
+        self.window_s.store(window_s, Relaxed);
+    }
+
+    /// As they are now.
+    pub fn now(&self) -> Bounds {
+        Bounds { most: self.most.load(Relaxed), window_s: self.window_s.load(Relaxed) }
+    }
 }
 
 /// What one API key's subjects did. See the module.

@@ -57,7 +57,7 @@ impl KeyHolderWatch {
 
     /// Why nothing is written to the vaults, or nothing: one that is older than what was seen of it has old budgets, and templates that
     /// were deleted, and would count on from there.
-    pub(crate) fn older_vault(&self) -> Option<String> {
+    pub fn older_vault(&self) -> Option<String> {
         self.older.load().as_deref().map(|older| older.why.clone())
     }
 

@@ -3,7 +3,7 @@
 //! It knows no HTTP, no JSON and no problem documents: what it refuses is a [`Refused`], and the crate above says how
 //! callers read it. Decisions leave it; scores, embeddings and keys never do.
 //!
-//! Start reading at [`Service`] (its parts), [`door`] (what a login is checked for) and [`seal_log`] (when it is answered).
+//! Start reading at [`Service`] (its parts), [`logins`] (one login), [`door`] (what it is checked for) and [`seal_log`] (when it is answered).
 //!
 //! ```
 //! use trefoil_service::time;
@@ -21,19 +21,25 @@ pub mod audit;
 pub mod backup;
 pub mod chains;
 pub mod clock;
+mod cosignatures;
 pub mod counters;
 pub mod deletion;
 pub mod directory;
 pub mod distinct_failures;
 pub mod door;
+pub mod enrolments;
+pub mod face;
 mod flights;
+pub mod idempotency;
 pub mod key_holder_watch;
 pub mod log_audit;
 pub mod log_store;
+pub mod logins;
 pub mod operators;
 pub mod pace;
 pub mod proofs;
 mod receipts;
+pub mod recent;
 mod refused;
 pub mod replay;
 pub mod retention;
@@ -48,5 +54,5 @@ pub mod time;
 pub mod verdicts;
 pub mod wiring;
 
-pub use refused::Refused;
+pub use refused::{NotFresh, Refused};
 pub use service::{STORE_FILE, Service};

@@ -9,20 +9,23 @@
 //! Of seals that were pruned the header is left, and a later seal of the same keys must sign the log that has them.
 
 use std::convert::Infallible;
-use thiserror::Error;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::{Hash, verify_consistency};
 use trefoil_attest::witness::Checkpoint;
 use trefoil_attest::{Last, LogEntry, Restoration, SealHeader, TrustRoot, VAULTS_MAX, VaultState};
 
+mod error;
+mod notice;
 mod restorations;
 mod signers;
 mod stored;
 mod vaults;
 
+pub use error::AuditError;
+pub use notice::Notice;
 use restorations::Marks;
 use signers::Signers;
-pub use vaults::{Notice, Vaults};
+pub use vaults::Vaults;
 
 /// Where the seals come from.
 pub trait Source {
@@ -64,116 +67,6 @@ pub struct Audited {
     pub from: u64,
     /// What an auditor should know besides.
     pub notices: Vec<Notice>,
-}
-
-/// Why a log did not pass, or could not be audited.
-#[derive(Debug, Error)]
-pub enum AuditError {
-    /// The source does not answer.
-    #[error("{0}")]
-    Source(String),
-    /// Fewer seals than were seen before.
-    #[error(
-        "the log was cut: {seen} seals were seen before, and now there are {found}. A service that was restored from a backup says so in its \
-         next seal: audit again after that"
-    )]
-    Truncated {
-        /// Seals seen before.
-        seen: u64,
-        /// Seals found.
-        found: u64,
-    },
-    /// Another seal under a number that was seen before.
-    #[error("the log has forked: seal {0} is not the one that was seen before")]
-    Forked(u64),
-    /// A seal is missing in the middle.
-    #[error("seal {0} is missing although later ones exist")]
-    Missing(u64),
-    /// A seal is no seal, has another number, or does not verify.
-    #[error("seal {number}: {cause}")]
-    Seal {
-        /// The seal.
-        number: u64,
-        /// Reason.
-        cause: String,
-    },
-    /// A seal does not follow the one before.
-    #[error("the chain is broken at seal {0}: it does not name the seal before it")]
-    Chain(u64),
-    /// A seal commits to another tree than the one over the seals before it.
-    #[error("seal {0} commits to another log than the seals before it")]
-    LogRoot(u64),
-    /// A seal shows an older copy of a vault than seals before it.
-    #[error(
-        "seal {seal} shows an older vault of key-holder {seat} than seals before it: {} transactions and {} restorations, after {} and {}. \
-         The service went on with old attempt budgets and with templates that were deleted",
-        now.generation, now.restored, before.generation, before.restored
-    )]
-    OlderVault {
-        /// The seal.
-        seal: u64,
-        /// Which key-holder's, from 1.
-        seat: usize,
-        /// What was seen before.
-        before: VaultState,
-        /// What this seal says.
-        now: VaultState,
-    },
-    /// Nobody signs for a seal whose signatures were pruned.
-    #[error(
-        "seal {0} was pruned and no later seal of the same keys is signed, so nothing shows that they sealed it; ask the operator for the \
-         archive, or for the backup that has the last seal of these keys"
-    )]
-    Unsigned(u64),
-    /// A seal forgets a restoration, or dates one wrongly.
-    #[error(
-        "seal {0} says otherwise than the seals before it when the log was restored: a restoration begins with its own seal, is later than \
-         every seal before it, and is never forgotten"
-    )]
-    Restoration(u64),
-    /// More restorations than anybody has backups.
-    #[error("the log was restored more than {} times", restorations::RESTORATIONS_MAX)]
-    TooOften,
-    /// Witnesses cosigned what this log never was, or does not have any more.
-    #[error(
-        "witnesses have cosigned a head of {size} seals that is not of this log. It may be of the part that was lost when the log was restored \
-         at {time} and went on at seal {first}: ask a witness for a newer one. A head that they saw after that time shows a fork"
-    )]
-    WitnessedLost {
-        /// Size of the checkpoint.
-        size: u64,
-        /// Where the log went on.
-        first: u64,
-        /// When it was restored.
-        time: u64,
-    },
-    /// The proof of the source is wrong.
-    #[error("the consistency proof from {old_size} to {size} seals does not verify")]
-    Consistency {
-        /// Size seen before.
-        old_size: u64,
-        /// Size signed now.
-        size: u64,
-    },
-    /// A cosigned checkpoint is of another log.
-    #[error("witnesses have cosigned another log: at {0} seals their root is not that of these seals")]
-    Witnessed(u64),
-    /// A cosigned checkpoint cannot be compared.
-    #[error(
-        "the cosigned checkpoint of {size} seals is not between those seen before ({seen}) and those signed now ({signed}); \
-         ask a witness for a newer one"
-    )]
-    CheckpointAge {
-        /// Size of the checkpoint.
-        size: u64,
-        /// Seals seen before.
-        seen: u64,
-        /// Seals signed now.
-        signed: u64,
-    },
-    /// The checkpoint is of another issuer.
-    #[error("the cosigned checkpoint is of the log {0}, another issuer")]
-    CheckpointOrigin(String),
 }
 
 /// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must

@@ -1,10 +1,15 @@
 //! Why the service does not do what it is asked, in its own words. How a caller reads it is for the layer that speaks to callers.
 
+use crate::proofs::quota::Denied;
+use crate::recent::{KEPT_MAX, KEPT_S};
+use crate::replay::{AHEAD_S, FRESHNESS_S};
+use crate::tenant::Probe;
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_api::OutOfRange;
-use trefoil_matching::KeyHolderError;
-use trefoil_pipeline::LIVE_ROOTS_MAX;
+use trefoil_attest::witness::WitnessError;
+use trefoil_matching::{KeyHolderError, QuantiseError, SealedShare, ShareError};
+use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::ChainError;
 use trefoil_zkp::ProofError;
@@ -33,9 +38,6 @@ pub enum Refused {
     /// An operator that was revoked gets no token.
     #[error("this operator was revoked; create another one")]
     OperatorRevoked,
-    /// A key of a request that came with another request.
-    #[error("this Idempotency-Key was used with another request; use a fresh one")]
-    KeyReused,
     /// The operator has two tokens that are taken.
     #[error("two tokens of this operator are taken already; revoke one of them first")]
     TwoTokens,
@@ -171,9 +173,132 @@ pub enum Refused {
         "{0} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and `set-policy` are its operator's)"
     )]
     KeyHolderForbids(String),
+    /// A request of another time than now.
+    #[error(transparent)]
+    NotFresh(NotFresh),
+    /// A request that the process before this one may have answered.
+    #[error(
+        "the service was restarted and takes requests issued after {attested_until}; nothing was attempted, so sign it again with a later \
+         issued_at in {wait_s} s"
+    )]
+    BeforeRestart {
+        /// Up to when requests may have been answered, Unix seconds.
+        attested_until: u64,
+        /// Seconds until that is over.
+        wait_s: u64,
+    },
+    /// The face does not come as the tenant's policy says.
+    #[error("the face does not come in the tenant's probe mode")]
+    ProbeMode {
+        /// The policy's mode.
+        expected: Probe,
+    },
+    /// A vector that is no embedding.
+    #[error(transparent)]
+    Embedding(QuantiseError),
+    /// A share of this service that is none.
+    #[error(transparent)]
+    OpenShare(ShareError),
+    /// A share of the key-holder that is none.
+    #[error("expected {} bytes", SealedShare::BYTES)]
+    SealedShareLength,
+    /// A share that the key-holder does not open for this request.
+    #[error(
+        "the share was not sealed to this key-holder for this request, or not lately, or was used before"
+    )]
+    SealedForAnother,
+    /// The subject has no template.
+    #[error("no template is active under this handle: nothing was enrolled, or it was deleted")]
+    SubjectUnknown,
+    /// The subject has one.
+    #[error("the subject has an active template; delete it to enrol again")]
+    TemplateExists,
+    /// A request with the same idempotency key runs.
+    #[error("a request with this Idempotency-Key is still running; retry after a second")]
+    IdempotencyInFlight,
+    /// The idempotency key is another request's.
+    #[error("this Idempotency-Key was used with another request; use a fresh one")]
+    IdempotencyKeyReused,
+    /// A login of a session that was never opened.
+    #[error("open a proof session first")]
+    SessionNotOpened,
+    /// The pipeline did not decide a login.
+    #[error(transparent)]
+    Login(Refusal),
+    /// The decision was made, and its seal cannot be stored.
+    #[error(
+        "decided, and the attempt counted, but the store does not take the seal now; make a new request later"
+    )]
+    Unsealed,
+    /// The template was renewed each time that a login was submitted.
+    #[error("the template changed again and again while the request waited; retry after a second")]
+    TemplateChanging,
+    /// The intake is full.
+    #[error("too many requests wait; retry after a second")]
+    TooManyRequests,
+    /// The service takes no more requests.
+    #[error("retry at another instance")]
+    Draining,
+    /// A proof of another tenant, policy, level, epoch or root.
+    #[error("{0}")]
+    ProofStale(&'static str),
+    /// The caller may not upload a proof now.
+    #[error(transparent)]
+    Upload(Denied),
+    /// A checkpoint that no witness of this service has cosigned.
+    #[error(transparent)]
+    Checkpoint(WitnessError),
+    /// A checkpoint of a log that is longer than this one.
+    #[error("no seal signs a log of {size} yet")]
+    LogShorter {
+        /// Seals of that log.
+        size: u64,
+    },
+    /// A checkpoint of another log.
+    #[error("the seals of this service lead to another root, or have another issuer")]
+    OtherLog,
+    /// No attestation with this identifier is kept.
+    #[error(
+        "no attestation with this id is kept: one is for {KEPT_S} s after a login that asked for none, of a tenant the newest {KEPT_MAX}, and \
+         none across a restart"
+    )]
+    AttestationUnknown,
+    /// The signatures of a seal are gone.
+    #[error("the signatures of seal {number} were pruned")]
+    SealPruned {
+        /// The seal.
+        number: u64,
+    },
+    /// A head that has no cosignatures.
+    #[error("no witness has cosigned this head of the log")]
+    Uncosigned,
     /// A fault of ours. The log has the cause.
     #[error("internal error")]
     Fault,
+}
+
+/// Why a request is of another time than now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NotFresh {
+    /// Its clock and the service's are too far apart, or it was long on its way.
+    #[error(
+        "issued_at {issued_at} is more than {FRESHNESS_S} s before or {AHEAD_S} s after the service's clock, {now}; set the clock, then \
+         issue a new request"
+    )]
+    OutsideWindow {
+        /// When it was issued, Unix seconds.
+        issued_at: u64,
+        /// The service's time.
+        now: u64,
+    },
+    /// It is older than this process.
+    #[error("issued before this process started, which cannot know its nonce; issue a new request")]
+    BeforeStart,
+    /// Nothing says that a share of a template was sealed lately.
+    #[error(
+        "send the second at which the device sealed its share, within {FRESHNESS_S} s of the service's clock"
+    )]
+    SealedShare,
 }
 
 impl Refused {

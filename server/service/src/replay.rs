@@ -1,5 +1,11 @@
 //! Nonces that were used, for as long as a request that carries one could be sent again.
 //!
+//! What is remembered of a session's nonce is the first half of a digest of both, 16 bytes. Equal nonces have equal halves, so none is
+//! accepted twice whatever the digest does. Two different ones with one half would cost the later request an answer, and its holder may
+//! sign again with another nonce: with 14 million halves remembered, one request meets another's by chance with odds of 2^-104. A
+//! stranger who wants to block a login whose session and nonce it knows needs the half of that very digest, 2^128 digests divided by
+//! the entries that it has here.
+//!
 //! A request is fresh from [`AHEAD_S`] before its time, for clocks that are fast, until [`FRESHNESS_S`] after it. Nonces go
 //! into the newer of two generations; every [`LIFETIME_S`] the older is dropped.
 //!
@@ -9,7 +15,7 @@
 
 #![expect(
     clippy::disallowed_types,
-    reason = "on the path of a login: one of 16 locks for one nonce, see ARCHITECTURE.md"
+    reason = "on the path of a login: one of 256 locks for one nonce, see ARCHITECTURE.md"
 )]
 
 use sha3::{Digest as _, Sha3_256};
@@ -25,8 +31,11 @@ pub const AHEAD_S: u64 = 5;
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
 /// Age at which every earlier use of a nonce is still remembered.
 const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
-/// Locks, so that I/O threads seldom meet.
-const SHARDS: usize = 16;
+/// Locks, so that workers seldom meet, and so that a table that grows moves few entries while its lock is held.
+const SHARDS: usize = 256;
+
+/// What is remembered of a nonce.
+type Half = [u8; 16];
 
 /// See the module.
 pub(crate) struct ReplayGuard {
@@ -37,8 +46,8 @@ pub(crate) struct ReplayGuard {
 #[derive(Default)]
 struct Generations {
     since: u64,
-    newer: HashSet<[u8; 32]>,
-    older: HashSet<[u8; 32]>,
+    newer: HashSet<Half>,
+    older: HashSet<Half>,
 }
 
 /// What the guard knows of a nonce.
@@ -55,9 +64,12 @@ pub(crate) enum Use {
 }
 
 impl ReplayGuard {
-    /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`], 32 bytes each.
+    /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`]. It takes memory as it fills, and gives it back.
     pub(crate) fn new(capacity: usize) -> ReplayGuard {
-        ReplayGuard { shards: Default::default(), per_generation_max: capacity.div_ceil(SHARDS) }
+        // Digests fall on shards at random: one in a thousand million shards gets six standard deviations more than its part.
+        let part = capacity.div_ceil(SHARDS);
+        let shards = std::array::from_fn(|_| Mutex::default());
+        ReplayGuard { shards, per_generation_max: part + 6 * part.isqrt() }
     }
 
     /// Remembers a nonce of a session. A request that was fresh when it came may have waited since; it is too old once its nonce could
@@ -79,8 +91,8 @@ impl ReplayGuard {
         Use::First
     }
 
-    fn shard(&self, entry: &[u8; 32]) -> MutexGuard<'_, Generations> {
-        self.shards[usize::from(entry[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    fn shard(&self, entry: &Half) -> MutexGuard<'_, Generations> {
+        self.shards[usize::from(entry[0])].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,8 +111,9 @@ impl Generations {
 }
 
 /// The session id has a fixed length, so session and nonce cannot run together.
-fn entry(session: &SessionId, nonce: &[u8]) -> [u8; 32] {
-    Sha3_256::new().chain_update(session).chain_update(nonce).finalize().into()
+fn entry(session: &SessionId, nonce: &[u8]) -> Half {
+    let digest: [u8; 32] = Sha3_256::new().chain_update(session).chain_update(nonce).finalize().into();
+    *digest.first_chunk().expect("a digest has two halves")
 }
 
 #[cfg(test)]
@@ -149,13 +162,32 @@ mod tests {
     }
 
     #[test]
-    fn a_full_guard_refuses_and_empties_with_time() {
-        let guard = ReplayGuard::new(SHARDS * 4);
-        let fills = (0..10_000_u32).any(|i| guard.note(&S, &i.to_le_bytes(), 1000, 1000) == Use::Full);
-        assert!(fills);
+    fn a_full_guard_refuses_accepts_nothing_twice_and_empties_with_time() {
+        const CAPACITY: u32 = 10_000;
+        let guard = ReplayGuard::new(CAPACITY as usize);
+        let note = |i: u32, now| guard.note(&S, &i.to_le_bytes(), 1000, now);
+        assert!((0..CAPACITY).all(|i| note(i, 1000) == Use::First), "as many as it was made for");
+        let full = (CAPACITY..10 * CAPACITY).filter(|i| note(*i, 1000) == Use::Full).count();
+        assert!(full > 0);
         let held: usize = guard.shards.iter().map(|shard| shard.lock().unwrap().newer.len()).sum();
-        assert!(held <= SHARDS * 4);
-        assert_eq!(guard.note(&S, b"later", 1000 + LIFETIME_S, 1000 + LIFETIME_S), Use::First);
+        assert_eq!(held, SHARDS * guard.per_generation_max, "every shard is full, and no shard has more");
+        // Also while it is full, and once these are the older generation.
+        for now in [1000, 1000 + WAITED_S_MAX] {
+            assert!((0..CAPACITY).all(|i| note(i, now) == Use::Repeated), "{now}");
+        }
+        let later = 1000 + LIFETIME_S;
+        assert_eq!(guard.note(&S, b"later", later, later), Use::First);
+        assert_eq!(guard.note(&S, &0_u32.to_le_bytes(), later, later), Use::Repeated);
+    }
+
+    #[test]
+    fn a_guard_of_seven_million_takes_no_memory_at_first_and_at_most_300_mb() {
+        let guard = ReplayGuard::new(7_000_000);
+        assert!(guard.shards.iter().all(|shard| shard.lock().unwrap().newer.capacity() == 0));
+        // A table has a byte beside each place, and is seven eighths full at most.
+        let places = HashSet::<Half>::with_capacity(guard.per_generation_max).capacity().div_ceil(7) * 8;
+        let bytes = 2 * SHARDS * places * (size_of::<Half>() + 1);
+        assert!(bytes <= 300_000_000, "{bytes}");
     }
 
     #[test]

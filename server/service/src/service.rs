@@ -6,7 +6,10 @@ use crate::audit::Notes;
 use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
+use crate::distinct_failures::LiveBounds;
 use crate::door::Asker;
+use crate::enrolments::EnrolledForm;
+use crate::idempotency::InFlight;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::log_store::LogError;
 use crate::operators::Operators;
@@ -67,6 +70,8 @@ pub struct Service {
     pub proofs: ProofPool,
     /// How many requests of a tenant may be in flight.
     pub pace: Pace,
+    /// For how many different subjects an API key may fail.
+    pub failure_bounds: LiveBounds,
     /// What callers may spend on proof uploads.
     pub quota: Arc<Quota>,
     /// Templates in memory.
@@ -87,6 +92,12 @@ pub struct Service {
     pub disk: Disk,
     /// What was pruned.
     pub retained: Retained,
+    /// Keys of enrolments that are running.
+    pub idempotency: InFlight,
+    /// How their answers are written in the store.
+    pub enrolled_form: EnrolledForm,
+    /// How long a session lasts at most, seconds.
+    pub session_life_s: u64,
     /// Held to read from the moment the key-holder encrypts a template until it is stored.
     pub enrolling: RwLock<()>,
     /// Whose cosignatures of the log are taken.
@@ -187,4 +198,11 @@ impl Service {
         let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(|cause| damaged(&cause))?;
         Template::from_bytes(&bytes).map_err(|cause| damaged(&cause))
     }
+}
+
+/// Runs `work` where it may block.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| Err(Refused::fault(cause)))
 }

@@ -8,6 +8,8 @@
 //! sessions into their rows; the next one takes a place out of its row before it uses it, so that no place is used twice. After a crash
 //! places are unknown, and sessions with a chain end.
 
+mod opening;
+
 use crate::chains::Chains;
 use crate::directory::Directory;
 use crate::flights::{Asked, Flights};
@@ -23,6 +25,8 @@ use trefoil_storage::store::{Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::{Statement, proof_ends};
 use zeroize::Zeroizing;
+
+pub use opening::Opened;
 
 /// A session ends up to this part of its life early, so that sessions that are opened together do not end together.
 const SPREAD: u64 = 10;

@@ -1,6 +1,7 @@
 //! Tenants, their policies, and the API keys that speak for them.
 
 use crate::pace::Room;
+use crate::recent::Recent;
 use crate::verdicts::Verdicts;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -75,6 +76,8 @@ pub struct Tenant {
     pub in_flight: Arc<Room>,
     /// What is remembered of its sessions, the same for all snapshots.
     pub verdicts: Arc<Verdicts>,
+    /// Attestations that logins did not take with their answers, the same for all snapshots.
+    pub recent: Arc<Recent>,
 }
 
 impl Tenant {

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
-use super::once::{self, Outcome};
+use super::once;
 use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
@@ -18,7 +18,7 @@ use trefoil_api::{
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
-use trefoil_service::audit::{By, Created};
+use trefoil_service::audit::{By, Created, Outcome};
 use trefoil_service::deletion::Deleted;
 use trefoil_service::tenant::POLICY_ID;
 use trefoil_service::{Refused, Service};
@@ -329,4 +329,11 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
         + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
+}
+
+/// `GET /v1/status`: what the operator's page shows.
+pub(super) async fn status(State(app): State<Arc<App>>, _: Operator) -> Result<Response, Problem> {
+    // It counts open files and connections.
+    let shown = blocking(move || Ok(crate::status::status(&app))).await?;
+    body::answer(StatusCode::OK, &shown)
 }

@@ -9,6 +9,7 @@
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | POST `/v1/authentications/batch` | authenticate | JSON | 200, also where an entry is refused |
+//! | GET `/v1/attestations/{id}` | authenticate | - | 200 |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration`, `/.well-known/jwks.json` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
@@ -26,6 +27,8 @@
 //! | GET `/v1/operators`, `/v1/operators/{operator}`, `/v1/audit` (admin) | token | - | 200 |
 //! | DELETE `/v1/operators/{operator}`, `/v1/operators/{operator}/tokens/{number}` (admin) | token | - | 200 and a receipt |
 //! | GET `/openapi.json`, `/reference`, `/v1/problems/{code}` (both) | none | - | 200 |
+//! | GET `/v1/status` (admin) | token | - | 200 |
+//! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
 //! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].
@@ -54,7 +57,6 @@ mod templates;
 
 pub(crate) use caller::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
-pub(crate) use templates::IDEMPOTENCY_LIFETIME_S;
 
 use crate::app::App;
 use crate::problem::{Code, Problem};

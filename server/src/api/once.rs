@@ -1,22 +1,15 @@
 //! Creations by operators that are made once, however often they are asked for with one `Idempotency-Key`.
 
 use super::templates::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED};
-use crate::app::{App, InFlight, blocking};
+use crate::app::{App, blocking};
 use crate::problem::{Code, Problem};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_attest::SERVICE;
 use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
-use trefoil_service::audit::{By, Created, Noted};
+use trefoil_service::audit::{By, Created, Outcome};
 use trefoil_service::{Refused, Service};
 use trefoil_storage::store::Once;
-
-/// What a creation gave: something new, or what an earlier request with the same key created.
-pub(super) enum Outcome<T> {
-    New(T),
-    Replayed(Created, Noted),
-}
 
 /// Creates something, unless an earlier request with the same key did.
 pub(super) async fn create<T: Send + 'static>(
@@ -26,27 +19,13 @@ pub(super) async fn create<T: Send + 'static>(
     mut by: By,
     create: impl FnOnce(&Service, &By) -> Result<T, Refused> + Send + 'static,
 ) -> Result<Outcome<T>, Problem> {
-    let key = key(headers)?;
-    let running = key
-        .as_ref()
-        // Operators' keys are apart from each other's and from tenants'.
-        .map(|key| InFlight::claim(app, SERVICE, &format!("{}/{key}", hex::encode(by.operator))))
-        .transpose()?;
-    by.once = key.map(|key| {
+    by.once = key(headers)?.map(|key| {
         let parts = [path.as_bytes(), body];
         let request_digest = app.service.directory.keyed_digest(b"trefoil/create/1", &parts);
         Once { operator: by.operator, key, request_digest, at: app.service.now() }
     });
     let app = Arc::clone(app);
-    blocking(move || {
-        let _running = running;
-        let before = by.once.as_ref().map(|once| app.service.created(once)).transpose()?.flatten();
-        match before {
-            Some((created, noted)) => Ok(Outcome::Replayed(created, noted)),
-            None => Ok(Outcome::New(create(&app.service, &by)?)),
-        }
-    })
-    .await
+    blocking(move || Ok(app.service.create_once(&by, || create(&app.service, &by))?)).await
 }
 
 /// Says that an answer is that of an earlier request.

@@ -2,7 +2,7 @@
 
 use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
-use super::once::{self, Outcome};
+use super::once;
 use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
 use crate::bodies;
@@ -16,7 +16,7 @@ use trefoil_api::{
     AuditPage, ChangedOperator, CreateOperator, CreateOperatorToken, CreatedOperatorToken, Hex, OperatorPage,
 };
 use trefoil_service::Service;
-use trefoil_service::audit::By;
+use trefoil_service::audit::{By, Outcome};
 use trefoil_service::operators::NewToken;
 use trefoil_types::{OperatorId, TenantId};
 

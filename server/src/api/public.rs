@@ -15,7 +15,7 @@ use trefoil_api::trust;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
-use trefoil_service::{log_store, signing_keys};
+use trefoil_service::{Refused, log_store, signing_keys};
 use trefoil_types::TenantId;
 
 /// For answers that never change: a year, the longest that caches honour.
@@ -59,11 +59,7 @@ pub(super) async fn seal(State(app): State<Arc<App>>, number: Number) -> Result<
     match entry(app, number).await? {
         LogEntry::Signed(seal) => Ok((cbor(IMMUTABLE), seal.encode()).into_response()),
         LogEntry::Pruned(SealHeader { seal_number, .. }) => {
-            let detail = format!(
-                "the signatures of seal {seal_number} were pruned; /v1/seals/{seal_number}/pruned has its header with the proof that a \
-                 later seal of the same keys signs it, /v1/seals/{seal_number}/header the header alone"
-            );
-            Err(Problem::new(Code::SealPruned, detail))
+            Err(Refused::SealPruned { number: seal_number }.into())
         }
     }
 }
@@ -184,7 +180,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
         "fhe_keys": "/v1/fhe/keys/{tenant}",
         "probe_modes": ["plain", "shared"],
-        "attestation_forms": ["full", "compact"],
+        "attestation_forms": ["full", "compact", "none"],
         "request_freshness_s": trefoil_service::replay::FRESHNESS_S,
         "session_life_s": session_life_s,
         "epoch_s": trefoil_zkp::EPOCH_SECONDS,

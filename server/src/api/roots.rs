@@ -4,15 +4,13 @@ use super::body;
 use super::caller::{Caller, Operator, PathBytes};
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::{App, blocking};
-use crate::bodies;
+use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{
-    AttestationForm, Base64, Hex, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey,
-};
+use trefoil_api::{Base64, Hex, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey};
 use trefoil_attest::What;
 use trefoil_service::Refused;
 use trefoil_service::tenant::Scope;
@@ -44,7 +42,7 @@ pub(super) async fn publish(
     let (generation, generation_min) = (*generation, *generation_min);
     let (root, head) = (root.to_bytes(), published.digest());
     let what = What::RootPublished { generation, generation_min, root, head };
-    let receipt = app.receipt(tenant, published_at, what, AttestationForm::Full).await?;
+    let receipt = app.receipt(tenant, published_at, what, Encoding::Full).await?;
     body::answer(StatusCode::CREATED, &PublishedRoot { receipt, ..bodies::published(&published) })
 }
 

@@ -9,6 +9,7 @@ use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
 use trefoil_key_holder::settings::listen_address_of;
 use trefoil_service::directory::VerdictRoom;
+use trefoil_service::distinct_failures::Bounds;
 use trefoil_service::pace::Pace;
 use trefoil_service::proofs::quota::QuotaConfig;
 use trefoil_service::retention::Keeping;
@@ -129,6 +130,11 @@ impl Limits {
         Pace::new(self.in_flight_per_tenant, self.latency_aim())
     }
 
+    /// How many different subjects an API key may fail for.
+    pub(crate) fn distinct_failures(&self) -> Bounds {
+        Bounds { most: self.distinct_failures, window_s: self.distinct_failures_window_s }
+    }
+
     /// How soon a request is to be answered where more come than can be.
     pub(crate) fn latency_aim(&self) -> Duration {
         Duration::from_millis(self.latency_aim_ms)
@@ -216,6 +222,8 @@ pub struct Pipeline {
     pub batch_delay_us: u64,
     /// Lanes that may wait.
     pub queue: usize,
+    /// Nonces remembered for each two minutes.
+    pub nonces: usize,
 }
 
 /// `[proofs]`

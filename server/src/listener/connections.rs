@@ -276,6 +276,12 @@ impl Connections {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Open ones, those accepted, and those dropped when they came.
+    pub(crate) fn sums(&self) -> (usize, u64, u64) {
+        let refused = self.refused.iter().map(|count| count.load(Ordering::Relaxed)).sum();
+        (self.counts().iter().sum(), self.accepted.load(Ordering::Relaxed), refused)
+    }
+
     fn counts(&self) -> [usize; State::ALL.len()] {
         let mut counts = [0; State::ALL.len()];
         for open in self.table().open.values() {

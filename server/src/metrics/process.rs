@@ -4,6 +4,7 @@
 use super::text::Text;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
+use trefoil_api::ProcessFigures;
 
 /// See the module.
 pub(crate) struct Process {
@@ -18,25 +19,40 @@ impl Default for Process {
 }
 
 impl Process {
+    /// Its start, Unix seconds.
+    pub(crate) fn started_at(&self) -> u64 {
+        self.started_at as u64
+    }
+
     pub(super) fn render(&self, text: &mut Text) {
         text.family("trefoil_build_info", "gauge", "1; the version is a label");
         text.sample("trefoil_build_info", concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1.0);
         let started = "Start of the process, unix seconds";
         text.single("process_start_time_seconds", "gauge", started, self.started_at);
-        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        if let Some(seconds) = processor_seconds(&stat) {
+        let ProcessFigures { processor_seconds, memory_bytes, open_files } = figures();
+        if let Some(seconds) = processor_seconds {
             let help = "Processor time of the process";
             text.single("process_cpu_seconds_total", "counter", help, seconds);
         }
-        let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-        if let Some(pages) = statm.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok()) {
-            let bytes = pages * rustix::param::page_size() as f64;
-            text.single("process_resident_memory_bytes", "gauge", "Memory of the process", bytes);
+        if let Some(bytes) = memory_bytes {
+            text.single("process_resident_memory_bytes", "gauge", "Memory of the process", bytes as f64);
         }
-        if let Ok(files) = fs::read_dir("/proc/self/fd") {
+        if let Some(files) = open_files {
             let help = "Open files and sockets of the process";
-            text.single("process_open_fds", "gauge", help, files.count() as f64);
+            text.single("process_open_fds", "gauge", help, files as f64);
         }
+    }
+}
+
+/// What the system says of this process now.
+pub(crate) fn figures() -> ProcessFigures {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    ProcessFigures {
+        processor_seconds: processor_seconds(&stat),
+        memory_bytes: pages.map(|pages| pages * rustix::param::page_size() as u64),
+        open_files: fs::read_dir("/proc/self/fd").ok().map(Iterator::count),
     }
 }
 

@@ -22,7 +22,7 @@ const BUCKETS: usize = (*BOUNDS_LOG2.end() - *BOUNDS_LOG2.start()) as usize + 2;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Series {
     status: u16,
-    code: Option<&'static str>,
+    code: Option<Code>,
     method: &'static str,
     route: String,
 }
@@ -46,9 +46,23 @@ pub(crate) struct Requests {
 
 /// Sums over threads.
 #[derive(Clone, Default)]
-struct Total {
+pub(crate) struct Total {
     counts: [u64; BUCKETS],
     sum_ns: u64,
+}
+
+/// What threads counted, summed as it is shown.
+#[derive(Default)]
+pub(crate) struct Sums {
+    /// Durations by route, method and status.
+    pub(crate) durations: BTreeMap<(String, &'static str, u16), Total>,
+    /// Refusals and faults by code and route, entries of batches among them.
+    pub(crate) problems: BTreeMap<(Code, String), u64>,
+}
+
+/// Bounds of the buckets, seconds.
+pub(crate) fn bounds_s() -> impl Iterator<Item = f64> {
+    BOUNDS_LOG2.map(|log2| (1u64 << log2) as f64 / 1e9)
 }
 
 impl Cells {
@@ -65,7 +79,6 @@ impl Requests {
     /// A response was made in `ns`. `route` is a pattern; of other methods than the usual only that they are others is kept.
     pub(crate) fn responded(&self, method: &str, route: &str, status: u16, code: Option<Code>, ns: u64) {
         let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
-        let code = code.map(Code::name);
         let is_it = |series: &Series| {
             series.status == status && series.code == code && series.method == method && series.route == route
         };
@@ -97,25 +110,29 @@ impl Requests {
         totals
     }
 
-    /// The Prometheus text form.
-    pub(crate) fn render(&self, text: &mut Text) {
-        let totals = self.totals();
-        let help = "Time from a request's head to its answer";
-        text.family(DURATION, "histogram", help);
-        let mut by_route = BTreeMap::<(&str, &str, u16), Total>::new();
-        let mut problems = BTreeMap::<(&str, &str), u64>::new();
-        for (Series { status, code, method, route }, total) in &totals {
+    /// All of it, summed over threads.
+    pub(crate) fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        for (Series { status, code, method, route }, total) in self.totals() {
+            if let Some(code) = code {
+                let route = if route == ENTRY { BATCHES.to_owned() } else { route.clone() };
+                *sums.problems.entry((code, route)).or_default() += total.count();
+            }
             if route != ENTRY {
-                let sum = by_route.entry((route, method, *status)).or_default();
+                let sum = sums.durations.entry((route, method, status)).or_default();
                 sum.counts.iter_mut().zip(total.counts).for_each(|(sum, count)| *sum += count);
                 sum.sum_ns += total.sum_ns;
             }
-            if let Some(code) = code {
-                let route = if route == ENTRY { BATCHES } else { route };
-                *problems.entry((code, route)).or_default() += total.counts.iter().sum::<u64>();
-            }
         }
-        for ((route, method, status), total) in by_route {
+        sums
+    }
+
+    /// The Prometheus text form.
+    pub(crate) fn render(&self, text: &mut Text) {
+        let Sums { durations, problems } = self.sums();
+        let help = "Time from a request's head to its answer";
+        text.family(DURATION, "histogram", help);
+        for ((route, method, status), total) in durations {
             total.render(text, &format!("method=\"{method}\",route=\"{route}\",status=\"{status}\""));
         }
         text.family(
@@ -124,7 +141,7 @@ impl Requests {
             "Refusals and faults by code and route, entries of batches among them",
         );
         for ((code, route), count) in problems {
-            let labels = format!("{{code=\"{code}\",route=\"{route}\"}}");
+            let labels = format!("{{code=\"{}\",route=\"{route}\"}}", code.name());
             text.sample("trefoil_http_problems_total", &labels, count as f64);
         }
     }
@@ -137,16 +154,32 @@ const BATCHES: &str = "/v1/authentications/batch";
 const DURATION: &str = "trefoil_http_request_duration_seconds";
 
 impl Total {
+    /// How many.
+    pub(crate) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Their sum.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.sum_ns as f64 / 1e9
+    }
+
+    /// How many are below each of [`bounds_s`].
+    pub(crate) fn below(&self) -> impl Iterator<Item = u64> {
+        let below = |below: &mut u64, count: u64| {
+            *below += count;
+            Some(*below)
+        };
+        self.counts.into_iter().take(BUCKETS - 1).scan(0, below)
+    }
+
     fn render(&self, text: &mut Text, labels: &str) {
-        let mut below = 0;
-        for (log2, count) in BOUNDS_LOG2.zip(self.counts) {
-            below += count;
-            let bound = (1u64 << log2) as f64 / 1e9;
+        for (bound, below) in bounds_s().zip(self.below()) {
             text.sample(&format!("{DURATION}_bucket"), &format!("{{{labels},le=\"{bound}\"}}"), below as f64);
         }
-        let count = self.counts.iter().sum::<u64>() as f64;
+        let count = self.count() as f64;
         text.sample(&format!("{DURATION}_bucket"), &format!("{{{labels},le=\"+Inf\"}}"), count);
-        text.sample(&format!("{DURATION}_sum"), &format!("{{{labels}}}"), self.sum_ns as f64 / 1e9);
+        text.sample(&format!("{DURATION}_sum"), &format!("{{{labels}}}"), self.seconds());
         text.sample(&format!("{DURATION}_count"), &format!("{{{labels}}}"), count);
     }
 }

@@ -3,6 +3,11 @@
 use std::fmt::Write as _;
 use trefoil_service::counters::Durations;
 
+/// Bounds of the buckets of durations: four in each octave from a microsecond to four seconds.
+pub(crate) fn bounds_ns() -> impl Iterator<Item = u64> {
+    (10..32).flat_map(|log2| (4..8).map(move |quarter| quarter << (log2 - 2)))
+}
+
 /// Prometheus text in the making.
 #[derive(Default)]
 pub(crate) struct Text(String);
@@ -39,9 +44,9 @@ impl Text {
         self.sample(&format!("{name}_count"), &labels, durations.samples() as f64);
     }
 
-    /// A histogram of durations, in seconds: four buckets in each octave from a microsecond to four seconds.
+    /// A histogram of durations, in seconds.
     pub(crate) fn histogram(&mut self, name: &str, label: &str, durations: &Durations) {
-        for bound in (10..32).flat_map(|log2| (4..8).map(move |quarter| quarter << (log2 - 2))) {
+        for bound in bounds_ns() {
             let labels = format!("{{{label},le=\"{}\"}}", bound as f64 / 1e9);
             self.sample(&format!("{name}_bucket"), &labels, durations.below(bound) as f64);
         }

@@ -1,16 +1,19 @@
 //! Bodies to learn from: well formed, and no service's.
 
+use crate::problem::Code;
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
-    Authenticated, Authentication, AuthenticationBatch, Base64, ChangedOperator, ChangedPolicy,
-    ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey,
-    CreatedOperatorToken, CreatedTenant, Decision, DeletedTenant, EndedSession, Enrolled, Enrolment, Erased,
-    FheKeys, Hex, LiveSession, LoggedKey, LoggedRoot, Nonce, Operator, OperatorPage, OperatorToken, Policy,
-    PolicyPage, PolicyVersion, Probe, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
-    RegisteredIssuerKey, ResetMalformed, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus,
-    Scope, SessionPage, SetPolicy, StartedRotation, Subject, SubjectPage, TenantDetail, TenantPage,
-    TenantSummary, Threshold, Vector,
+    Authenticated, Authentication, AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedOperator,
+    ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken, CreateTenant,
+    CreatedApiKey, CreatedOperatorToken, CreatedTenant, Decision, DeletedTenant, DiskRoom, EndedSession,
+    Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
+    ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator, OperatorPage,
+    OperatorToken, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures, ProofCounts,
+    ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, RequestTimes,
+    ResetMalformed, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts,
+    ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, Subject, SubjectPage, TenantDetail,
+    TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -19,7 +22,7 @@ pub(crate) const HANDLE: Hex<32> = Hex([0x22; 32]);
 pub(crate) const SESSION: Hex<32> = Hex([0x33; 32]);
 pub(crate) const KEY: Hex<8> = Hex([1, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
 pub(crate) const OPERATOR: Hex<8> = Hex([0x55; 8]);
-const DIGEST: Hex<32> = Hex([0x44; 32]);
+pub(crate) const DIGEST: Hex<32> = Hex([0x44; 32]);
 /// 2026-11-18.
 const NOW: u64 = 1_795_000_000;
 pub(crate) const AUDIENCE: &str = "https://shop.example";
@@ -100,8 +103,92 @@ pub(crate) fn batch() -> Value {
 }
 
 pub(crate) fn authenticated() -> Authenticated {
-    let attestation = Base64(b"CBOR, longer than this".to_vec());
+    let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
+}
+
+pub(crate) fn status() -> ServiceStatus {
+    let finding = Finding::warning("certificate-expires", "tls.pem", "the certificate expires on 2026-12-01");
+    ServiceStatus {
+        version: "0.1.0 (commit 0123456789ab)".to_owned(),
+        issuer: "https://auth.example".to_owned(),
+        started_at: NOW - 3_600,
+        now: NOW,
+        clock_ms: 3_600_000,
+        ready: true,
+        attention: vec![finding.do_this("renew it")],
+        logins: LoginCounts { submitted: 70, matched: 60, not_matched: 10 },
+        batches: BatchCounts { sealed: 3, lanes: 70, lanes_max: 32 },
+        seals: SealCounts { stored: 2, pruned: 0, archived: 0, waits: false },
+        stage_bounds_s: vec![0.001, 0.002],
+        stages: vec![StageTimes { stage: "match".to_owned(), count: 3, seconds: 0.004, below: vec![1, 3] }],
+        request_bounds_s: vec![0.016, 0.033],
+        requests: vec![RequestTimes {
+            method: "POST".to_owned(),
+            route: "/v1/authentications".to_owned(),
+            status: 200,
+            count: 70,
+            seconds: 1.4,
+            below: vec![10, 69],
+        }],
+        problems: vec![ProblemCount {
+            code: Code::SessionExpired.name().to_owned(),
+            route: "/v1/authentications".to_owned(),
+            count: 2,
+            title: "The proof session has ended".to_owned(),
+            cure: Code::SessionExpired.explain().cure.to_owned(),
+        }],
+        caches: vec![CacheCounts {
+            tenant: TENANT,
+            name: "shop".to_owned(),
+            disabled: false,
+            entries: 8,
+            capacity: 100_000,
+            hits: 62,
+            misses: 8,
+            evictions: 0,
+            admissions_won: 0,
+            admissions_lost: 0,
+        }],
+        key_holders: vec![KeyHolderSeat {
+            seat: 1,
+            address: "10.0.0.1:7443".to_owned(),
+            away: Some("connection refused".to_owned()),
+            silent: 1,
+            disagreed: 0,
+            lied: 0,
+            accused: 0,
+        }],
+        key_holder: Some(KeyHolderCounts {
+            attempts: 70,
+            failures: 10,
+            enrolments: 8,
+            malformed: 0,
+            frozen: vec![TENANT],
+            tenants: 1,
+            templates: 8,
+        }),
+        proofs: ProofCounts { accepted: 8, refused: 0, waiting: 0 },
+        queue: Filled { used: 3, limit: 4_096 },
+        in_flight_limit: 8_192,
+        templates: Filled { used: 8, limit: 20_000 },
+        disk: DiskRoom { free_bytes: 1 << 38, low_water_bytes: 1 << 28 },
+        connections: vec![ListenerConnections {
+            listener: "public".to_owned(),
+            open: 4,
+            limit: 4_096,
+            accepted: 9,
+            refused: 0,
+        }],
+        certificate_until: Some(NOW + 5 * 86_400),
+        signing_keys_until: Some(NOW + 31_536_000),
+        log_lines_lost: 0,
+        process: ProcessFigures {
+            processor_seconds: Some(12.5),
+            memory_bytes: Some(200 << 20),
+            open_files: Some(40),
+        },
+    }
 }
 
 pub(crate) fn root() -> TrustRoot {

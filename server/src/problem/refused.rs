@@ -2,8 +2,11 @@
 
 use super::{Code, Problem};
 use trefoil_api::OutOfRange;
+use trefoil_attest::witness::WitnessError;
 use trefoil_matching::KeyHolderError;
+use trefoil_pipeline::{Refusal, RevealRefused, Stale};
 use trefoil_service::Refused;
+use trefoil_service::tenant::Probe;
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::{ChainError, RootError};
 
@@ -42,7 +45,6 @@ impl From<Refused> for Problem {
             Refused::IssuerKey => return field("/ml_dsa_65", &refused),
             Refused::RootEarly | Refused::TooManyRoots => return field("/statement", &refused),
             Refused::Root(cause) => return root(cause),
-            Refused::KeyReused => Code::IdempotencyKeyReused,
             Refused::OperatorTokenUnknown | Refused::BootstrapToken => Code::OperatorUnknown,
             Refused::OperatorRevoked | Refused::TwoTokens | Refused::LastOwner => Code::OperatorConflict,
             Refused::TenantDisabled => Code::TenantDisabled,
@@ -65,13 +67,117 @@ impl From<Refused> for Problem {
                 Code::KeyHolderUnavailable
             }
             Refused::KeyHolderForbids(_) => Code::KeyHolderForbids,
+            Refused::NotFresh(_) => return at("/issued_at", Code::RequestNotFresh, &refused),
+            Refused::BeforeRestart { .. } => return at("/issued_at", Code::BeforeRestart, &refused),
+            Refused::ProbeMode { expected } => return probe_mode(*expected),
+            Refused::Embedding(_) => return at("/embedding", Code::EmbeddingInvalid, &refused),
+            Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),
+            Refused::SealedShareLength => return at("/shares/sealed", Code::ShareRefused, &refused),
+            Refused::SealedForAnother => {
+                let detail = format!("{refused}: seal again, to the key of /v1/fhe/keys");
+                return Problem::field(Code::ShareRefused, "/shares/sealed", detail);
+            }
+            Refused::SubjectUnknown => Code::SubjectUnknown,
+            Refused::TemplateExists => Code::TemplateExists,
+            Refused::IdempotencyInFlight => Code::IdempotencyInFlight,
+            Refused::IdempotencyKeyReused => Code::IdempotencyKeyReused,
+            Refused::SessionNotOpened => Code::SessionUnknown,
+            Refused::Login(why) => return login(*why),
+            Refused::Unsealed => Code::Unsealed,
+            Refused::TemplateChanging | Refused::TooManyRequests => Code::Overloaded,
+            Refused::Draining => Code::Draining,
+            Refused::ProofStale(_) => Code::ProofStale,
+            Refused::Upload(_) => Code::QuotaExceeded,
+            Refused::Checkpoint(cause) => return checkpoint(cause),
+            Refused::LogShorter { .. } | Refused::Uncosigned => Code::SealUnknown,
+            Refused::OtherLog => Code::CosignatureRefused,
+            Refused::AttestationUnknown => Code::AttestationUnknown,
+            Refused::SealPruned { number } => {
+                let detail = format!(
+                    "{refused}; /v1/seals/{number}/pruned has its header with the proof that a later seal of the same keys signs it, \
+                     /v1/seals/{number}/header the header alone"
+                );
+                return Problem::new(Code::SealPruned, detail);
+            }
         };
         Problem::new(code, refused.to_string())
     }
 }
 
 fn field(pointer: &str, refused: &Refused) -> Problem {
-    Problem::field(Code::FieldInvalid, pointer, refused.to_string())
+    at(pointer, Code::FieldInvalid, refused)
+}
+
+fn at(pointer: &str, code: Code, refused: &Refused) -> Problem {
+    Problem::field(code, pointer, refused.to_string())
+}
+
+fn probe_mode(expected: Probe) -> Problem {
+    let detail = match expected {
+        Probe::Plain => "the tenant's probe mode is plain: send `embedding` and no `shares`",
+        Probe::Shared => {
+            "the tenant's probe mode is shared: send `shares`, which the device makes, and no `embedding`"
+        }
+    };
+    Problem::new(Code::ProbeModeMismatch, detail)
+}
+
+/// A login that the pipeline did not decide.
+fn login(why: Refusal) -> Problem {
+    match why {
+        Refusal::Session(Stale::Expired | Stale::Root | Stale::Missing | Stale::Verifier) => {
+            Refused::SessionEnded.into()
+        }
+        Refusal::Session(Stale::Scope) => Problem::new(
+            Code::SessionScope,
+            "the session was proven for another handle, audience, policy or level; open one for this request",
+        ),
+        Refusal::Mac => Problem::new(
+            Code::RequestMacInvalid,
+            "the mac is not that of this request under the session's key",
+        ),
+        Refusal::NonceUsed => {
+            Problem::new(Code::NonceReplayed, "this nonce was used in this session; get a new one")
+        }
+        Refusal::TooOld => Problem::field(
+            Code::RequestNotFresh,
+            "/issued_at",
+            "the request waited for too long and nothing was attempted; issue a new request",
+        ),
+        Refusal::NoncesFull => {
+            Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second")
+        }
+        Refusal::Reveal(RevealRefused::Unknown) => Refused::SessionEnded.into(),
+        Refusal::Reveal(why) => Problem::new(Code::ChainValueRefused, why.to_string()),
+        Refusal::Template => Problem::new(
+            Code::SubjectUnknown,
+            "no template is active under this handle; enrol the subject first",
+        ),
+        Refusal::SealedShare => Refused::SealedForAnother.into(),
+        Refusal::ProbeMode => {
+            Problem::new(Code::ProbeModeMismatch, "the tenant's probe mode changed while the request waited")
+        }
+        Refusal::Tenant => Problem::new(Code::TenantUnknown, "the tenant was removed"),
+        Refusal::KeyHolder => Problem::new(
+            Code::Undecided,
+            "the key-holder gave no decision, and nothing is accepted without one",
+        ),
+        Refusal::Threshold => Refused::OtherThreshold.into(),
+        Refusal::KeyHolderUnavailable => Refused::KeyHolderAway.into(),
+        Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
+    }
+}
+
+fn checkpoint(cause: &WitnessError) -> Problem {
+    match cause {
+        WitnessError::Note => Problem::new(Code::MalformedRequest, cause.to_string()),
+        WitnessError::TooFew { .. } => {
+            let detail =
+                "no witness of this service has cosigned it; its operator lists them under witnesses.keys";
+            Problem::new(Code::CosignatureRefused, detail)
+        }
+        _ => Problem::new(Code::CosignatureRefused, cause.to_string()),
+    }
 }
 
 fn root(cause: &ChainError) -> Problem {
@@ -105,6 +211,9 @@ impl From<StoreError> for Problem {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use trefoil_matching::{QuantiseError, ShareError};
+    use trefoil_service::NotFresh;
+    use trefoil_service::proofs::quota::Denied;
     use trefoil_zkp::ProofError;
 
     /// What callers have read since the first version, to the last letter: programs compare codes, people search for sentences.
@@ -258,6 +367,154 @@ mod tests {
                 Refused::Fault,
                 "internal",
                 "the request failed on our side; retry, and quote request_id if it persists",
+            ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_logins_and_enrolments_read_as_callers_know_them() {
+        for (refused, code, detail) in [
+            (
+                Refused::NotFresh(NotFresh::OutsideWindow { issued_at: 1, now: 100 }),
+                "request-not-fresh",
+                "/issued_at: issued_at 1 is more than 60 s before or 5 s after the service's clock, 100; set the clock, then issue a new \
+                 request",
+            ),
+            (
+                Refused::NotFresh(NotFresh::BeforeStart),
+                "request-not-fresh",
+                "/issued_at: issued before this process started, which cannot know its nonce; issue a new request",
+            ),
+            (
+                Refused::BeforeRestart { attested_until: 7, wait_s: 2 },
+                "before-restart",
+                "/issued_at: the service was restarted and takes requests issued after 7; nothing was attempted, so sign it again with a \
+                 later issued_at in 2 s",
+            ),
+            (
+                Refused::NotFresh(NotFresh::SealedShare),
+                "request-not-fresh",
+                "/issued_at: send the second at which the device sealed its share, within 60 s of the service's clock",
+            ),
+            (
+                Refused::ProbeMode { expected: Probe::Plain },
+                "probe-mode-mismatch",
+                "the tenant's probe mode is plain: send `embedding` and no `shares`",
+            ),
+            (
+                Refused::ProbeMode { expected: Probe::Shared },
+                "probe-mode-mismatch",
+                "the tenant's probe mode is shared: send `shares`, which the device makes, and no `embedding`",
+            ),
+            (
+                Refused::Embedding(QuantiseError::Zero),
+                "embedding-invalid",
+                "/embedding: the vector is zero or too short to have a direction",
+            ),
+            (
+                Refused::OpenShare(ShareError::Length(1)),
+                "share-refused",
+                "/shares/open: a share has exactly 272 bytes, not 1",
+            ),
+            (Refused::SealedShareLength, "share-refused", "/shares/sealed: expected 1408 bytes"),
+            (
+                Refused::SealedForAnother,
+                "share-refused",
+                "/shares/sealed: the share was not sealed to this key-holder for this request, or not lately, or was used before: seal \
+                 again, to the key of /v1/fhe/keys",
+            ),
+            (
+                Refused::SubjectUnknown,
+                "subject-unknown",
+                "no template is active under this handle: nothing was enrolled, or it was deleted",
+            ),
+            (
+                Refused::Login(Refusal::Template),
+                "subject-unknown",
+                "no template is active under this handle; enrol the subject first",
+            ),
+            (
+                Refused::TemplateExists,
+                "template-exists",
+                "the subject has an active template; delete it to enrol again",
+            ),
+            (
+                Refused::IdempotencyInFlight,
+                "idempotency-in-flight",
+                "a request with this Idempotency-Key is still running; retry after a second",
+            ),
+            (
+                Refused::IdempotencyKeyReused,
+                "idempotency-key-reused",
+                "this Idempotency-Key was used with another request; use a fresh one",
+            ),
+            (Refused::SessionNotOpened, "session-unknown", "open a proof session first"),
+            (
+                Refused::Login(Refusal::Mac),
+                "request-mac-invalid",
+                "the mac is not that of this request under the session's key",
+            ),
+            (
+                Refused::Unsealed,
+                "unsealed",
+                "decided, and the attempt counted, but the store does not take the seal now; make a new request later",
+            ),
+            (
+                Refused::TemplateChanging,
+                "overloaded",
+                "the template changed again and again while the request waited; retry after a second",
+            ),
+            (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
+            (Refused::Draining, "draining", "retry at another instance"),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_uploads_and_checkpoints_read_as_callers_know_them() {
+        for (refused, code, detail) in [
+            (Refused::ProofStale("prove again"), "proof-stale", "prove again"),
+            (
+                Refused::Upload(Denied::Exhausted(Duration::from_secs(2))),
+                "quota-exceeded",
+                "too many uploads of this API key were refused or too many came; its credit is back in 3 s",
+            ),
+            (
+                Refused::Upload(Denied::Busy),
+                "quota-exceeded",
+                "too many uploads of this API key are open; retry after a second",
+            ),
+            (
+                Refused::Checkpoint(WitnessError::Note),
+                "malformed-request",
+                "not a checkpoint of three lines with signature lines; fetch it again",
+            ),
+            (
+                Refused::Checkpoint(WitnessError::TooFew { needed: 1, found: 0 }),
+                "cosignature-refused",
+                "no witness of this service has cosigned it; its operator lists them under witnesses.keys",
+            ),
+            (Refused::LogShorter { size: 9 }, "seal-unknown", "no seal signs a log of 9 yet"),
+            (
+                Refused::OtherLog,
+                "cosignature-refused",
+                "the seals of this service lead to another root, or have another issuer",
+            ),
+            (Refused::Uncosigned, "seal-unknown", "no witness has cosigned this head of the log"),
+            (
+                Refused::SealPruned { number: 7 },
+                "seal-pruned",
+                "the signatures of seal 7 were pruned; /v1/seals/7/pruned has its header with the proof that a later seal of the same keys \
+                 signs it, /v1/seals/7/header the header alone",
+            ),
+            (
+                Refused::AttestationUnknown,
+                "attestation-unknown",
+                "no attestation with this id is kept: one is for 120 s after a login that asked for none, of a tenant the newest 8192, and \
+                 none across a restart",
             ),
         ] {
             reads(refused, code, detail);

@@ -17,6 +17,7 @@ from trefoil_attest.client import (
     Admin,
     Attempt,
     ChangedPolicy,
+    Decided,
     PolicyVersion,
     Problem,
     Proof,
@@ -71,6 +72,29 @@ def test_a_compact_attestation_is_verified_with_its_seal(tenant: Tenant, session
     login = tenant.authenticate(session, OWN, nonce(), attestation="compact")
     assert login.is_match and len(login.attestation) < 2_000
     assert tenant.seal(login.seal_number).seal_number == login.verified.seal_number
+
+
+def test_a_decision_without_its_attestation_is_asked_for_by_another_name(tenant: Tenant, session: Session) -> None:
+    own = tenant.decide(session, OWN, nonce())
+    assert own.is_match and (own.decision, len(own.id), own.session) == ("match", 32, session)
+    assert isinstance(own, Decided) and not hasattr(own, "verified")
+    assert tenant.decide(session, ANOTHERS, nonce()).decision == "no_match"
+    with pytest.raises(ValueError, match="16 to 64 bytes"):
+        tenant.decide(session, OWN, b"short")
+    used = nonce()
+    tenant.decide(session, OWN, used)
+    refused("nonce-replayed", tenant.decide, session, OWN, used)
+    many = tenant.decide_many([Attempt(session, OWN, nonce()), Attempt(session, ANOTHERS, nonce()), Attempt(session, OWN, used)])
+    said = [each.code if isinstance(each, Problem) else each.decision for each in many]
+    assert said == ["match", "no_match", "nonce-replayed"]
+    for decided in [own, many[1]]:
+        login = tenant.attested(decided)
+        assert (login.decision, login.verified.statement_digest) == (decided.decision, decided.id)
+    refused("attestation-unknown", tenant.attested, replace(own, id=bytes(32)))
+    with pytest.raises(VerifyError):
+        tenant.attested(replace(own, nonce=nonce()))
+    with pytest.raises(UnexpectedAnswer):
+        tenant.attested(replace(own, decision="no_match"))
 
 
 def test_a_nonce_is_taken_once(tenant: Tenant, session: Session) -> None:

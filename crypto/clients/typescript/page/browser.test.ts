@@ -4,59 +4,28 @@
  */
 
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { build } from "esbuild";
-import { type BrowserContext, chromium, type Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 
 import type * as attest from "../src/index.js";
 import type * as client from "../src/client/index.js";
 import { logIn, type Service } from "./login.js";
+import { startChromium, startService } from "./started.js";
 
 type Everything = typeof attest & typeof client;
 
 const TESTDATA = new URL("../../../../attest/testdata/", import.meta.url);
 const MANIFEST = JSON.parse(text("cases.json")) as { audience: string; nonce: string };
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
 function text(name: string): string {
   return readFileSync(new URL(name, TESTDATA), "utf8");
-}
-
-function required(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`set ${name}; cargo xtask clients does`);
-  return value;
-}
-
-/** The whole path of a program on the path. */
-function onPath(name: string): string {
-  const candidates = name.includes("/") ? [name] : (process.env["PATH"] ?? "").split(":").map((at) => join(at, name));
-  const found = candidates.find((path) => {
-    try {
-      return readFileSync(path).length > 0;
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) throw new Error(`${name} is not on the path`);
-  return found;
 }
 
 let folder: string;
@@ -68,29 +37,9 @@ const complaints: string[] = [];
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "verify-page-"));
-  const data = ["--data-dir", join(folder, "data"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-  const program = required("TREFOIL");
-  server = spawn(program, ["serve", ...data], { stdio: ["ignore", "pipe", "inherit"] });
-  assert(server.stdout);
-  const said = new Map<string, string>();
-  for await (const line of createInterface({ input: server.stdout })) {
-    const [, name = "", value = ""] = /^(\S+ ?\S+) +(\S+)$/.exec(line) ?? [];
-    said.set(name, value);
-    if (name === "trust root") break;
-  }
-  const told = (name: string): string => {
-    const value = said.get(name) ?? "";
-    assert.notEqual(value, "", `the server did not say its ${name}`);
-    return value;
-  };
-  const [address, adminApi] = [told("public API"), told("admin API")];
-  service = { program, publicApi: address, adminApi, certificate: told("certificate"), adminToken: told("admin token") };
-  context = await chromium.launchPersistentContext(join(folder, "profile"), {
-    executablePath: onPath(required("CHROMIUM")),
-    args: FLAGS,
-    ignoreHTTPSErrors: true,
-    colorScheme: "light",
-  });
+  ({ server, service } = await startService(folder));
+  const address = service.publicApi;
+  context = await startChromium(folder);
   page = context.pages()[0] ?? (await context.newPage());
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {

@@ -1,27 +1,27 @@
-// Writes the page's files to server/src/page, or with --check compares them: `cargo build` must not need Node, so the
-// bundle is committed, and the test command shows that it is the one made from these sources.
+// Writes the pages' files to server/src/page, or with --check compares them: `cargo build` must not need Node, so the
+// bundles are committed, and the test command shows that they are those made from these sources.
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const here = new URL("./", import.meta.url);
 const served = new URL("../../../../server/src/page/", import.meta.url);
-const { outputFiles } = await build({
-  absWorkingDir: new URL("..", here).pathname,
-  entryPoints: ["page/verify.ts"],
-  bundle: true,
-  format: "esm",
-  target: "es2022",
-  charset: "ascii",
-  legalComments: "inline",
-  minify: true,
-  lineLimit: 160,
-  write: false,
-});
-const made = {
-  "verify.js": outputFiles[0].text,
-  "verify.html": readFileSync(new URL("verify.html", here), "utf8"),
-  "verify.css": readFileSync(new URL("verify.css", here), "utf8"),
-};
+const made = {};
+for (const [name, folder] of [["verify", ""], ["operator", "operator/"]]) {
+  const { outputFiles } = await build({
+    absWorkingDir: new URL("..", here).pathname,
+    entryPoints: [`page/${folder}${name}.ts`],
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    charset: "ascii",
+    legalComments: "inline",
+    minify: true,
+    lineLimit: 160,
+    write: false,
+  });
+  made[`${name}.js`] = outputFiles[0].text;
+  for (const kind of ["html", "css"]) made[`${name}.${kind}`] = readFileSync(new URL(`${folder}${name}.${kind}`, here), "utf8");
+}
 for (const [name, text] of Object.entries(made)) {
   const path = new URL(name, served);
   if (!process.argv.includes("--check")) {

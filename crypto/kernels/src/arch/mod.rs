@@ -139,9 +139,17 @@ fn prefetch_ahead(source: &[u8], coming: Option<&&[u8]>, at: usize) {
     }
 }
 
+impl crate::cpu::Avx512 {
+    /// Asks for the next `steps` lines of each of four coming sources.
+    #[inline]
+    pub(crate) fn ask_ahead(self, ahead: &mut Ahead<'_>, steps: usize) {
+        ask_ahead(ahead, steps);
+    }
+}
+
 /// Asks for the next `steps` lines of each of four coming sources.
 #[inline(always)]
-pub(crate) fn ask_ahead(ahead: &mut Ahead<'_>, steps: usize) {
+fn ask_ahead(ahead: &mut Ahead<'_>, steps: usize) {
     for _ in 0..steps {
         let Some((streams, at)) = ahead.step() else { return };
         for stream in streams {

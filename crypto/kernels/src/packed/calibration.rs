@@ -1,9 +1,9 @@
 //! Whether asking for memory ahead of use pays on this machine. Processors of one maker and one family differ in it, some by half of
 //! a sum in either direction, so it is measured.
 
+use super::asking::PAYS;
 use super::{RESIDUE_BYTES, SOURCES_MAX, sum};
 use crate::{Cpu, Tier};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Residues of a template: two primes, 4096 of each.
@@ -14,14 +14,6 @@ const BATCH_BYTES: usize = SOURCES_MAX * TEMPLATE_BYTES;
 const PAIRS: usize = 12;
 /// What is written after them, so that they are not in the cache.
 const OTHER_BYTES: usize = 48 << 20;
-
-/// What was measured in this process.
-static PAYS: OnceLock<bool> = OnceLock::new();
-
-/// As long as nothing was measured, it pays.
-pub(crate) fn asking_pays() -> bool {
-    PAYS.get().copied().unwrap_or(true)
-}
 
 /// Sums templates from main memory asking ahead and not asking, and has each [`Cpu`] from now on do what is faster; true where that is
 /// asking. For programs that match, before they make their workers: the first call takes some milliseconds and, meanwhile, 84 MiB.

@@ -3,7 +3,6 @@
 //! A share says when its device sealed it, so it need be remembered only as long as it is fresh. What was sealed before this key-holder
 //! started is refused: it may have been opened by the process before.
 
-use crate::SEALED_LIFE_S;
 use crate::names::NameHash;
 use arc_swap::ArcSwap;
 use papaya::HashSet;
@@ -23,6 +22,8 @@ struct Lately {
     older: Arc<HashSet<[u8; 32], NameHash>>,
 }
 
+/// Seconds from the moment that a device sealed a share within which the key-holder opens it, and by which a device's clock may be ahead.
+pub const SEALED_LIFE_S: u64 = 120;
 /// How far a device's clock may be ahead, in seconds. A share that was opened so early opens once more if the key-holder is restarted
 /// within these seconds; its batch is an attempt then, as any other.
 const AHEAD_S: u64 = 5;

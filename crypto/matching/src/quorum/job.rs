@@ -1,6 +1,6 @@
 //! A job as one of three key-holders gets it.
 
-use super::hash;
+use super::hash::hash;
 use crate::job::{ForSeat, Masked, Stamp};
 use crate::{JobError, MatchJob};
 use trefoil_bfv::threshold::{PIECES, Piece, Seat, Witness};
@@ -8,7 +8,7 @@ use trefoil_bfv::{LANES, MaskedBatch, Scheme, Tag};
 use trefoil_kernels::{Cpu, keccak};
 
 /// Bytes of `c1`: 2 primes, 4096 residues, 6 bytes.
-const C1_BYTES: usize = crate::template::POLYNOMIAL_BYTES;
+const C1_BYTES: usize = crate::key_structure::POLYNOMIAL_BYTES;
 /// Bytes of a witness: factors, 32 coefficients per prime, `c1`.
 const WITNESS_BYTES: usize = 4 * LANES + 2 * LANES * 6 + C1_BYTES;
 

@@ -6,6 +6,7 @@
 
 mod contributions;
 mod decision;
+mod hash;
 mod job;
 mod parts;
 mod pieces;
@@ -25,11 +26,10 @@ use crate::{
     SeatEnrolment, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
 };
 use contributions::Contributions;
+use hash::hash;
 use std::sync::Arc;
 use trefoil_bfv::threshold::{PIECES, Piece};
 use trefoil_bfv::{Scheme, TemplateCiphertext};
-use trefoil_kernels::{Cpu, keccak};
-use zeroize::Zeroizing;
 
 /// One key-holder of a quorum. Shared between threads by reference.
 pub struct QuorumHolder {
@@ -209,12 +209,4 @@ pub fn assemble(answers: &[[EncryptedTemplate; 2]; PIECES]) -> Result<EncryptedT
 fn deduplicated(mut seats: Vec<Seat>) -> Vec<Seat> {
     seats.dedup();
     seats
-}
-
-/// SHA3-256 over parts of fixed length, but for the last.
-fn hash(parts: &[&[u8]]) -> [u8; 32] {
-    let message = Zeroizing::new(parts.concat());
-    let mut digest = [[0; 32]];
-    keccak::sha3_256(Cpu::detected(), &[&message], &mut digest);
-    digest[0]
 }

@@ -1,6 +1,6 @@
 //! What each of three key-holders is given once.
 
-use super::hash;
+use super::hash::hash;
 use crate::TenantId;
 use rand::CryptoRng;
 use trefoil_bfv::threshold::{PIECES, PieceMaster, Seat};

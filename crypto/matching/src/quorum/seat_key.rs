@@ -1,7 +1,7 @@
 //! What a seat says about its tenant's public key.
 
 use crate::PublicKeyError;
-use crate::template::POLYNOMIAL_BYTES;
+use crate::key_structure::POLYNOMIAL_BYTES;
 use std::fmt;
 use trefoil_bfv::threshold::{PIECES, Piece, Seat};
 use trefoil_bfv::{Scheme, TagBasis};

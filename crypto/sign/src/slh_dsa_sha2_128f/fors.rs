@@ -4,8 +4,8 @@ use trefoil_kernels::sha256::LANES;
 use zeroize::Zeroizing;
 
 use super::address::{Address, AddressLanes, Kind};
+use super::tree::pair;
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, broadcast, gather, lane};
-use super::verifier::pair;
 
 /// Trees: k.
 const TREES: usize = 33;

@@ -4,7 +4,7 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use trefoil_kernels::sha256::{self, LANES, Words};
 use trefoil_testing::volume;
 
-use super::hypertree::LAYERS;
+use super::parameters::LAYERS;
 use super::tweaked_hash::Node;
 use super::*;
 

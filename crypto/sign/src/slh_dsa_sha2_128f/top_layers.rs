@@ -20,8 +20,8 @@
 
 use zeroize::Zeroizing;
 
-use super::SECRET_KEY_BYTES;
-use super::hypertree::{LAYERS, LEAVES, Tree, TreeNodes, trees};
+use super::parameters::{LAYERS, LEAVES, SECRET_KEY_BYTES};
+use super::tree::{Tree, TreeNodes, trees};
 use super::tweaked_hash::{Compression, Node, TweakedHash, broadcast, node};
 use super::wots::{self, LEN};
 

@@ -10,8 +10,9 @@ use trefoil_kernels::sha256::LANES;
 
 use super::address::{Address, AddressLanes, Kind};
 use super::fors;
-use super::hypertree::{self, HEIGHT, LAYERS, Tree};
-use super::signer::{self, Selected};
+use super::message::{Selected, select};
+use super::parameters::{HEIGHT, LAYERS};
+use super::tree::{Tree, pair, path};
 use super::tweaked_hash::{Compression, Node, TweakedHash, gather, lane, node};
 use super::wots::{self, LEN, W};
 
@@ -31,12 +32,12 @@ pub(super) fn verifies(
         return false;
     }
     let [pk_seed, pk_root] = [0, 1].map(|i| &public_key.as_chunks::<16>().0[i]);
-    let Selected { fors_message, tree, leaf } = signer::select(&nodes[0], pk_seed, pk_root, message);
+    let Selected { fors_message, tree, leaf } = select(&nodes[0], pk_seed, pk_root, message);
     let nodes: Vec<Node> = nodes[1..].iter().map(node).collect();
     let (fors_nodes, layers) = nodes.split_at(fors::SIGNATURE_NODES);
     let mut hash = TweakedHash::new(compression, node(pk_seed));
     let fors_key = fors::public_key(&mut hash, &fors_message, (tree, leaf), fors_nodes);
-    let path = hypertree::path(tree, leaf);
+    let path = path(tree, leaf);
     let mut messages = [fors_key; LAYERS];
     messages[1..].copy_from_slice(&roots[..LAYERS - 1]);
     climb(&mut hash, &path, &messages, layers) == *roots && roots[LAYERS - 1] == node(pk_root)
@@ -74,11 +75,6 @@ fn climb<C: Compression>(
         climbed.copy_from_slice(&hash.h(&pairs));
     }
     climbed
-}
-
-/// A node and its sibling, in the order of the tree, where the node has this index.
-pub(super) fn pair(node: Node, sibling: Node, index: u32) -> [Node; 2] {
-    if index.is_multiple_of(2) { [node, sibling] } else { [sibling, node] }
 }
 
 /// A chain of which a signature shows the value at `digit`.

@@ -3,7 +3,8 @@
 use trefoil_kernels::sha256::{LANES, Words};
 
 use super::address::{Address, AddressLanes, Kind};
-use super::hypertree::{LEAVES, Tree};
+use super::parameters::LEAVES;
+use super::tree::Tree;
 use super::tweaked_hash::{Compression, Node, NodeLanes, TweakedHash, append, lane};
 use super::wipe::wipe;
 

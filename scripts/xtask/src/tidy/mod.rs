@@ -1,6 +1,7 @@
 //! The rules of the source tree that the compiler does not hold.
 
 mod bodies;
+mod cycles;
 mod dependencies;
 mod evidence;
 mod manifests;
@@ -57,7 +58,9 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
         findings.extend(sources::check(path, &text));
     }
     findings.extend(manifests::check(repo, &files)?);
-    findings.extend(dependencies::check(&repo.metadata()?)?);
+    let metadata = repo.metadata()?;
+    findings.extend(dependencies::check(&metadata)?);
+    findings.extend(cycles::check(repo, &metadata)?);
     findings.extend(bodies::check(repo)?);
     findings.extend(evidence::check(repo)?);
     let claims = bound::misplaced_claims(repo)?;

@@ -130,7 +130,7 @@ impl Clients {
                     return Ok(Login {
                         attempt: index,
                         decision: answer.decision,
-                        attestation: answer.attestation.0,
+                        attestation: answer.attestation.map_or_else(Vec::new, |attestation| attestation.0),
                         nonce: request.nonce.as_bytes().to_vec(),
                         account: session.account(),
                         request_digest: attested_digest(&request),

@@ -6,78 +6,28 @@
 mod databases;
 mod tls;
 
-use serde::Serialize;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use trefoil_api::trust;
+use trefoil_api::{Finding, trust};
 use trefoil_attest::{KeySetStatus, VaultState};
 use trefoil_client::Admin;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote};
-use trefoil_matching::{KeyHolding as _, Status};
+use trefoil_matching::KeyHolding as _;
 use trefoil_server::config::{Config, ConfigError, Place};
-use trefoil_server::process::SOON_S;
+use trefoil_server::findings;
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::data_dir;
 use trefoil_storage::disk::RESERVE_FILE;
-use trefoil_types::TenantId;
 
 /// A newest seal that is older than this makes one ask for the clock.
 const IDLE_S: u64 = 400 * 86_400;
 /// Longest wait for a listener of this machine, and for a key-holder.
 const WAIT: Duration = Duration::from_secs(3);
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
-    /// The check found nothing; the text says what it looked at.
-    Ok,
-    /// It works, and somebody should act.
-    Warning,
-    /// It does not work, or will not start again.
-    Broken,
-}
-
-/// One line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
-    pub(crate) level: Level,
-    /// Its stable name, such as `certificate-expired`.
-    pub(crate) code: &'static str,
-    /// The file, address or setting.
-    pub(crate) place: String,
-    /// What is wrong there.
-    pub(crate) what: String,
-    /// What to do.
-    pub(crate) remedy: String,
-}
-
-impl Finding {
-    fn new(level: Level, code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding { level, code, place: place.to_string(), what: what.into(), remedy: String::new() }
-    }
-
-    fn ok(code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding::new(Level::Ok, code, place, what)
-    }
-
-    fn warning(code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding::new(Level::Warning, code, place, what)
-    }
-
-    fn broken(code: &'static str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding::new(Level::Broken, code, place, what)
-    }
-
-    fn do_this(self, remedy: impl Into<String>) -> Finding {
-        Finding { remedy: remedy.into(), ..self }
-    }
-}
 
 /// Looks at the installation of this configuration at this time, unix seconds.
 pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
@@ -158,8 +108,6 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
             Finding::broken("issuer", place, what).do_this(format!("set server.issuer to {}", root.issuer())),
         );
     }
-    let rotate =
-        "`trefoil keys rotate`, give relying parties the next trust root, and start the service again";
     let active = root.key_sets().iter().find(|set| set.status == KeySetStatus::Active);
     let place = path.display();
     let Some(active) = active else {
@@ -168,18 +116,16 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
         return found;
     };
     let (from, until) = (active.keys.not_before, active.keys.not_after);
-    let (from_text, until_text) = (time(from), time(until));
-    found.push(if until <= now {
-        Finding::broken("keys-expired", place, format!("the signing keys ran out at {until_text}"))
-            .do_this(rotate)
-    } else if from > now {
-        let what = format!("the signing keys are valid from {from_text}, and the clock says {}", time(now));
+    found.push(if from > now && until > now {
+        let what =
+            format!("the signing keys are valid from {}, and the clock says {}", time(from), time(now));
         Finding::broken("clock-behind", place, what).do_this("set the clock of this machine")
-    } else if until - now < SOON_S {
-        Finding::warning("keys-expire", place, format!("the signing keys run out at {until_text}"))
-            .do_this(rotate)
     } else {
-        Finding::ok("keys", place, format!("signing keys of {} until {until_text}", root.issuer()))
+        let well = || {
+            let what = format!("signing keys of {} until {}", root.issuer(), time(until));
+            Finding::ok("keys", path.display(), what)
+        };
+        findings::signing_keys(path.display(), until, now).unwrap_or_else(well)
     });
     let passphrase = &config.keys.passphrase_file;
     if !passphrase.as_os_str().is_empty() {
@@ -235,11 +181,10 @@ fn asked(directory: &Path, address: &Address, sealed: Option<VaultState>) -> Vec
     let status = match status {
         Ok(status) => status,
         Err(cause) => {
-            let remedy = "start the key-holder, or correct keyholder.url; its fingerprint and the list of its clients have to fit";
-            return vec![Finding::broken("key-holder-away", place, cause).do_this(remedy)];
+            return vec![Finding::broken("key-holder-away", place, cause).do_this(findings::KEY_HOLDER_AWAY)];
         }
     };
-    let mut found = counted(place, &status);
+    let mut found = findings::malformed(place, status.malformed, &status.frozen);
     let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)
@@ -253,30 +198,12 @@ fn asked(directory: &Path, address: &Address, sealed: Option<VaultState>) -> Vec
     found
 }
 
-/// Frozen tenants, and malformed jobs on the way there.
-fn counted(place: &str, status: &Status) -> Vec<Finding> {
-    let mut found: Vec<Finding> = status.frozen.iter().map(|tenant| frozen(place, tenant)).collect();
-    if found.is_empty() && status.malformed > 0 {
-        let what = format!("{} malformed jobs", status.malformed);
-        found.push(Finding::warning("malformed-jobs", place, what).do_this(MALFORMED));
-    }
-    found
-}
-
-/// What to do about malformed jobs.
-const MALFORMED: &str = "find out which gateway sent them (the key-holder's job log), then `trefoil admin reset-malformed TENANT`";
-
-fn frozen(place: impl ToString, tenant: &TenantId) -> Finding {
-    let what = format!("tenant {} is frozen after malformed jobs, and decides nothing", hex::encode(tenant));
-    Finding::broken("tenant-frozen", place, what).do_this(MALFORMED)
-}
-
 fn older_vault(place: impl ToString, found: VaultState, sealed: VaultState) -> Finding {
     let what = format!(
         "the vault is an older copy: it counts {} transactions and was restored {} times, the newest seal says {} and {}",
         found.generation, found.restored, sealed.generation, sealed.restored
     );
-    Finding::broken("vault-older", place, what).do_this("restore the whole directory from the newest backup")
+    Finding::broken("vault-older", place, what).do_this(findings::RESTORE_ALL)
 }
 
 /// Room under the data directory, and the reserve for erasures.
@@ -288,15 +215,8 @@ fn disk(config: &Config) -> Vec<Finding> {
         Err(cause) => return vec![Finding::broken("disk-unknown", place, cause.to_string())],
     };
     let low = config.disk.low_water_mib;
-    let mut found = vec![if free < low {
-        let what = format!("{free} MiB are free, less than disk.low_water_mib = {low}: logins are refused");
-        Finding::broken("disk-low", place, what).do_this("make room; the service recovers within seconds")
-    } else if free < low.saturating_mul(2) {
-        let what = format!("{free} MiB are free; below {low} logins are refused");
-        Finding::warning("disk-low-soon", place, what).do_this("make room")
-    } else {
-        Finding::ok("disk", place, format!("{free} MiB are free"))
-    }];
+    let well = || Finding::ok("disk", directory.display(), format!("{free} MiB are free"));
+    let mut found = vec![findings::disk(place, free, low).unwrap_or_else(well)];
     let (reserve, wanted) = (directory.join(RESERVE_FILE), config.disk.reserve_mib);
     let has = std::fs::metadata(&reserve).map_or(0, |metadata| metadata.len() >> 20);
     if has < wanted {

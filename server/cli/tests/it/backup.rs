@@ -44,7 +44,8 @@ async fn login(service: &Service, person: &Person, nonce: &mut u64) -> SealHeade
     let reply = service.authenticate(&service.request(person, &person.face, *nonce)).await;
     let answer = service::answer(&reply);
     assert_eq!(answer.decision, Decision::Match);
-    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.0).unwrap().evidence else {
+    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
+    else {
         panic!("asked for a full one")
     };
     seal.header

@@ -53,8 +53,9 @@ async fn verify_entry(service: &Service, request: &Authentication, answer: &Auth
             .request_digest(request.header(&digest).digest())
             .any_decision();
     let now = service.clock.unix_s();
-    let attestation = &answer.attestation.0;
+    let attestation = &answer.attestation.as_ref().unwrap().0;
     let verified = match request.attestation {
+        AttestationForm::None => panic!("an attestation that was not asked for"),
         AttestationForm::Full => verify(attestation, &policy, now).unwrap(),
         AttestationForm::Compact => {
             let seal = service.public.get(&format!("/v1/seals/{}", answer.seal_number)).await;
@@ -140,6 +141,93 @@ async fn a_batch_is_answered_in_its_order_and_each_attestation_verifies() {
         );
         service = service.restart(config.clone()).await;
     }
+    assert!(service.server.shutdown().await);
+}
+
+/// Without an attestation, and sealed: the seal that the answer names signs one more login.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let people = service.people(2, 1, 8).await;
+    service.welcome(&people[0]).await;
+    let unattested = |face, nonce| {
+        let mut request = service.request(&people[0], face, nonce);
+        request.attestation = AttestationForm::None;
+        entry(&request)
+    };
+    let check = async |said: &Value, decision: &str| {
+        let members: Vec<&str> = said.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, ["decision", "id", "seal_number"], "{said}");
+        assert_eq!(said["decision"], decision);
+        let seal = service.public.get(&format!("/v1/seals/{}", said["seal_number"])).await;
+        assert_eq!(Seal::decode(&seal.body).unwrap().header.seal_number, said["seal_number"]);
+    };
+    let alone = service.public.post("/v1/authentications", &unattested(&people[0].face, 1)).await;
+    assert_eq!(alone.status, 200, "{}", alone.text());
+    check(&alone.json(), "match").await;
+    let entries = [unattested(&people[1].face, 2), entry(&service.request(&people[0], &people[0].face, 3))];
+    let results = results(&service, &entries).await;
+    check(&results[0], "no_match").await;
+    assert!(results[1]["attestation"].is_string(), "each entry for itself");
+    let decided = service.metric("trefoil_authentications_total{decision=\"match\"}").await;
+    assert_eq!(decided, 2);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attestation_that_a_login_did_not_take_is_fetched_by_its_tenant_for_two_minutes() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = service::config(&directory.path().join("data"));
+    let service = Service::new(config.clone()).await;
+    let people = service.people(2, 1, 9).await;
+    service.welcome(&people[0]).await;
+    let logins: Vec<Authentication> =
+        [(0, AttestationForm::None), (1, AttestationForm::None), (0, AttestationForm::Full)]
+            .into_iter()
+            .zip(1..)
+            .map(|((face, attestation), nonce)| Authentication {
+                attestation,
+                ..service.request(&people[0], &people[face].face, nonce)
+            })
+            .collect();
+    let alone: Authenticated = answer(&service.authenticate(&logins[0]).await);
+    let many = results(&service, &[entry(&logins[1]), entry(&logins[2])]).await;
+    let many: Vec<Authenticated> =
+        many.into_iter().map(|result| serde_json::from_value(result).unwrap()).collect();
+    let path = |id: Hex<32>| format!("/v1/attestations/{}", hex::encode(id.0));
+    for (request, said) in logins.iter().zip([&alone, &many[0]]) {
+        let attested: Authenticated = answer(&service.public.get(&path(said.id)).await);
+        assert_eq!(
+            (attested.id, attested.decision, attested.seal_number),
+            (said.id, said.decision, said.seal_number)
+        );
+        verify_entry(
+            &service,
+            &Authentication { attestation: AttestationForm::Full, ..request.clone() },
+            &attested,
+        )
+        .await;
+    }
+    let gone = async |service: &Service, id| {
+        service.public.get(&path(id)).await.problem(404, "attestation-unknown");
+    };
+    // Whoever got the attestation with the answer has it, and nobody guesses one.
+    gone(&service, many[1].id).await;
+    gone(&service, Hex([7; 32])).await;
+    let other = crate::session::other_tenant(&service).await;
+    other.get(&path(alone.id)).await.problem(404, "attestation-unknown");
+    service.clock.advance(119);
+    answer(&service.public.get(&path(alone.id)).await);
+    service.clock.advance(1);
+    gone(&service, alone.id).await;
+    let last = Authentication {
+        attestation: AttestationForm::None,
+        ..service.request(&people[0], &people[0].face, 9)
+    };
+    let last = answer(&service.authenticate(&last).await);
+    let service = service.restart(config).await;
+    gone(&service, last.id).await;
     assert!(service.server.shutdown().await);
 }
 

@@ -62,7 +62,7 @@ fn lanes(data: &Path, people: &[Person]) -> Vec<usize> {
 fn scores(people: &[Person], lanes: &[usize], replies: &[Reply]) -> BTreeMap<[u8; 16], [i32; 32]> {
     let mut batches: BTreeMap<[u8; 16], [i32; 32]> = BTreeMap::new();
     for (index, reply) in replies.iter().enumerate() {
-        let bytes = answer(reply).attestation.0;
+        let bytes = answer(reply).attestation.unwrap().0;
         let statement = Attestation::decode(&bytes).unwrap().statement;
         let statement = trefoil_attest::Statement::decode(statement).unwrap();
         let embedding = |face: &[f32; 128]| Embedding::quantise(face).unwrap();

@@ -36,7 +36,7 @@ async fn verify_exits_0_1_2_or_3() {
     let nonce = hex::encode(request.nonce.as_bytes());
     let matched = service.authenticate(&request).await;
     let answer = service::answer(&matched);
-    let full = file("full.cbor", &answer.attestation.0);
+    let full = file("full.cbor", &answer.attestation.as_ref().unwrap().0);
     let json = file("answer.json", &matched.body);
     let verify = |arguments: &[&str]| {
         let rest = ["--trust-root", root.as_str(), "--at", at.as_str()];
@@ -51,7 +51,7 @@ async fn verify_exits_0_1_2_or_3() {
     let tenant = hex::encode(service.tenant);
     assert_eq!(code(&verify(&[&json, "--tenant", &tenant, "--json"])), 0);
 
-    let mut altered = answer.attestation.0.clone();
+    let mut altered = answer.attestation.unwrap().0;
     *altered.last_mut().unwrap() ^= 1;
     let altered = file("altered.cbor", &altered);
     let invalid: [&[&str]; 5] = [
@@ -74,7 +74,7 @@ async fn verify_exits_0_1_2_or_3() {
     let mut request = service.request(&people[0], &people[1].face, 2);
     request.attestation = AttestationForm::Compact;
     let denied = service::answer(&service.authenticate(&request).await);
-    let compact = file("compact.cbor", &denied.attestation.0);
+    let compact = file("compact.cbor", &denied.attestation.as_ref().unwrap().0);
     let seal = service.public.get(&format!("/v1/seals/{}", denied.seal_number)).await;
     let seal = file("seal.cbor", &seal.body);
     let undecided: [&[&str]; 4] = [

@@ -232,7 +232,7 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
             .account(session.account())
             .request_digest(attested_digest(&login))
             .any_decision();
-        let (bytes, now) = (&answer.attestation.0, service.clock.unix_s());
+        let (bytes, now) = (&answer.attestation.as_ref().unwrap().0, service.clock.unix_s());
         assert!(matches!(verify(bytes, &requirements, now), Err(VerifyError::SealNeeded(_))));
         let seal = client.seal(answer.seal_number).await.unwrap();
         let verified = verify_with_seal(bytes, &seal, &requirements, now).unwrap();

@@ -1,66 +1,13 @@
 //! The description of the API against the service: what the test client meets is what the description says.
 
-use crate::http::{Endpoint, Reply};
+use crate::http::Endpoint;
 use crate::service::{self, Service};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
-use trefoil_server::description;
+use trefoil_api::AttestationForm;
 use trefoil_server::openapi::Listener;
-
-static DOCUMENTS: LazyLock<[Value; 2]> =
-    LazyLock::new(|| [Listener::Public, Listener::Admin].map(description::of));
-
-/// What the listener does itself, before or without a route; and the faults that tests make.
-const OF_NO_ROUTE: [&str; 2] = ["route-unknown", "method-not-allowed"];
-
-/// Asserts that the description of a route that the path leads to has the answer's status, media type and code.
-#[track_caller]
-pub(crate) fn check(method: &Method, path: &str, reply: &Reply) {
-    let media_type = reply.headers.get("content-type").map_or("", |value| value.to_str().unwrap());
-    let media_type = media_type.split(';').next().unwrap();
-    let is_problem = media_type == "application/problem+json";
-    let code = if is_problem { reply.json()["code"].as_str().unwrap().to_owned() } else { String::new() };
-    if OF_NO_ROUTE.contains(&&*code) {
-        return;
-    }
-    let method = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_lowercase() };
-    let mut responses = routes(path).filter_map(|item| item.get(&method)).map(|route| &route["responses"]);
-    let status = reply.status.as_u16().to_string();
-    let described = responses.clone().any(|responses| match responses.get(&status) {
-        None => false,
-        Some(response) if is_problem => response["content"][media_type]["examples"].get(&code).is_some(),
-        Some(response) => response.get("content").is_none_or(|content| content.get(media_type).is_some()),
-    });
-    // A path that is none leads to no route.
-    assert!(
-        described || responses.next().is_none(),
-        "{method} {path}: the description has no {status} {media_type} {code}"
-    );
-}
-
-/// The path items that a path leads to, of both listeners: the more literal one where two do.
-fn routes(path: &str) -> impl Iterator<Item = &'static Value> + Clone {
-    let path = path.split('?').next().unwrap().to_owned();
-    DOCUMENTS.iter().filter_map(move |document| {
-        let paths = document["paths"].as_object().unwrap();
-        let exact = paths.get(&path).filter(|_| !path.contains('{'));
-        exact.or_else(|| paths.iter().find(|(pattern, _)| leads(&path, pattern)).map(|(_, item)| item))
-    })
-}
-
-fn leads(path: &str, pattern: &str) -> bool {
-    let (mut segments, mut patterns) = (path.split('/'), pattern.split('/'));
-    loop {
-        match (segments.next(), patterns.next()) {
-            (None, None) => return true,
-            (Some(segment), Some(pattern)) if pattern.starts_with('{') || segment == pattern => {}
-            _ => return false,
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
@@ -69,7 +16,7 @@ async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
     for (endpoint, listener) in [(&service.public, Listener::Public), (&service.admin, Listener::Admin)] {
         let stranger = Endpoint { bearer: None, ..endpoint.clone() };
         let document = stranger.get("/openapi.json").await;
-        let expected = description::of(listener).to_string();
+        let expected = trefoil_server::description::of(listener).to_string();
         assert!(document.status == 200 && document.text() == expected, "{listener:?}");
         for path in ["/reference", "/reference/page.js", "/reference/page.css"] {
             let page = stranger.get(path).await;
@@ -130,7 +77,7 @@ struct Named {
 
 /// Every route for which the caller must show who it is, and which names something.
 fn named(listener: Listener) -> Vec<Named> {
-    let document = description::of(listener);
+    let document = trefoil_server::description::of(listener);
     let mut found = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, route) in item.as_object().unwrap() {
@@ -214,9 +161,12 @@ async fn every_route_answers_a_foreign_name_as_one_that_never_was() {
     let (handle, session) = (hex::encode(owner.handle), hex::encode(owner.session_id));
     let request = serde_json::to_value(service.request(owner, &owner.face, 1)).unwrap();
     let (no_bytes_32, no_bytes_8) = ("5a".repeat(32), "5a".repeat(8));
+    let mut kept = service.request(owner, &owner.face, 2);
+    kept.attestation = AttestationForm::None;
+    let kept = hex::encode(service::answer(&service.authenticate(&kept).await).id.0);
     let (foreign, never) = (
-        [("handle", &*handle), ("session_id", &*session)],
-        [("handle", &*no_bytes_32), ("session_id", &*no_bytes_32)],
+        [("handle", &*handle), ("session_id", &*session), ("id", &*kept)],
+        [("handle", &*no_bytes_32), ("session_id", &*no_bytes_32), ("id", &*no_bytes_32)],
     );
     let mut asked = 0;
     for route in named(Listener::Public) {
@@ -236,7 +186,10 @@ async fn every_route_answers_a_foreign_name_as_one_that_never_was() {
         assert_eq!(foreign, route.ask(&stranger, &never, &request).await, "{} {}", route.method, route.path);
         asked += 1;
     }
-    assert_eq!(asked, 6, "a template made and deleted, a subject, a session ended, a login, a batch");
+    assert_eq!(
+        asked, 7,
+        "a template made and deleted, a subject, a session ended, a login, a batch, an attestation"
+    );
     // The operator sees all tenants; a key is found only under its own.
     let no_tenant = "5a".repeat(16);
     let mut ids = 0;

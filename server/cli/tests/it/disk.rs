@@ -48,7 +48,7 @@ impl House {
         let request = self.customer.request(person, &person.face, self.nonce);
         let reply = self.customer.authenticate(&request).await;
         if reply.status == 200 {
-            let attestation = answer(&reply).attestation.0;
+            let attestation = answer(&reply).attestation.unwrap().0;
             let Evidence::Full(seal) = Attestation::decode(&attestation).unwrap().evidence else {
                 panic!("full")
             };
@@ -222,7 +222,7 @@ async fn a_disk_that_fills_at_any_moment_loses_nothing_that_was_answered_and_the
         "{unsealed} decided and not sealed, {at_the_door} refused early"
     );
     house.login(3).await.problem(404, "subject-unknown");
-    let attestation = answer(&house.login(0).await).attestation.0;
+    let attestation = answer(&house.login(0).await).attestation.unwrap().0;
     let root = std::fs::read(house.disk.outside("data/trust-root.json")).unwrap();
     let root = trefoil_attest::TrustRoot::from_json(std::str::from_utf8(&root).unwrap()).unwrap();
     let nonce = [house.nonce.to_le_bytes(), house.nonce.to_le_bytes()].concat();

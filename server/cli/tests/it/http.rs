@@ -1,6 +1,6 @@
 //! A client of a few lines: one connection per request, so that tests share nothing.
 
-use crate::described;
+use crate::description;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -94,7 +94,7 @@ impl Endpoint {
         let (parts, body) = response.into_parts();
         let body = body.collect().await?.to_bytes();
         let reply = Reply { status: parts.status, headers: parts.headers, body };
-        described::check(&method, path, &reply);
+        description::check(&method, path, &reply);
         Ok(reply)
     }
 

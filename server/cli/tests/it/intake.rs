@@ -108,7 +108,7 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
     let first = request(&session, 1);
     let answered = answer(&service.authenticate(&first).await);
     let policy = Policy::new(service.trust_root.clone(), AUDIENCE, Expected::Exactly(vec![1; 16]));
-    let verified = verify(&answered.attestation.0, &policy, now).unwrap();
+    let verified = verify(&answered.attestation.as_ref().unwrap().0, &policy, now).unwrap();
     let revealed = verified.statement().reveal.unwrap();
     let context = context(
         &envelope.statement.tenant,

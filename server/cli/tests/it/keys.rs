@@ -125,7 +125,7 @@ async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_wit
     let request = service.request(&people[0], &people[0].face, 1);
     let nonce = hex::encode(request.nonce.as_bytes());
     let answer = service::answer(&service.authenticate(&request).await);
-    std::fs::write(file("full.cbor"), &answer.attestation.0).unwrap();
+    std::fs::write(file("full.cbor"), &answer.attestation.as_ref().unwrap().0).unwrap();
     let (pinned, next, at) = (file("pinned.json"), file("next.json"), service.clock.unix_s().to_string());
     let export = |output: &str| {
         let exported = ["keys", "export-trust-root", "--data-dir", &data, "--output", output];

@@ -66,7 +66,7 @@ async fn log_in(customer: &Customer, person: &Person, nonces: &AtomicU64, count:
         let answer = service::answer(&reply);
         assert_eq!(answer.decision, Decision::Match);
         count.fetch_add(1, Ordering::Relaxed);
-        answered.push(answer.attestation.0);
+        answered.push(answer.attestation.unwrap().0);
     }
 }
 
@@ -121,7 +121,9 @@ async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledg
         let nonce = nonces.fetch_add(1, Ordering::Relaxed);
         let reply = customer.authenticate(&customer.request(&person, &person.face, nonce)).await;
         let answer = service::answer(&reply);
-        let Evidence::Full(next) = Attestation::decode(&answer.attestation.0).unwrap().evidence else {
+        let Evidence::Full(next) =
+            Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
+        else {
             panic!("asked for a full one")
         };
         if let Some(before) = &newest {

@@ -115,7 +115,7 @@ impl Devices {
 }
 
 fn mode(answer: &Authenticated) -> ProbeMode {
-    let attestation = Attestation::decode(&answer.attestation.0).unwrap();
+    let attestation = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap();
     Statement::decode(attestation.statement).unwrap().probe_mode
 }
 

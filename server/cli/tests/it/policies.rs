@@ -29,7 +29,7 @@ fn with_threshold(score: i32, fmr_class: u8) -> Value {
 /// What a login is attested to have been decided under: version and class.
 fn under(reply: &Reply) -> (u32, u8) {
     let answer = answer(reply);
-    let attestation = Attestation::decode(&answer.attestation.0).unwrap();
+    let attestation = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap();
     let statement = Statement::decode(attestation.statement).unwrap();
     (statement.policy_version, statement.fmr_class)
 }
@@ -86,8 +86,8 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
             .policy_version(1, version)
     };
     let nonce = request.nonce.as_bytes();
-    verify(&matched.attestation.0, &wants(3, nonce), now).unwrap();
-    let refused = verify(&matched.attestation.0, &wants(4, nonce), now);
+    verify(&matched.attestation.as_ref().unwrap().0, &wants(3, nonce), now).unwrap();
+    let refused = verify(&matched.attestation.as_ref().unwrap().0, &wants(4, nonce), now);
     assert!(matches!(refused, Err(VerifyError::PolicyVersion)), "{refused:?}");
 
     // What the templates have for good, and what no policy may be.

@@ -177,8 +177,12 @@ async fn a_login_is_no_receipt_and_logins_go_on_beside_changes() {
             let answer = answer(&service.authenticate(&request).await);
             assert_eq!(answer.decision, Decision::Match);
             let now = service.clock.unix_s();
-            let refused =
-                verify_change(&answer.attestation.0, &service.trust_root, Some(&service.tenant), now);
+            let refused = verify_change(
+                &answer.attestation.as_ref().unwrap().0,
+                &service.trust_root,
+                Some(&service.tenant),
+                now,
+            );
             assert!(matches!(refused, Err(VerifyError::Malformed(_))), "{refused:?}");
         }
     };

@@ -30,7 +30,7 @@ async fn logins(
         request.attestation = AttestationForm::Compact;
         sign(&mut request, &person.key);
         let answer = service::answer(&service.authenticate(&request).await);
-        attestations.push((answer.seal_number, answer.attestation.0));
+        attestations.push((answer.seal_number, answer.attestation.unwrap().0));
     }
     attestations
 }

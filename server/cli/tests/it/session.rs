@@ -23,7 +23,7 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     let matched = answer(&service.authenticate(&request).await);
     assert_eq!(matched.decision, Decision::Match);
     let now = service.clock.unix_s();
-    let bytes = &matched.attestation.0;
+    let bytes = &matched.attestation.as_ref().unwrap().0;
     let verified = verify(bytes, &policy(request.nonce.as_bytes()), now).unwrap();
     let digest = request.probe_digest();
     assert_eq!(verified.statement().request_digest, request.header(&digest).digest());
@@ -47,8 +47,11 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     );
     let seal = Seal::decode(&seal.body).unwrap();
     let policy = policy(request.nonce.as_bytes());
-    assert!(verify_with_seal(&denied.attestation.0, &seal, &policy, now).is_err(), "a denial is no match");
-    verify_with_seal(&denied.attestation.0, &seal, &policy.any_decision(), now).unwrap();
+    assert!(
+        verify_with_seal(&denied.attestation.as_ref().unwrap().0, &seal, &policy, now).is_err(),
+        "a denial is no match"
+    );
+    verify_with_seal(&denied.attestation.as_ref().unwrap().0, &seal, &policy.any_decision(), now).unwrap();
     assert_eq!(seal.header.previous, trefoil_attest::Attestation::decode(bytes).map(seal_digest).unwrap());
     let root = trefoil_api::trust::read(&stranger.get("/v1/keys").await.body).unwrap();
     assert_eq!(root, service.trust_root);
@@ -99,7 +102,7 @@ async fn a_request_that_is_not_the_session_holders_is_refused() {
 }
 
 /// The public listener as another tenant's caller.
-async fn other_tenant(service: &Service) -> Endpoint {
+pub(crate) async fn other_tenant(service: &Service) -> Endpoint {
     let created =
         service.admin.post("/v1/tenants", &json!({"name": "other", "policy": policy()})).await.json();
     let path = format!("/v1/tenants/{}/api-keys", created["tenant_id"].as_str().unwrap());
@@ -192,8 +195,8 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     service.authenticate(&before).await.problem(422, "request-not-fresh");
     let second = answer(&service.authenticate(&service.request(&people[0], &people[0].face, 2)).await);
     assert_eq!((second.decision, second.seal_number), (Decision::Match, first.seal_number + 1));
-    let seals =
-        [&first, &second].map(|answer| trefoil_attest::Attestation::decode(&answer.attestation.0).unwrap());
+    let seals = [&first, &second]
+        .map(|answer| trefoil_attest::Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap());
     let [Some(first), Some(second)] = seals.map(full) else { panic!("full attestations were asked for") };
     assert_eq!(second.header.previous, first.header.digest());
     assert_eq!(service.server.trust_root(), &service.trust_root, "keys are kept");

@@ -41,7 +41,8 @@ async fn login(service: &Service, person: &Person, face: &[f32; 128], nonce: u64
         tokio::task::yield_now().await;
     };
     let answer = answer(&reply);
-    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.0).unwrap().evidence else {
+    let Evidence::Full(seal) = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap().evidence
+    else {
         panic!("asked for a full one")
     };
     Sealed { decision: answer.decision, number: seal.header.seal_number, vaults: seal.header.vaults }

@@ -6,7 +6,9 @@
 //! log on the way, each with the digest of the last seal, which names everything before it. The audit goes on from the newest mark that the
 //! restoration did not lose. A mark that is not in the log, although it must be, is a fork.
 
-use super::{AuditError, Head, Notice, Source, fetch};
+use super::error::AuditError;
+use super::notice::Notice;
+use super::{Head, Source, fetch};
 use std::convert::Infallible;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::{Last, LogEntry, Restoration, TrustRoot, verify_seal};

@@ -1,6 +1,7 @@
 //! Whether somebody signed every seal of an audit: its own signatures, or those of a later seal of the same keys.
 
-use super::{AuditError, Notice};
+use super::error::AuditError;
+use super::notice::Notice;
 use trefoil_attest::{KeySetId, LogEntry, SealHeader, TrustRoot, VerifyError, check_signer, verify_seal};
 
 /// The pruned seals for which nobody has signed yet.

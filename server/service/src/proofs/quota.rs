@@ -55,11 +55,13 @@ pub struct Upload {
 }
 
 /// Why an upload is not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The credit is used up; it is positive again after this time.
+    #[error("too many uploads of this API key were refused or too many came; its credit is back in {} s", .0.as_secs() + 1)]
     Exhausted(Duration),
     /// Too many uploads of the caller are open.
+    #[error("too many uploads of this API key are open; retry after a second")]
     Busy,
 }
 
@@ -124,6 +126,11 @@ impl Account {
 }
 
 impl Upload {
+    /// Who sends it.
+    pub(crate) fn caller(&self) -> ApiKeyId {
+        self.caller
+    }
+
     /// The upload cost this much.
     pub fn settle(mut self, cost: u32) {
         self.settled = true;

@@ -13,15 +13,17 @@
 //! `revocation`) leaves them there as revoked.
 
 mod at_rest;
+mod error;
 mod passphrase;
 mod revocation;
 
+pub use error::KeysError;
 pub use passphrase::{Passphrase, Source};
 pub use revocation::revoke;
 
 use at_rest::AtRestError;
+use error::KEYS_FILE;
 use std::path::Path;
-use thiserror::Error;
 use trefoil_api::trust::{self, TrustFileError};
 use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
@@ -32,8 +34,6 @@ use zeroize::Zeroizing;
 
 /// The newest trust root as JSON; public.
 pub const TRUST_ROOT_FILE: &str = "trust-root.json";
-/// The secret keys.
-const KEYS_FILE: &str = "signing.keys";
 /// Every version of the trust root.
 const VERSIONS: &str = "trust-roots";
 /// Life of a key set: a year and a month, so that a yearly rotation has a margin.
@@ -47,85 +47,6 @@ pub struct Opened {
     pub keys: SigningKeys,
     /// What relying parties pin.
     pub trust_root: TrustRoot,
-}
-
-/// Why the signing keys cannot be used. The texts name the file and what to do.
-#[derive(Debug, Error)]
-pub enum KeysError {
-    /// The data directory refused.
-    #[error(transparent)]
-    DataDir(#[from] DataDirError),
-    /// A passphrase file that cannot be used.
-    #[error("passphrase file {path}: {cause}")]
-    Passphrase {
-        /// The file.
-        path: String,
-        /// Reason.
-        cause: String,
-    },
-    /// Encrypted keys, and nothing that opens them.
-    #[error(
-        "the signing keys are encrypted, no passphrase is given and {path} is missing; set keys.passphrase_file"
-    )]
-    PassphraseMissing {
-        /// Where a generated passphrase would be.
-        path: String,
-    },
-    /// The key file does not open.
-    #[error("{path}: {cause}")]
-    Keys {
-        /// The file.
-        path: String,
-        /// Reason.
-        cause: String,
-    },
-    /// A trust root does not read or does not follow.
-    #[error("{path}: {cause}; restore the whole directory from one backup")]
-    TrustRoot {
-        /// The file.
-        path: String,
-        /// Reason.
-        cause: String,
-    },
-    /// Keys that no trust root lists, or the other way round.
-    #[error("{0}")]
-    Apart(String),
-    /// The trust root is another issuer's.
-    #[error(
-        "the trust root is of issuer {found}, the configuration says {configured}; set server.issuer to {found}, or serve \
-         {configured} from a data directory of its own"
-    )]
-    Issuer {
-        /// In the trust root.
-        found: String,
-        /// In the configuration.
-        configured: String,
-    },
-    /// The keys exist already.
-    #[error("{path} exists; `trefoil keys rotate` replaces keys")]
-    Exists {
-        /// The file.
-        path: String,
-    },
-    /// The keys ran out.
-    #[error(
-        "the signing keys have run out; `trefoil keys rotate` makes new ones that relying parties can accept"
-    )]
-    RunOut,
-    /// A key set that cannot be revoked.
-    #[error("{0}")]
-    Revocation(String),
-    /// The newest trust root that was written revokes the keys, and nothing took their place.
-    #[error(
-        "a revocation of the signing keys was cut short; repeat `trefoil keys revoke {id}`, or they would sign on"
-    )]
-    HalfRevoked {
-        /// The key set, hexadecimal.
-        id: String,
-    },
-    /// Keys were not made, or did not sign.
-    #[error("{0}")]
-    Sign(String),
 }
 
 /// The issuer of the directory's trust root; none where there is no trust root that reads, which opening the keys explains.

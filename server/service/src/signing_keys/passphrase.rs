@@ -1,6 +1,6 @@
 //! Where the passphrase of the signing keys comes from.
 
-use super::{KEYS_FILE, KeysError};
+use super::error::{KEYS_FILE, KeysError};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::table::Routes;
 use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
-use crate::api::{admin, operators, reference, roots};
+use crate::api::{admin, operators, page, reference, roots};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use axum::response::Response;
@@ -11,7 +11,7 @@ use trefoil_api::{
     ApiKeyPage, AuditPage, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator,
     CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DeletedTenant,
     Hex, Operator, OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetMalformed,
-    RevokedApiKey, Role, RotationStatus, SetPolicy, StartedRotation, TenantDetail, TenantPage,
+    RevokedApiKey, Role, RotationStatus, ServiceStatus, SetPolicy, StartedRotation, TenantDetail, TenantPage,
 };
 use trefoil_attest::Kind;
 
@@ -301,6 +301,34 @@ fn operators(routes: Routes) -> Routes {
 
 fn health(routes: Routes) -> Routes {
     routes
+        .route(
+            Operation::get("/v1/status", "status")
+                .says(
+                    "How the service does.",
+                    "What wants attention, with the next step, and the counts of `/metrics` as JSON: what the page `/operator` shows.",
+                )
+                .for_viewers()
+                .answers::<ServiceStatus>(200, "How it does.", &examples::status()),
+            admin::status,
+        )
+        .route(
+            Operation::get("/operator", "operatorPage")
+                .says("The operator's page.", "It asks for the admin token, keeps it in memory, and loads nothing from elsewhere.")
+                .answers_text("text/html", "The page.", "<!doctype html>..."),
+            async || page::file("text/html; charset=utf-8", include_str!("../../page/operator.html")),
+        )
+        .route(
+            Operation::get("/operator/page.js", "operatorScript")
+                .says("Its script.", "Part of the page.")
+                .answers_text("text/javascript", "The script.", "..."),
+            async || page::file("text/javascript; charset=utf-8", include_str!("../../page/operator.js")),
+        )
+        .route(
+            Operation::get("/operator/page.css", "operatorStyle")
+                .says("Its style.", "Part of the page.")
+                .answers_text("text/css", "The style.", "..."),
+            async || page::file("text/css; charset=utf-8", include_str!("../../page/operator.css")),
+        )
         .route(
             Operation::get("/livez", "live")
                 .says("Whether the process answers.", "For supervisors.")

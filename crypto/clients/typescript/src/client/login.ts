@@ -130,7 +130,7 @@ export interface Signed {
     readonly issued_at: number;
     readonly embedding: string;
     readonly mac: string;
-    readonly attestation: AttestationForm;
+    readonly attestation: AttestationForm | "none";
   };
   /** What its attestation must carry. */
   readonly requestDigest: Uint8Array;
@@ -142,7 +142,7 @@ export function signed(
   probe: Uint8Array,
   nonce: Uint8Array,
   issuedAt: number,
-  attestation: AttestationForm,
+  attestation: AttestationForm | "none",
 ): Signed {
   const { handle, sessionId, audience } = proof;
   const name = new TextEncoder().encode(audience);

@@ -78,6 +78,24 @@ export interface Login {
   readonly sealNumber: number;
 }
 
+/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
+ * {@link Tenant.attested} makes a {@link Login} of it within two minutes. */
+export interface Decided {
+  readonly decision: Decision;
+  /** Digest of the attested statement. */
+  readonly id: Uint8Array;
+  readonly sealNumber: number;
+  readonly session: Session;
+  readonly nonce: Uint8Array;
+  readonly requestDigest: Uint8Array;
+}
+
+/** What the service answered to an attempt, and what its attestation must carry. */
+interface Answered<A> {
+  readonly answer: A;
+  readonly requestDigest: Uint8Array;
+}
+
 /** One login of a batch: a face, shown in a session, for a relying party's nonce. */
 export interface Attempt {
   readonly session: Session;
@@ -202,6 +220,22 @@ export class Tenant {
     nonce: Uint8Array,
     attestation: AttestationForm = "full",
   ): Promise<Login> {
+    const { answer, requestDigest } = await this.#answered(session, embedding, nonce, attestation);
+    return this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+  }
+
+  /** As {@link authenticate}, without the attestation: nothing is verified, and the answer is believed because it came over TLS. */
+  async decide(session: Session, embedding: Embedding, nonce: Uint8Array): Promise<Decided> {
+    const { answer, requestDigest } = await this.#answered(session, embedding, nonce, "none");
+    return decided(answer, session, nonce, requestDigest);
+  }
+
+  async #answered(
+    session: Session,
+    embedding: Embedding,
+    nonce: Uint8Array,
+    attestation: AttestationForm | "none",
+  ): Promise<Answered<Answer>> {
     checkNonce(nonce);
     const probe = embeddingBytes(embedding);
     const deadline = this.#transport.deadline();
@@ -209,7 +243,7 @@ export class Tenant {
       const { body, requestDigest } = signed(session.proof, probe, nonce, seconds(), attestation);
       try {
         const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
-        return await this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+        return { answer, requestDigest };
       } catch (error) {
         // The process before a restart may have attested this one, and not one that is issued later.
         const again = error instanceof Problem && error.code === "before-restart";
@@ -228,20 +262,6 @@ export class Tenant {
     attempts: readonly Attempt[],
     attestation: AttestationForm = "full",
   ): Promise<(Login | Problem)[]> {
-    if (attempts.length < 1 || attempts.length > BATCH_MAX) {
-      throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
-    }
-    const now = seconds();
-    const entries = attempts.map(({ session: { proof }, embedding, nonce }) => {
-      checkNonce(nonce);
-      return { proof, nonce, ...signed(proof, embeddingBytes(embedding), nonce, now, attestation) };
-    });
-    const body = { authentications: entries.map(({ body }) => body) };
-    const path = "/v1/authentications/batch";
-    const results = (await this.#transport.json(postJson(path, body, true))).objects("results");
-    if (results.length !== entries.length) {
-      throw new UnexpectedAnswer(`POST ${path} answered ${results.length} results for ${entries.length} attempts`);
-    }
     const seals = new Map<number, Promise<Seal>>();
     const sealOnce = (number: number): Promise<Seal> => {
       const known = seals.get(number) ?? this.seal(number);
@@ -249,17 +269,58 @@ export class Tenant {
       return known;
     };
     const outcomes: (Login | Problem)[] = [];
-    for (const [at, { proof, nonce, requestDigest }] of entries.entries()) {
-      const result = results[at];
-      if (result === undefined) throw new UnexpectedAnswer(`POST ${path} answered without result ${at}`);
-      if (result.has("problem")) {
-        const problem = result.object("problem");
-        outcomes.push(new Problem(described(problem, problem.whole("status"), problem.wholeIfAny("retry_after_s"))));
-      } else {
-        outcomes.push(await this.#login(result, proof, nonce, requestDigest, sealOnce));
-      }
+    for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attestation)) {
+      const { session, nonce } = attempt;
+      outcomes.push(
+        answer instanceof Problem ? answer : await this.#login(answer, session.proof, nonce, requestDigest, sealOnce),
+      );
     }
     return outcomes;
+  }
+
+  /** As {@link authenticateMany}, without attestations: nothing is verified. */
+  async decideMany(attempts: readonly Attempt[]): Promise<(Decided | Problem)[]> {
+    return (await this.#answeredMany(attempts, "none")).map(({ attempt, answer, requestDigest }) =>
+      answer instanceof Problem ? answer : decided(answer, attempt.session, attempt.nonce, requestDigest),
+    );
+  }
+
+  /** The answer or the problem of each attempt of a batch, in their order. */
+  async #answeredMany(
+    attempts: readonly Attempt[],
+    attestation: AttestationForm | "none",
+  ): Promise<(Answered<Answer | Problem> & { readonly attempt: Attempt })[]> {
+    if (attempts.length < 1 || attempts.length > BATCH_MAX) {
+      throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
+    }
+    const now = seconds();
+    const entries = attempts.map((attempt) => {
+      const { session, embedding, nonce } = attempt;
+      checkNonce(nonce);
+      return { attempt, ...signed(session.proof, embeddingBytes(embedding), nonce, now, attestation) };
+    });
+    const body = { authentications: entries.map(({ body }) => body) };
+    const path = "/v1/authentications/batch";
+    const results = (await this.#transport.json(postJson(path, body, true))).objects("results");
+    if (results.length !== entries.length) {
+      throw new UnexpectedAnswer(`POST ${path} answered ${results.length} results for ${entries.length} attempts`);
+    }
+    return entries.map(({ attempt, requestDigest }, at) => {
+      const result = results[at];
+      if (result === undefined) throw new UnexpectedAnswer(`POST ${path} answered without result ${at}`);
+      return { attempt, answer: result.has("problem") ? entryProblem(result.object("problem")) : result, requestDigest };
+    });
+  }
+
+  /** The login of a decision, with its attestation, verified as {@link authenticate} does. The service keeps it for two minutes. */
+  async attested(decided: Decided): Promise<Login> {
+    const answer = await this.#transport.json(get(`/v1/attestations/${identifier(decided.id, 32, "id")}`));
+    const { session, nonce, requestDigest } = decided;
+    const login = await this.#login(answer, session.proof, nonce, requestDigest, (number) => this.seal(number));
+    if (login.decision !== decided.decision || login.sealNumber !== decided.sealNumber) {
+      throw new UnexpectedAnswer("the attestation says something else than the decision did; do not accept it");
+    }
+    return login;
   }
 
   async #login(
@@ -318,6 +379,19 @@ export class Tenant {
     const body = await this.#transport.bytes(get(path));
     return read(path, "seal", DecodeError, () => Seal.decode(body));
   }
+}
+
+/** The problem of one entry of a batch. */
+function entryProblem(document: Answer): Problem {
+  return new Problem(described(document, document.whole("status"), document.wholeIfAny("retry_after_s")));
+}
+
+function decided(answer: Answer, session: Session, nonce: Uint8Array, requestDigest: Uint8Array): Decided {
+  const decision = answer.text("decision");
+  if (decision !== "match" && decision !== "no_match") {
+    throw new UnexpectedAnswer(`the service decided ${decision}, which is no decision`);
+  }
+  return { decision, id: answer.hex("id", 32), sealNumber: answer.whole("seal_number"), session, nonce, requestDigest };
 }
 
 function subject(answer: Answer): Subject {

@@ -1,11 +1,12 @@
 //! What the databases say: versions, the newest seal against the clock, lock-outs and frozen tenants.
 
-use super::{Finding, IDLE_S, MALFORMED, frozen, older_vault, time};
+use super::{Finding, IDLE_S, older_vault, time};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::vault::{self, VAULT_FILE};
 use trefoil_matching::MALFORMED_MAX;
+use trefoil_server::findings::{MALFORMED, frozen};
 use trefoil_service::STORE_FILE;
 use trefoil_storage::store;
 use trefoil_types::TenantId;

@@ -3,6 +3,7 @@ use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::{Arc, OnceLock};
+use trefoil_api::Level;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Precompute;
 use trefoil_server::server::Server;
@@ -361,7 +362,7 @@ fn an_installation_that_is_well_is_found_well_and_left_as_it_was() {
     let before = listing();
     let found = case.found();
     assert!(found.iter().all(|finding| finding.level == Level::Ok), "{found:#?}");
-    let codes: Vec<&str> = found.iter().map(|finding| finding.code).collect();
+    let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
     assert_eq!(codes, ["files", "certificate", "keys", "store", "key-holder", "disk", "service"]);
     assert_eq!(listing(), before);
 }
@@ -383,6 +384,6 @@ fn each_thing_that_is_wrong_is_named_with_its_place_and_what_to_do() {
 fn a_file_of_another_user_is_named_with_both_users() {
     let path = "/data/store.sqlite".to_owned();
     let found = file(&data_dir::DataDirError::Owner { path, owner: 7, user: 8 });
-    assert_eq!((found.code, found.place.as_str()), ("file-owner", "/data/store.sqlite"));
+    assert_eq!((found.code.as_str(), found.place.as_str()), ("file-owner", "/data/store.sqlite"));
     assert!(found.what.contains("user 7") && found.remedy.contains("chown 8"), "{found:#?}");
 }

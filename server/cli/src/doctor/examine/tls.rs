@@ -1,10 +1,11 @@
 //! The service's certificate: until when, for which names, and whether the key is its own.
 
-use super::{Finding, SOON_S, time};
+use super::{Finding, time};
 use http::uri::Authority;
 use std::path::PathBuf;
 use trefoil_server::certificate::Certificate;
 use trefoil_server::config::Config;
+use trefoil_server::findings;
 use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE};
 use trefoil_storage::data_dir;
 
@@ -39,17 +40,13 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     let Certificate { not_before, not_after, .. } = certificate;
-    if not_after <= now {
-        let what = format!("the certificate expired at {}", time(not_after));
-        found.push(Finding::broken("certificate-expired", place, what).do_this(renew));
-    } else if not_before > now {
+    if not_before > now && not_after > now {
         let what =
             format!("the certificate is valid from {}, and the clock says {}", time(not_before), time(now));
         let remedy = "set the clock of this machine, or use a certificate that is valid";
         found.push(Finding::broken("certificate-not-yet", place, what).do_this(remedy));
-    } else if not_after - now < SOON_S {
-        let what = format!("the certificate expires at {}", time(not_after));
-        found.push(Finding::warning("certificate-expires", place, what).do_this(renew));
+    } else {
+        found.extend(findings::certificate(place, not_after, now, renew));
     }
     let place = path.display();
     if let Some(host) = host(config).filter(|host| !certificate.is_for(host)) {

@@ -18,7 +18,7 @@ from ._admin import (
 )
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
-from ._tenant import Attempt, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant
+from ._tenant import Attempt, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant
 
 __all__ = [
     "Admin",
@@ -28,6 +28,7 @@ __all__ = [
     "ChangedPolicy",
     "CreatedApiKey",
     "CreatedTenant",
+    "Decided",
     "Embedding",
     "EndedSession",
     "Enrolled",

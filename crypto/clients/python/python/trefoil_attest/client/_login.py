@@ -14,6 +14,7 @@ from typing import Literal
 Embedding = Iterable[float] | bytes
 """128 numbers, or the 512 bytes that they have as little-endian float32."""
 Form = Literal["full", "compact"]
+"""How much of the attestation an answer carries, of those that are verified at once."""
 
 DIMENSIONS = 128
 STATEMENT_BYTES = 191
@@ -108,7 +109,7 @@ class Session:
 
 
 def signed(
-    session: Session, probe: bytes, nonce: bytes, issued_at: int, attestation: Form
+    session: Session, probe: bytes, nonce: bytes, issued_at: int, attestation: Form | Literal["none"]
 ) -> tuple[dict[str, object], bytes]:
     """The body of a login with this probe of 512 bytes, and its request digest."""
     audience = session.audience.encode()

@@ -114,6 +114,24 @@ class Login:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
+    `Tenant.attested` makes a `Login` of it within two minutes."""
+
+    decision: Literal["match", "no_match"]
+    id: bytes
+    """Digest of the attested statement."""
+    seal_number: int
+    session: Session
+    nonce: bytes
+    request_digest: bytes
+
+    @property
+    def is_match(self) -> bool:
+        return self.decision == "match"
+
+
+@dataclass(frozen=True)
 class Attempt:
     """One login of a batch: a face, shown in a session, for a relying party's nonce."""
 
@@ -229,6 +247,18 @@ class Tenant:
         self, session: Session, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
     ) -> Login:
         """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too."""
+        answer, digest = self._answered(session, embedding, nonce, attestation)
+        return self._login(answer, session, nonce, digest, self.seal)
+
+    def decide(self, session: Session, embedding: Embedding, nonce: bytes) -> Decided:
+        """As `authenticate`, without the attestation: nothing is verified, and the answer is believed because it came over TLS."""
+        answer, digest = self._answered(session, embedding, nonce, "none")
+        return decided(answer, session, nonce, digest)
+
+    def _answered(
+        self, session: Session, embedding: Embedding, nonce: bytes, attestation: Form | Literal["none"]
+    ) -> tuple[Answer, bytes]:
+        """The answer to a login, and its request digest."""
         probe = embedding_bytes(embedding)
         checked(nonce)
         deadline = self._transport.deadline()
@@ -236,7 +266,7 @@ class Tenant:
             body, digest = signed(session, probe, nonce, int(time.time()), attestation)
             request = json_request("POST", "/v1/authentications", body)
             try:
-                answer = Answer.parse(request.route, self._transport.send(request))
+                return Answer.parse(request.route, self._transport.send(request)), digest
             except Problem as problem:
                 # The process before a restart may have attested this one, and not one that is issued later.
                 if problem.code == "before-restart" and self._transport.pause(problem, deadline):
@@ -244,7 +274,6 @@ class Tenant:
                 if problem.code == "nonce-replayed" and problem.resent:
                     problem.add_note(NONCE_LOST)
                 raise
-            return self._login(answer, session, nonce, digest, self.seal)
 
     def authenticate_many(self, attempts: Sequence[Attempt], *, attestation: Form = "full") -> list[Login | Problem]:
         """Shows 1 to 32 faces in one request. A `Login` or the `Problem` of each, in their order; a problem refuses no other.
@@ -252,6 +281,25 @@ class Tenant:
         Every attestation is verified: one that is not to be accepted raises, and no login is returned. A problem of one attempt is not
         repeated here; its `retry_after` says whether a repetition makes sense.
         """
+        seal = cache(self.seal)
+        return [
+            result
+            if isinstance(result, Problem)
+            else self._login(result, attempt.session, attempt.nonce, digest, seal)
+            for attempt, result, digest in self._answered_many(attempts, attestation)
+        ]
+
+    def decide_many(self, attempts: Sequence[Attempt]) -> list[Decided | Problem]:
+        """As `authenticate_many`, without attestations: nothing is verified."""
+        return [
+            result if isinstance(result, Problem) else decided(result, attempt.session, attempt.nonce, digest)
+            for attempt, result, digest in self._answered_many(attempts, "none")
+        ]
+
+    def _answered_many(
+        self, attempts: Sequence[Attempt], attestation: Form | Literal["none"]
+    ) -> list[tuple[Attempt, Answer | Problem, bytes]]:
+        """The answer or the problem of each attempt of a batch, with its request digest."""
         if not 1 <= len(attempts) <= BATCH_MAX:
             raise ValueError(f"a batch has 1 to {BATCH_MAX} attempts, not {len(attempts)}")
         now = int(time.time())
@@ -265,13 +313,19 @@ class Tenant:
         results = answer.objects("results", lambda result: result)
         if len(results) != len(attempts):
             raise UnexpectedAnswer(f"{request.route} answered {len(results)} results for {len(attempts)} attempts")
-        seal = cache(self.seal)
         return [
-            entry_problem(result.object("problem"))
-            if result.has("problem")
-            else self._login(result, attempt.session, attempt.nonce, digest, seal)
+            (attempt, entry_problem(result.object("problem")) if result.has("problem") else result, digest)
             for result, attempt, (_, digest) in zip(results, attempts, entries)
         ]
+
+    def attested(self, decided: Decided) -> Login:
+        """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""
+        request = Request("GET", f"/v1/attestations/{decided.id.hex()}")
+        answer = Answer.parse(request.route, self._transport.send(request))
+        login = self._login(answer, decided.session, decided.nonce, decided.request_digest, self.seal)
+        if (login.decision, login.seal_number) != (decided.decision, decided.seal_number):
+            raise UnexpectedAnswer("the attestation says something else than the decision did; do not accept it")
+        return login
 
     def _login(
         self, answer: Answer, session: Session, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
@@ -346,6 +400,20 @@ def subject(answer: Answer) -> Subject:
 
 def live_session(answer: Answer) -> LiveSession:
     return LiveSession(answer.hexadecimal("session_id", 32), answer.whole("expires_at"))
+
+
+def decided(answer: Answer, session: Session, nonce: bytes, request_digest: bytes) -> Decided:
+    decision = answer.text("decision")
+    if decision != "match" and decision != "no_match":
+        raise UnexpectedAnswer(f"the service decided {decision!r}, which is no decision")
+    return Decided(
+        decision=decision,
+        id=answer.hexadecimal("id", 32),
+        seal_number=answer.whole("seal_number"),
+        session=session,
+        nonce=nonce,
+        request_digest=request_digest,
+    )
 
 
 def checked(nonce: bytes) -> bytes:

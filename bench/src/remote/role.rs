@@ -1,0 +1,26 @@
+//! What is measured.
+
+use std::time::Duration;
+
+use trefoil_matching::Tier;
+
+use crate::roles::ProbeMode;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteRole {
+    /// How probes arrive.
+    pub mode: ProbeMode,
+    /// Timed rounds; in each, every candidate decides two batches.
+    pub iterations: usize,
+    /// Rounds before that.
+    pub warmup: usize,
+    /// Threads that ask at the same time when throughput is measured.
+    pub workers: usize,
+    /// Length of one measurement of throughput.
+    pub phase: Duration,
+    /// Measurements of throughput of each candidate.
+    pub repeats: usize,
+    /// Highest tier for the matcher. Key-holders compute on the best.
+    pub tier: Tier,
+}

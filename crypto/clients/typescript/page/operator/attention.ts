@@ -1,0 +1,84 @@
+/** What wants attention by the rates of the last minutes. What stands now the service says itself, in the words of `trefoil doctor`. */
+
+import { between, elapsed, quantile, share, slower, together } from "./history.js";
+import type { Durations, Finding, RequestTimes, Status } from "./status.js";
+
+const LOGINS = "/v1/authentications";
+const SECOND = 1;
+
+/** The operator's next step for refusals that callers cannot cure. */
+const STEPS: Readonly<Record<string, string>> = {
+  internal: "read the log: each such request has a line with its request id",
+  overloaded: "see the queue, the processor and `pipeline.nonces` below; add cores or another service, or let callers send fewer",
+  "quota-exceeded": "see which tenant sends more than is answered in time; add cores, or raise limits.in_flight_per_tenant",
+  unsealed: "make room on the disk, and see the log: logins were decided and not attested",
+  "storage-damaged": "keep a copy, check the disk, then restore the whole directory from the newest backup",
+  "disk-low": "make room; the service recovers within seconds",
+  "key-holder-unavailable": "start the key-holder, or correct keyholder.url; its fingerprint and the list of its clients have to fit",
+  undecided: "see the log of the key-holder",
+  "policy-out-of-step": "set the tenant's policy again, or the key-holder's threshold",
+  "timed-out": "see the stages below: which one became slow",
+};
+
+/** Findings from the difference of two answers, the worst first. */
+export function attention(before: Status, now: Status): Finding[] {
+  const found: Finding[] = [];
+  const minutes = `in the last ${span(elapsed(before, now))}`;
+  const add = (level: Finding["level"], code: string, what: string, remedy: string): void => {
+    found.push({ level, code, place: "the last minutes", what, remedy });
+  };
+  for (const [code, count] of refusals(before, now)) {
+    const step = STEPS[code];
+    if (step !== undefined) add("warning", code, `${count} requests got \`${code}\` ${minutes}`, step);
+  }
+  const answers = now.requests.map((times) => ({ times, grown: between(earlier(before, times), times) }));
+  const all = answers.reduce((sum, { grown }) => sum + grown.count, 0);
+  const failed = answers.filter(({ times }) => times.status >= 500).reduce((sum, { grown }) => sum + grown.count, 0);
+  if (failed > 0.01 * all) {
+    add("broken", "server-errors", `${failed} of ${all} answers were 5xx ${minutes}`, "see the refusals below by code, and the log");
+  }
+  const logins = together(answers.filter(({ times }) => times.route === LOGINS).map(({ grown }) => grown));
+  const p99 = quantile(logins, now.request_bounds_s, 0.99);
+  if (p99 !== undefined && p99 > SECOND && slower(logins, now.request_bounds_s, SECOND) >= 3) {
+    add("warning", "slow-logins", `the slowest hundredth of the logins took over a second ${minutes}`, "see the stages below, then processor and disk");
+  }
+  if (now.queue.used > now.queue.limit / 2) {
+    const what = `${now.queue.used} of ${now.queue.limit} logins wait for a batch`;
+    add("warning", "queue-full", what, "more logins come than the cores match: add cores or another service");
+  }
+  const failures = share(before, now, ({ key_holder }) => key_holder?.failures ?? 0, ({ key_holder }) => key_holder?.attempts ?? 0);
+  const attempts = (now.key_holder?.attempts ?? 0) - (before.key_holder?.attempts ?? 0);
+  if (failures !== undefined && failures > 0.5 && attempts >= 60) {
+    const what = `more than half of ${attempts} attempts failed ${minutes}: somebody may be trying faces`;
+    add("warning", "failed-attempts", what, "see which tenant's logins fail; budgets stop each subject's attempts by themselves");
+  }
+  return found.sort((one, other) => rank(one) - rank(other));
+}
+
+/** Refusals and faults between two answers, by code. */
+export function refusals(before: Status, now: Status): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { code, route, count } of now.problems) {
+    const old = before.problems.find((other) => other.code === code && other.route === route)?.count ?? 0;
+    if (count > old) counts.set(code, (counts.get(code) ?? 0) + count - old);
+  }
+  return counts;
+}
+
+/** The same requests in an earlier answer. */
+export function earlier(before: Status, { method, route, status }: RequestTimes): Durations | undefined {
+  return before.requests.find((other) => other.method === method && other.route === route && other.status === status);
+}
+
+/** Broken before warnings. */
+export function rank({ level }: Finding): number {
+  return { broken: 0, warning: 1, ok: 2 }[level];
+}
+
+/** A time in words. */
+export function span(seconds: number): string {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} days`;
+}

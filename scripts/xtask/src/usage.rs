@@ -1,0 +1,31 @@
+//! What `cargo xtask help` prints.
+
+/// The tasks, one a line.
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  check             for every change: format, rules, lints, documentation, tests at small scale
+  test              for every push: the same with more of each volume test, smoke runs, and what other programs
+                    check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
+  test --all-tools  the same, and a step whose program is missing fails: for a release
+  soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
+  tidy              rules of the source tree: dependency direction, circles of imports, unsafe, clocks, lengths, evidence
+  clients           the TypeScript and Python clients, and the pages of the built server in Chromium
+  deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs
+  described         the built server against its own description, by schemathesis
+  deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
+  numbers           write the numbers of all pages from bench/records/
+  numbers --check   fail if a number in prose differs from its record, or one of the paper has none
+  paper [--png]     the white paper, target/trefoil.pdf, or its pages as pictures
+  interop           exchange signatures with CIRCL (Go) and noble (Node)
+  docs              fail if a page names a command or flag that does not exist, or README.md quotes what `trefoil demo` does
+                    not print
+  miri              unit tests of the cache and of what it shares memory through, under Miri
+  guard [--record]  instructions and allocations of the hot path against bench/guard.json, under valgrind; or write that file
+  guard --extra-hash
+                    shows that the guard fails when a batch, or its digests, cost one hash more, and what it says
+  no-std            the verifier of attestations, built for a machine without the standard library
+  fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
+  fuzz --executions N [--record]
+                    attestations alone, N inputs; writes bench/records/fuzz-attest.json
+";

@@ -1,0 +1,341 @@
+//! How the service does, for operators.
+
+use super::Hex;
+use serde::{Deserialize, Serialize};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Nothing is wrong; the text says what was looked at.
+    Ok,
+    /// It works, and somebody should act.
+    Warning,
+    /// It does not work, or will not start again.
+    Broken,
+}
+
+/// One thing that was looked at, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// How bad it is.
+    pub level: Level,
+    /// Its stable name, such as `certificate-expired`.
+    pub code: String,
+    /// The file, address or setting.
+    pub place: String,
+    /// What is wrong there.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Finding {
+    fn new(level: Level, code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding {
+            level,
+            code: code.to_owned(),
+            place: place.to_string(),
+            what: what.into(),
+            remedy: String::new(),
+        }
+    }
+
+    /// Nothing is wrong; `what` says what was looked at.
+    pub fn ok(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding::new(Level::Ok, code, place, what)
+    }
+
+    /// Somebody should act.
+    pub fn warning(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding::new(Level::Warning, code, place, what)
+    }
+
+    /// It does not work.
+    pub fn broken(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
+        Finding::new(Level::Broken, code, place, what)
+    }
+
+    /// With what to do.
+    #[must_use]
+    pub fn do_this(self, remedy: impl Into<String>) -> Finding {
+        Finding { remedy: remedy.into(), ..self }
+    }
+}
+
+/// `GET /v1/status`: what the service counts, since its process began, and what stands now. A rate is the difference of two counts by the
+/// difference of their `clock_ms`; a quantile is read off the difference of two histograms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ServiceStatus {
+    /// Version of the program.
+    pub version: String,
+    /// Name in attestations.
+    pub issuer: String,
+    /// Start of the process, Unix seconds. With another one, counts begin anew.
+    pub started_at: u64,
+    /// The service's time, Unix seconds.
+    pub now: u64,
+    /// Milliseconds of a clock that never steps.
+    pub clock_ms: u64,
+    /// Whether it takes logins.
+    pub ready: bool,
+    /// What wants attention, the worst first.
+    pub attention: Vec<Finding>,
+    /// Logins.
+    pub logins: LoginCounts,
+    /// Batches sealed, and the logins in them.
+    pub batches: BatchCounts,
+    /// Seals.
+    pub seals: SealCounts,
+    /// Upper bounds of the buckets of `stages`, seconds.
+    pub stage_bounds_s: Vec<f64>,
+    /// Time of each batch in a stage; `seal`: of each seal; `total`: of a batch with its seal.
+    pub stages: Vec<StageTimes>,
+    /// Upper bounds of the buckets of `requests`, seconds.
+    pub request_bounds_s: Vec<f64>,
+    /// Requests by method, route and status.
+    pub requests: Vec<RequestTimes>,
+    /// Refusals and faults by code and route.
+    pub problems: Vec<ProblemCount>,
+    /// The verdict cache of each tenant.
+    pub caches: Vec<CacheCounts>,
+    /// Three key-holders, where there are three.
+    pub key_holders: Vec<KeyHolderSeat>,
+    /// What the key-holder counts; `null` until it has said so.
+    pub key_holder: Option<KeyHolderCounts>,
+    /// Proof verification.
+    pub proofs: ProofCounts,
+    /// Logins that wait for a batch, and how many may.
+    pub queue: Filled,
+    /// Requests of one tenant that may be in flight.
+    pub in_flight_limit: usize,
+    /// Templates in memory, and how many may be.
+    pub templates: Filled,
+    /// Room under the data directory.
+    pub disk: DiskRoom,
+    /// The connections of each listener.
+    pub connections: Vec<ListenerConnections>,
+    /// End of the TLS certificate, Unix seconds.
+    pub certificate_until: Option<u64>,
+    /// End of the signing keys, Unix seconds.
+    pub signing_keys_until: Option<u64>,
+    /// Log lines that could not be written.
+    pub log_lines_lost: u64,
+    /// The process.
+    pub process: ProcessFigures,
+}
+
+/// How much of something there is, and how much there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Filled {
+    /// Now.
+    pub used: usize,
+    /// At most.
+    pub limit: usize,
+}
+
+/// Logins since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LoginCounts {
+    /// Handed to the pipeline.
+    pub submitted: u64,
+    /// Decided with a match.
+    pub matched: u64,
+    /// Decided with none.
+    pub not_matched: u64,
+}
+
+/// Batches since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct BatchCounts {
+    /// Sealed.
+    pub sealed: u64,
+    /// Logins in them.
+    pub lanes: u64,
+    /// Logins that fit into one.
+    pub lanes_max: u64,
+}
+
+/// Seals since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SealCounts {
+    /// Stored.
+    pub stored: u64,
+    /// Whose signatures were pruned.
+    pub pruned: u64,
+    /// Written to the archive.
+    pub archived: u64,
+    /// Whether one waits for the store.
+    pub waits: bool,
+}
+
+/// Durations of one stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct StageTimes {
+    /// Its name.
+    pub stage: String,
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub seconds: f64,
+    /// How many are below each bound.
+    pub below: Vec<u64>,
+}
+
+/// Durations of requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct RequestTimes {
+    /// Method.
+    pub method: String,
+    /// The pattern, which names no subject.
+    pub route: String,
+    /// Status.
+    pub status: u16,
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub seconds: f64,
+    /// How many are below each bound.
+    pub below: Vec<u64>,
+}
+
+/// Refusals or faults of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ProblemCount {
+    /// The problem's code.
+    pub code: String,
+    /// The pattern, which names no subject.
+    pub route: String,
+    /// How many.
+    pub count: u64,
+    /// What it means.
+    pub title: String,
+    /// What to do.
+    pub cure: String,
+}
+
+/// A tenant's part of the verdict cache, since it was made or the process began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct CacheCounts {
+    /// The tenant.
+    pub tenant: Hex<16>,
+    /// Its name for operators.
+    pub name: String,
+    /// Whether its API keys are refused.
+    pub disabled: bool,
+    /// Verdicts held.
+    pub entries: usize,
+    /// Verdicts that it can hold.
+    pub capacity: usize,
+    /// Look-ups that found one.
+    pub hits: u64,
+    /// Look-ups that found none.
+    pub misses: u64,
+    /// Verdicts that made room for others.
+    pub evictions: u64,
+    /// New verdicts that stayed because they were asked for more often than others.
+    pub admissions_won: u64,
+    /// New verdicts that made room.
+    pub admissions_lost: u64,
+}
+
+/// One of three key-holders.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct KeyHolderSeat {
+    /// From 1.
+    pub seat: usize,
+    /// Its address.
+    pub address: String,
+    /// Why it cannot be reached; `null` if it can.
+    pub away: Option<String>,
+    /// Decisions that it did not answer.
+    pub silent: u64,
+    /// Decisions in which it said something else than the other two.
+    pub disagreed: u64,
+    /// Decisions in which both others found its part wrong.
+    pub lied: u64,
+    /// Decisions in which one other found it wrong.
+    pub accused: u64,
+}
+
+/// What the key-holder counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct KeyHolderCounts {
+    /// Attempts since it started.
+    pub attempts: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Enrolments since it started.
+    pub enrolments: u64,
+    /// Malformed jobs that no operator has looked into.
+    pub malformed: u64,
+    /// Tenants that they froze.
+    pub frozen: Vec<Hex<16>>,
+    /// Tenants that it knows.
+    pub tenants: u64,
+    /// Templates that it has keys of.
+    pub templates: u64,
+}
+
+/// Proof verification since the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ProofCounts {
+    /// Valid ones.
+    pub accepted: u64,
+    /// Invalid ones.
+    pub refused: u64,
+    /// That wait for a thread now.
+    pub waiting: usize,
+}
+
+/// Room under the data directory, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct DiskRoom {
+    /// Free.
+    pub free_bytes: u64,
+    /// Below this logins are refused.
+    pub low_water_bytes: u64,
+}
+
+/// Connections of a listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ListenerConnections {
+    /// `public` or `admin`.
+    pub listener: String,
+    /// Open now.
+    pub open: usize,
+    /// That may be open.
+    pub limit: usize,
+    /// Accepted since the start.
+    pub accepted: u64,
+    /// Dropped when they came, because their peer had too many.
+    pub refused: u64,
+}
+
+/// Figures of the process; absent where the system does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ProcessFigures {
+    /// Processor time.
+    pub processor_seconds: Option<f64>,
+    /// Memory.
+    pub memory_bytes: Option<u64>,
+    /// Open files and sockets.
+    pub open_files: Option<usize>,
+}

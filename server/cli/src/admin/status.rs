@@ -1,0 +1,31 @@
+//! `trefoil admin status`: what the operator's page shows, in a few lines.
+
+use super::place::Place;
+use super::show;
+use crate::doctor;
+use trefoil_api::{KeyHolderCounts, LoginCounts, ServiceStatus};
+use trefoil_service::time;
+
+/// Asks the service, as JSON or for people.
+pub(super) fn answer(place: &Place, json: bool) -> Result<String, String> {
+    let status = place.call(async |admin| admin.status().await)?;
+    show(json, &status, || text(&status))
+}
+
+fn text(status: &ServiceStatus) -> String {
+    let ServiceStatus { version, issuer, started_at, ready, logins, batches, seals, key_holder, .. } = status;
+    let LoginCounts { matched, not_matched, .. } = logins;
+    let takes = if *ready { "takes logins" } else { "takes no logins" };
+    let since = time::format(*started_at);
+    let head = format!("{issuer}, version {version}, since {since}: {takes}\n");
+    let decided = format!("{matched} logins matched, {not_matched} did not, in {} batches", batches.sealed);
+    let attempts = key_holder.as_ref().map_or(String::new(), |counts| {
+        let KeyHolderCounts { attempts, failures, .. } = counts;
+        format!("; the key-holder counts {attempts} attempts, {failures} failures")
+    });
+    let found: String = match status.attention.as_slice() {
+        [] => "nothing wants attention\n".to_owned(),
+        found => found.iter().map(doctor::line).collect(),
+    };
+    format!("{head}{decided} and {} seals{attempts}\n{found}", seals.stored)
+}

@@ -1,0 +1,62 @@
+//! A face as a request brings it, and what the tenant's probe mode makes of it.
+
+use crate::refused::Refused;
+use crate::tenant::Probe;
+use trefoil_matching::{DIM, Embedding, SealedShare};
+use zeroize::Zeroizing;
+
+/// A face, in whatever form its caller sent it.
+pub enum Face {
+    /// A vector, as its embedder made it. Biometric data: wiped when dropped.
+    Plain(Box<Zeroizing<[f32; DIM]>>),
+    /// Two shares, as the device encoded them.
+    Shared(Shares),
+    /// None, or both.
+    Unclear,
+}
+
+/// A face in two shares, each uniform by itself.
+pub struct Shares {
+    /// This service's.
+    pub open: Vec<u8>,
+    /// The key-holder's, sealed to it.
+    pub sealed: Vec<u8>,
+}
+
+/// A face in the tenant's probe mode.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the usual variant is not worth an allocation for each request"
+)]
+pub(crate) enum Shown {
+    /// As it is.
+    Plain(Embedding),
+    /// In two shares.
+    Shared {
+        /// This service's, encoded.
+        open: Vec<u8>,
+        /// The key-holder's.
+        sealed: SealedShare,
+    },
+}
+
+impl Face {
+    /// The face, which must come as the tenant's policy says, and in no other way besides.
+    pub(crate) fn shown(self, probe: Probe) -> Result<Shown, Refused> {
+        match (probe, self) {
+            (Probe::Plain, Face::Plain(vector)) => Ok(Shown::Plain(quantise(&vector)?)),
+            (Probe::Shared, Face::Shared(Shares { open, sealed })) => {
+                let sealed = SealedShare::from_bytes(&sealed).ok_or(Refused::SealedShareLength)?;
+                Ok(Shown::Shared { open, sealed })
+            }
+            (expected, _) => Err(Refused::ProbeMode { expected }),
+        }
+    }
+}
+
+/// Normalises, quantises and checks a vector.
+fn quantise(vector: &[f32; DIM]) -> Result<Embedding, Refused> {
+    let embedding = Embedding::quantise(vector).map_err(Refused::Embedding)?;
+    embedding.check_honest_band().map_err(Refused::Embedding)?;
+    Ok(embedding)
+}

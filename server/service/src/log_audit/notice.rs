@@ -1,0 +1,89 @@
+//! What an auditor should know besides.
+
+use std::fmt;
+use trefoil_attest::{Restoration, VaultState};
+
+/// Something that an auditor should know and that is no fault of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An operator took an older copy of a vault.
+    Restored {
+        /// The first seal that shows it.
+        seal: u64,
+        /// Which key-holder's, from 1.
+        seat: usize,
+        /// What was seen before; zeros if nothing was.
+        before: VaultState,
+        /// What this seal says.
+        now: VaultState,
+    },
+    /// The log was restored from a backup, and the end of what was seen is of the part that was lost.
+    Lost {
+        /// Where the log went on, and when.
+        restored: Restoration,
+        /// Seals seen before.
+        seen: u64,
+        /// As many of them are shown to be in the restored log.
+        kept: u64,
+    },
+    /// A vault is older than the lost part of the log showed it.
+    VaultSetBack {
+        /// Which key-holder's, from 1.
+        seat: usize,
+        /// What the lost part showed.
+        before: VaultState,
+        /// What the restored log shows.
+        now: VaultState,
+    },
+    /// Another number of key-holders: their vaults are compared anew.
+    KeyHolders {
+        /// The first seal that shows it.
+        seal: u64,
+        /// Before.
+        before: usize,
+        /// From this seal on.
+        now: usize,
+    },
+    /// Some seals had no signatures of their own any more.
+    Pruned {
+        /// Seals whose own signatures were checked.
+        signed: u64,
+        /// Seals for which those of later ones were.
+        pruned: u64,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Restored { seal, seat, before, now } => write!(
+                f,
+                "seal {seal}: an older copy of the vault of key-holder {seat} was taken, {} times in all ({} before). Budgets and \
+                 deletions between generation {} and this seal may have been undone",
+                now.restored, before.restored, before.generation
+            ),
+            Notice::Lost { restored: Restoration { first, time }, seen, kept } => write!(
+                f,
+                "the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}. {} of the {seen} seals seen before are \
+                 lost; the first {kept} are in the restored log, and those between have nothing left to be compared with",
+                seen.saturating_sub(*first)
+            ),
+            Notice::VaultSetBack { seat, before, now } => write!(
+                f,
+                "with the log the vault of key-holder {seat} went back, from generation {} ({} times restored) to {} ({}). Budgets and deletions \
+                 between may have been undone",
+                before.generation, before.restored, now.generation, now.restored
+            ),
+            Notice::KeyHolders { seal, before, now } => {
+                write!(
+                    f,
+                    "seal {seal}: {now} key-holders, {before} before; their vaults are compared from here on"
+                )
+            }
+            Notice::Pruned { signed, pruned } => write!(
+                f,
+                "{pruned} seals were pruned to their headers; {signed} seals have signatures, and they sign the log that holds these headers"
+            ),
+        }
+    }
+}

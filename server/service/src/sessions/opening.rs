@@ -1,0 +1,169 @@
+//! Opening a session with a proof, and ending one.
+//!
+//! The order of checks is the order of their cost: the caller's credit, then, of an envelope that decodes, tenant, audience, policy, level,
+//! epoch and root, the sessions that are open, and last the proof itself in its own pool.
+
+use super::{Kept, end};
+use crate::proofs::counters::Event;
+use crate::proofs::quota::{COST_ACCEPTED, COST_INVALID, COST_STALE, Denied, Upload};
+use crate::refused::Refused;
+use crate::seal_log::Answer;
+use crate::service::Service;
+use crate::tenant::{POLICY_ID, Tenant, policy};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trefoil_attest::What;
+use trefoil_pipeline::Verdict;
+use trefoil_storage::store::Root;
+use trefoil_types::{ApiKeyId, SessionId};
+use trefoil_zkp::chain::ChainTip;
+use trefoil_zkp::envelope::ProofEnvelope;
+use trefoil_zkp::session::context;
+use trefoil_zkp::{Statement, proof_counts};
+
+/// A session that is open, now or since before.
+pub struct Opened {
+    /// Digest of the proven statement.
+    pub id: SessionId,
+    /// When it ends by itself, Unix seconds.
+    pub expires_at: u64,
+    /// That it was opened, unless it was open already or that could not be sealed.
+    pub receipt: Option<Answer>,
+}
+
+impl Service {
+    /// Lets an upload of a proof in, before a byte of it is read.
+    pub fn admit_upload(&self, caller: ApiKeyId) -> Result<Upload, Refused> {
+        self.quota.enter(caller, self.clock.monotonic_ns()).map_err(|denied| {
+            self.counters.proofs.count(match denied {
+                Denied::Exhausted(_) => Event::CreditExhausted,
+                Denied::Busy => Event::TooManyOpen,
+            });
+            Refused::Upload(denied)
+        })
+    }
+
+    /// Opens the session of an envelope, or finds it open. The receipt is waited for no longer than `patience`.
+    pub async fn open_session(
+        &self,
+        tenant: &Arc<Tenant>,
+        upload: Upload,
+        envelope: ProofEnvelope,
+        patience: Duration,
+    ) -> Result<Opened, Refused> {
+        let opened = self.open(tenant, upload.caller(), envelope, patience).await;
+        upload.settle(cost(&opened));
+        opened
+    }
+
+    /// Ends a session: no request is taken in it from now on. The receipt is waited for no longer than `patience`.
+    pub async fn end_session(
+        &self,
+        tenant: &Tenant,
+        session: SessionId,
+        patience: Duration,
+    ) -> Result<Option<Answer>, Refused> {
+        let now = self.now();
+        self.sessions.end(tenant, session, now).await?;
+        Ok(self.receipt(tenant.id, now, What::SessionEnded { session }, patience).await)
+    }
+
+    async fn open(
+        &self,
+        tenant: &Arc<Tenant>,
+        caller: ApiKeyId,
+        envelope: ProofEnvelope,
+        patience: Duration,
+    ) -> Result<Opened, Refused> {
+        let now = self.now();
+        check(&envelope, tenant, now).inspect_err(|_| self.counters.proofs.count(Event::Stale))?;
+        let id = SessionId::new(envelope.statement.digest());
+        // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
+        let missed_at = Instant::now();
+        let known = match tenant.verdicts.get(&id, now) {
+            Some(verdict) => Kept::Live(verdict),
+            None => self.sessions.revive(tenant, &id, now).await?,
+        };
+        if let Kept::Ended = known {
+            return Err(Refused::SessionEnded);
+        }
+        if let Kept::Live(verdict) = known {
+            self.counters.proofs.count(Event::Known);
+            return Ok(Opened { id, expires_at: verdict.not_after, receipt: None });
+        }
+        let tip = chain_tip(&envelope);
+        let expires_at = end(&envelope.statement, &id, now, self.session_life_s);
+        let verdict = self.verify(caller, envelope, expires_at).await?;
+        if let Some(tip) = tip {
+            self.chains.open(&tenant.id, &id, tip, expires_at)?;
+        }
+        self.sessions.keep(tenant, id, &verdict, now, missed_at).await?;
+        let what = What::SessionOpened { session: id, expires_at };
+        let receipt = self.receipt(tenant.id, now, what, patience).await;
+        Ok(Opened { id, expires_at, receipt })
+    }
+
+    async fn verify(
+        &self,
+        caller: ApiKeyId,
+        envelope: ProofEnvelope,
+        expires_at: u64,
+    ) -> Result<Verdict, Refused> {
+        let envelope = Arc::new(envelope);
+        let verified = self.proofs.verify(caller, Arc::clone(&envelope)).await?;
+        Verdict::new(&verified, &envelope, expires_at)
+            .ok_or_else(|| Refused::fault("a proof was verified for another statement"))
+    }
+}
+
+/// Where the session's hash chain begins, if it has one. Its values are keyed with the context without the chain.
+fn chain_tip(envelope: &ProofEnvelope) -> Option<ChainTip> {
+    let ProofEnvelope { statement, audience, session_key, policy_id, chain, .. } = envelope;
+    let Statement { tenant, epoch, .. } = statement;
+    let context = || context(tenant, audience, &session_key.commitment(), *epoch, *policy_id);
+    chain.as_ref().map(|chain| ChainTip::new(context(), chain))
+}
+
+/// What an upload that was read costs its caller, once its outcome is known.
+fn cost(opened: &Result<Opened, Refused>) -> u32 {
+    match opened {
+        Ok(_) => COST_ACCEPTED,
+        Err(Refused::ProofStale(_) | Refused::Audience { .. }) => COST_STALE,
+        // Not its caller's doing.
+        Err(
+            Refused::TooManyChains
+            | Refused::ProofLate(_)
+            | Refused::TooManyProofs(_)
+            | Refused::StoreBusy
+            | Refused::Fault,
+        ) => COST_ACCEPTED,
+        Err(_) => COST_INVALID,
+    }
+}
+
+/// What can be refused without verifying: wrong tenant, audience, policy, level, epoch or root.
+fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Refused> {
+    let refused = |detail: &'static str| Err(Refused::ProofStale(detail));
+    let ProofEnvelope { statement, audience, policy_id, .. } = envelope;
+    if statement.tenant != tenant.id {
+        return refused("the statement names another tenant than the API key's");
+    }
+    policy::check_audience(&tenant.policy, audience)?;
+    if *policy_id != POLICY_ID {
+        return refused("the statement names another policy than the tenant's");
+    }
+    if statement.level < tenant.policy.level_min {
+        return refused("the statement's level is below the policy's");
+    }
+    if !proof_counts(statement.epoch, now) {
+        return refused(
+            "the statement's epoch is neither the present one nor the one before; check the clock and prove again",
+        );
+    }
+    let known = |root: &&Root| root.generation == statement.root_generation;
+    match tenant.roots.iter().find(known) {
+        Some(root) if root.root == *statement.root.as_bytes() => Ok(()),
+        Some(_) => refused("the statement's root is not the one published under its generation"),
+        None => refused("the statement's root generation is not accepted; fetch the current credential path"),
+    }
+}

@@ -1,0 +1,86 @@
+//! Why the signing keys cannot be used, and the names of the files that the texts name.
+
+use thiserror::Error;
+use trefoil_storage::data_dir::DataDirError;
+
+/// The secret keys.
+pub(super) const KEYS_FILE: &str = "signing.keys";
+
+/// Why the signing keys cannot be used. The texts name the file and what to do.
+#[derive(Debug, Error)]
+pub enum KeysError {
+    /// The data directory refused.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// A passphrase file that cannot be used.
+    #[error("passphrase file {path}: {cause}")]
+    Passphrase {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// Encrypted keys, and nothing that opens them.
+    #[error(
+        "the signing keys are encrypted, no passphrase is given and {path} is missing; set keys.passphrase_file"
+    )]
+    PassphraseMissing {
+        /// Where a generated passphrase would be.
+        path: String,
+    },
+    /// The key file does not open.
+    #[error("{path}: {cause}")]
+    Keys {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// A trust root does not read or does not follow.
+    #[error("{path}: {cause}; restore the whole directory from one backup")]
+    TrustRoot {
+        /// The file.
+        path: String,
+        /// Reason.
+        cause: String,
+    },
+    /// Keys that no trust root lists, or the other way round.
+    #[error("{0}")]
+    Apart(String),
+    /// The trust root is another issuer's.
+    #[error(
+        "the trust root is of issuer {found}, the configuration says {configured}; set server.issuer to {found}, or serve \
+         {configured} from a data directory of its own"
+    )]
+    Issuer {
+        /// In the trust root.
+        found: String,
+        /// In the configuration.
+        configured: String,
+    },
+    /// The keys exist already.
+    #[error("{path} exists; `trefoil keys rotate` replaces keys")]
+    Exists {
+        /// The file.
+        path: String,
+    },
+    /// The keys ran out.
+    #[error(
+        "the signing keys have run out; `trefoil keys rotate` makes new ones that relying parties can accept"
+    )]
+    RunOut,
+    /// A key set that cannot be revoked.
+    #[error("{0}")]
+    Revocation(String),
+    /// The newest trust root that was written revokes the keys, and nothing took their place.
+    #[error(
+        "a revocation of the signing keys was cut short; repeat `trefoil keys revoke {id}`, or they would sign on"
+    )]
+    HalfRevoked {
+        /// The key set, hexadecimal.
+        id: String,
+    },
+    /// Keys were not made, or did not sign.
+    #[error("{0}")]
+    Sign(String),
+}

@@ -1,0 +1,76 @@
+//! What is wrong with a service, in the words of `trefoil doctor`: the operator's page shows the same.
+
+use crate::process::SOON_S;
+use std::fmt::Display;
+use trefoil_api::Finding;
+use trefoil_service::time::format as time;
+use trefoil_types::TenantId;
+
+/// What to do about malformed jobs.
+pub const MALFORMED: &str = "find out which gateway sent them (the key-holder's job log), then `trefoil admin reset-malformed TENANT`";
+/// What to do about a key-holder that is away.
+pub const KEY_HOLDER_AWAY: &str =
+    "start the key-holder, or correct keyholder.url; its fingerprint and the list of its clients have to fit";
+/// What to do about signing keys that run out.
+pub const ROTATE: &str =
+    "`trefoil keys rotate`, give relying parties the next trust root, and start the service again";
+/// What to do about an older vault.
+pub const RESTORE_ALL: &str = "restore the whole directory from the newest backup";
+
+/// A certificate that has ended, or will soon.
+pub fn certificate(place: impl Display, until: u64, now: u64, renew: &str) -> Option<Finding> {
+    if until <= now {
+        let what = format!("the certificate expired at {}", time(until));
+        Some(Finding::broken("certificate-expired", place, what).do_this(renew))
+    } else if until - now < SOON_S {
+        let what = format!("the certificate expires at {}", time(until));
+        Some(Finding::warning("certificate-expires", place, what).do_this(renew))
+    } else {
+        None
+    }
+}
+
+/// Signing keys that have ended, or will soon.
+pub fn signing_keys(place: impl Display, until: u64, now: u64) -> Option<Finding> {
+    if until <= now {
+        let what = format!("the signing keys ran out at {}", time(until));
+        Some(Finding::broken("keys-expired", place, what).do_this(ROTATE))
+    } else if until - now < SOON_S {
+        let what = format!("the signing keys run out at {}", time(until));
+        Some(Finding::warning("keys-expire", place, what).do_this(ROTATE))
+    } else {
+        None
+    }
+}
+
+/// Too little room on the disk, MiB, or soon.
+pub fn disk(place: impl Display, free: u64, low: u64) -> Option<Finding> {
+    if free < low {
+        let what = format!("{free} MiB are free, less than disk.low_water_mib = {low}: logins are refused");
+        Some(
+            Finding::broken("disk-low", place, what)
+                .do_this("make room; the service recovers within seconds"),
+        )
+    } else if free < low.saturating_mul(2) {
+        let what = format!("{free} MiB are free; below {low} logins are refused");
+        Some(Finding::warning("disk-low-soon", place, what).do_this("make room"))
+    } else {
+        None
+    }
+}
+
+/// Frozen tenants, and malformed jobs on the way there.
+pub fn malformed(place: impl Display, count: u64, frozen_tenants: &[TenantId]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = frozen_tenants.iter().map(|tenant| frozen(&place, tenant)).collect();
+    if found.is_empty() && count > 0 {
+        let what = format!("{count} malformed jobs");
+        found.push(Finding::warning("malformed-jobs", place, what).do_this(MALFORMED));
+    }
+    found
+}
+
+/// A tenant that malformed jobs froze.
+pub fn frozen(place: impl Display, tenant: &TenantId) -> Finding {
+    let what = format!("tenant {} is frozen after malformed jobs, and decides nothing", hex::encode(tenant));
+    Finding::broken("tenant-frozen", place, what).do_this(MALFORMED)
+}

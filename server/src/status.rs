@@ -1,0 +1,172 @@
+//! How the service does, for the operator's page: read off what `/metrics` reads, when it is asked for.
+
+use crate::app::App;
+use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL};
+use crate::listener::connections::Connections;
+use crate::metrics::{Gauges, process, requests, text};
+use std::cmp::Reverse;
+use trefoil_api::{
+    BatchCounts, CacheCounts, DiskRoom, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
+    ListenerConnections, LoginCounts, ProblemCount, ProofCounts, RequestTimes, SealCounts, ServiceStatus,
+    StageTimes,
+};
+use trefoil_cache::Cache as _;
+use trefoil_key_holder::logging;
+use trefoil_matching::{LANES, SeatState, Status};
+use trefoil_service::counters::{Counters, Counts};
+use trefoil_service::signing_keys::TRUST_ROOT_FILE;
+use trefoil_service::tenant::Tenant;
+use trefoil_service::wiring::observer;
+
+/// What the service counts, what stands now, and what wants attention.
+pub(crate) fn status(app: &App) -> ServiceStatus {
+    let (service, gauges) = (&app.service, app.gauges());
+    let Counts { submitted, matches, denials, batches, lanes, seals } = service.counters.counts();
+    let [pruned, archived] = gauges.retained;
+    let [accepted, refused] = service.counters.proofs.outcomes();
+    let [free_bytes, low_water_bytes] = gauges.disk;
+    let [certificate_until, signing_keys_until] = gauges.expiries;
+    let sums = app.metrics.requests.sums();
+    let requests = sums.durations.into_iter().map(|((route, method, status), total)| RequestTimes {
+        method: method.to_owned(),
+        route,
+        status,
+        count: total.count(),
+        seconds: total.seconds(),
+        below: total.below().collect(),
+    });
+    let problems = sums.problems.into_iter().map(|((code, route), count)| {
+        let explained = code.explain();
+        let (title, cure) = (explained.title.to_owned(), explained.cure.to_owned());
+        ProblemCount { code: code.name().to_owned(), route, count, title, cure }
+    });
+    ServiceStatus {
+        version: crate::process::VERSION.to_owned(),
+        issuer: service.trust_root.issuer().to_owned(),
+        started_at: app.metrics.process.started_at(),
+        now: service.now(),
+        clock_ms: service.clock.monotonic_ns() / 1_000_000,
+        ready: gauges.ready,
+        attention: attention(app, &gauges),
+        logins: LoginCounts { submitted, matched: matches, not_matched: denials },
+        batches: BatchCounts { sealed: batches, lanes, lanes_max: LANES as u64 },
+        seals: SealCounts { stored: seals, pruned, archived, waits: gauges.seal_waits },
+        stage_bounds_s: text::bounds_ns().map(|bound| bound as f64 / 1e9).collect(),
+        stages: stages(&service.counters),
+        request_bounds_s: requests::bounds_s().collect(),
+        requests: requests.collect(),
+        problems: problems.collect(),
+        caches: service.directory.all().iter().map(|tenant| cache(tenant)).collect(),
+        key_holders: gauges.key_holders.into_iter().map(seat).collect(),
+        key_holder: gauges.counted.as_deref().map(counted),
+        proofs: ProofCounts { accepted, refused, waiting: gauges.proofs.depth },
+        queue: Filled { used: gauges.intake_depth, limit: app.config.pipeline.queue },
+        in_flight_limit: gauges.in_flight_limit,
+        templates: Filled { used: gauges.templates, limit: app.config.store.templates_in_memory },
+        disk: DiskRoom { free_bytes, low_water_bytes },
+        connections: gauges.connections.map(|(name, all)| listener(app, name, all)).to_vec(),
+        certificate_until,
+        signing_keys_until,
+        log_lines_lost: logging::lines_lost(),
+        process: process::figures(),
+    }
+}
+
+/// What wants attention now, the worst first.
+fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
+    let (service, now) = (&app.service, app.service.now());
+    let directory = &app.config.server.data_dir;
+    let mut found = Vec::new();
+    let [certificate, keys] = gauges.expiries;
+    let renew = "renew it; its files are read again when they change, or at SIGHUP";
+    let file = app.certificate.certificate().display();
+    found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
+    let trust_root = directory.join(TRUST_ROOT_FILE);
+    found.extend(keys.and_then(|until| findings::signing_keys(trust_root.display(), until, now)));
+    let [free, low] = gauges.disk;
+    let short = findings::disk(directory.display(), free >> 20, low >> 20);
+    let key_holder = "key-holder";
+    let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
+    if let (true, Some(why)) = (away.is_empty(), service.key_holder.unready()) {
+        away.push(Finding::broken("key-holder-away", key_holder, why).do_this(KEY_HOLDER_AWAY));
+    }
+    let older = service.key_holder_watch.older_vault();
+    let older = older.map(|why| Finding::broken("vault-older", key_holder, why).do_this(RESTORE_ALL));
+    if let (Some(why), None, true, None) = (service.undecided(), &short, away.is_empty(), &older) {
+        let place = "service";
+        found.push(Finding::broken("service-not-ready", place, why).do_this("see its log"));
+    }
+    found.extend(short);
+    found.extend(away);
+    found.extend(older);
+    if let Some(Status { malformed, frozen, .. }) = gauges.counted.as_deref() {
+        found.extend(findings::malformed(key_holder, *malformed, frozen));
+    }
+    let lost = logging::lines_lost();
+    if lost > 0 {
+        let what = format!("{lost} lines could not be written since the start");
+        let remedy = "make room for the log, or read it faster; then start the service again";
+        found.push(Finding::warning("log-lines-lost", "log", what).do_this(remedy));
+    }
+    found.sort_by_key(|finding| Reverse(finding.level));
+    found
+}
+
+/// One of three that is away: the other two decide, and enrolments wait.
+fn seat_away(holder: &SeatState) -> Option<Finding> {
+    let why = holder.away.as_ref()?;
+    let place = format!("key-holder {} of 3 ({})", holder.seat, holder.address);
+    let what = format!("{why}; enrolments and deletions need all three");
+    Some(Finding::warning("key-holder-away", place, what).do_this(KEY_HOLDER_AWAY))
+}
+
+fn stages(counters: &Counters) -> Vec<StageTimes> {
+    let times = counters.stages().map(|(stage, durations)| StageTimes {
+        stage: stage.to_owned(),
+        count: durations.samples(),
+        seconds: durations.sum_ns() as f64 / 1e9,
+        below: text::bounds_ns().map(|bound| durations.below(bound)).collect(),
+    });
+    times.collect()
+}
+
+fn cache(tenant: &Tenant) -> CacheCounts {
+    let cache = tenant.verdicts.cache();
+    let stats = observer(&cache).map(trefoil_cache::Observer::stats).unwrap_or_default();
+    CacheCounts {
+        tenant: Hex(tenant.id.to_bytes()),
+        name: tenant.name.clone(),
+        disabled: tenant.disabled_at.is_some(),
+        entries: cache.len(),
+        capacity: cache.capacity(),
+        hits: stats.hits,
+        misses: stats.misses,
+        evictions: stats.evictions,
+        admissions_won: stats.admissions_won,
+        admissions_lost: stats.admissions_lost,
+    }
+}
+
+fn seat(state: SeatState) -> KeyHolderSeat {
+    let SeatState { seat, address, away, silent, disagreed, convicted, accused } = state;
+    KeyHolderSeat { seat, address, away, silent, disagreed, lied: convicted, accused }
+}
+
+fn counted(status: &Status) -> KeyHolderCounts {
+    let Status { attempts, failures, enrolments, malformed, frozen, tenants, templates, .. } = status;
+    KeyHolderCounts {
+        attempts: *attempts,
+        failures: *failures,
+        enrolments: *enrolments,
+        malformed: *malformed,
+        frozen: frozen.iter().map(|tenant| Hex(tenant.to_bytes())).collect(),
+        tenants: *tenants,
+        templates: *templates,
+    }
+}
+
+fn listener(app: &App, name: &str, all: &Connections) -> ListenerConnections {
+    let (open, accepted, refused) = all.sums();
+    let limit = app.limits.now().connections;
+    ListenerConnections { listener: name.to_owned(), open, limit, accepted, refused }
+}
