@@ -43,7 +43,11 @@ pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
 }
 
 /// A tenant alone.
-pub(crate) fn shown(tenant: &Tenant, distinct_failures_refused: u64) -> TenantDetail {
+pub(crate) fn shown(
+    tenant: &Tenant,
+    distinct_failures_refused: u64,
+    locked_out: Option<u64>,
+) -> TenantDetail {
     TenantDetail {
         summary: summary(tenant),
         policy_id: POLICY_ID,
@@ -51,6 +55,7 @@ pub(crate) fn shown(tenant: &Tenant, distinct_failures_refused: u64) -> TenantDe
         policy: tenant.policy.clone(),
         root_generation: tenant.roots.last().map(|root| root.generation),
         distinct_failures_refused,
+        locked_out,
     }
 }
 

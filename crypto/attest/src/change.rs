@@ -184,6 +184,8 @@ pub enum What {
         /// Templates that were destroyed.
         templates: u64,
     },
+    /// The delay of a locked-out subject was ended, and its failures of the day were forgotten. Whose is in no receipt.
+    AttemptsReset,
     /// An operator asked for a change that its role does not allow, and nothing was changed.
     Refused {
         /// The change that it would have been.
@@ -217,11 +219,12 @@ pub enum Kind {
     OperatorTokenRevoked,
     Refused,
     TenantDeleted,
+    AttemptsReset,
 }
 
 impl Kind {
     /// All of them, in the order of their numbers, which count from 1.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Enrolled,
         Self::Erased,
         Self::RootPublished,
@@ -243,6 +246,7 @@ impl Kind {
         Self::OperatorTokenRevoked,
         Self::Refused,
         Self::TenantDeleted,
+        Self::AttemptsReset,
     ];
 
     const fn number(self) -> u64 {
@@ -278,6 +282,7 @@ impl Kind {
             Self::OperatorTokenRevoked => "operator_token_revoked",
             Self::Refused => "refused",
             Self::TenantDeleted => "tenant_deleted",
+            Self::AttemptsReset => "attempts_reset",
         }
     }
 }
@@ -314,6 +319,7 @@ impl What {
             Self::OperatorTokenRevoked { .. } => Kind::OperatorTokenRevoked,
             Self::Refused { .. } => Kind::Refused,
             Self::TenantDeleted { .. } => Kind::TenantDeleted,
+            Self::AttemptsReset => Kind::AttemptsReset,
         }
     }
 

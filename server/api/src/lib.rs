@@ -23,8 +23,8 @@ pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
 pub use operators::{
     AuditEntry, AuditOutcome, AuditPage, ChangedOperator, ChangedTenant, CreateOperator, CreateOperatorToken,
-    CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, ResetMalformed,
-    RevokedApiKey, Role, StartedRotation,
+    CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, OwnTenant, ResetAttempts,
+    ResetMalformed, RevokedApiKey, Role, StartedRotation,
 };
 pub use policy::{Attempts, OutOfRange, Policy, Probe, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold};
 pub use status::{
@@ -594,6 +594,9 @@ pub struct TenantDetail {
     /// Logins that were refused with `distinct-failures` since the service started.
     #[serde(default)]
     pub distinct_failures_refused: u64,
+    /// Subjects that have no attempt now: for a delay, for the day, or for good; `null` where the key-holder cannot say.
+    #[serde(default)]
+    pub locked_out: Option<u64>,
 }
 
 /// `PUT /v1/tenants/{tenant}/policy` on the admin listener.

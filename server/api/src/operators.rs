@@ -194,6 +194,26 @@ pub struct ResetMalformed {
     pub receipt: Option<Receipt>,
 }
 
+/// Answer to `POST /v1/tenants/{tenant}/subjects/{handle}/reset-attempts` on the admin listener.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ResetAttempts {
+    /// That it was reset, without the subject; `null` where that is not sealed yet.
+    pub receipt: Option<Receipt>,
+}
+
+/// `GET /v1/tenant`: the tenant whose API key asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct OwnTenant {
+    /// The tenant.
+    pub tenant_id: Hex<16>,
+    /// Subjects that have no attempt now: for a delay, for the day, or for good; `null` where the key-holder cannot say.
+    pub locked_out: Option<u64>,
+    /// Logins that were refused with `distinct-failures` since the service started.
+    pub distinct_failures_refused: u64,
+}
+
 /// An entry of the audit trail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

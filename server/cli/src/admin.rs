@@ -73,7 +73,7 @@ enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         from: u64,
     },
-    /// Subjects of a tenant: list, show, erase. With one of its API keys, over the public API.
+    /// Subjects of a tenant: list, show, erase with one of its API keys, over the public API; reset-attempts.
     #[command(subcommand)]
     Subject(subject::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.

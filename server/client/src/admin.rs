@@ -6,8 +6,8 @@ use trefoil_api::{
     ApiKeyPage, AuditPage, Base64, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey,
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
     DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey,
-    ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus, SetPolicy, StartedRotation,
-    TenantDetail, TenantPage,
+    ResetAttempts, ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus, SetPolicy,
+    StartedRotation, TenantDetail, TenantPage,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
@@ -144,6 +144,19 @@ impl Admin {
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
     pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<ResetMalformed, ClientError> {
         self.0.json(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await
+    }
+
+    /// Ends the delay of a locked-out subject and forgets its failures of the day.
+    ///
+    /// # Errors
+    /// `subject-unknown`, `tenant-unknown`, `key-holder-forbids` where the key-holder runs apart, and [`ClientError`] in general.
+    pub async fn reset_attempts(
+        &self,
+        tenant: Hex<16>,
+        handle: Hex<32>,
+    ) -> Result<ResetAttempts, ClientError> {
+        let path = of_tenant(tenant, &format!("/subjects/{}/reset-attempts", hex::encode(handle.0)));
+        self.0.json(Outgoing::post_empty(path)).await
     }
 
     /// Starts a rotation of the keys of a tenant's templates, or goes on with one that stopped.

@@ -32,6 +32,7 @@ pub mod face;
 mod flights;
 pub mod idempotency;
 pub mod key_holder_watch;
+mod lockouts;
 pub mod log_audit;
 pub mod log_store;
 pub mod logins;

@@ -170,7 +170,7 @@ pub enum Refused {
     OlderVault(String),
     /// The key-holder, which somebody else operates, does not do this for this service.
     #[error(
-        "{0} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and `set-policy` are its operator's)"
+        "{0} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed`, `reset-attempts` and `set-policy` are its operator's)"
     )]
     KeyHolderForbids(String),
     /// A request of another time than now.

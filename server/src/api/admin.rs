@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{
     ApiKeyPage, ChangedPolicy, ChangedTenant, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    DeletedTenant, Hex, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
+    DeletedTenant, Hex, ResetAttempts, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
@@ -22,7 +22,7 @@ use trefoil_service::audit::{By, Created, Outcome};
 use trefoil_service::deletion::Deleted;
 use trefoil_service::tenant::POLICY_ID;
 use trefoil_service::{Refused, Service};
-use trefoil_types::{ApiKeyId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, TenantId};
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(
@@ -123,7 +123,12 @@ pub(super) async fn tenant(
 ) -> Result<Response, Problem> {
     let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
     let refused = app.service.directory.refused_for_failures(Some(&tenant.id));
-    Ok(tagged(tenant.policy_version, body::answer(StatusCode::OK, &bodies::shown(&tenant, refused))?))
+    let (id, at_work) = (tenant.id, Arc::clone(&app));
+    let locked_out = blocking(move || Ok(at_work.service.locked_out(&id))).await?;
+    Ok(tagged(
+        tenant.policy_version,
+        body::answer(StatusCode::OK, &bodies::shown(&tenant, refused, locked_out))?,
+    ))
 }
 
 /// `PUT /v1/tenants/{tenant}/policy`: the next version of its policy, at the key-holder too.
@@ -260,6 +265,21 @@ pub(super) async fn reset_malformed(
     })
     .await?;
     body::answer(StatusCode::OK, &ResetMalformed { receipt: app.sealed(noted).await? })
+}
+
+/// `POST /v1/tenants/{tenant}/subjects/{handle}/reset-attempts`: ends the delay of a locked-out subject and forgets its failures of the day.
+pub(super) async fn reset_attempts(
+    State(app): State<Arc<App>>,
+    Operator(by): Operator,
+    Path((tenant, handle)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let (PathBytes(tenant), PathBytes(handle)) =
+        (PathBytes::<16>::parse(&tenant)?, PathBytes::<32>::parse(&handle)?);
+    let at_work = Arc::clone(&app);
+    let reset =
+        move || Ok(at_work.service.reset_attempts(&TenantId::new(tenant), &Handle::new(handle), &by)?);
+    let noted = blocking(reset).await?;
+    body::answer(StatusCode::OK, &ResetAttempts { receipt: app.sealed(noted).await? })
 }
 
 /// `POST /v1/tenants/{tenant}/key-rotation`: new keys for a tenant's templates, while its subjects log in. Goes on with a

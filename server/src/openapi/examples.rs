@@ -9,11 +9,11 @@ use trefoil_api::{
     CreatedApiKey, CreatedOperatorToken, CreatedTenant, Decision, DeletedTenant, DiskRoom, EndedSession,
     Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
     ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator, OperatorPage,
-    OperatorToken, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures, ProofCounts,
-    ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, RequestTimes,
-    ResetMalformed, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts,
-    ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, Subject, SubjectPage, TenantDetail,
-    TenantPage, TenantSummary, Threshold, Vector,
+    OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures,
+    ProofCounts, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey,
+    RequestTimes, ResetAttempts, ResetMalformed, RevokedApiKey, Role, RootLogPage, RotationState,
+    RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation,
+    Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -273,6 +273,14 @@ pub(crate) fn enabled_tenant() -> ChangedTenant {
     ChangedTenant { summary: tenant(), receipt: Some(receipt()) }
 }
 
+pub(crate) fn reset_attempts() -> ResetAttempts {
+    ResetAttempts { receipt: Some(receipt()) }
+}
+
+pub(crate) fn own_tenant() -> OwnTenant {
+    OwnTenant { tenant_id: TENANT, locked_out: Some(2), distinct_failures_refused: 0 }
+}
+
 pub(crate) fn reset_malformed() -> ResetMalformed {
     ResetMalformed { receipt: Some(receipt()) }
 }
@@ -289,6 +297,7 @@ pub(crate) fn shown_tenant() -> TenantDetail {
         policy: policy(),
         root_generation: Some(5),
         distinct_failures_refused: 0,
+        locked_out: Some(2),
     }
 }
 

@@ -360,8 +360,8 @@ mod tests {
             (
                 Refused::KeyHolderForbids("not today".to_owned()),
                 "key-holder-forbids",
-                "not today (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and \
-                 `set-policy` are its operator's)",
+                "not today (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed`, \
+                 `reset-attempts` and `set-policy` are its operator's)",
             ),
             (
                 Refused::Fault,

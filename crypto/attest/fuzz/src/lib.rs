@@ -386,6 +386,7 @@ fn changes() -> Vec<Vec<u8>> {
         What::OperatorTokenRevoked { operator, token: 1 },
         What::Refused { action: Kind::PolicyChanged },
         What::TenantDeleted { templates: 70_000 },
+        What::AttemptsReset,
     ];
     let change = |what, by| Change {
         suite: Suite::One,

@@ -156,6 +156,7 @@ impl What {
             Kind::TenantDisabled => return bare(r, Self::TenantDisabled),
             Kind::TenantEnabled => return bare(r, Self::TenantEnabled),
             Kind::MalformedReset => return bare(r, Self::MalformedReset),
+            Kind::AttemptsReset => return bare(r, Self::AttemptsReset),
             Kind::ApiKeyCreated
             | Kind::OperatorCreated
             | Kind::OperatorTokenCreated

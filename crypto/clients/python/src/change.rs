@@ -92,7 +92,7 @@ impl Change {
         let bytes = |bytes: &[u8]| Some(PyBytes::new(py, bytes).unbind());
         Ok(match what {
             What::TenantCreated { digest } => Self { policy_digest: bytes(digest), ..common },
-            What::TenantDisabled | What::TenantEnabled | What::MalformedReset => common,
+            What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => common,
             What::ApiKeyCreated { key, scopes } => {
                 Self { api_key: bytes(key.as_bytes()), scopes: Some(*scopes), ..common }
             }

@@ -97,6 +97,7 @@ function detailsOf(what: OperatorsWhat): readonly Row[] {
     case "tenant_disabled":
     case "tenant_enabled":
     case "malformed_reset":
+    case "attempts_reset":
       return [];
     case "api_key_created":
       return [["API key", what.apiKey], ["Scopes", SCOPES.filter((_, bit) => (what.scopes >> bit) % 2 === 1).join(", ")]];

@@ -100,8 +100,8 @@ export type OperatorsWhat =
       readonly policyDigest: Uint8Array;
     }
   | {
-      /** A tenant's API keys are refused from now on, or taken again; or its count of malformed jobs was reset. */
-      readonly kind: "tenant_disabled" | "tenant_enabled" | "malformed_reset";
+      /** A tenant's API keys are refused from now on, or taken again; or its count of malformed jobs or the delay of one of its subjects was reset. */
+      readonly kind: "tenant_disabled" | "tenant_enabled" | "malformed_reset" | "attempts_reset";
     }
   | {
       /** An API key was created. */
@@ -187,6 +187,7 @@ const KINDS = [
   "operator_token_revoked",
   "refused",
   "tenant_deleted",
+  "attempts_reset",
 ] as const;
 
 /** The kinds of changes. */
@@ -316,6 +317,7 @@ function readOperatorsWhat(number: bigint, r: Reader, start: number): OperatorsW
     case "tenant_disabled":
     case "tenant_enabled":
     case "malformed_reset":
+    case "attempts_reset":
       r.array("what", 0);
       return { kind };
     case "api_key_created":

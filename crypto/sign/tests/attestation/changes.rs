@@ -54,6 +54,7 @@ fn changes() -> Vec<Change<'static>> {
         What::MalformedReset,
         What::Refused { action: Kind::PolicyChanged },
         What::TenantDeleted { templates: 5_000_000_000 },
+        What::AttemptsReset,
     ];
     let of_the_service = [
         What::OperatorCreated { operator, role: 3 },
@@ -102,7 +103,7 @@ fn told(change: &Change<'_>) -> Value {
 fn told_of_operators(what: What) -> Value {
     match what {
         What::TenantCreated { digest } => json!({"policy_digest": hex::encode(digest)}),
-        What::TenantDisabled | What::TenantEnabled | What::MalformedReset => json!({}),
+        What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => json!({}),
         What::ApiKeyCreated { key, scopes } => json!({"api_key": hex::encode(key), "scopes": scopes}),
         What::ApiKeyRevoked { key } => json!({"api_key": hex::encode(key)}),
         What::IssuerKeyRegistered { key } => json!({"issuer_key": hex::encode(key)}),
@@ -265,7 +266,7 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
             }
         }
     }
-    assert!(verified == 24 && refused > 1000, "{verified} verified, {refused} refused");
+    assert!(verified == 25 && refused > 1000, "{verified} verified, {refused} refused");
     // Signatures differ each time, what they sign does not.
     for (name, bytes) in &seal().compact {
         assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");

@@ -82,7 +82,7 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
         }
         What::SessionEnded { session } => vec![("session", hex::encode(session))],
         What::TenantCreated { digest } => vec![("policy digest", hex::encode(digest))],
-        What::TenantDisabled | What::TenantEnabled | What::MalformedReset => Vec::new(),
+        What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => Vec::new(),
         What::ApiKeyCreated { key, scopes } => {
             let scopes = Scopes::from_bits(*scopes).list();
             let scopes: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();

@@ -39,6 +39,7 @@ mod intake;
 mod key_holder;
 mod keys;
 mod kills;
+mod lockouts;
 mod log;
 mod logging;
 mod malformed;

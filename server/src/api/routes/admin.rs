@@ -10,8 +10,9 @@ use std::sync::LazyLock;
 use trefoil_api::{
     ApiKeyPage, AuditPage, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator,
     CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DeletedTenant,
-    Hex, Operator, OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetMalformed,
-    RevokedApiKey, Role, RotationStatus, ServiceStatus, SetPolicy, StartedRotation, TenantDetail, TenantPage,
+    Hex, Operator, OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetAttempts,
+    ResetMalformed, RevokedApiKey, Role, RotationStatus, ServiceStatus, SetPolicy, StartedRotation,
+    TenantDetail, TenantPage,
 };
 use trefoil_attest::Kind;
 
@@ -112,6 +113,23 @@ fn tenants(routes: Routes) -> Routes {
                 .answers::<ResetMalformed>(200, "That it was reset.", &examples::reset_malformed())
                 .asks_key_holder(),
             admin::reset_malformed,
+        )
+        .route(
+            of_tenant(Operation::post(
+                "/v1/tenants/{tenant}/subjects/{handle}/reset-attempts",
+                "resetAttempts",
+            ))
+            .changes(Role::Operator, Kind::AttemptsReset)
+            .says(
+                "End the delay of a locked-out subject.",
+                "And forget its failures of the day. What its template has spent of its budget for good stays spent. A key-holder that runs \
+                 apart does it for its own operator only.",
+            )
+            .path::<Hex<32>>("handle", "The subject.", examples::HANDLE)
+            .answers::<ResetAttempts>(200, "That it was reset.", &examples::reset_attempts())
+            .asks_key_holder()
+            .fails(&[Code::SubjectUnknown]),
+            admin::reset_attempts,
         )
 }
 

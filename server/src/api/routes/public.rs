@@ -13,8 +13,8 @@ use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
-    Scope, SessionPage, Subject, SubjectPage,
+    Enrolment, Erased, FheKeys, Hex, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot,
+    RootLogPage, Scope, SessionPage, Subject, SubjectPage,
 };
 
 const DECIDED: [Code; 22] = [
@@ -86,6 +86,13 @@ fn subjects(routes: Routes) -> Routes {
                     Code::RequestNotFresh,
                 ]),
             templates::enrol,
+        )
+        .route(
+            Operation::get("/v1/tenant", "ownTenant")
+                .says("Counts of the tenant whose API key asks.", "How many subjects are locked out, and not which.")
+                .for_tenants(Scope::Authenticate)
+                .answers::<OwnTenant>(200, "The counts.", &examples::own_tenant()),
+            subject_routes::tenant,
         )
         .route(
             Operation::get("/v1/subjects", "listSubjects")

@@ -192,7 +192,10 @@ fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
     assert_eq!(store.put_operator(revoked.clone(), None, note()), Ok(last + 4));
     assert_eq!(store.note(of_u(4)), Ok(last + 5));
     let Registry { operators, operator_tokens, .. } = store.registry().unwrap();
-    assert_eq!((operators, operator_tokens), (vec![revoked], vec![token(1, Some(7)), token(2, None)]));
+    assert_eq!(
+        (operators, operator_tokens),
+        (vec![revoked.clone()], vec![token(1, Some(7)), token(2, None)])
+    );
 
     let once = Once { operator: revoked.id, key: "k".to_owned(), request_digest: [9; 32], at: 20 };
     assert_eq!(store.created(&revoked.id, "k"), Ok(None));
@@ -528,7 +531,7 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
     let old = std::fs::read(&path).unwrap();
     assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: VERSION }));
     let store = open(true).unwrap();
-    let Registry { tenants, api_keys, roots, issuer_keys } = store.registry().unwrap();
+    let Registry { tenants, api_keys, roots, issuer_keys, .. } = store.registry().unwrap();
     assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
     let first = PolicyVersion { tenant: T, version: 1, policy: "{}".to_owned(), made_at: 6 };
     assert_eq!(store.policies(&T, 0, 9), Ok(vec![first]), "its policy is the first version");

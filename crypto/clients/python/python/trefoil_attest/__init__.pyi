@@ -107,6 +107,7 @@ class Change:
         "operator_token_revoked",
         "refused",
         "tenant_deleted",
+        "attempts_reset",
     ]
     issuer: str
     tenant: bytes
