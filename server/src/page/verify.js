@@ -774,7 +774,7 @@ n)}`,f=t.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update i
 if(c.state!=="active"){let{state:h,since:E}=c;ie(h==="revoked","revoked-key-set",`${o} is revoked since ${E}; do not accept`),ie(r>=E,"retired-key-set",`${o} wa\
 s retired at ${E}, before this seal; do not accept`)}return ie(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the validity of ${o}`),f}var zf=255,za=64,qa="trefoil:change/1",qf=["enrolled","erased","root_published","policy_changed","session_opened","session_ended","tenant_created","tenant_disab\
 led","tenant_enabled","api_key_created","api_key_revoked","issuer_key_registered","key_rotation_begun","key_rotation_ended","malformed_reset","operator_created",
-"operator_revoked","operator_token_created","operator_token_revoked","refused","tenant_deleted"];function Yf(e){let t=De.of("change",e,dn);t.map("change",5);let n=t.key("iss",1).text("iss",et),r=t.key("iat",6).uint("iat"),o=t.key("cti",7).bytes("cti",16);t.
+"operator_revoked","operator_token_created","operator_token_revoked","refused","tenant_deleted","attempts_reset"];function Yf(e){let t=De.of("change",e,dn);t.map("change",5);let n=t.key("iss",1).text("iss",et),r=t.key("iat",6).uint("iat"),o=t.key("cti",7).bytes("cti",16);t.
 key("eat_profile",265).format("eat_profile",qa);let f=t.key("trefoil",Vt).map("trefoil",4,5),c=un(t.key("suite",1)),s=t.key("tenant",2).bytes("tenant",16),i=t.key(
 "kind",3).uint("kind"),h=Object.freeze(Ga(i,t.key("what",4))),E=f===5?Object.freeze(Va(t.key("by",5))):void 0;return t.finish("change"),Object.freeze({suite:c,issuer:n,
 tenant:s,changedAt:r,salt:o,what:h,by:E})}function Va(e){return e.array("by",2),{operator:e.bytes("by.operator",8),name:e.text("by.name",za)}}function Wf(e){try{
@@ -785,18 +785,18 @@ neration",Ne),generationMin:t.number("what.generation_min",Ne),root:t.bytes("wha
 policy_changed",policyId:t.number("what.policy_id",Ne),policyVersion:t.number("what.policy_version",Ne),policyDigest:t.bytes("what.digest",32)};case 5n:return t.
 array("what",2),{kind:"session_opened",session:t.bytes("what.session",32),expiresAt:t.uint("what.expires_at")};case 6n:return t.array("what",1),{kind:"session_e\
 nded",session:t.bytes("what.session",32)};default:return Ya(e,t,n)}}function Ya(e,t,n){let r=Vf(e);switch(r){case"tenant_created":return t.array("what",1),{kind:r,
-policyDigest:t.bytes("what.digest",32)};case"tenant_disabled":case"tenant_enabled":case"malformed_reset":return t.array("what",0),{kind:r};case"api_key_created":
-return t.array("what",2),{kind:r,apiKey:t.bytes("what.key",8),scopes:t.number("what.scopes",zf)};case"api_key_revoked":return t.array("what",1),{kind:r,apiKey:t.
-bytes("what.key",8)};case"issuer_key_registered":return t.array("what",1),{kind:r,issuerKey:t.bytes("what.key",32)};case"key_rotation_begun":case"key_rotation_e\
-nded":return t.array("what",1),{kind:r,epoch:t.number("what.epoch",Ne)};case"operator_created":return t.array("what",2),{kind:r,operator:t.bytes("what.operator",
-8),role:t.number("what.role",zf)};case"operator_revoked":return t.array("what",1),{kind:r,operator:t.bytes("what.operator",8)};case"operator_token_created":case"\
-operator_token_revoked":return t.array("what",2),{kind:r,operator:t.bytes("what.operator",8),token:t.number("what.token",Ne)};case"refused":{t.array("what",1);let o=t.
-offset,f=Vf(t.uint("what.action"));if(f===void 0||f==="refused")throw t.outOfRange("what.action",o);return{kind:r,action:f}}case"tenant_deleted":return t.array(
-"what",1),{kind:r,templates:t.uint("what.templates")};default:throw t.outOfRange("kind",n)}}function Vf(e){return e>BigInt(qf.length)?void 0:qf[Number(e)-1]}var Xf,
-Gf=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{Xf=(...t)=>new e(
-...t)}};function Jf(e,t,n,r){Qf(t,n,r);let o=Mt(()=>lt(e)),{evidence:f}=o;if(f.form==="full")return ec(o,f.seal,t,n,r);let{sealNumber:c}=f.reference,s=`compact \
-receipt; fetch seal ${c} from the issuer and pass it too`;throw new Me("seal-needed",s,{seal:f.reference})}function Zf(e,t,n,r,o){if(Qf(n,r,o),!(t instanceof tt))
-throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Mt(()=>lt(e)),{evidence:c}=f,s=c.form==="full"?c.seal.reference():c.reference;if(Fr(
+policyDigest:t.bytes("what.digest",32)};case"tenant_disabled":case"tenant_enabled":case"malformed_reset":case"attempts_reset":return t.array("what",0),{kind:r};case"\
+api_key_created":return t.array("what",2),{kind:r,apiKey:t.bytes("what.key",8),scopes:t.number("what.scopes",zf)};case"api_key_revoked":return t.array("what",1),
+{kind:r,apiKey:t.bytes("what.key",8)};case"issuer_key_registered":return t.array("what",1),{kind:r,issuerKey:t.bytes("what.key",32)};case"key_rotation_begun":case"\
+key_rotation_ended":return t.array("what",1),{kind:r,epoch:t.number("what.epoch",Ne)};case"operator_created":return t.array("what",2),{kind:r,operator:t.bytes("\
+what.operator",8),role:t.number("what.role",zf)};case"operator_revoked":return t.array("what",1),{kind:r,operator:t.bytes("what.operator",8)};case"operator_toke\
+n_created":case"operator_token_revoked":return t.array("what",2),{kind:r,operator:t.bytes("what.operator",8),token:t.number("what.token",Ne)};case"refused":{t.array(
+"what",1);let o=t.offset,f=Vf(t.uint("what.action"));if(f===void 0||f==="refused")throw t.outOfRange("what.action",o);return{kind:r,action:f}}case"tenant_delete\
+d":return t.array("what",1),{kind:r,templates:t.uint("what.templates")};default:throw t.outOfRange("kind",n)}}function Vf(e){return e>BigInt(qf.length)?void 0:qf[Number(
+e)-1]}var Xf,Gf=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{Xf=
+(...t)=>new e(...t)}};function Jf(e,t,n,r){Qf(t,n,r);let o=Mt(()=>lt(e)),{evidence:f}=o;if(f.form==="full")return ec(o,f.seal,t,n,r);let{sealNumber:c}=f.reference,
+s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Me("seal-needed",s,{seal:f.reference})}function Zf(e,t,n,r,o){if(Qf(n,r,o),!(t instanceof
+tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Mt(()=>lt(e)),{evidence:c}=f,s=c.form==="full"?c.seal.reference():c.reference;if(Fr(
 s,t.reference()))return ec(f,t,n,r,o);let i=`the seal passed is not the one named; fetch seal ${s.sealNumber} from the issuer`;throw new Me("other-seal",i,{seal:s})}
 function Qf(e,t,n){if(!(e instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(t!==void 0&&!(Ft(t)&&t.length===16))throw new TypeError("tenant\
  must be a Uint8Array of 16 bytes, or undefined");Mr(n)}function ec(e,t,n,r,o){let f=Mt(()=>Yf(e.statement)),{header:c}=t;if(f.issuer!==n.issuer)throw Dn(f.issuer);
@@ -825,16 +825,17 @@ head]]};case"policy_changed":return{heading:"policy changed",details:[["Policy",
 session_opened":return{heading:"session opened",details:[["Session",e.session],["Ends",yn(e.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[
 ["Session",e.session]]};default:return{heading:e.kind.replaceAll("_"," "),details:Qa(e)}}}var Ja=["unknown","viewer","operator","owner"],Za=["enrol","authentica\
 te","issue"];function Qa(e){switch(e.kind){case"tenant_created":return[["Policy digest",e.policyDigest]];case"tenant_disabled":case"tenant_enabled":case"malform\
-ed_reset":return[];case"api_key_created":return[["API key",e.apiKey],["Scopes",Za.filter((t,n)=>(e.scopes>>n)%2===1).join(", ")]];case"api_key_revoked":return[[
-"API key",e.apiKey]];case"issuer_key_registered":return[["Issuer key",e.issuerKey]];case"key_rotation_begun":case"key_rotation_ended":return[["Epoch",`${e.epoch}`]];case"\
-operator_created":return[["Operator",e.operator],["Role",Ja[e.role]??"unknown"]];case"operator_revoked":return[["Operator",e.operator]];case"operator_token_crea\
-ted":case"operator_token_revoked":return[["Operator",e.operator],["Token",`${e.token}`]];case"tenant_deleted":return[["Templates destroyed",`${e.templates}`]];case"\
-refused":return[["Change",e.action.replaceAll("_"," ")]]}}function cc(e){let t=ve("ul","");return t.append(...St.map(({name:r})=>ve("li",`${r} signature verifie\
-s`))),e?[t,ve("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[t]}function sc(e,t){return[["Sealed",`${yn(e.time)},\
- seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function ac(e){let t=ve("dl","");for(let[n,r]of e){let o=typeof r==
-"string"?ve("dd",r):ve("dd",yt(r),"bytes");t.append(ve("dt",n),o)}return t}function pn(e,t,n){let r=ve("div","","outcome refused");return r.setAttribute("role",
-"alert"),r.append(ve("h2",e),ve("p",t)),n!==void 0&&r.append(ve("p",`Code: ${n}`)),r}function yn(e){let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?
-`${e} s`:t.toISOString().replace(".000Z","Z")}function ve(e,t,n=""){let r=document.createElement(e);return r.textContent=t,n!==""&&(r.className=n),r}var ei=512*1024,Hr=We("form",HTMLFormElement),Kn=We("outcome",HTMLElement),jr=We("attestation",HTMLTextAreaElement),dc=We("attestation-state",HTMLElement),$n=We(
+ed_reset":case"attempts_reset":return[];case"api_key_created":return[["API key",e.apiKey],["Scopes",Za.filter((t,n)=>(e.scopes>>n)%2===1).join(", ")]];case"api_\
+key_revoked":return[["API key",e.apiKey]];case"issuer_key_registered":return[["Issuer key",e.issuerKey]];case"key_rotation_begun":case"key_rotation_ended":return[
+["Epoch",`${e.epoch}`]];case"operator_created":return[["Operator",e.operator],["Role",Ja[e.role]??"unknown"]];case"operator_revoked":return[["Operator",e.operator]];case"\
+operator_token_created":case"operator_token_revoked":return[["Operator",e.operator],["Token",`${e.token}`]];case"tenant_deleted":return[["Templates destroyed",`${e.
+templates}`]];case"refused":return[["Change",e.action.replaceAll("_"," ")]]}}function cc(e){let t=ve("ul","");return t.append(...St.map(({name:r})=>ve("li",`${r}\
+ signature verifies`))),e?[t,ve("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[t]}function sc(e,t){return[["Seale\
+d",`${yn(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function ac(e){let t=ve("dl","");for(let[
+n,r]of e){let o=typeof r=="string"?ve("dd",r):ve("dd",yt(r),"bytes");t.append(ve("dt",n),o)}return t}function pn(e,t,n){let r=ve("div","","outcome refused");return r.
+setAttribute("role","alert"),r.append(ve("h2",e),ve("p",t)),n!==void 0&&r.append(ve("p",`Code: ${n}`)),r}function yn(e){let t=new Date(Number(e)*1e3);return Number.
+isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function ve(e,t,n=""){let r=document.createElement(e);return r.textContent=t,n!==""&&(r.className=
+n),r}var ei=512*1024,Hr=We("form",HTMLFormElement),Kn=We("outcome",HTMLElement),jr=We("attestation",HTMLTextAreaElement),dc=We("attestation-state",HTMLElement),$n=We(
 "trust-root",HTMLTextAreaElement),Pr,zn;function We(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
 function Dr(e){return String(new FormData(Hr).get(e))}async function ti(){let e=Pr??new TextEncoder().encode(jr.value);if(e.length===0)throw new Ye("Paste an at\
 testation, or drop a file.");let t=nc(e),n=Wf(t);return n===void 0?ni(t):ri(t,n)}async function ni(e){let t=We("audience",HTMLInputElement).value.trim();if(t===

@@ -18,7 +18,19 @@ from ._admin import (
 )
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
-from ._tenant import Attempt, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant
+from ._tenant import (
+    Attempt,
+    Counts,
+    Decided,
+    EndedSession,
+    Enrolled,
+    Erased,
+    LiveSession,
+    Login,
+    Receipt,
+    Subject,
+    Tenant,
+)
 
 __all__ = [
     "Admin",
@@ -26,6 +38,7 @@ __all__ = [
     "Attempt",
     "Attempts",
     "ChangedPolicy",
+    "Counts",
     "CreatedApiKey",
     "CreatedTenant",
     "Decided",
