@@ -199,20 +199,8 @@ impl Server {
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
-        let pepper = Pepper::new(&*directory.secret::<32>("pepper.key")?);
         let notes = Notes::new(&issuer);
-        let token = admin_token(&directory)?;
-        let operators = Operators::load(Arc::clone(&store), pepper.clone(), notes.clone(), token)
-            .map_err(|cause| stored("operators", &cause))?;
-        let accounts = Directory::load(
-            Arc::clone(&store),
-            Arc::clone(&key_holder),
-            WrapKey::new(&*directory.secret::<32>("master.key")?),
-            pepper,
-            config.proofs.verdict_room(),
-            (bodies::POLICIES, notes.clone()),
-        )
-        .map_err(|cause| stored("tenants", &cause))?;
+        let (operators, accounts) = callers(&config, &directory, (&store, &key_holder), &notes)?;
 
         let counters = Arc::<Counters>::default();
         let standing = Arc::<seal_log::Standing>::default();
@@ -608,6 +596,30 @@ fn proof_pool(
     let config = PoolConfig { workers, queue: proofs.queue, deadline };
     ProofPool::start(config, Arc::clone(clock), Arc::clone(&counters.proofs), supervisor)
         .map_err(|cause| StartError::Thread(cause.to_string()))
+}
+
+/// Who may call: operators, and tenants with their API keys.
+fn callers(
+    config: &Config,
+    directory: &DataDir,
+    (store, key_holder): (&Arc<dyn Store>, &Arc<dyn KeyHolding>),
+    notes: &Notes,
+) -> Result<(Operators, Directory), StartError> {
+    let stored = |what, cause: String| StartError::Stored { what, cause };
+    let pepper = Pepper::new(&*directory.secret::<32>("pepper.key")?);
+    let token = admin_token(directory)?;
+    let operators = Operators::load(Arc::clone(store), pepper.clone(), notes.clone(), token)
+        .map_err(|cause| stored("operators", cause))?;
+    let accounts = Directory::load(
+        Arc::clone(store),
+        Arc::clone(key_holder),
+        WrapKey::new(&*directory.secret::<32>("master.key")?),
+        pepper,
+        config.proofs.verdict_room(),
+        (bodies::POLICIES, notes.clone()),
+    )
+    .map_err(|cause| stored("tenants", cause))?;
+    Ok((operators, accounts))
 }
 
 /// 32 random bytes as hexadecimal, with a newline so that the file reads well.

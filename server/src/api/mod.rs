@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | POST `/v1/subjects/{handle}/templates` | enrol | JSON | 201 |
 //! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 200 and a receipt |
+//! | GET `/v1/tenant` | authenticate | - | 200, counts of the tenant |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
@@ -22,6 +23,7 @@
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 200 and a receipt |
+//! | POST `/v1/tenants/{tenant}/subjects/{handle}/reset-attempts` (admin) | token | - | 200 and a receipt |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
 //! | POST `/v1/operators`, `/v1/operators/{operator}/tokens` (admin) | token | JSON | 201 |
 //! | GET `/v1/operators`, `/v1/operators/{operator}`, `/v1/audit` (admin) | token | - | 200 |

@@ -198,7 +198,7 @@ impl Code {
             }
             Code::ChainValueRefused => "the revealed value is missing, used or not of this chain",
             Code::SecretShown => {
-                "an earlier request with this Idempotency-Key created it; the service does not keep secrets that it shows"
+                "an earlier request with this `Idempotency-Key` created it; the service does not keep secrets that it shows"
             }
             Code::IdempotencyInFlight => "a request with this `Idempotency-Key` is still running",
             Code::RootGenerationStale => "the root is not newer than the last one",
@@ -218,7 +218,7 @@ impl Code {
             Code::RequestNotFresh => "`issued_at` is outside the window, or before the service started",
             Code::IdempotencyKeyReused => "the `Idempotency-Key` came with another body",
             Code::DistinctFailures => {
-                "logins with this API key failed for too many different subjects that did not match since: as many as `limits.distinct_failures` and a quarter of those that matched"
+                "logins with this API key failed for too many different subjects that did not match since"
             }
             Code::QuotaExceeded => "too many requests of the tenant in flight, or no credit for proofs",
             Code::Overloaded => "a queue is full; nothing was attempted",

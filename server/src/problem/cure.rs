@@ -4,6 +4,7 @@ use super::Code;
 
 impl Code {
     /// What to do next.
+    #[expect(clippy::too_many_lines, reason = "a table with a line or two for each code")]
     pub fn cure(self) -> &'static str {
         match self {
             Code::MalformedJson => {

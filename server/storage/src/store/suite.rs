@@ -165,18 +165,17 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     assert_eq!(store.enrol(template, answer), Err(StoreError::Conflict), "nothing is enrolled any more");
 }
 
+fn operator() -> Operator {
+    let id = OperatorId::new([1; 8]);
+    Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None }
+}
+
 fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
     let of_u = |byte| Note { tenant: U, statement: vec![byte; 3], once: None };
     let before = store.audit(0, None, 1000).unwrap();
     assert!(before.iter().zip(1..).all(|(entry, number)| entry.number == number && entry.receipt.is_none()));
     let last = before.len() as u64;
-    let operator = Operator {
-        id: OperatorId::new([1; 8]),
-        name: "ann".to_owned(),
-        role: 2,
-        created_at: 3,
-        revoked_at: None,
-    };
+    let operator = operator();
     let token = |number, revoked_at| OperatorToken {
         operator: operator.id,
         number,
@@ -197,7 +196,7 @@ fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
         (vec![revoked.clone()], vec![token(1, Some(7)), token(2, None)])
     );
 
-    let once = Once { operator: revoked.id, key: "k".to_owned(), request_digest: [9; 32], at: 20 };
+    let once = Once { operator: revoked.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     assert_eq!(store.created(&revoked.id, "k"), Ok(None));
     let asked = || Note { once: Some(once.clone()), ..of_u(6) };
     assert_eq!(store.put_operator_token(token(3, None), asked()), Ok(last + 6));
@@ -205,9 +204,9 @@ fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
     assert_eq!(store.registry().unwrap().operator_tokens.len(), 3, "both or neither");
     let left = AuditEntry { number: last + 6, note: of_u(6), receipt: None };
     assert_eq!(store.created(&revoked.id, "k"), Ok(Some(([9; 32], left))));
-    store.expire(0, 20).unwrap();
+    store.expire(0, 5).unwrap();
     assert!(store.created(&revoked.id, "k").unwrap().is_some());
-    store.expire(0, 21).unwrap();
+    store.expire(0, 6).unwrap();
     assert_eq!(store.created(&revoked.id, "k"), Ok(None));
 
     store.seal_note(last + 1, vec![5]).unwrap();
@@ -493,6 +492,18 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     );
     assert_eq!(store.last_restoration(), Ok(None));
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    let (operator, number, tag) = (operator(), 1, [2; 32]);
+    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    let token = OperatorToken {
+        operator: operator.id,
+        number,
+        tag,
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
+    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
+    store.seal_note(entry, vec![3; 100]).unwrap();
     drop(store);
     let after = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     assert!(after.generation > before.generation, "{before:?}, {after:?}");
@@ -578,7 +589,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         );
     };
     trefoil_testing::edit_fields(&path, refuses);
-    for table in ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals"] {
+    for table in ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "audit"] {
         let good = std::fs::read(&path).unwrap();
         rusqlite::Connection::open(&path).unwrap().execute(&format!("DELETE FROM {table}"), []).unwrap();
         refuses(table);
