@@ -4,24 +4,24 @@ use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Authenticated, Authentication, Base64,
-    Decision, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
+    DayOfUse, Decision, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
     PolicyVersion, PublishedRoot, Receipt, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail,
-    TenantSummary, Vector,
+    TenantSummary, UsagePage, Vector,
 };
 use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, statement_digest};
 use trefoil_pipeline::SealedTree;
+use trefoil_service::attestations::Attested;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::EnrolledForm;
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::LoginRequest;
 use trefoil_service::operators;
-use trefoil_service::recent::Attested;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
-use trefoil_types::{Handle, SessionId};
+use trefoil_types::{ApiKeyId, Handle, SessionId};
 use trefoil_wallet::credentials::RootStatement;
 use zeroize::Zeroizing;
 
@@ -85,6 +85,17 @@ fn canonical(value: &Value) -> String {
         Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         other => other.to_string(),
     }
+}
+
+/// A page of what API keys were used for.
+pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiKeyId>) -> UsagePage {
+    let day = |row: store::Usage| {
+        let store::UsageCounts { matched, not_matched, enrolments, refusals } = row.counts;
+        let (api_key, day) = (Hex(row.api_key.to_bytes()), row.day * 86_400);
+        DayOfUse { api_key, day, matched, not_matched, enrolments, refusals }
+    };
+    let usage = rows.into_iter().map(day).collect();
+    UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
 }
 
 /// How answers to enrolments are written in the store, for callers that ask again.

@@ -1,6 +1,6 @@
 //! What is wrong with a service, in the words of `trefoil doctor`: the operator's page shows the same.
 
-use crate::process::SOON_S;
+use crate::tls::SOON_S;
 use std::fmt::Display;
 use trefoil_api::Finding;
 use trefoil_service::time::format as time;

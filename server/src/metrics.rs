@@ -10,6 +10,7 @@ pub(crate) mod text;
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
 use proofs::ProofGauges;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use text::Text;
@@ -19,6 +20,8 @@ use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
+use trefoil_storage::store::UsageCounts;
+use trefoil_types::TenantId;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
@@ -149,6 +152,29 @@ pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
         })
         .collect();
     exposition(&watched, "trefoil_verdict_cache", Instant::now())
+}
+
+/// What the API keys of each tenant were used for. Tenants are named by their identifiers, which only the operator causes.
+pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
+    let mut text = Text::default();
+    let help = "Logins decided, by tenant";
+    text.family("trefoil_tenant_logins_total", "counter", help);
+    for (tenant, counts) in by_tenant {
+        for (decision, count) in [("match", counts.matched), ("no_match", counts.not_matched)] {
+            let labels = format!("{{tenant=\"{tenant}\",decision=\"{decision}\"}}");
+            text.sample("trefoil_tenant_logins_total", &labels, count as f64);
+        }
+    }
+    let mut family = |name: &str, help: &str, count: fn(&UsageCounts) -> u64| {
+        text.family(name, "counter", help);
+        for (tenant, counts) in by_tenant {
+            text.sample(name, &format!("{{tenant=\"{tenant}\"}}"), count(counts) as f64);
+        }
+    };
+    family("trefoil_tenant_enrolments_total", "Subjects enrolled, by tenant", |counts| counts.enrolments);
+    let help = "Requests refused or failed of callers that have an API key, by tenant; of batches each login";
+    family("trefoil_tenant_refusals_total", help, |counts| counts.refusals);
+    text.into_string()
 }
 
 /// Room on the disk, and what is done for it.

@@ -5,7 +5,7 @@ use crate::listener::raise_descriptor_limit;
 pub use crate::reload::ReadConfig;
 use crate::reload::Settings;
 use crate::server::{Server, Standing};
-use crate::tls::Pair;
+use crate::tls::{Pair, SOON_S};
 use std::net::TcpListener;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,8 +20,6 @@ use trefoil_service::time;
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
 /// Exit code for a setting that cannot be used.
 const USAGE: u8 = 2;
-/// Keys and certificates that run out within this are warned of.
-pub const SOON_S: u64 = 30 * 86_400;
 
 /// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
 /// On failure the last line of the log is the reason. Sockets that systemd passed are served instead of `server.listen` and

@@ -22,7 +22,7 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
@@ -68,6 +68,8 @@ use zeroize::Zeroizing;
 
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
+/// How often what API keys were used for is stored.
+const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -142,6 +144,7 @@ pub struct Server {
     public: (SocketAddr, JoinHandle<Option<bool>>),
     admin: (SocketAddr, JoinHandle<Option<bool>>),
     sweeper: JoinHandle<Option<()>>,
+    usage: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     disk: JoinHandle<Option<()>>,
@@ -181,7 +184,7 @@ impl Server {
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
-        let certificate = Pair::open(&config.tls, &directory)?;
+        let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
         let store = open_store(&supervisor, &directory, config.store.migrate)?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
@@ -324,6 +327,7 @@ impl Server {
                 "sweeper",
                 sweep(Arc::clone(&app.service), app.limits.answer_timeout(), stopped.clone()),
             ),
+            usage: watched(supervisor, "usage", keep_usage(Arc::clone(&app.service), stopped.clone())),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
@@ -357,7 +361,18 @@ impl Server {
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
         let Server {
-            app, pipeline, seal_log, stop, death: _, public, admin, sweeper, pacer, watcher, ..
+            app,
+            pipeline,
+            seal_log,
+            stop,
+            death: _,
+            public,
+            admin,
+            sweeper,
+            usage,
+            pacer,
+            watcher,
+            ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let capture = self.capture;
@@ -368,6 +383,7 @@ impl Server {
         let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
         let answered = answered(public.1.await) & answered(admin.1.await);
         let _ = sweeper.await;
+        let _ = usage.await;
         let _ = pacer.await;
         let _ = watcher.await;
         let _ = disk.await;
@@ -382,6 +398,9 @@ impl Server {
             app.service.sessions.keep_places(&app.service.directory);
             if let Err(cause) = app.service.directory.note_uses() {
                 tracing::warn!(%cause, "the last uses of API keys were not noted");
+            }
+            if let Err(cause) = app.service.directory.store_usage(app.service.now()) {
+                tracing::warn!(%cause, "the last uses of API keys were not counted");
             }
             let checkpoints =
                 [app.service.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
@@ -725,6 +744,20 @@ async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Recei
         });
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
+        }
+    }
+}
+
+/// Stores what API keys were used for.
+async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(USAGE_INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        if let Err(cause) = blocking(move || service.directory.store_usage(service.now())).await {
+            tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
         }
     }
 }

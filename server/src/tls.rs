@@ -13,7 +13,7 @@ use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 pub use trefoil_key_holder::tls::provider;
 use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
@@ -23,6 +23,12 @@ use zeroize::Zeroizing;
 pub const CERTIFICATE_FILE: &str = "tls-certificate.pem";
 /// Its private key.
 pub const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
+
+const DAY: Duration = Duration::from_secs(86_400);
+/// Keys and certificates that run out within this are warned of.
+pub const SOON_S: u64 = 30 * 86_400;
+/// How long a self-signed certificate is valid: as long as browsers would take one of an authority.
+const LIFE_DAYS: u32 = 397;
 
 /// Why no TLS configuration can be made.
 #[derive(Debug, Error)]
@@ -71,14 +77,15 @@ impl ResolvesServerCert for Pair {
 }
 
 impl Pair {
-    /// The pair of the configuration, or the self-signed one of the data directory, which is made the first time.
+    /// The pair of the configuration, or the self-signed one of the data directory, which is made the first time and renewed, with its
+    /// key, at the first start within 30 days of its end.
     ///
     /// # Errors
     /// A file that cannot be used, by name.
-    pub fn open(tls: &Tls, directory: &DataDir) -> Result<Arc<Pair>, TlsError> {
+    pub fn open(tls: &Tls, directory: &DataDir, now: SystemTime) -> Result<Arc<Pair>, TlsError> {
         let (certificate, key) = match tls.certificate.as_os_str().is_empty() {
             true => {
-                self_signed(&tls.names, directory)?;
+                self_signed(&tls.names, directory, now)?;
                 let key = directory.join(PRIVATE_KEY_FILE);
                 // Refuses a key that others can read.
                 read_private(&key)?;
@@ -157,19 +164,43 @@ fn read_pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     })
 }
 
-/// Makes the pair of files the first time; later both must be there unchanged, because clients pin the certificate with
-/// `--cacert`.
-fn self_signed(names: &[String], directory: &DataDir) -> Result<(), TlsError> {
-    if directory.has(CERTIFICATE_FILE)? && directory.has(PRIVATE_KEY_FILE)? {
+/// Makes the pair of files the first time. Later both must be there unchanged, because clients pin the certificate with `--ca`. A
+/// certificate that ends soon is replaced by one of the same key and name, which the programs of this project take under the old pin;
+/// OpenSSL, and with it curl and Python, wants the new file.
+fn self_signed(names: &[String], directory: &DataDir, now: SystemTime) -> Result<(), TlsError> {
+    if !(directory.has(CERTIFICATE_FILE)? && directory.has(PRIVATE_KEY_FILE)?) {
+        let key = rcgen::KeyPair::generate()?;
+        let certificate = certificate(names, &key, now)?;
+        directory.write(PRIVATE_KEY_FILE, Zeroizing::new(key.serialize_pem()).as_bytes())?;
+        directory.write(CERTIFICATE_FILE, certificate.as_bytes())?;
         return note(directory);
     }
-    let key = rcgen::KeyPair::generate()?;
+    note(directory)?;
+    let path = directory.join(CERTIFICATE_FILE);
+    let now_s = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    match Certificate::read(&path) {
+        Ok(read) if read.not_after < now_s.saturating_add(SOON_S) => {}
+        // What cannot be read is refused by its readers.
+        _ => return Ok(()),
+    }
+    let secret = Zeroizing::new(read_private(&directory.join(PRIVATE_KEY_FILE))?);
+    let key = rcgen::KeyPair::from_pem(&String::from_utf8_lossy(&secret))?;
+    directory.replace_kept(CERTIFICATE_FILE, certificate(names, &key, now)?.as_bytes())?;
+    tracing::warn!(
+        file = %path.display(),
+        "the self-signed certificate was renewed, with the same key: `trefoil` goes on with the old file, and curl, Python and others that \
+         use OpenSSL want the new one"
+    );
+    Ok(())
+}
+
+/// A self-signed certificate of this key from a day ago, for clocks that are behind.
+fn certificate(names: &[String], key: &rcgen::KeyPair, now: SystemTime) -> Result<String, TlsError> {
     let mut parameters = rcgen::CertificateParams::new(names.to_vec())?;
     parameters.distinguished_name.push(rcgen::DnType::CommonName, "trefoil self-signed");
-    let certificate = parameters.self_signed(&key)?;
-    directory.write(PRIVATE_KEY_FILE, Zeroizing::new(key.serialize_pem()).as_bytes())?;
-    directory.write(CERTIFICATE_FILE, certificate.pem().as_bytes())?;
-    note(directory)
+    parameters.not_before = (now - DAY).into();
+    parameters.not_after = (now + LIFE_DAYS * DAY).into();
+    Ok(parameters.self_signed(key)?.pem())
 }
 
 fn note(directory: &DataDir) -> Result<(), TlsError> {
@@ -186,5 +217,61 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     match certificates.is_empty() {
         true => Err(refused("holds no certificate".to_owned())),
         false => Ok(certificates),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::RootCertStore;
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier as _;
+    use rustls::pki_types::UnixTime;
+
+    const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
+
+    fn pem(directory: &DataDir) -> Vec<u8> {
+        std::fs::read(directory.join(CERTIFICATE_FILE)).unwrap()
+    }
+
+    #[test]
+    fn a_self_signed_certificate_is_renewed_before_it_ends_with_its_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        let start = SystemTime::now();
+        let at = |day: u32| {
+            let directory = DataDir::open(&path).unwrap();
+            let names = NAMES.map(str::to_owned).to_vec();
+            let tls = Tls { certificate: PathBuf::new(), private_key: PathBuf::new(), names };
+            let pair = Pair::open(&tls, &directory, start + day * DAY).unwrap();
+            (pem(&directory), pair)
+        };
+        let (first, pair) = at(0);
+        let start_s = start.duration_since(UNIX_EPOCH).unwrap().as_secs();
+        assert_eq!(pair.until(), Some(start_s + 397 * 86_400));
+        drop(pair);
+        assert_eq!(at(366).0, first, "it has 31 days left");
+        let key = std::fs::read(path.join(PRIVATE_KEY_FILE)).unwrap();
+        let (second, pair) = at(368);
+        assert_ne!(second, first);
+        assert_eq!(pair.until(), Some(start_s + (368 + 397) * 86_400));
+        assert_eq!(std::fs::read(path.join(PRIVATE_KEY_FILE)).unwrap(), key);
+        drop(pair);
+        assert_eq!(at(369).0, second, "the record knows the new one");
+
+        // A client that pinned the first one takes the second, also once the first has ended.
+        let mut pinned = RootCertStore::empty();
+        pinned.add(CertificateDer::from_pem_slice(&first).unwrap()).unwrap();
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(pinned), Arc::new(provider()))
+            .build()
+            .unwrap();
+        let shown = CertificateDer::from_pem_slice(&second).unwrap();
+        let later = UnixTime::since_unix_epoch(Duration::from_secs(start_s + 400 * 86_400));
+        let taken = |der: &CertificateDer<'_>| {
+            verifier.verify_server_cert(der, &[], &"localhost".try_into().unwrap(), &[], later).is_ok()
+        };
+        assert!(taken(&shown) && !taken(&CertificateDer::from_pem_slice(&first).unwrap()));
+        let other = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        assert!(!taken(other.cert.der()), "another key's");
     }
 }

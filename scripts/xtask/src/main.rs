@@ -10,6 +10,7 @@ mod described;
 mod docs;
 mod fuzz;
 mod guard;
+mod h2spec;
 mod interop;
 mod libtest;
 mod markdown;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         ["clients"] => clients::run(&repo),
         ["deploy"] => deploy::run(&repo),
         ["described"] => described::run_alone(&repo),
+        ["h2spec"] => h2spec::run_alone(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),

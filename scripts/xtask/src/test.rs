@@ -9,8 +9,8 @@ use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, guard, interop, miri, no_std, numbers, packages, paper,
-    processor, quotes, smoke, tidy,
+    clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, packages,
+    paper, processor, quotes, smoke, tidy,
 };
 
 /// What every change needs.
@@ -37,6 +37,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         clients::add(repo, &mut steps);
         described::add(repo, &mut steps, Scale::Test);
         interop::add(repo, &mut steps);
+        h2spec::add(repo, &mut steps);
         guard::add(repo, &mut steps);
     } else {
         // Older programs may lie in the target directory; running them would show nothing.

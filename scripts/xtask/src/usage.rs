@@ -13,6 +13,7 @@ usage: cargo xtask <task>
   clients           the TypeScript and Python clients, and the pages of the built server in Chromium
   deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs
   described         the built server against its own description, by schemathesis
+  h2spec            HTTP/2 of the built server, by h2spec (Go)
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none

@@ -17,6 +17,7 @@ mod policy;
 mod schema;
 mod status;
 pub mod trust;
+mod usage;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
@@ -32,6 +33,7 @@ pub use status::{
     ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
     ServiceStatus, StageTimes,
 };
+pub use usage::{DayOfUse, UsagePage};
 
 /// The last second of the year 9999: the latest time that a body may name. A store counts seconds in 63 bits.
 pub const TIME_MAX: u64 = 253_402_300_799;

@@ -6,6 +6,7 @@ mod session;
 mod status;
 mod subject;
 mod table;
+mod usage;
 
 use super::exit::fail;
 use clap::Subcommand;
@@ -82,6 +83,13 @@ enum Command {
     /// How the service does, and what wants attention, as its page /operator shows it.
     #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
     Status,
+    /// What a tenant's API keys were used for, by day (UTC), for 31 days.
+    #[command(after_help = "Examples:\n  trefoil admin usage 00112233445566778899aabbccddeeff\n  \
+        trefoil admin usage 00112233445566778899aabbccddeeff --json")]
+    Usage {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+    },
     /// Reset the key-holder's count of a tenant's malformed jobs, once their cause is found.
     #[command(after_help = "Example:\n  trefoil admin reset-malformed 00112233445566778899aabbccddeeff")]
     ResetMalformed {
@@ -331,6 +339,7 @@ impl AdminCommand {
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
             Command::Status => status::answer(&self.place, json),
+            Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {
                 let reset = self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &reset, || "the count of malformed jobs is 0\n".to_owned())

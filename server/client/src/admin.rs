@@ -7,7 +7,7 @@ use trefoil_api::{
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
     DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey,
     ResetAttempts, ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus, SetPolicy,
-    StartedRotation, TenantDetail, TenantPage,
+    StartedRotation, TenantDetail, TenantPage, UsagePage,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
@@ -264,6 +264,15 @@ impl Admin {
     /// See [`ClientError`].
     pub async fn unready(&self) -> Result<Option<String>, ClientError> {
         self.0.refusal(Outgoing::get("/readyz")).await
+    }
+
+    /// A page of what a tenant's API keys were used for, from a key on; zeros for the first page.
+    ///
+    /// # Errors
+    /// `tenant-unknown`, and [`ClientError`] in general.
+    pub async fn usage(&self, tenant: Hex<16>, from: Hex<8>) -> Result<UsagePage, ClientError> {
+        let rest = format!("/usage?from={}", hex::encode(from.0));
+        self.0.json(Outgoing::get(of_tenant(tenant, &rest))).await
     }
 
     /// How the service does, and what wants attention.

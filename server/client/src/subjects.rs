@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::transport::Outgoing;
-use trefoil_api::{EndedSession, Hex, OwnTenant, SessionPage, Subject, SubjectPage};
+use trefoil_api::{EndedSession, Hex, OwnTenant, SessionPage, Subject, SubjectPage, UsagePage};
 
 impl Client {
     /// A page of the subjects with a template, from a handle on, which is included; zeros for the first page. Needs
@@ -30,6 +30,14 @@ impl Client {
     /// See [`ClientError`].
     pub async fn tenant(&self) -> Result<OwnTenant, ClientError> {
         self.0.json(Outgoing::get("/v1/tenant")).await
+    }
+
+    /// A page of what the tenant's API keys were used for, from a key on; zeros for the first page. Any scope will do.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn usage(&self, from: Hex<8>) -> Result<UsagePage, ClientError> {
+        self.0.json(Outgoing::get(format!("/v1/usage?from={}", hex::encode(from.0)))).await
     }
 
     /// A page of the sessions that go on, as [`Client::subjects`] of subjects. Needs

@@ -35,7 +35,7 @@ const CLOCK_SKEW_S: u64 = 300;
 
 /// See the module.
 pub struct Directory {
-    store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn Store>,
     key_holder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
@@ -47,6 +47,8 @@ pub struct Directory {
     /// How often a request looked its tenant up.
     look_ups: Apart,
     changing: Mutex<()>,
+    /// Held while usage is stored.
+    pub(crate) storing_usage: Mutex<()>,
 }
 
 /// How many verdicts tenants may have in memory.
@@ -134,6 +136,7 @@ impl Directory {
             snapshot: ArcSwap::default(),
             look_ups: Apart::default(),
             changing: Mutex::default(),
+            storing_usage: Mutex::default(),
         };
         let mut snapshot = Snapshot::default();
         for record in tenants {

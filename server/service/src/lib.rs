@@ -17,6 +17,7 @@
     reason = "the variants of `Refused` say when, for every function alike"
 )]
 
+pub mod attestations;
 pub mod audit;
 pub mod backup;
 pub mod chains;
@@ -52,6 +53,7 @@ pub mod signing_keys;
 pub mod templates;
 pub mod tenant;
 pub mod time;
+pub mod usage;
 pub mod verdicts;
 pub mod wiring;
 

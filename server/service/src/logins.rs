@@ -3,6 +3,7 @@
 //! Cheap checks come first; no attempt budget is charged before the request is known to be its holder's. The worker that decides looks
 //! the session's verdict up, once, and checks the MAC beside it ([`crate::door`]); here is what needs no verdict.
 
+use crate::attestations;
 use crate::distinct_failures::{DistinctFailures, End, Trial};
 use crate::door::{Asker, Claim, Login};
 use crate::face::{Face, Shown};
@@ -105,7 +106,7 @@ impl Service {
                     Some(trial) => self.decide_trial(trial, tenant, (request, template, probe)).await?,
                 };
                 if keep {
-                    tenant.recent.keep(&answer, self.now());
+                    attestations::keep(&tenant.recent, &answer, self.now());
                 }
                 Ok(answer)
             }

@@ -13,15 +13,10 @@
     reason = "on the path of logins that take no attestation: one of 16 locks of their tenant, see ARCHITECTURE.md"
 )]
 
-use crate::log_store;
-use crate::refused::Refused;
-use crate::seal_log::Answer;
-use crate::service::{Service, blocking};
-use crate::tenant::Tenant;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trefoil_attest::Decision;
 use trefoil_attest::tree::Hash;
-use trefoil_attest::{Decision, LogEntry, SealHeader};
 
 /// How long an attestation is kept, seconds: the longest life that a policy may give one.
 pub const KEPT_S: u64 = trefoil_attest::LIFETIME_SECONDS_MAX;
@@ -33,7 +28,7 @@ pub const KEPT_MAX: usize = SHARDS * SHARD_MAX;
 const SHARDS: usize = 16;
 const SHARD_MAX: usize = 512;
 
-type Id = [u8; 32];
+pub(crate) type Id = [u8; 32];
 
 /// See the module. Those of one tenant.
 #[derive(Default)]
@@ -48,71 +43,19 @@ struct Shard {
 
 /// An attestation without its seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Unsealed {
-    decision: Decision,
+pub(crate) struct Unsealed {
+    pub(crate) decision: Decision,
     /// CBOR.
-    statement: Vec<u8>,
-    leaf_index: u64,
+    pub(crate) statement: Vec<u8>,
+    pub(crate) leaf_index: u64,
     /// From the leaf to the seal's root.
-    path: Vec<Hash>,
-    seal_number: u64,
-}
-
-/// A login's attestation, fetched after its answer.
-pub struct Attested {
-    /// What was decided.
-    pub decision: Decision,
-    /// The attestation with its seal, CBOR.
-    pub attestation: Vec<u8>,
-    /// The seal's number.
-    pub seal_number: u64,
-}
-
-impl Service {
-    /// The attestation of a tenant's login that kept it, by the digest of its statement.
-    pub async fn attestation(self: &Arc<Self>, tenant: &Tenant, id: &Id) -> Result<Attested, Refused> {
-        let kept = tenant.recent.get(id, self.now()).ok_or(Refused::AttestationUnknown)?;
-        let Unsealed { decision, statement, leaf_index, path, seal_number } = kept;
-        let service = Arc::clone(self);
-        blocking(move || {
-            let entry = log_store::entry(service.store.as_ref(), seal_number);
-            match entry.map_err(|cause| service.unlogged(cause))? {
-                Some(LogEntry::Signed(seal)) => {
-                    let attestation = seal.attestation(&statement, leaf_index, &path);
-                    Ok(Attested { decision, attestation, seal_number })
-                }
-                Some(LogEntry::Pruned(SealHeader { seal_number, .. })) => {
-                    Err(Refused::SealPruned { number: seal_number })
-                }
-                None => Err(service.damaged(format_args!("seal {seal_number} is missing"))),
-            }
-        })
-        .await
-    }
-}
-
-impl Unsealed {
-    /// What is kept of an answer; nothing of a change, which has a receipt.
-    fn of(answer: &Answer) -> Option<Unsealed> {
-        Some(Unsealed {
-            decision: answer.decision?,
-            statement: answer.statement.clone(),
-            leaf_index: answer.leaf_index,
-            path: answer.under.tree.path(answer.leaf_index)?,
-            seal_number: answer.under.seal.header.seal_number,
-        })
-    }
+    pub(crate) path: Vec<Hash>,
+    pub(crate) seal_number: u64,
 }
 
 impl Recent {
-    /// Keeps the attestation of an answer that is given at `now`, unix seconds.
-    pub(crate) fn keep(&self, answer: &Answer, now: u64) {
-        if let Some(unsealed) = Unsealed::of(answer) {
-            self.put(answer.digest, unsealed, now);
-        }
-    }
-
-    fn put(&self, id: Id, unsealed: Unsealed, now: u64) {
+    /// Keeps an attestation that is given at `now`, unix seconds.
+    pub(crate) fn put(&self, id: Id, unsealed: Unsealed, now: u64) {
         let mut shard = self.shard(&id);
         shard.expire(now);
         if shard.order.len() >= SHARD_MAX {
@@ -123,7 +66,7 @@ impl Recent {
     }
 
     /// The attestation with this digest of its statement, if it is still kept.
-    fn get(&self, id: &Id, now: u64) -> Option<Unsealed> {
+    pub(crate) fn get(&self, id: &Id, now: u64) -> Option<Unsealed> {
         let mut shard = self.shard(id);
         shard.expire(now);
         shard.kept.get(id).cloned()

@@ -347,6 +347,7 @@ fn counted(status: &Status) -> String {
 /// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
+        + &metrics::usage(&app.service.directory.tenant_usage())
         + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }

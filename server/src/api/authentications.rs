@@ -31,6 +31,7 @@ pub(super) async fn authenticate(
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
+    caller.decided(answer.decision);
     body::answer(StatusCode::OK, &answer)
 }
 

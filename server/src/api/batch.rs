@@ -23,6 +23,7 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
 use trefoil_service::tenant::Scope;
+use trefoil_service::usage::Used;
 
 /// `POST /v1/authentications/batch`. Each entry is a login of its own; what is refused of the whole is refused before any is begun.
 pub(super) async fn authenticate(
@@ -48,8 +49,12 @@ pub(super) async fn authenticate(
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
     let results = answers.iter().map(|answer| match answer {
-        Ok(answer) => Outcome::Answered(answer),
+        Ok(answer) => {
+            caller.decided(answer.decision);
+            Outcome::Answered(answer)
+        }
         Err(problem) => {
+            caller.used(Used::Refused);
             app.metrics.refused_entry(problem.code());
             Outcome::Refused { problem: problem.member() }
         }

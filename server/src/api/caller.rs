@@ -1,5 +1,6 @@
 //! Who calls: a tenant's API key, or an operator's token.
 
+use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
@@ -7,14 +8,15 @@ use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
-use trefoil_api::Role;
+use trefoil_api::{Decision, Role};
 use trefoil_attest::{Kind, SERVICE};
 use trefoil_service::Refused;
 use trefoil_service::audit::By;
-use trefoil_service::directory::api_keys::Speaker;
+use trefoil_service::directory::api_keys::Known;
 use trefoil_service::distinct_failures::DistinctFailures;
 use trefoil_service::pace::{Place, Work};
 use trefoil_service::tenant::{Scope, Scopes, Tenant};
+use trefoil_service::usage::{KeyUses, Used};
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
@@ -25,6 +27,7 @@ pub(super) struct Caller {
     pub(super) id: ApiKeyId,
     /// What the API key's subjects did.
     pub(super) failures: Arc<DistinctFailures>,
+    uses: Arc<KeyUses>,
     place: Place,
 }
 
@@ -61,6 +64,19 @@ impl Caller {
         self.place.only(logins);
     }
 
+    /// Counts what its API key is used for.
+    pub(super) fn used(&self, used: Used) {
+        self.uses.count(used);
+    }
+
+    /// Counts a login that was decided.
+    pub(super) fn decided(&self, decision: Decision) {
+        self.used(match decision {
+            Decision::Match => Used::Matched,
+            Decision::NoMatch => Used::NotMatched,
+        });
+    }
+
     /// Refuses a key without this scope.
     pub(super) fn require(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(scope) {
@@ -78,11 +94,12 @@ impl FromRequestParts<Arc<App>> for Caller {
             return Err(Problem::new(Code::Draining, why));
         }
         let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
-        let Speaker { tenant, scopes, id, failures } =
+        let Known { tenant, scopes, id, uses, failures } =
             app.service.directory.caller(key, app.service.now())?;
+        is_use_of(&uses);
         capture::is_of_tenant(tenant.id);
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
-        Ok(Caller { tenant, scopes, id, failures, place })
+        Ok(Caller { tenant, scopes, id, failures, uses, place })
     }
 }
 

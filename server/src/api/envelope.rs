@@ -1,6 +1,7 @@
 //! What surrounds every request: its id, the rendering of problems, a panic's containment, counters and the log line.
 
 use super::sizes::HEAD_BYTES_MAX;
+use super::uses::with_uses;
 use crate::app::App;
 use crate::capture::{Parties, Shape, with_parties};
 use crate::problem::{Code, Problem};
@@ -14,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use trefoil_service::usage::Used;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
@@ -25,15 +27,18 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let route = request.extensions().get::<MatchedPath>().cloned();
     let started = app.service.clock.monotonic_ns();
     let request_bytes = request.body().size_hint().exact().unwrap_or(0);
-    let (mut response, parties) = match (head_bytes(&request), &app.capture) {
-        (..=HEAD_BYTES_MAX, None) => (contain(next.run(request)).await, Parties::default()),
-        (..=HEAD_BYTES_MAX, Some(_)) => with_parties(contain(next.run(request))).await,
+    let ((mut response, uses), parties) = match (head_bytes(&request), &app.capture) {
+        (..=HEAD_BYTES_MAX, None) => (with_uses(contain(next.run(request))).await, Parties::default()),
+        (..=HEAD_BYTES_MAX, Some(_)) => with_parties(with_uses(contain(next.run(request)))).await,
         (bytes, _) => {
             let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
-            (Problem::new(Code::HeadTooLarge, detail).into_response(), Parties::default())
+            ((Problem::new(Code::HeadTooLarge, detail).into_response(), None), Parties::default())
         }
     };
     let problem = response.extensions_mut().remove::<Problem>();
+    if let (Some(_), Some(uses)) = (&problem, uses) {
+        uses.count(Used::Refused);
+    }
     if let Some(problem) = &problem {
         let allow = response.headers_mut().remove(header::ALLOW);
         response = problem.render(&id);

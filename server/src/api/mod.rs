@@ -22,6 +22,8 @@
 //! | DELETE `/v1/tenants/{tenant}` (admin) | token | - | 200 and a receipt |
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
+//! | GET `/v1/usage` | any | - | 200 |
+//! | GET `/v1/tenants/{tenant}/usage` (admin) | token | - | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 200 and a receipt |
 //! | POST `/v1/tenants/{tenant}/subjects/{handle}/reset-attempts` (admin) | token | - | 200 and a receipt |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
@@ -56,6 +58,8 @@ pub(crate) mod routes;
 mod sizes;
 mod subjects;
 mod templates;
+mod usage;
+mod uses;
 
 pub(crate) use caller::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;

@@ -14,6 +14,7 @@ use trefoil_api::{Enrolled, Enrolment, Erased, Hex};
 use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
 use trefoil_service::enrolments::{self, EnrolmentRequest};
 use trefoil_service::tenant::Scope;
+use trefoil_service::usage::Used;
 use trefoil_types::Handle;
 
 pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -38,6 +39,9 @@ pub(super) async fn enrol(
     let patience = app.limits.answer_timeout();
     let enrolments::Enrolled { generation, replayed, receipt } =
         app.service.enrol(&caller.tenant, request, patience).await?;
+    if !replayed {
+        caller.used(Used::Enrolled);
+    }
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let enrolled = Enrolled { handle: Hex(handle), generation, receipt };
     let mut response = body::answer(StatusCode::CREATED, &enrolled)?;

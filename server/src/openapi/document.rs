@@ -172,11 +172,12 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
     let security = match caller {
         Caller::Anyone => json!([]),
         Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
+        Caller::AnyKey => json!([{ "apiKey": [] }]),
         Caller::Operator(_) => json!([{ "operatorToken": [] }]),
     };
     let description = match caller {
         Caller::Operator(needs) => format!("{description} Needs the role `{}`.", needs.role.name()),
-        Caller::Anyone | Caller::Tenant(_) => (*description).to_owned(),
+        Caller::Anyone | Caller::AnyKey | Caller::Tenant(_) => (*description).to_owned(),
     };
     let mut described = json!({
         "operationId": id,

@@ -6,14 +6,14 @@ use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
     Authenticated, Authentication, AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedOperator,
     ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken, CreateTenant,
-    CreatedApiKey, CreatedOperatorToken, CreatedTenant, Decision, DeletedTenant, DiskRoom, EndedSession,
-    Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
+    CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant, DiskRoom,
+    EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
     ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator, OperatorPage,
     OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures,
     ProofCounts, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey,
     RequestTimes, ResetAttempts, ResetMalformed, RevokedApiKey, Role, RootLogPage, RotationState,
     RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation,
-    Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, Vector,
+    Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -105,6 +105,12 @@ pub(crate) fn batch() -> Value {
 pub(crate) fn authenticated() -> Authenticated {
     let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
+}
+
+pub(crate) fn usage() -> UsagePage {
+    let day = NOW - NOW % 86_400;
+    let used = DayOfUse { api_key: KEY, day, matched: 60, not_matched: 10, enrolments: 8, refusals: 2 };
+    UsagePage { tenant_id: TENANT, usage: vec![used], next: None }
 }
 
 pub(crate) fn status() -> ServiceStatus {

@@ -22,6 +22,8 @@ pub(crate) enum Method {
 pub(crate) enum Caller {
     Anyone,
     Tenant(Scope),
+    /// A tenant, with an API key of any scope.
+    AnyKey,
     Operator(Needs),
 }
 
@@ -152,6 +154,12 @@ impl Operation {
             Code::QuotaExceeded,
             Code::Draining,
         ])
+    }
+
+    /// With any API key.
+    pub(crate) fn for_any_key(mut self) -> Operation {
+        self.caller = Caller::AnyKey;
+        self.fails(&[Code::CallerUnauthenticated, Code::TenantDisabled, Code::QuotaExceeded, Code::Draining])
     }
 
     /// For operators of every role: it changes nothing.

@@ -139,6 +139,14 @@ impl DataDir {
         Record::claim(&self.path, name, Some(bytes))
     }
 
+    /// Puts other bytes in the place of a file that was kept. A crash leaves the one or the other, and either is taken.
+    pub fn replace_kept(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
+        let before = read_private(&self.join(name))?;
+        Record::permit(&self.path, name, &[&before, bytes])?;
+        self.write(name, bytes)?;
+        Record::permit(&self.path, name, &[bytes])
+    }
+
     /// Whether a file is there. One that was made in this directory must be, and must not be empty.
     pub fn has(&self, name: &str) -> Result<bool, DataDirError> {
         let path = self.join(name);

@@ -290,6 +290,11 @@ def test_subjects_and_sessions_are_listed_shown_and_ended(
     assert (counts.locked_out, counts.distinct_failures_refused) == (0, 0) and len(counts.tenant_id) == 16
     assert (subject.handle, subject.generation, subject.consent_ref) == (proof.handle, 1, "form 12")
     assert abs(subject.enrolled_at - time.time()) < 60
+    # Counts arrive within seconds.
+    while not (used := list(tenant.usage())):
+        time.sleep(0.05)
+    assert (used[0].enrolments, used[0].matched, used[0].refusals) == (1, 0, 0)
+    assert (len(used[0].api_key), used[0].day % 86_400) == (8, 0)
     (session,) = tenant.sessions()
     assert (session.id, session.expires_at) == (opened.id, opened.expires_at)
     refused("subject-unknown", ann.tenant().subject, proof.handle)

@@ -299,6 +299,11 @@ test("subjects and sessions are listed, shown and ended", async () => {
   assert.deepEqual({ length: tenantId.length, ...counts }, { length: 16, lockedOut: 0, distinctFailuresRefused: 0 });
   assert.deepEqual(await all(carl.subjects()), [subject]);
   assert.deepEqual([subject.handle, subject.generation, subject.consentRef], [proof.handle, 1, "form 12"]);
+  // Counts arrive within seconds.
+  let used = await all(carl.usage());
+  while (used.length === 0) used = await all(carl.usage());
+  assert.deepEqual([used[0]?.enrolments, used[0]?.matched, used[0]?.refusals], [1, 0, 0]);
+  assert.deepEqual([used[0]?.apiKey, (used[0]?.day ?? 1) % 86_400], [key.id, 0]);
   assert.deepEqual(await all(carl.sessions()), [{ id: proof.sessionId, expiresAt }]);
   await refused("subject-unknown", tenant.subject(proof.handle));
   await refused("session-unknown", tenant.endSession(proof.sessionId));

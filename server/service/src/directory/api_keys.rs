@@ -5,10 +5,12 @@ use crate::audit::{By, Noted};
 use crate::distinct_failures::DistinctFailures;
 use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
+use crate::usage::KeyUses;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use trefoil_attest::What;
-use trefoil_storage::store::{self, StoreError, TenantId};
+use trefoil_storage::store::{self, StoreError, TenantId, UsageCounts};
 use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
 
@@ -27,14 +29,16 @@ pub struct ApiKey {
     pub last_used_at: Option<u64>,
 }
 
-/// Who speaks with an API key.
-pub struct Speaker {
-    /// For whom.
+/// Whom an API key speaks for.
+pub struct Known {
+    /// The tenant.
     pub tenant: Arc<Tenant>,
     /// What it may do.
     pub scopes: Scopes,
-    /// Public part of the key.
+    /// Its public part.
     pub id: ApiKeyId,
+    /// Counts what it is used for.
+    pub uses: Arc<KeyUses>,
     /// What its subjects did.
     pub failures: Arc<DistinctFailures>,
 }
@@ -59,6 +63,8 @@ pub(super) struct HeldKey {
     noted: AtomicU64,
     /// What its subjects did.
     failures: Arc<DistinctFailures>,
+    /// What it was used for.
+    uses: Arc<KeyUses>,
 }
 
 impl AsRef<store::ApiKey> for HeldKey {
@@ -70,7 +76,13 @@ impl AsRef<store::ApiKey> for HeldKey {
 impl HeldKey {
     pub(super) fn new(record: store::ApiKey) -> HeldKey {
         let used = record.last_used_at.unwrap_or(0);
-        HeldKey { record, used: used.into(), noted: used.into(), failures: Arc::default() }
+        HeldKey {
+            record,
+            used: used.into(),
+            noted: used.into(),
+            failures: Arc::default(),
+            uses: Arc::default(),
+        }
     }
 
     pub(super) fn tenant(&self) -> TenantId {
@@ -101,9 +113,9 @@ impl HeldKey {
 }
 
 impl Directory {
-    /// The tenant and rights that an API key speaks for, the key's public part, and what its subjects did. A key that is unknown, expired or revoked gets one
+    /// Whom an API key speaks for. A key that is unknown, expired or revoked gets one
     /// answer, after the same work.
-    pub fn caller(&self, api_key: &str, now: u64) -> Result<Speaker, Refused> {
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<Known, Refused> {
         self.look_ups.add_one();
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
@@ -113,12 +125,31 @@ impl Directory {
             return Err(Refused::TenantDisabled);
         }
         key.touch(now);
-        Ok(Speaker {
+        Ok(Known {
             tenant: Arc::clone(tenant),
             scopes: Scopes::from_bits(key.record.scopes),
             id: key.record.id,
+            uses: Arc::clone(&key.uses),
             failures: Arc::clone(&key.failures),
         })
+    }
+
+    /// What each API key was used for since the process began.
+    pub(crate) fn uses(&self) -> Vec<(TenantId, ApiKeyId, Arc<KeyUses>)> {
+        let snapshot = self.snapshot.load();
+        let keys = snapshot.api_keys.values();
+        keys.map(|key| (key.record.tenant, key.record.id, Arc::clone(&key.uses))).collect()
+    }
+
+    /// What the API keys of each tenant were used for since the process began, by its identifier.
+    pub fn tenant_usage(&self) -> BTreeMap<TenantId, UsageCounts> {
+        let mut sums: BTreeMap<TenantId, UsageCounts> =
+            self.snapshot.load().tenants.keys().map(|tenant| (*tenant, UsageCounts::default())).collect();
+        for (tenant, _, uses) in self.uses() {
+            let sum = sums.entry(tenant).or_default();
+            *sum = sum.plus(&uses.sums());
+        }
+        sums
     }
 
     /// Creates an API key of a tenant: its text, which is nowhere else, and its id.
@@ -186,6 +217,7 @@ impl Directory {
             used: held.used.load(Relaxed).into(),
             noted: held.noted.load(Relaxed).into(),
             failures: Arc::clone(&held.failures),
+            uses: Arc::clone(&held.uses),
         };
         let shown = revoked.shown(now);
         self.hold(revoked);

@@ -1,8 +1,9 @@
 //! Routes of the admin listener.
 
+use super::USAGE;
 use super::table::Routes;
 use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
-use crate::api::{admin, operators, page, reference, roots};
+use crate::api::{admin, operators, page, reference, roots, usage};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use axum::response::Response;
@@ -12,7 +13,7 @@ use trefoil_api::{
     CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DeletedTenant,
     Hex, Operator, OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetAttempts,
     ResetMalformed, RevokedApiKey, Role, RotationStatus, ServiceStatus, SetPolicy, StartedRotation,
-    TenantDetail, TenantPage,
+    TenantDetail, TenantPage, UsagePage,
 };
 use trefoil_attest::Kind;
 
@@ -30,7 +31,7 @@ async fn document() -> Response {
 
 const ETAG: &str = "The version of the policy, in quotes.";
 
-/// Of one tenant; it says of its caller what the routes of a tenant have in common with others.
+/// Of one tenant. Who may call it is said by the route.
 fn of_tenant(operation: Operation) -> Operation {
     operation.path::<Hex<16>>("tenant", "The tenant.", examples::TENANT).fails(&[Code::TenantUnknown])
 }
@@ -194,6 +195,15 @@ fn keys(routes: Routes) -> Routes {
                 .writes()
                 .fails(&[Code::ApiKeyUnknown]),
             admin::revoke_api_key,
+        )
+        .route(
+            of_tenant(Operation::get("/v1/tenants/{tenant}/usage", "tenantUsage"))
+                .for_viewers()
+                .says("Read what a tenant's API keys were used for.", USAGE)
+                .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
+                .answers::<UsagePage>(200, "A page of at most 64 keys.", &examples::usage())
+                .reads(),
+            usage::of_tenant,
         )
         .route(
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))

@@ -7,6 +7,10 @@ pub(super) mod table;
 pub(crate) use admin::routes as admin;
 pub(crate) use public::routes as public;
 
+/// What both routes of usage say.
+const USAGE: &str = "Logins decided, subjects enrolled and requests refused, by API key and day (UTC), for 31 days. The newest counts arrive within \
+                     two seconds; a crash loses those that did not.";
+
 #[cfg(test)]
 mod tests {
     use super::*;

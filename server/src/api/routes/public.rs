@@ -1,10 +1,11 @@
 //! Routes of the public listener.
 
+use super::USAGE;
 use super::table::Routes;
 use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
 use crate::api::{
     authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
-    subjects as subject_routes, templates,
+    subjects as subject_routes, templates, usage,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
@@ -14,7 +15,7 @@ use std::sync::LazyLock;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, EndedSession, Enrolled,
     Enrolment, Erased, FheKeys, Hex, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot,
-    RootLogPage, Scope, SessionPage, Subject, SubjectPage,
+    RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
 const DECIDED: [Code; 22] = [
@@ -51,7 +52,7 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(logins(subjects(routes))))), document)
+    reference::routes(pages(discovery(seals(used(logins(subjects(routes)))))), document)
 }
 
 /// `GET /openapi.json`
@@ -218,6 +219,18 @@ fn logins(routes: Routes) -> Routes {
                 .fails(&[Code::AttestationUnknown, Code::SealPruned]),
             authentications::attestation,
         )
+}
+
+fn used(routes: Routes) -> Routes {
+    routes.route(
+        Operation::get("/v1/usage", "usage")
+            .says("Read what the tenant's API keys were used for.", USAGE)
+            .for_any_key()
+            .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
+            .answers::<UsagePage>(200, "A page of at most 64 keys.", &examples::usage())
+            .reads(),
+        usage::own,
+    )
 }
 
 fn seals(routes: Routes) -> Routes {

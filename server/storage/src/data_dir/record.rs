@@ -19,7 +19,7 @@ const HEAD: &str = "# Which files belong together. Trefoil writes this file and 
 pub(super) struct Record {
     /// Random, hexadecimal.
     id: String,
-    /// By name: the fingerprint of a file that never changes, nothing for one that may.
+    /// By name: the fingerprint of a file that never changes, two while it is replaced, nothing for one that may change.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
@@ -128,7 +128,7 @@ impl Record {
     /// Notes a file with its content if that never changes; refuses another content than was noted.
     pub(super) fn claim(directory: &Path, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
         let now = fixed.map(|bytes| fingerprint(name, bytes)).unwrap_or_default();
-        let same = |noted: &String| noted.is_empty() || *noted == now;
+        let same = |noted: &String| noted.is_empty() || is_noted(noted, &now);
         let other = || DataDirError::Other { path: directory.join(name).display().to_string() };
         match Record::read(directory)?.files.get(name) {
             Some(noted) if same(noted) => return Ok(()),
@@ -141,10 +141,24 @@ impl Record {
         record.write(directory)
     }
 
+    /// Notes that a file has one of these contents: two while it is replaced, of which a crash leaves either.
+    pub(super) fn permit(directory: &Path, name: &str, contents: &[&[u8]]) -> Result<(), DataDirError> {
+        let _one_at_a_time = lock(directory)?;
+        let mut record = Record::read(directory)?;
+        let noted: Vec<String> = contents.iter().map(|bytes| fingerprint(name, bytes)).collect();
+        record.files.insert(name.to_owned(), noted.join(" "));
+        record.write(directory)
+    }
+
     fn write(&self, directory: &Path) -> Result<(), DataDirError> {
         let text = toml::to_string(self).expect("every field has a TOML form");
         private_file::write(directory, FILE, (HEAD.to_owned() + &text).as_bytes())
     }
+}
+
+/// Whether this fingerprint is one of those that were noted.
+pub(super) fn is_noted(noted: &str, fingerprint: &str) -> bool {
+    noted.split(' ').any(|one| one == fingerprint)
 }
 
 /// Held by the one process that changes the record; a service and `trefoil keys` may both have the directory open.

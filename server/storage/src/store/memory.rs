@@ -5,7 +5,7 @@
 use super::operations::Store;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
+    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 use crate::database::StoreError;
 use std::collections::BTreeMap;
@@ -35,6 +35,7 @@ struct Tables {
     log_nodes: BTreeMap<(u8, u64), Hash>,
     cosignatures: BTreeMap<(u64, String), String>,
     restorations: BTreeMap<u64, u64>,
+    usage: BTreeMap<(TenantId, ApiKeyId, u64), UsageCounts>,
     operators: BTreeMap<OperatorId, Operator>,
     operator_tokens: BTreeMap<(OperatorId, u32), OperatorToken>,
     audit: Vec<AuditEntry>,
@@ -147,6 +148,36 @@ impl Store for Memory {
         Ok(())
     }
 
+    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
+        let usage = &mut self.tables().usage;
+        for Usage { tenant, api_key, day, counts } in more {
+            let sum = usage.entry((tenant, api_key, day)).or_default();
+            *sum = sum.plus(&counts);
+        }
+        usage.retain(|(_, _, day), _| *day >= oldest_day);
+        Ok(())
+    }
+
+    fn usage(
+        &self,
+        tenant: &TenantId,
+        from: ApiKeyId,
+        since_day: u64,
+        keys: usize,
+    ) -> Result<Vec<Usage>, StoreError> {
+        let tables = self.tables();
+        let since = tables
+            .usage
+            .iter()
+            .filter(|((of, key, day), _)| of == tenant && *key >= from && *day >= since_day);
+        let rows: Vec<Usage> =
+            since.map(|(&(tenant, api_key, day), &counts)| Usage { tenant, api_key, day, counts }).collect();
+        let mut ids: Vec<ApiKeyId> = rows.iter().map(|row| row.api_key).collect();
+        ids.dedup();
+        let first = &ids[..keys.min(ids.len())];
+        Ok(rows.into_iter().filter(|row| first.contains(&row.api_key)).collect())
+    }
+
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError> {
         let mut tables = self.tables();
         if let Some(record) = tables.tenants.get_mut(tenant) {
@@ -178,6 +209,7 @@ impl Store for Memory {
         tables.templates.retain(|(of, _), _| of != tenant);
         tables.sessions.retain(|(of, _), _| of != tenant);
         tables.idempotency.retain(|(of, _), _| of != tenant);
+        tables.usage.retain(|(of, ..), _| of != tenant);
         Ok(tables.note(note))
     }
 

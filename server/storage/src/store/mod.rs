@@ -19,7 +19,7 @@ pub use memory::Memory;
 pub use operations::Store;
 pub use records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PolicyVersion, Registry,
-    Root, Session, Subject, Template, Tenant,
+    Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;

@@ -2,7 +2,7 @@
 
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Registry, Root,
-    Session, Subject, Template, Tenant,
+    Session, Subject, Template, Tenant, Usage,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -29,6 +29,16 @@ pub trait Store: Send + Sync + 'static {
     fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError>;
     /// Notes when API keys were last used; a later time stays.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
+    /// Adds counts to those of their days, and deletes days before `oldest_day`.
+    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
+    /// The usage of a tenant's API keys from one on, of at most `keys` of them, since a day; by key, then by day.
+    fn usage(
+        &self,
+        tenant: &TenantId,
+        from: ApiKeyId,
+        since_day: u64,
+        keys: usize,
+    ) -> Result<Vec<Usage>, StoreError>;
     /// Disables a tenant from this time on, or enables it.
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError>;
     /// Deletes all that is kept of a tenant and overwrites the bytes, but for its issuer's keys and its root log; from then on nothing is

@@ -44,6 +44,56 @@ pub struct PolicyVersion {
     pub made_at: u64,
 }
 
+/// What an API key was used for, on one day or since the process began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageCounts {
+    /// Logins decided with a match.
+    pub matched: u64,
+    /// Logins decided with none.
+    pub not_matched: u64,
+    /// Subjects enrolled.
+    pub enrolments: u64,
+    /// Requests refused, or failed; of a batch each login.
+    pub refusals: u64,
+}
+
+impl UsageCounts {
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, more: &UsageCounts) -> UsageCounts {
+        UsageCounts {
+            matched: self.matched.wrapping_add(more.matched),
+            not_matched: self.not_matched.wrapping_add(more.not_matched),
+            enrolments: self.enrolments.wrapping_add(more.enrolments),
+            refusals: self.refusals.wrapping_add(more.refusals),
+        }
+    }
+
+    /// What these have that `before` had not.
+    #[must_use]
+    pub fn less(&self, before: &UsageCounts) -> UsageCounts {
+        UsageCounts {
+            matched: self.matched.wrapping_sub(before.matched),
+            not_matched: self.not_matched.wrapping_sub(before.not_matched),
+            enrolments: self.enrolments.wrapping_sub(before.enrolments),
+            refusals: self.refusals.wrapping_sub(before.refusals),
+        }
+    }
+}
+
+/// The counts of an API key on one day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// The tenant that the key speaks for.
+    pub tenant: TenantId,
+    /// Its public part.
+    pub api_key: ApiKeyId,
+    /// Days since 1970, UTC.
+    pub day: u64,
+    /// What it was used for.
+    pub counts: UsageCounts,
+}
+
 /// An API key without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {

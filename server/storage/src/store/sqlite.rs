@@ -5,7 +5,7 @@ mod administration;
 use super::operations::Store;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant,
+    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
@@ -80,13 +80,21 @@ impl Sqlite {
 }
 
 /// The version of the schema.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 const SCHEMA: &str = concat!(
     include_str!("schema.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
     include_str!("schema_5.sql"),
-    include_str!("schema_6.sql")
+    include_str!("schema_usage.sql"),
+    include_str!("schema_operators.sql")
+);
+const SCHEMA_6: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+    include_str!("schema_5.sql"),
+    include_str!("schema_usage.sql")
 );
 const SCHEMA_5: &str = concat!(
     include_str!("schema.sql"),
@@ -104,7 +112,8 @@ const STEPS: &[Step] = &[
     Step { from: 2, tables: include_str!("schema.sql"), apart: &[], sql: include_str!("schema_3.sql") },
     Step { from: 3, tables: SCHEMA_3, apart: &[], sql: include_str!("schema_4.sql") },
     Step { from: 4, tables: SCHEMA_4, apart: &[], sql: include_str!("schema_5.sql") },
-    Step { from: 5, tables: SCHEMA_5, apart: &[], sql: include_str!("schema_6.sql") },
+    Step { from: 5, tables: SCHEMA_5, apart: &[], sql: include_str!("schema_usage.sql") },
+    Step { from: 6, tables: SCHEMA_6, apart: &[], sql: include_str!("schema_operators.sql") },
 ];
 
 fn key(secret: &[u8; 32]) -> RowKey {
@@ -214,6 +223,38 @@ impl Store for Sqlite {
         let sql = "UPDATE api_keys SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, -1) < ?1";
         self.0.write(move |connection| {
             uses.into_iter().try_for_each(|(id, at)| execute(connection, sql, (at, id.as_bytes())).map(drop))
+        })
+    }
+
+    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
+        let add = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+            matched = matched + excluded.matched, not_matched = not_matched + excluded.not_matched,
+            enrolments = enrolments + excluded.enrolments, refusals = refusals + excluded.refusals";
+        self.0.write(move |connection| {
+            for Usage { tenant, api_key, day, counts } in more {
+                let UsageCounts { matched, not_matched, enrolments, refusals } = counts;
+                let (tenant, api_key) = (tenant.as_bytes(), api_key.as_bytes());
+                let values = params![tenant, api_key, day, matched, not_matched, enrolments, refusals];
+                execute(connection, add, values)?;
+            }
+            execute(connection, "DELETE FROM usage WHERE day < ?", [oldest_day]).map(drop)
+        })
+    }
+
+    fn usage(
+        &self,
+        tenant: &TenantId,
+        from: ApiKeyId,
+        since_day: u64,
+        keys: usize,
+    ) -> Result<Vec<Usage>, StoreError> {
+        let sql = "SELECT * FROM usage WHERE tenant = ?1 AND day >= ?3 AND api_key IN (
+                SELECT DISTINCT api_key FROM usage WHERE tenant = ?1 AND api_key >= ?2 AND day >= ?3
+                ORDER BY api_key LIMIT ?4
+            ) ORDER BY api_key, day";
+        self.0.read(|connection| {
+            let values = (tenant.as_bytes(), from.as_bytes(), since_day, keys as u64);
+            connection.prepare_cached(sql)?.query_map(values, read_usage)?.collect()
         })
     }
 
@@ -694,6 +735,20 @@ fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
         expires_at: row.get("expires_at")?,
         revoked_at: row.get("revoked_at")?,
         last_used_at: row.get("last_used_at")?,
+    })
+}
+
+fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        tenant: TenantId::new(row.get("tenant")?),
+        api_key: ApiKeyId::new(row.get("api_key")?),
+        day: row.get("day")?,
+        counts: UsageCounts {
+            matched: row.get("matched")?,
+            not_matched: row.get("not_matched")?,
+            enrolments: row.get("enrolments")?,
+            refusals: row.get("refusals")?,
+        },
     })
 }
 

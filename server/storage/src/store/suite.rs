@@ -82,6 +82,7 @@ fn holds(store: &dyn Store) {
     policies_are_kept(store);
     let key = api_keys_live_and_end(store);
     tenants_are_disabled(store);
+    usage_is_added_up(store);
 
     roots_only_move_forward(store);
     templates_come_and_go(store);
@@ -277,6 +278,28 @@ fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
     let ended = ApiKey { last_used_at: Some(60), revoked_at: Some(70), ..key };
     assert_eq!(store.registry().unwrap().api_keys, vec![ended.clone(), api_key(2)]);
     ended
+}
+
+fn usage_is_added_up(store: &dyn Store) {
+    let counts = |matched| UsageCounts { matched, not_matched: 2, enrolments: 3, refusals: 4 };
+    let row = |key: u8, day, matched| Usage {
+        tenant: T,
+        api_key: ApiKeyId::new([key; 8]),
+        day,
+        counts: counts(matched),
+    };
+    let all = |from: u8, since, keys| store.usage(&T, ApiKeyId::new([from; 8]), since, keys).unwrap();
+    assert_eq!(all(0, 0, 9), vec![]);
+    store.add_usage(vec![row(1, 100, 5), row(2, 100, 6), row(1, 101, 7)], 90).unwrap();
+    store.add_usage(vec![row(1, 100, 50)], 90).unwrap();
+    let both = UsageCounts { matched: 55, not_matched: 4, enrolments: 6, refusals: 8 };
+    let sum = Usage { counts: both, ..row(1, 100, 0) };
+    assert_eq!(all(0, 0, 9), vec![sum, row(1, 101, 7), row(2, 100, 6)]);
+    assert_eq!(all(0, 0, 1), vec![sum, row(1, 101, 7)], "all days of so many keys");
+    assert_eq!((all(2, 0, 9), all(0, 101, 9)), (vec![row(2, 100, 6)], vec![row(1, 101, 7)]));
+    assert_eq!(store.usage(&U, ApiKeyId::new([0; 8]), 0, 9), Ok(vec![]), "another tenant's");
+    store.add_usage(vec![row(2, 131, 1)], 101).unwrap();
+    assert_eq!(all(0, 0, 9), vec![row(1, 101, 7), row(2, 131, 1)], "old days are gone");
 }
 
 fn tenants_are_disabled(store: &dyn Store) {

@@ -24,6 +24,7 @@ export { type AttestationForm, type Embedding, Proof, probeDigest, type Session 
 export {
   type Attempt,
   type Counts,
+  type DayOfUse,
   type Decided,
   type EndedSession,
   type Enrolled,

@@ -54,6 +54,21 @@ export interface Counts {
   readonly distinctFailuresRefused: number;
 }
 
+/** What one of the tenant's API keys was used for on one day. */
+export interface DayOfUse {
+  /** Its public part. */
+  readonly apiKey: Uint8Array;
+  /** Unix second at which the day began, in UTC. */
+  readonly day: number;
+  /** Logins decided with a match. */
+  readonly matched: number;
+  /** Logins decided with none. */
+  readonly notMatched: number;
+  readonly enrolments: number;
+  /** Requests refused, or failed; of a batch each login. */
+  readonly refusals: number;
+}
+
 /** A subject with a template, of which nothing is told. */
 export interface Subject {
   readonly handle: Uint8Array;
@@ -163,6 +178,11 @@ export class Tenant {
   /** All subjects with a template, page by page. */
   async *subjects(): AsyncGenerator<Subject> {
     for await (const page of this.#transport.pages("/v1/subjects")) yield* page.objects("subjects").map(subject);
+  }
+
+  /** What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant. */
+  async *usage(): AsyncGenerator<DayOfUse> {
+    for await (const page of this.#transport.pages("/v1/usage")) yield* page.objects("usage").map(dayOfUse);
   }
 
   /** One subject. */
@@ -419,6 +439,17 @@ function subject(answer: Answer): Subject {
     generation: answer.whole("generation"),
     enrolledAt: answer.whole("enrolled_at"),
     consentRef: answer.text("consent_ref"),
+  };
+}
+
+function dayOfUse(answer: Answer): DayOfUse {
+  return {
+    apiKey: answer.hex("api_key", 8),
+    day: answer.whole("day"),
+    matched: answer.whole("matched"),
+    notMatched: answer.whole("not_matched"),
+    enrolments: answer.whole("enrolments"),
+    refusals: answer.whole("refusals"),
   };
 }
 

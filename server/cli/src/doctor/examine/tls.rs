@@ -26,7 +26,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     let place = path.display();
     let renew = match is_own {
         true => {
-            "remove it, its key and their two lines in installation.toml, and start the service: clients have to be given the new one"
+            "start the service again, which renews it with the same key: `trefoil` goes on with the old file, curl, Python and others that use OpenSSL want the new one"
         }
         false => "renew it, and start the service again",
     };

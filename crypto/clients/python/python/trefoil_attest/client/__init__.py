@@ -19,17 +19,7 @@ from ._admin import (
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, probe_digest
 from ._tenant import (
-    Attempt,
-    Counts,
-    Decided,
-    EndedSession,
-    Enrolled,
-    Erased,
-    LiveSession,
-    Login,
-    Receipt,
-    Subject,
-    Tenant,
+    Attempt, Counts, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant,
 )
 
 __all__ = [
@@ -41,6 +31,7 @@ __all__ = [
     "Counts",
     "CreatedApiKey",
     "CreatedTenant",
+    "DayOfUse",
     "Decided",
     "Embedding",
     "EndedSession",

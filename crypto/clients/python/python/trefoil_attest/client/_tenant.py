@@ -80,6 +80,23 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class DayOfUse:
+    """What one of the tenant's API keys was used for on one day."""
+
+    api_key: bytes
+    """Its public part."""
+    day: int
+    """Unix second at which the day began, in UTC."""
+    matched: int
+    """Logins decided with a match."""
+    not_matched: int
+    """Logins decided with none."""
+    enrolments: int
+    refusals: int
+    """Requests refused, or failed; of a batch each login."""
+
+
+@dataclass(frozen=True)
 class Subject:
     """A subject with a template, of which nothing is told."""
 
@@ -189,6 +206,10 @@ class Tenant:
     def subjects(self) -> Iterator[Subject]:
         """All subjects with a template, page by page."""
         return pages(self._transport, "/v1/subjects", "subjects", subject)
+
+    def usage(self) -> Iterator[DayOfUse]:
+        """What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant."""
+        return pages(self._transport, "/v1/usage", "usage", day_of_use)
 
     def subject(self, handle: bytes | str) -> Subject:
         """One subject."""
@@ -408,6 +429,11 @@ class Tenant:
     def close(self) -> None:
         """Closes the calling thread's connection."""
         self._transport.close()
+
+
+def day_of_use(answer: Answer) -> DayOfUse:
+    counts = [answer.whole(name) for name in ("matched", "not_matched", "enrolments", "refusals")]
+    return DayOfUse(answer.hexadecimal("api_key", 8), answer.whole("day"), *counts)
 
 
 def subject(answer: Answer) -> Subject:

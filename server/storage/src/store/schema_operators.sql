@@ -1,4 +1,4 @@
--- Version 6: what it adds to versions 2 to 5. This file never changes either. Times are Unix seconds; NULL is never.
+-- Version 7: what it adds to versions 2 to 6. This file never changes either. Times are Unix seconds; NULL is never.
 -- Who may operate the service. The one of the token in the data directory has a row only once it was revoked.
 CREATE TABLE operators (
     id BLOB PRIMARY KEY, name TEXT NOT NULL, role INTEGER NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER

@@ -1,0 +1,35 @@
+//! `trefoil admin usage`: what a tenant's API keys were used for, by day.
+
+use super::place::Place;
+use super::show;
+use super::table::table;
+use trefoil_api::{DayOfUse, Hex};
+use trefoil_client::{Admin, ClientError};
+use trefoil_service::time;
+
+/// Asks the service, as JSON or for people.
+pub(super) fn answer(place: &Place, tenant: Hex<16>, json: bool) -> Result<String, String> {
+    let all = place.call(async |admin| all_days(admin, tenant).await)?;
+    show(json, &all, || text(&all))
+}
+
+async fn all_days(admin: &Admin, tenant: Hex<16>) -> Result<Vec<DayOfUse>, ClientError> {
+    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 8])));
+    while let Some(from) = next {
+        let page = admin.usage(tenant, from).await?;
+        all.extend(page.usage);
+        next = page.next;
+    }
+    Ok(all)
+}
+
+fn text(all: &[DayOfUse]) -> String {
+    let row = |day: &DayOfUse| {
+        let DayOfUse { api_key, day, matched, not_matched, enrolments, refusals } = day;
+        let date = time::format(*day).chars().take_while(|c| *c != 'T').collect();
+        let counts = [matched, not_matched, enrolments, refusals].map(u64::to_string);
+        let [matched, not_matched, enrolments, refusals] = counts;
+        [hex::encode(api_key.0), date, matched, not_matched, enrolments, refusals]
+    };
+    table(["API KEY", "DAY", "MATCHED", "NOT MATCHED", "ENROLLED", "REFUSED"], all.iter().map(row))
+}

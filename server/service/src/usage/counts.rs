@@ -1,0 +1,81 @@
+//! The counts of one API key.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use thread_local::ThreadLocal;
+use trefoil_storage::store::UsageCounts;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Used {
+    /// A login was decided with a match.
+    Matched,
+    /// A login was decided with none.
+    NotMatched,
+    /// A subject was enrolled.
+    Enrolled,
+    /// A request was refused, or failed; in a batch, one of its logins.
+    Refused,
+}
+
+/// The counts of one API key since the process began.
+#[derive(Default)]
+pub struct KeyUses {
+    own: ThreadLocal<[AtomicU64; 4]>,
+    /// What the store has of them. The task that stores is the only writer.
+    stored: [AtomicU64; 4],
+}
+
+impl KeyUses {
+    /// Counts one.
+    pub fn count(&self, used: Used) {
+        let cell = &self.own.get_or_default()[used as usize];
+        cell.store(cell.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+
+    /// Since the process began.
+    pub(crate) fn sums(&self) -> UsageCounts {
+        let sum = |at: usize| self.own.iter().map(|own| own[at].load(Relaxed)).sum();
+        counts([sum(0), sum(1), sum(2), sum(3)])
+    }
+
+    /// What the store does not have yet.
+    pub(super) fn unstored(&self) -> UsageCounts {
+        let stored = counts([0, 1, 2, 3].map(|at: usize| self.stored[at].load(Relaxed)));
+        self.sums().less(&stored)
+    }
+
+    pub(super) fn note_stored(&self, more: &UsageCounts) {
+        let UsageCounts { matched, not_matched, enrolments, refusals } = *more;
+        for (cell, more) in self.stored.iter().zip([matched, not_matched, enrolments, refusals]) {
+            cell.store(cell.load(Relaxed).wrapping_add(more), Relaxed);
+        }
+    }
+}
+
+fn counts([matched, not_matched, enrolments, refusals]: [u64; 4]) -> UsageCounts {
+    UsageCounts { matched, not_matched, enrolments, refusals }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_count_apart_and_what_is_stored_is_not_stored_again() {
+        let uses = KeyUses::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    (0..100).for_each(|_| uses.count(Used::Matched));
+                    uses.count(Used::Refused);
+                });
+            }
+        });
+        let all = UsageCounts { matched: 400, refusals: 4, ..UsageCounts::default() };
+        assert_eq!((uses.sums(), uses.unstored()), (all, all));
+        uses.note_stored(&all);
+        uses.count(Used::Enrolled);
+        assert_eq!(uses.unstored(), UsageCounts { enrolments: 1, ..UsageCounts::default() });
+        assert_eq!(uses.sums(), UsageCounts { enrolments: 1, ..all });
+    }
+}
