@@ -15,7 +15,7 @@ use std::sync::Arc;
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_service::Service;
-use trefoil_service::audit::Noted;
+use trefoil_service::notes::Noted;
 use trefoil_service::rotation::Rotations;
 use trefoil_storage::store::TenantId;
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
+mod callers;
 mod standing;
 
 pub use standing::Standing;
@@ -33,10 +34,8 @@ use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
-use trefoil_service::audit::Notes;
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
-use trefoil_service::directory::Directory;
 use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
@@ -44,7 +43,7 @@ use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
-use trefoil_service::operators::Operators;
+use trefoil_service::notes::Notes;
 use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
@@ -55,17 +54,14 @@ use trefoil_service::seal_log::{self, SealLog};
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened};
 use trefoil_service::templates::Templates;
-use trefoil_service::tenant::Pepper;
 use trefoil_service::{STORE_FILE, Service};
 use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 use trefoil_storage::disk::{self, Disk};
-use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{Sqlite, Store, StoreError};
 use trefoil_storage::supervisor::Death;
-use zeroize::Zeroizing;
 
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
@@ -198,7 +194,7 @@ impl Server {
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
         let notes = Notes::new(&issuer);
-        let (operators, accounts) = callers(&config, &directory, (&store, &key_holder), &notes)?;
+        let (operators, accounts) = callers::open(&config, &directory, (&store, &key_holder), &notes)?;
 
         let counters = Arc::<Counters>::default();
         let standing = Arc::<seal_log::Standing>::default();
@@ -627,47 +623,6 @@ fn proof_pool(
     let config = PoolConfig { workers, queue: proofs.queue, deadline };
     ProofPool::start(config, Arc::clone(clock), Arc::clone(&counters.proofs), supervisor)
         .map_err(|cause| StartError::Thread(cause.to_string()))
-}
-
-/// Who may call: operators, and tenants with their API keys.
-fn callers(
-    config: &Config,
-    directory: &DataDir,
-    (store, key_holder): (&Arc<dyn Store>, &Arc<dyn KeyHolding>),
-    notes: &Notes,
-) -> Result<(Operators, Directory), StartError> {
-    let stored = |what, cause: String| StartError::Stored { what, cause };
-    let pepper = Pepper::new(&*directory.secret::<32>("pepper.key")?);
-    let token = admin_token(directory)?;
-    let operators = Operators::load(Arc::clone(store), pepper.clone(), notes.clone(), token)
-        .map_err(|cause| stored("operators", cause))?;
-    let accounts = Directory::load(
-        Arc::clone(store),
-        Arc::clone(key_holder),
-        WrapKey::new(&*directory.secret::<32>("master.key")?),
-        pepper,
-        config.proofs.verdict_room(),
-        (bodies::POLICIES, notes.clone()),
-    )
-    .map_err(|cause| stored("tenants", cause))?;
-    Ok((operators, accounts))
-}
-
-/// 32 random bytes as hexadecimal, with a newline so that the file reads well.
-fn admin_token(directory: &DataDir) -> Result<Zeroizing<String>, DataDirError> {
-    let bytes = directory.file(ADMIN_TOKEN_FILE, || {
-        let token = Zeroizing::new(hex::encode(rand::random::<[u8; 32]>()) + "\n");
-        Zeroizing::new(token.as_bytes().to_vec())
-    })?;
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    match text.len() {
-        64.. => Ok(Zeroizing::new(text)),
-        found => Err(DataDirError::Length {
-            path: directory.join(ADMIN_TOKEN_FILE).display().to_string(),
-            found,
-            expected: 64,
-        }),
-    }
 }
 
 /// Runs a task that the service cannot do without; `None` if it panicked.

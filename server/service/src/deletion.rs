@@ -3,7 +3,7 @@
 //! The key-holder comes first: once it has forgotten the tenant's keys and salts, no copy of a template can be decrypted, whatever happens then. Asking again
 //! after a crash does the rest.
 
-use crate::audit::{By, Noted};
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::service::Service;
 use crate::tenant::Tenant;

@@ -9,8 +9,8 @@ pub mod api_keys;
 mod policies;
 mod tenants;
 
-use crate::audit::{By, Noted, Notes};
 use crate::counters::Apart;
+use crate::notes::{By, Noted, Notes};
 use crate::refused::Refused;
 use crate::tenant::accounts::{self, AccountSecret};
 use crate::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};

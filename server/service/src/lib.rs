@@ -38,6 +38,7 @@ mod lockouts;
 pub mod log_audit;
 pub mod log_store;
 pub mod logins;
+pub mod notes;
 pub mod operators;
 pub mod pace;
 pub mod proofs;

@@ -1,6 +1,6 @@
 //! Subjects that have no attempt left for now: how many there are, and the end of one's delay.
 
-use crate::audit::{By, Noted};
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::service::Service;
 use trefoil_attest::What;

@@ -9,7 +9,7 @@
 
 #![expect(clippy::disallowed_types, reason = "changes of operators are rare; readers have a snapshot")]
 
-use crate::audit::{By, Noted, Notes};
+use crate::notes::{By, Noted, Notes};
 use crate::refused::Refused;
 use crate::tenant::{OperatorTokenName, Pepper};
 use arc_swap::ArcSwap;

@@ -11,7 +11,7 @@
     reason = "for rotations of keys, off the path of a login"
 )]
 
-use crate::audit::{By, Noted};
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::service::Service;
 use crate::tenant::Tenant;

@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
-use crate::audit::Notes;
 use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
@@ -13,6 +12,7 @@ use crate::idempotency::InFlight;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::leftovers::Leftovers;
 use crate::log_store::LogError;
+use crate::notes::Notes;
 use crate::operators::Operators;
 use crate::pace::Pace;
 use crate::proofs::ProofPool;

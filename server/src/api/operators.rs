@@ -16,7 +16,7 @@ use trefoil_api::{
     AuditPage, ChangedOperator, CreateOperator, CreateOperatorToken, CreatedOperatorToken, Hex, OperatorPage,
 };
 use trefoil_service::Service;
-use trefoil_service::audit::{By, Outcome};
+use trefoil_service::notes::{By, Outcome};
 use trefoil_service::operators::NewToken;
 use trefoil_types::{OperatorId, TenantId};
 

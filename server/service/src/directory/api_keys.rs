@@ -1,8 +1,8 @@
 //! API keys over their life: made, used, listed, expired, revoked.
 
 use super::{Directory, Snapshot};
-use crate::audit::{By, Noted};
 use crate::distinct_failures::DistinctFailures;
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
 use crate::usage::KeyUses;

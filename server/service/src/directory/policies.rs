@@ -1,7 +1,7 @@
 //! The versions of tenants' policies.
 
 use super::Directory;
-use crate::audit::{By, Noted};
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::{POLICY_ID, Policy, Tenant, policy};
 use trefoil_attest::What;

@@ -1,7 +1,7 @@
 //! Tenants as the operator sees them.
 
 use super::{Directory, Snapshot};
-use crate::audit::{By, Noted};
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::sync::Arc;
