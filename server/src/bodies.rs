@@ -5,15 +5,15 @@ use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, DayOfUse, Decision,
     Enrolled, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt,
-    RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary, UnprovenAuthentication,
-    UsagePage, Vector,
+    Replaced, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary,
+    UnprovenAuthentication, UsagePage, Vector,
 };
 use trefoil_attest::statement_digest;
 use trefoil_pipeline::SealedTree;
 use trefoil_service::attestations::Attested;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
-use trefoil_service::enrolments::EnrolledForm;
+use trefoil_service::enrolments::{AnswerForm, StoredAnswer};
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::{LoginRequest, Signed, Voucher};
 use trefoil_service::rotation;
@@ -90,15 +90,25 @@ pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiK
     UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
 }
 
-/// How answers to enrolments are written in the store, for callers that ask again.
-pub(crate) const ENROLLED: EnrolledForm = EnrolledForm {
+/// How answers to enrolments and replacements are written in the store, for callers that ask again.
+pub(crate) const ANSWERS: AnswerForm = AnswerForm {
     read: |text| {
-        let enrolled: Enrolled = serde_json::from_str(text).map_err(|cause| cause.to_string())?;
-        Ok(enrolled.generation)
+        #[derive(serde::Deserialize)]
+        struct Answer {
+            generation: u32,
+            replaced: Option<u32>,
+        }
+        let Answer { generation, replaced } =
+            serde_json::from_str(text).map_err(|cause| cause.to_string())?;
+        Ok(StoredAnswer { generation, replaced })
     },
-    write: |handle, generation| {
-        let enrolled = Enrolled { handle: Hex(handle.to_bytes()), generation, receipt: None };
-        serde_json::to_string(&enrolled).map_err(|cause| cause.to_string())
+    write: |handle, StoredAnswer { generation, replaced }| {
+        let (handle, receipt) = (Hex(handle.to_bytes()), None);
+        let written = match replaced {
+            None => serde_json::to_string(&Enrolled { handle, generation, receipt }),
+            Some(replaced) => serde_json::to_string(&Replaced { handle, generation, replaced, receipt }),
+        };
+        written.map_err(|cause| cause.to_string())
     },
 };
 

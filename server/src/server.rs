@@ -40,6 +40,7 @@ use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
+use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
@@ -189,13 +190,7 @@ impl Server {
         let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        if let Some(ahead) = restored.filter(|restored| restored.time > clock.unix_s()) {
-            let cause = format!(
-                "the log was restored at {} (Unix seconds), and this machine's clock is before that: set the clock",
-                ahead.time
-            );
-            return Err(stored("clock", &cause));
-        }
+        check_clock(restored, clock.unix_s())?;
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
@@ -232,6 +227,7 @@ impl Server {
             started_at: clock.unix_s(),
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
             sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains)),
+            leftovers: Leftovers::of(store.as_ref()).map_err(|cause| stored("store", &cause))?,
             store,
             store_path: directory.join(STORE_FILE),
             directory: accounts,
@@ -252,7 +248,7 @@ impl Server {
             disk,
             retained: Retained::default(),
             idempotency: InFlight::default(),
-            enrolled_form: bodies::ENROLLED,
+            answer_form: bodies::ANSWERS,
             session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
@@ -310,6 +306,7 @@ impl Server {
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
             service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
+            service.forget_leftovers();
             resumed.rotations.resume();
             service.sessions.warm(&service.directory, service.now());
         });
@@ -457,6 +454,17 @@ fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer
         ),
     };
     Ok(Some(started.map_err(failed)?))
+}
+
+/// Refuses a clock that is before the log's restoration: seals would be dated before it.
+fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError> {
+    let Some(Restoration { time, .. }) = restored.filter(|restored| restored.time > now) else {
+        return Ok(());
+    };
+    let cause = format!(
+        "the log was restored at {time} (Unix seconds), and this machine's clock is before that: set the clock"
+    );
+    Err(StartError::Stored { what: "clock", cause })
 }
 
 fn open_store(
@@ -707,6 +715,7 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
                 tenant.verdicts.sweep(now);
                 tenant.recent.sweep(now);
             }
+            service.forget_leftovers();
             service.chains.sweep(now);
             let noted = service.directory.note_uses();
             service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)

@@ -98,6 +98,17 @@ pub enum What {
         /// The session.
         session: SessionId,
     },
+    /// A subject has a template of this generation in place of another, which was destroyed as an erased one is.
+    Replaced {
+        /// The subject.
+        handle: Handle,
+        /// The generation of the new template.
+        generation: u32,
+        /// The generation that was destroyed.
+        replaced: u32,
+        /// [`consent_digest`] of the caller's reference to the subject's consent.
+        consent: [u8; 32],
+    },
 }
 
 /// What a receipt calls a reference to a consent by, so that the reference itself stays with the tenant.
@@ -115,6 +126,7 @@ impl What {
             Self::PolicyChanged { .. } => 4,
             Self::SessionOpened { .. } => 5,
             Self::SessionEnded { .. } => 6,
+            Self::Replaced { .. } => 7,
         }
     }
 
@@ -128,6 +140,7 @@ impl What {
             Self::PolicyChanged { .. } => "policy_changed",
             Self::SessionOpened { .. } => "session_opened",
             Self::SessionEnded { .. } => "session_ended",
+            Self::Replaced { .. } => "replaced",
         }
     }
 
@@ -165,6 +178,13 @@ impl What {
             Self::SessionEnded { session } => {
                 w.array(1);
                 w.bytes(session.as_bytes());
+            }
+            Self::Replaced { handle, generation, replaced, consent } => {
+                w.array(4);
+                w.bytes(handle.as_bytes());
+                w.uint((*generation).into());
+                w.uint((*replaced).into());
+                w.bytes(consent);
             }
         }
     }
@@ -215,6 +235,15 @@ impl What {
             6 => {
                 array(r, 1)?;
                 Ok(Self::SessionEnded { session: SessionId::new(r.fixed("what.session")?) })
+            }
+            7 => {
+                array(r, 4)?;
+                Ok(Self::Replaced {
+                    handle: Handle::new(r.fixed("what.handle")?),
+                    generation: r.number("what.generation")?,
+                    replaced: r.number("what.replaced")?,
+                    consent: r.fixed("what.consent")?,
+                })
             }
             _ => Err(start.error("kind", Problem::OutOfRange)),
         }

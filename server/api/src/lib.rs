@@ -84,6 +84,20 @@ pub struct Enrolled {
     pub receipt: Option<Receipt>,
 }
 
+/// Answer to `PUT /v1/subjects/{handle}/templates`, which takes an [`Enrolment`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Replaced {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Which of the subject's templates is now active.
+    pub generation: u32,
+    /// The one that was active before; it is destroyed.
+    pub replaced: u32,
+    /// That it was replaced; `null` where that could not be sealed.
+    pub receipt: Option<Receipt>,
+}
+
 /// `GET /v1/subjects/{handle}`: a subject with a template, of which nothing is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

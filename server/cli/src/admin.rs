@@ -60,7 +60,7 @@ enum Command {
     /// API keys of a tenant: create, list, revoke.
     #[command(subcommand)]
     ApiKey(Key),
-    /// Subjects of a tenant: list, show, erase. With one of its API keys, over the public API.
+    /// Subjects of a tenant: list, show, replace the template, erase. With one of its API keys, over the public API.
     #[command(subcommand)]
     Subject(subject::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.

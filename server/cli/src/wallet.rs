@@ -162,7 +162,7 @@ struct Claim {
 }
 
 #[derive(clap::Args)]
-struct Face {
+pub(super) struct Face {
     /// JSON: an array of 128 numbers, or a string of base64 (512 bytes, float32, little-endian).
     #[arg(long, value_name = "FILE")]
     embedding: PathBuf,
@@ -257,7 +257,7 @@ impl Which {
 }
 
 impl Face {
-    fn read(&self) -> Result<Vector, String> {
+    pub(super) fn read(&self) -> Result<Vector, String> {
         let bytes = Zeroizing::new(remote::read(&self.embedding)?);
         serde_json::from_slice(&bytes).map_err(|cause| format!("{}: {cause}", self.embedding.display()))
     }

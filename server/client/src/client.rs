@@ -7,8 +7,8 @@ use serde::Serialize;
 use trefoil_api::trust;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX, Base64, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
-    UnprovenAuthentication,
+    Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, Replaced,
+    RootLogPage, UnprovenAuthentication,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
@@ -80,6 +80,22 @@ impl Client {
     ) -> Result<Enrolled, ClientError> {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
+        self.0.json(outgoing).await
+    }
+
+    /// Replaces a subject's template in one step, and destroys the old one. The same `idempotency_key` gives the same answer. Needs
+    /// [`trefoil_api::Scope::Enrol`].
+    ///
+    /// # Errors
+    /// `subject-unknown`, `embedding-invalid`, and [`ClientError`] in general.
+    pub async fn replace(
+        &self,
+        handle: Hex<32>,
+        enrolment: &Enrolment,
+        idempotency_key: &str,
+    ) -> Result<Replaced, ClientError> {
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
+        let outgoing = Outgoing::put_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
         self.0.json(outgoing).await
     }
 

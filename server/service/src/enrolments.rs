@@ -1,4 +1,4 @@
-//! Enrolment and erasure of templates.
+//! Enrolment, replacement and erasure of templates.
 //!
 //! Enrolment is blinded wherever the key-holder runs: the embedding is split, the
 //! key-holder encrypts one share, the other is taken out of the ciphertext, and neither role ever holds both.
@@ -20,7 +20,7 @@ use trefoil_storage::store::{Handle, Idempotency, StoreError, Template, TenantId
 /// How long an answer is kept for callers that ask again: a day.
 pub const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
 
-/// An enrolment as its caller asks for it.
+/// An enrolment, or the replacement of a template, as its caller asks for it.
 pub struct EnrolmentRequest {
     /// The subject.
     pub handle: Handle,
@@ -32,7 +32,7 @@ pub struct EnrolmentRequest {
     pub consent_ref: String,
     /// The same for the same enrolment.
     pub idempotency_key: String,
-    /// Of all that was sent, see [`Service::enrolment_digest`].
+    /// Of all that was sent, see [`Service::enrolment_digest`] and [`Service::replacement_digest`].
     pub digest: [u8; 32],
 }
 
@@ -46,6 +46,18 @@ pub struct Enrolled {
     pub receipt: Option<Answer>,
 }
 
+/// A template in place of another.
+pub struct Replaced {
+    /// Which of the subject's templates it is.
+    pub generation: u32,
+    /// The generation that was destroyed.
+    pub replaced: u32,
+    /// Whether an earlier request with the same key did it.
+    pub replayed: bool,
+    /// That it was done, if that could be sealed.
+    pub receipt: Option<Answer>,
+}
+
 /// A template that was destroyed.
 pub struct Erased {
     /// The newest of the subject's templates that was destroyed.
@@ -56,22 +68,42 @@ pub struct Erased {
     pub receipt: Option<Answer>,
 }
 
-/// How the answer to an enrolment is written in the store. It is not for this layer to choose: stores have what callers read.
+/// What is stored for callers that ask again with the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// The generation that was stored.
+    pub generation: u32,
+    /// The one that it replaced.
+    pub replaced: Option<u32>,
+}
+
+/// How it is written. It is not for this layer to choose: stores have what callers read.
 #[derive(Clone, Copy)]
-pub struct EnrolledForm {
-    /// The generation that an answer names.
-    pub read: fn(&str) -> Result<u32, String>,
-    /// The answer for a subject and a generation, without a receipt.
-    pub write: fn(&Handle, u32) -> Result<String, String>,
+pub struct AnswerForm {
+    /// Reads one.
+    pub read: fn(&str) -> Result<StoredAnswer, String>,
+    /// Writes that of a subject, without a receipt.
+    pub write: fn(&Handle, StoredAnswer) -> Result<String, String>,
 }
 
 /// A face on its way to the key-holder, and what this service keeps of it until it is back.
 type Blinded = (ForKeyHolder, Blind);
 
+/// A template that the key-holder knows and that is not stored yet.
+struct Fresh {
+    template: trefoil_matching::Template,
+    record: Template,
+}
+
 impl Service {
     /// A keyed digest of an enrolment as it was sent, which says nothing of the face in it.
     pub fn enrolment_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
         self.directory.keyed_digest(b"trefoil/enrolment/1", &[handle.as_bytes(), sent])
+    }
+
+    /// As [`Service::enrolment_digest`], of a replacement.
+    pub fn replacement_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
+        self.directory.keyed_digest(b"trefoil/replacement/1", &[handle.as_bytes(), sent])
     }
 
     /// Enrols a subject, once for each idempotency key. The receipt is waited for no longer than `patience`.
@@ -83,26 +115,70 @@ impl Service {
     ) -> Result<Enrolled, Refused> {
         let EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key: key, digest } = request;
         let face = self.blinded(tenant, face, issued_at, &key)?;
+        let consent = consent_digest(&consent_ref);
+        let store = move |service: &Service, of: &Tenant, key| {
+            service.store_template(of, handle, face, consent_ref, (key, digest))
+        };
+        let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
+        let StoredAnswer { generation, .. } =
+            (self.answer_form.read)(&answer.body).map_err(Refused::fault)?;
+        let what = What::Enrolled { handle, generation, consent };
+        let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
+        Ok(Enrolled { generation, replayed, receipt })
+    }
+
+    /// Replaces a subject's template, once for each idempotency key: logins meanwhile are decided with the old or with the new one. The
+    /// receipt is waited for no longer than `patience`.
+    ///
+    /// The store takes the new template, the answer and the note of what is left behind in one transaction. Then the key-holder forgets
+    /// the old one, and a login that still has it in flight is submitted again with the new one.
+    pub async fn replace(
+        self: &Arc<Self>,
+        tenant: &Arc<Tenant>,
+        request: EnrolmentRequest,
+        patience: Duration,
+    ) -> Result<Replaced, Refused> {
+        let EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key: key, digest } = request;
+        let face = self.blinded(tenant, face, issued_at, &key)?;
+        let consent = consent_digest(&consent_ref);
+        let store = move |service: &Service, of: &Tenant, key| {
+            service.replace_template(of, handle, face, consent_ref, (key, digest))
+        };
+        let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
+        let StoredAnswer { generation, replaced } =
+            (self.answer_form.read)(&answer.body).map_err(Refused::fault)?;
+        let replaced =
+            replaced.ok_or_else(|| Refused::fault("a replacement was answered as an enrolment"))?;
+        let name = TemplateName { tenant: tenant.id, handle, generation: replaced };
+        let service = Arc::clone(self);
+        // Also where an earlier request did it all but this.
+        blocking(move || service.forget(name)).await?;
+        let what = What::Replaced { handle, generation, replaced, consent };
+        let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
+        Ok(Replaced { generation, replaced, replayed, receipt })
+    }
+
+    /// What `store` answers, or what an earlier request with the same key and digest was answered, and which of the two it is.
+    async fn once(
+        self: &Arc<Self>,
+        tenant: &Arc<Tenant>,
+        (key, digest): (String, [u8; 32]),
+        store: impl FnOnce(&Service, &Tenant, String) -> Result<Idempotency, Refused> + Send + 'static,
+    ) -> Result<(Idempotency, bool), Refused> {
         let running = self.idempotency.claim(tenant.id, &key)?;
-        let (consent, service, of) = (consent_digest(&consent_ref), Arc::clone(self), Arc::clone(tenant));
-        let (answer, replayed) = blocking(move || {
+        let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
+        blocking(move || {
             let _running = running;
-            match service.store.idempotency(&of.id, &key)? {
+            match service.store.idempotency(&tenant.id, &key)? {
                 Some(answer) if answer.request_digest == digest => Ok((answer, true)),
                 Some(_) => Err(Refused::IdempotencyKeyReused),
                 None => {
                     service.check_vaults()?;
-                    service
-                        .store_template(&of, handle, face, consent_ref, (key, digest))
-                        .map(|answer| (answer, false))
+                    Ok((store(&service, &tenant, key)?, false))
                 }
             }
         })
-        .await?;
-        let generation = (self.enrolled_form.read)(&answer.body).map_err(Refused::fault)?;
-        let what = What::Enrolled { handle, generation, consent };
-        let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
-        Ok(Enrolled { generation, replayed, receipt })
+        .await
     }
 
     /// Destroys a subject's template. The key-holder forgets the salt first: whatever happens then, the template can no longer be
@@ -166,7 +242,7 @@ impl Service {
         &self,
         tenant: &Tenant,
         handle: Handle,
-        (for_key_holder, blind): Blinded,
+        face: Blinded,
         consent_ref: String,
         (key, request_digest): (String, [u8; 32]),
     ) -> Result<Idempotency, Refused> {
@@ -174,12 +250,69 @@ impl Service {
             StoreError::Conflict => Refused::TemplateExists,
             other => other.into(),
         };
-        let mut rng = rand::rng();
         let generation = self.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
-        let lane = Lane::random(&mut rng);
         // Until it is stored no rotation of the tenant's keys takes stock.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
+        let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref)?;
+        let answer = StoredAnswer { generation, replaced: None };
+        let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
+        let created_at = record.created_at;
+        let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
+        if let Err(cause) = self.store.enrol(record, answer.clone()) {
+            // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
+            self.key_holder.shred(name)?;
+            return Err(exists(cause));
+        }
+        self.templates.insert(template);
+        Ok(answer)
+    }
+
+    /// Encrypts and wraps a template, and stores it in place of the present one; the answer that callers read. The present one is left
+    /// behind.
+    fn replace_template(
+        &self,
+        tenant: &Tenant,
+        handle: Handle,
+        face: Blinded,
+        consent_ref: String,
+        (key, request_digest): (String, [u8; 32]),
+    ) -> Result<Idempotency, Refused> {
+        let (generation, present) =
+            self.store.reserve_replacement(&tenant.id, &handle).map_err(|cause| match cause {
+                StoreError::Conflict => Refused::SubjectUnknown,
+                other => other.into(),
+            })?;
+        let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
+        let name = TemplateName { tenant: tenant.id, handle, generation };
+        let unused = |why| {
+            // Why it was not used says more than why it is not forgotten yet.
+            let _ = self.forget(name);
+            why
+        };
+        let fresh = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
+        let answer = StoredAnswer { generation, replaced: Some(present) };
+        let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
+        let created_at = fresh.record.created_at;
+        let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
+        // A write that fails may have reached the disk, so neither generation is forgotten then: the store's note says which one is to be.
+        if !self.store.replace_template(fresh.record, present, answer.clone())? {
+            return Err(unused(Refused::TemplateOvertaken));
+        }
+        self.templates.insert(fresh.template);
+        Ok(answer)
+    }
+
+    /// Has the key-holder encrypt a template, and wraps it.
+    fn encrypt(
+        &self,
+        tenant: &Tenant,
+        name: TemplateName,
+        (for_key_holder, blind): Blinded,
+        consent_ref: String,
+    ) -> Result<Fresh, Refused> {
+        let TemplateName { handle, generation, .. } = name;
+        let lane = Lane::random(&mut rand::rng());
         let encrypted = self.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
         let encrypted = encrypted.map_err(|cause| match cause {
             KeyHolderError::SealedShares(_) => Refused::SealedForAnother,
@@ -189,7 +322,6 @@ impl Service {
         let (lane, epoch, keys) = (lane.index() as u8, template.epoch, template.structure());
         let place = wrap::TemplateName { tenant: tenant.id, handle, generation, lane, keys, epoch };
         let wrapped = tenant.key.wrap_template(&place, &template.to_bytes());
-        let now = self.now();
         let record = Template {
             tenant: tenant.id,
             handle,
@@ -199,17 +331,9 @@ impl Service {
             wrapped_key: wrapped.key,
             wrapped: wrapped.bytes,
             consent_ref,
-            created_at: now,
+            created_at: self.now(),
         };
-        let body = (self.enrolled_form.write)(&handle, generation).map_err(Refused::fault)?;
-        let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at: now };
-        if let Err(cause) = self.store.enrol(record, answer.clone()) {
-            // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
-            self.key_holder.shred(name)?;
-            return Err(exists(cause));
-        }
-        self.templates.insert(template);
-        Ok(answer)
+        Ok(Fresh { template, record })
     }
 }
 

@@ -30,6 +30,7 @@ pub mod face;
 mod flights;
 pub mod idempotency;
 pub mod key_holder_watch;
+pub mod leftovers;
 pub mod log_audit;
 pub mod log_store;
 pub mod logins;

@@ -177,6 +177,11 @@ pub enum Refused {
     /// The subject has one.
     #[error("the subject has an active template; delete it to enrol again")]
     TemplateExists,
+    /// Another template took the place of the one that was to be replaced.
+    #[error(
+        "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second"
+    )]
+    TemplateOvertaken,
     /// A request with the same idempotency key runs.
     #[error("a request with this Idempotency-Key is still running; retry after a second")]
     IdempotencyInFlight,

@@ -6,9 +6,10 @@ use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
 use crate::door::{Asker, FrontDoor};
-use crate::enrolments::EnrolledForm;
+use crate::enrolments::AnswerForm;
 use crate::idempotency::InFlight;
 use crate::key_holder_watch::KeyHolderWatch;
+use crate::leftovers::Leftovers;
 use crate::log_store::LogError;
 use crate::pace::Pace;
 use crate::proofs::ProofPool;
@@ -88,7 +89,9 @@ pub struct Service {
     /// Keys of enrolments that are running.
     pub idempotency: InFlight,
     /// How their answers are written in the store.
-    pub enrolled_form: EnrolledForm,
+    pub answer_form: AnswerForm,
+    /// What replacements left behind.
+    pub leftovers: Leftovers,
     /// How long a session lasts at most, seconds.
     pub session_life_s: u64,
     /// Held to read from the moment the key-holder encrypts a template until it is stored.

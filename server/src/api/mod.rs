@@ -3,6 +3,7 @@
 //! | method, path | scope | body | success |
 //! |---|---|---|---|
 //! | POST `/v1/subjects/{handle}/templates` | enrol | JSON | 201 |
+//! | PUT `/v1/subjects/{handle}/templates` | enrol | JSON | 200 |
 //! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 200 and a receipt |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |

@@ -1,4 +1,4 @@
-//! Enrolment and deletion of templates.
+//! Enrolment, replacement and deletion of templates.
 
 use super::body;
 use super::caller::{Caller, PathBytes};
@@ -10,8 +10,9 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{Enrolled, Enrolment, Erased, Hex};
+use trefoil_api::{Enrolled, Enrolment, Erased, Hex, Replaced};
 use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
+use trefoil_service::Service;
 use trefoil_service::enrolments::{self, EnrolmentRequest};
 use trefoil_service::tenant::Scope;
 use trefoil_service::usage::Used;
@@ -27,15 +28,7 @@ pub(super) async fn enrol(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Enrol)?;
-    app.service.check_room()?;
-    let idempotency_key = idempotency_key(request.headers())?;
-    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
-    let (subject, face) = (Handle::new(handle), bodies::face(embedding, shares));
-    let digest = app.service.enrolment_digest(&subject, &bytes);
-    drop(bytes);
-    let request = EnrolmentRequest { handle: subject, face, issued_at, consent_ref, idempotency_key, digest };
+    let request = read(&app, &caller, handle, request, Service::enrolment_digest).await?;
     let patience = app.limits.answer_timeout();
     let enrolments::Enrolled { generation, replayed, receipt } =
         app.service.enrol(&caller.tenant, request, patience).await?;
@@ -44,11 +37,52 @@ pub(super) async fn enrol(
     }
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let enrolled = Enrolled { handle: Hex(handle), generation, receipt };
-    let mut response = body::answer(StatusCode::CREATED, &enrolled)?;
+    Ok(marked(body::answer(StatusCode::CREATED, &enrolled)?, replayed))
+}
+
+/// `PUT /v1/subjects/{handle}/templates`
+pub(super) async fn replace(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(handle): PathBytes<32>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request = read(&app, &caller, handle, request, Service::replacement_digest).await?;
+    let patience = app.limits.answer_timeout();
+    let enrolments::Replaced { generation, replaced, replayed, receipt } =
+        app.service.replace(&caller.tenant, request, patience).await?;
+    if !replayed {
+        caller.used(Used::Enrolled);
+    }
+    let receipt = bodies::receipt(receipt, Encoding::Full)?;
+    let answer = Replaced { handle: Hex(handle), generation, replaced, receipt };
+    Ok(marked(body::answer(StatusCode::OK, &answer)?, replayed))
+}
+
+/// Reads a template with its idempotency key.
+async fn read(
+    app: &App,
+    caller: &Caller,
+    handle: [u8; 32],
+    request: Request,
+    digest: fn(&Service, &Handle, &[u8]) -> [u8; 32],
+) -> Result<EnrolmentRequest, Problem> {
+    caller.require(Scope::Enrol)?;
+    app.service.check_room()?;
+    let idempotency_key = idempotency_key(request.headers())?;
+    let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
+    let Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
+    let (handle, face) = (Handle::new(handle), bodies::face(embedding, shares));
+    let digest = digest(&app.service, &handle, &bytes);
+    Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
+}
+
+/// Says of an answer whether it is an earlier request's.
+fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
     }
-    Ok(response)
+    response
 }
 
 /// `DELETE /v1/subjects/{handle}/templates`

@@ -9,9 +9,9 @@ use trefoil_api::{
     FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession,
     LoggedKey, LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount,
     ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, RequestTimes, RootLogPage, RotationState, RotationStatus, Scope,
-    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject, SubjectPage, TenantDetail,
-    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, RootLogPage, RotationState,
+    RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject,
+    SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -34,6 +34,10 @@ pub(crate) fn enrolment() -> Enrolment {
 
 pub(crate) fn enrolled() -> Enrolled {
     Enrolled { handle: HANDLE, generation: 1, receipt: Some(receipt()) }
+}
+
+pub(crate) fn replaced() -> Replaced {
+    Replaced { handle: HANDLE, generation: 2, replaced: 1, receipt: Some(receipt()) }
 }
 
 fn receipt() -> Receipt {

@@ -1,5 +1,5 @@
 var hc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),yc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Mt(e){return ArrayBuffer.
-isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function Ce(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function Lt(e){return Array.
+isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function He(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function Lt(e){return Array.
 from(e,t=>hc[t]).join("")}function gn(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,f=0;for(let o of e){let c=yc.indexOf(o);if(c<0)return;f=f<<6|c,r+=
 6,r>=8&&(r-=8,t[n++]=f>>r,f&=(1<<r)-1)}return r<6&&f===0?t:void 0}var We=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,f){super(`${n} at byte ${t}: ${f}`),this.offset=t,this.field=n,
 this.problem=r,this.explanation=f}};var mn=0,qn=1,zr=2,qr=3,Vr=4,Gr=5,pc=6,Yr=246,gc=64,mc=(1n<<63n)-1n,wc=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),xc=new TextEncoder;function Yt(e){return xc.
@@ -50,16 +50,16 @@ crypto:null;if(typeof t?.getRandomValues!="function")throw new Error("crypto.get
 pected <= 65536, got ${e}`);return t.getRandomValues(new Uint8Array(e))}var Ht=e=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,e])});var kc=BigInt(0),Zt=BigInt(1),vc=BigInt(2),Bc=BigInt(7),Uc=BigInt(256),Ic=BigInt(113),of=[],cf=[],sf=[];for(let e=0,t=Zt,n=1,r=0;e<24;e++){[n,r]=[r,(2*n+3*r)%5],
 of.push(2*(5*r+n)),cf.push((e+1)*(e+2)/2%64);let f=kc;for(let o=0;o<7;o++)t=(t<<Zt^(t>>Bc)*Ic)%Uc,t&vc&&(f^=Zt<<(Zt<<BigInt(o))-Zt);sf.push(f)}var af=Wr(sf,!0),
 Rc=af[0],Nc=af[1],Fc=(e,t,n)=>e<<n|t>>>32-n,Mc=(e,t,n)=>t<<n|e>>>32-n,Cc=(e,t,n)=>t<<n-32|e>>>64-n,Hc=(e,t,n)=>e<<n-32|t>>>64-n,rf=(e,t,n)=>n>32?Cc(e,t,n):Fc(e,
-t,n),ff=(e,t,n)=>n>32?Hc(e,t,n):Mc(e,t,n),Pt=new Uint32Array(10);function Pc(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
+t,n),ff=(e,t,n)=>n>32?Hc(e,t,n):Mc(e,t,n),jt=new Uint32Array(10);function jc(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
 y(50), got type='+typeof e);if(e.length!==50)throw new RangeError('"s" expected Uint32Array(50), got length='+e.length);if(Ie(t,"rounds"),t<1||t>24)throw new Error(
-'"rounds" expected integer 1..24');for(let n=24-t;n<24;n++){for(let o=0;o<10;o++)Pt[o]=e[o]^e[o+10]^e[o+20]^e[o+30]^e[o+40];for(let o=0;o<10;o+=2){let c=(o+8)%10,
-s=(o+2)%10,i=Pt[s],y=Pt[s+1],E=rf(i,y,1)^Pt[c],g=ff(i,y,1)^Pt[c+1];for(let A=0;A<50;A+=10)e[o+A]^=E,e[o+A+1]^=g}let r=e[2],f=e[3];for(let o=0;o<24;o++){let c=cf[o],
+'"rounds" expected integer 1..24');for(let n=24-t;n<24;n++){for(let o=0;o<10;o++)jt[o]=e[o]^e[o+10]^e[o+20]^e[o+30]^e[o+40];for(let o=0;o<10;o+=2){let c=(o+8)%10,
+s=(o+2)%10,i=jt[s],y=jt[s+1],E=rf(i,y,1)^jt[c],g=ff(i,y,1)^jt[c+1];for(let A=0;A<50;A+=10)e[o+A]^=E,e[o+A+1]^=g}let r=e[2],f=e[3];for(let o=0;o<24;o++){let c=cf[o],
 s=rf(r,f,c),i=ff(r,f,c),y=of[o];r=e[y],f=e[y+1],e[y]=s,e[y+1]=i}for(let o=0;o<50;o+=10){let c=e[o],s=e[o+1],i=e[o+2],y=e[o+3];e[o]^=~e[o+2]&e[o+4],e[o+1]^=~e[o+
 3]&e[o+5],e[o+2]^=~e[o+4]&e[o+6],e[o+3]^=~e[o+5]&e[o+7],e[o+4]^=~e[o+6]&e[o+8],e[o+5]^=~e[o+7]&e[o+9],e[o+6]^=~e[o+8]&c,e[o+7]^=~e[o+9]&s,e[o+8]^=~c&i,e[o+9]^=~s&
-y}e[0]^=Rc[n],e[1]^=Nc[n]}yt(Pt)}var Tn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,f=!1,o=24){
+y}e[0]^=Rc[n],e[1]^=Nc[n]}yt(jt)}var Tn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,f=!1,o=24){
 if(Ie(t,"blockLen"),Ie(n,"suffix"),Ie(o,"rounds"),ef(f,"enableXOF"),this.blockLen=t,this.suffix=n,this.outputLen=r,this.enableXOF=f,this.canXOF=f,this.rounds=o,
 Ie(r,"outputLen"),!(0<t&&t<200))throw new Error('"blockLen" must be 1..199');this.state=new Uint8Array(200),this.state32=Ot(this.state)}clone(){return this._cloneInto()}keccak(){
-nt(this.state32),Pc(this.state32,this.rounds),nt(this.state32),this.posOut=0,this.pos=0}update(t){it(this),z(t);let{blockLen:n,state:r,state32:f}=this,o=t.length,
+nt(this.state32),jc(this.state32,this.rounds),nt(this.state32),this.posOut=0,this.pos=0}update(t){it(this),z(t);let{blockLen:n,state:r,state32:f}=this,o=t.length,
 c=n%4===0&&t.byteOffset%4===0,s=n/4,i=c&&o>=n?Ot(t):void 0;for(let y=0;y<o;){if(i!==void 0&&this.pos===0&&y%4===0&&o-y>=n){for(let g=0,A=y/4;g<s;g++)f[g]^=i[A+g];
 y+=n,this.pos=n,this.keccak();continue}let E=Math.min(n-this.pos,o-y);for(let g=0;g<E;g++)r[this.pos++]^=t[y++];this.pos===n&&this.keccak()}return this}finish(){
 if(this.finished)return;this.finished=!0;let{state:t,suffix:n,pos:r,blockLen:f}=this;t[r]^=n,(n&128)!==0&&r===f-1&&this.keccak(),t[f-1]^=128,this.keccak()}writeInto(t){
@@ -69,12 +69,12 @@ t)}xof(t){return Ie(t),this.xofInto(new Uint8Array(t))}digestInto(t){if(Ct(t,thi
 length===this.outputLen?t:t.subarray(0,this.outputLen)),this.destroy()}digest(){let t=new Uint8Array(this.outputLen);return this.digestInto(t),t}destroy(){this.
 destroyed=!0,yt(this.state)}_cloneInto(t){let{blockLen:n,suffix:r,outputLen:f,rounds:o,enableXOF:c}=this;return t||=new e(n,r,f,c,o),t.blockLen=n,t.state32.set(
 this.state32),t.pos=this.pos,t.posOut=this.posOut,t.finished=this.finished,t.rounds=o,t.suffix=r,t.outputLen=f,t.enableXOF=c,t.canXOF=this.canXOF,t.destroyed=this.
-destroyed,t}},jc=(e,t,n,r={})=>Jt(()=>new Tn(t,e,n),r);var vt=jc(6,136,32,Ht(8));var df=(e,t,n,r={})=>Jt((f={})=>(f=Gn({},f),new Tn(t,e,f.dkLen===void 0?n:f.dkLen,!0)),r),bf=df(31,168,16,Ht(11)),ke=df(31,136,32,Ht(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function Yn(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Sn=e=>e?
+destroyed,t}},Pc=(e,t,n,r={})=>Jt(()=>new Tn(t,e,n),r);var vt=Pc(6,136,32,Ht(8));var df=(e,t,n,r={})=>Jt((f={})=>(f=Gn({},f),new Tn(t,e,f.dkLen===void 0?n:f.dkLen,!0)),r),bf=df(31,168,16,Ht(11)),ke=df(31,136,32,Ht(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function Yn(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Sn=e=>e?
 `"${e}" `:"";function Xn(e,t=""){if(typeof e!="boolean")throw new TypeError(Sn(t)+"expected boolean, got type="+typeof e);return e}function Bt(e,t=""){if(typeof e!=
 "number")throw new TypeError(Sn(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(Sn(t)+"expected integer >= 0, got "+e);
 return e}function ye(e,t,n=""){if(Yn(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Bt(t,"length");let r=Yn(e),f=t!==void 0?` of length ${t}`:"",o=r?`lengt\
 h=${e.length}`:`type=${typeof e}`,c=Sn(n)+"expected Uint8Array"+f+", got "+o;throw r?new RangeError(c):new TypeError(c)}var uf=(e,t)=>{if(e===null||typeof e!="o\
-bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function lf(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function He(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
+bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function lf(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function je(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
 function mt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}var rt=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function Wn(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}var $e=rt?e=>e:e=>Wn(
 e)>>>0;function Dc(e){for(let t=0;t<e.length;t++)e[t]=Wn(e[t]);return e}var Ze=rt?e=>e:Dc;function hf(e,t){return!e.byteLength||!t.byteLength?!1:e.buffer===t.buffer&&e.byteOffset<t.byteOffset+t.byteLength&&t.byteOffset<e.byteOffset+e.byteLength}function _n(e,t){
 if(hf(e,t)&&e.byteOffset<t.byteOffset)throw new Error("complex overlap of input and output is not supported")}function yf(e,t){return uf(e,"defaults"),uf(t,"opts"),Object.assign(e,t)}var pf=(e,t)=>{function n(r,...f){if(ye(r,void 0,"key"),e.nonceLength!==void 0){let g=f[0];ye(g,e.varSizeNonce?void 0:e.nonceLength,"nonce")}let o=e.tagLength,c=e.
@@ -89,14 +89,14 @@ r=1;n<256;n++,r^=nr(r))e[n]=r;let t=new Uint8Array(256);t[0]=99;for(let n=0;n<25
 t})();var Vc=e=>e<<24|e>>>8,Qn=e=>e<<8|e>>>24;function Gc(e,t){if(e.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((y,E)=>t(e[E])),r=n.
 map(Qn),f=r.map(Qn),o=f.map(Qn),c=new Uint32Array(256*256),s=new Uint32Array(256*256),i=new Uint16Array(256*256);for(let y=0;y<256;y++)for(let E=0;E<256;E++){let g=y*
 256+E;c[g]=n[y]^r[E],s[g]=f[y]^o[E],i[g]=e[y]<<8|e[E]}return{sbox:e,sbox2:i,T0:n,T1:r,T2:f,T3:o,T01:c,T23:s}}var wf=Gc(qc,e=>gf(e,3)<<24|e<<16|e<<8|gf(e,2));var Yc=(()=>{let e=new Uint8Array(16);for(let t=0,n=1;t<16;t++,n=nr(n))e[t]=n;return e})();function Xc(e){ye(e);let t=e.length;zc(e);let{sbox2:n}=wf,r=[];(!rt||
-!bt(e))&&r.push(e=Ut(e));let f=Ze(He(e)),o=f.length,c=i=>Qt(n,i,i,i,i),s=new Uint32Array(t+28);s.set(f);for(let i=o;i<s.length;i++){let y=s[i-1];i%o===0?y=c(Vc(
+!bt(e))&&r.push(e=Ut(e));let f=Ze(je(e)),o=f.length,c=i=>Qt(n,i,i,i,i),s=new Uint32Array(t+28);s.set(f);for(let i=o;i<s.length;i++){let y=s[i-1];i%o===0?y=c(Vc(
 y))^Yc[i/o-1]:o>6&&i%o===4&&(y=c(y)),s[i]=s[i-o]^y}return mt(...r),s}function On(e,t,n,r,f,o){return e[n<<8&65280|r>>>8&255]^t[f>>>8&65280|o>>>24&255]}function Qt(e,t,n,r,f){return e[t&255|n&65280]|e[r>>>16&255|f>>>16&65280]<<16}
 function mf(e,t,n,r,f){let{sbox2:o,T01:c,T23:s}=wf,i=0;t^=e[i++],n^=e[i++],r^=e[i++],f^=e[i++];let y=e.length/4-2;for(let _=0;_<y;_++){let U=e[i++]^On(c,s,t,n,r,
-f),N=e[i++]^On(c,s,n,r,f,t),P=e[i++]^On(c,s,r,f,t,n),J=e[i++]^On(c,s,f,t,n,r);t=U,n=N,r=P,f=J}let E=e[i++]^Qt(o,t,n,r,f),g=e[i++]^Qt(o,n,r,f,t),A=e[i++]^Qt(o,r,
-f,t,n),T=e[i++]^Qt(o,f,t,n,r);return{s0:E,s1:g,s2:A,s3:T}}function Wc(e,t,n,r){ye(t,Jn,"nonce"),ye(n);let f=n.length;r=Ln(f,r),_n(n,r);let o=t,c=He(o),s=He(n),i=He(r);for(let E=0;E+4<=s.length;E+=4){let{s0:g,s1:A,s2:T,
+f),N=e[i++]^On(c,s,n,r,f,t),j=e[i++]^On(c,s,r,f,t,n),J=e[i++]^On(c,s,f,t,n,r);t=U,n=N,r=j,f=J}let E=e[i++]^Qt(o,t,n,r,f),g=e[i++]^Qt(o,n,r,f,t),A=e[i++]^Qt(o,r,
+f,t,n),T=e[i++]^Qt(o,f,t,n,r);return{s0:E,s1:g,s2:A,s3:T}}function Wc(e,t,n,r){ye(t,Jn,"nonce"),ye(n);let f=n.length;r=Ln(f,r),_n(n,r);let o=t,c=je(o),s=je(n),i=je(r);for(let E=0;E+4<=s.length;E+=4){let{s0:g,s1:A,s2:T,
 s3:_}=mf(e,$e(c[0]),$e(c[1]),$e(c[2]),$e(c[3]));i[E+0]=s[E+0]^$e(g),i[E+1]=s[E+1]^$e(A),i[E+2]=s[E+2]^$e(T),i[E+3]=s[E+3]^$e(_);for(let U=Jn-1,N=1;U>=0;U--)N=N+
 o[U]|0,o[U]=N&255,N>>>=8}let y=Jn*Math.floor(s.length/$c);if(y<f){let{s0:E,s1:g,s2:A,s3:T}=mf(e,$e(c[0]),$e(c[1]),$e(c[2]),$e(c[3])),_=new Uint32Array([E,g,A,T]);
-Ze(_);let U=lf(_);for(let N=y,P=0;N<f;N++,P++)r[N]=n[N]^U[P];mt(_)}return r}var er=pf({blockSize:16,nonceLength:16},function(t,n){function r(f,o){if(ye(f),o!==void 0&&(ye(o),!bt(o)))throw new Error("unaligned destination");let c=Xc(t),s=Ut(
+Ze(_);let U=lf(_);for(let N=y,j=0;N<f;N++,j++)r[N]=n[N]^U[j];mt(_)}return r}var er=pf({blockSize:16,nonceLength:16},function(t,n){function r(f,o){if(ye(f),o!==void 0&&(ye(o),!bt(o)))throw new Error("unaligned destination");let c=Xc(t),s=Ut(
 n),i=[c,s];bt(f)||i.push(f=Ut(f));let y=Wc(c,s,f,o);return mt(...i),y}return{encrypt:(f,o)=>r(f,o),decrypt:(f,o)=>r(f,o)}});var tr=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=er.blockSize;let f=t/8,o=16;this.state=new Uint8Array(f+o),this.key=
 this.state.subarray(0,f),this.nonce=this.state.subarray(f,f+o),this.reseedCnt=1,Zn(this.nonce,!1,1),this.addEntropy(n,r)}update(t){if(er(this.key,this.nonce).encrypt(
 new Uint8Array(this.state.length),this.state),t){ye(t);for(let n=0;n<t.length;n++)this.state[n]^=t[n]}Zn(this.nonce,!1,1)}addEntropy(t,n){if(this.destroyed)throw new Error(
@@ -104,25 +104,25 @@ new Uint8Array(this.state.length),this.state),t){ye(t);for(let n=0;n<t.length;n+
 n.length;f++)r[f]^=n[f]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(t,n){if(this.destroyed)throw new Error("cannot use destroyed DRBG");if(Bt(t),t>2**
 16)throw new Error("requested output is too big");if(this.reseedCnt>2**48)throw new Error("entropy exhausted");if(n){if(ye(n),n.length>this.state.length)throw new Error(
 "info length is too big");this.update(n)}let r=new Uint8Array(t);return er(this.key,this.nonce).encrypt(r,r),Zn(this.nonce,!1,Math.ceil(t/this.blockLen)),this.update(
-n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Jc=e=>(t,n=void 0)=>new tr(e,t,n);var xf=Jc(256);var Af=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),Zc=Ze(He(Af("expand 16-byte k"))),Qc=Ze(He(Af("expand 32-byte k")));function ne(e,t){return e<<t|e>>>32-
-t}var en=64,es=16,rr=2**32-1,Ef=Uint32Array.of();function ts(e,t,n,r,f,o,c,s){let i=f.length,y=new Uint8Array(en),E=He(y),g=rt&&bt(f)&&bt(o),A=g?He(f):Ef,T=g?He(
-o):Ef;if(!rt){for(let _=0;_<i;c++){if(e(t,n,r,E,c,s),Ze(E),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-_);for(let N=0,P;N<U;N++)P=_+N,o[P]=
-f[P]^y[N];_+=U}return}for(let _=0;_<i;c++){if(e(t,n,r,E,c,s),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-_);if(g&&U===en){let N=_/4;if(_%
-4!==0)throw new Error("arx: invalid block position");for(let P=0,J;P<es;P++)J=N+P,T[J]=A[J]^E[P];_+=en;continue}for(let N=0,P;N<U;N++)P=_+N,o[P]=f[P]^y[N];_+=U}}
+n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Jc=e=>(t,n=void 0)=>new tr(e,t,n);var xf=Jc(256);var Af=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),Zc=Ze(je(Af("expand 16-byte k"))),Qc=Ze(je(Af("expand 32-byte k")));function ne(e,t){return e<<t|e>>>32-
+t}var en=64,es=16,rr=2**32-1,Ef=Uint32Array.of();function ts(e,t,n,r,f,o,c,s){let i=f.length,y=new Uint8Array(en),E=je(y),g=rt&&bt(f)&&bt(o),A=g?je(f):Ef,T=g?je(
+o):Ef;if(!rt){for(let _=0;_<i;c++){if(e(t,n,r,E,c,s),Ze(E),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-_);for(let N=0,j;N<U;N++)j=_+N,o[j]=
+f[j]^y[N];_+=U}return}for(let _=0;_<i;c++){if(e(t,n,r,E,c,s),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-_);if(g&&U===en){let N=_/4;if(_%
+4!==0)throw new Error("arx: invalid block position");for(let j=0,J;j<es;j++)J=N+j,T[J]=A[J]^E[j];_+=en;continue}for(let N=0,j;N<U;N++)j=_+N,o[j]=f[j]^y[N];_+=U}}
 function Tf(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:f,counterRight:o,rounds:c}=yf({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
 t);if(typeof e!="function")throw new Error("core must be a function");return Bt(f),Bt(c),Xn(o),Xn(n),(s,i,y,E,g=0)=>{ye(s,void 0,"key"),ye(i,void 0,"nonce"),ye(
-y,void 0,"data");let A=y.length,T=E!==void 0;if(E=Ln(A,E,!1),T&&_n(y,E),Bt(g),g<0||g>=rr)throw new Error("arx: counter overflow");let _=[],U=s.length,N,P;if(U===
-32)_.push(N=Ut(s)),P=Qc;else if(U===16&&n)N=new Uint8Array(32),N.set(s),N.set(s,16),P=Zc,_.push(N);else throw ye(s,32,"arx key"),new Error("invalid key size");(!rt||
-!bt(i))&&_.push(i=Ut(i));let J=He(N);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let C=i.subarray(0,16);if(rt)r(P,J,He(C),J);else{
-let j=Ze(Uint32Array.from(P));r(j,J,He(C),J),mt(j),Ze(J)}i=i.subarray(16)}else rt||Ze(J);let I=16-f;if(I!==i.length)throw new Error(`arx: nonce must be ${I} or \
-16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,o?0:12-i.length),i=C,_.push(i)}let M=Ze(He(i));try{return ts(e,P,J,M,y,E,g,c),E}finally{mt(..._)}}}function ns(e,t,n,r,f,o=20){let c=e[0],s=e[1],i=e[2],y=e[3],E=t[0],g=t[1],A=t[2],T=t[3],_=t[4],U=t[5],N=t[6],P=t[7],J=f,I=n[0],M=n[1],C=n[2],j=c,H=s,K=i,k=y,q=E,
-X=g,re=A,ue=T,me=_,pe=U,le=N,we=P,_e=J,xe=I,Ee=M,Ae=C;for(let je=0;je<o;je+=2)j=j+q|0,_e=ne(_e^j,16),me=me+_e|0,q=ne(q^me,12),j=j+q|0,_e=ne(_e^j,8),me=me+_e|0,q=
+y,void 0,"data");let A=y.length,T=E!==void 0;if(E=Ln(A,E,!1),T&&_n(y,E),Bt(g),g<0||g>=rr)throw new Error("arx: counter overflow");let _=[],U=s.length,N,j;if(U===
+32)_.push(N=Ut(s)),j=Qc;else if(U===16&&n)N=new Uint8Array(32),N.set(s),N.set(s,16),j=Zc,_.push(N);else throw ye(s,32,"arx key"),new Error("invalid key size");(!rt||
+!bt(i))&&_.push(i=Ut(i));let J=je(N);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let C=i.subarray(0,16);if(rt)r(j,J,je(C),J);else{
+let P=Ze(Uint32Array.from(j));r(P,J,je(C),J),mt(P),Ze(J)}i=i.subarray(16)}else rt||Ze(J);let I=16-f;if(I!==i.length)throw new Error(`arx: nonce must be ${I} or \
+16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,o?0:12-i.length),i=C,_.push(i)}let M=Ze(je(i));try{return ts(e,j,J,M,y,E,g,c),E}finally{mt(..._)}}}function ns(e,t,n,r,f,o=20){let c=e[0],s=e[1],i=e[2],y=e[3],E=t[0],g=t[1],A=t[2],T=t[3],_=t[4],U=t[5],N=t[6],j=t[7],J=f,I=n[0],M=n[1],C=n[2],P=c,H=s,K=i,k=y,q=E,
+X=g,re=A,ue=T,me=_,pe=U,le=N,we=j,_e=J,xe=I,Ee=M,Ae=C;for(let Pe=0;Pe<o;Pe+=2)P=P+q|0,_e=ne(_e^P,16),me=me+_e|0,q=ne(q^me,12),P=P+q|0,_e=ne(_e^P,8),me=me+_e|0,q=
 ne(q^me,7),H=H+X|0,xe=ne(xe^H,16),pe=pe+xe|0,X=ne(X^pe,12),H=H+X|0,xe=ne(xe^H,8),pe=pe+xe|0,X=ne(X^pe,7),K=K+re|0,Ee=ne(Ee^K,16),le=le+Ee|0,re=ne(re^le,12),K=K+
-re|0,Ee=ne(Ee^K,8),le=le+Ee|0,re=ne(re^le,7),k=k+ue|0,Ae=ne(Ae^k,16),we=we+Ae|0,ue=ne(ue^we,12),k=k+ue|0,Ae=ne(Ae^k,8),we=we+Ae|0,ue=ne(ue^we,7),j=j+X|0,Ae=ne(Ae^
-j,16),le=le+Ae|0,X=ne(X^le,12),j=j+X|0,Ae=ne(Ae^j,8),le=le+Ae|0,X=ne(X^le,7),H=H+re|0,_e=ne(_e^H,16),we=we+_e|0,re=ne(re^we,12),H=H+re|0,_e=ne(_e^H,8),we=we+_e|
+re|0,Ee=ne(Ee^K,8),le=le+Ee|0,re=ne(re^le,7),k=k+ue|0,Ae=ne(Ae^k,16),we=we+Ae|0,ue=ne(ue^we,12),k=k+ue|0,Ae=ne(Ae^k,8),we=we+Ae|0,ue=ne(ue^we,7),P=P+X|0,Ae=ne(Ae^
+P,16),le=le+Ae|0,X=ne(X^le,12),P=P+X|0,Ae=ne(Ae^P,8),le=le+Ae|0,X=ne(X^le,7),H=H+re|0,_e=ne(_e^H,16),we=we+_e|0,re=ne(re^we,12),H=H+re|0,_e=ne(_e^H,8),we=we+_e|
 0,re=ne(re^we,7),K=K+ue|0,xe=ne(xe^K,16),me=me+xe|0,ue=ne(ue^me,12),K=K+ue|0,xe=ne(xe^K,8),me=me+xe|0,ue=ne(ue^me,7),k=k+q|0,Ee=ne(Ee^k,16),pe=pe+Ee|0,q=ne(q^pe,
-12),k=k+q|0,Ee=ne(Ee^k,8),pe=pe+Ee|0,q=ne(q^pe,7);let ae=0;r[ae++]=c+j|0,r[ae++]=s+H|0,r[ae++]=i+K|0,r[ae++]=y+k|0,r[ae++]=E+q|0,r[ae++]=g+X|0,r[ae++]=A+re|0,r[ae++]=
-T+ue|0,r[ae++]=_+me|0,r[ae++]=U+pe|0,r[ae++]=N+le|0,r[ae++]=P+we|0,r[ae++]=J+_e|0,r[ae++]=I+xe|0,r[ae++]=M+Ee|0,r[ae++]=C+Ae|0}var Sf=Tf(ns,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var rs=(e,t,n)=>z(e,t,n),fs=Ie;function fr(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
+12),k=k+q|0,Ee=ne(Ee^k,8),pe=pe+Ee|0,q=ne(q^pe,7);let ae=0;r[ae++]=c+P|0,r[ae++]=s+H|0,r[ae++]=i+K|0,r[ae++]=y+k|0,r[ae++]=E+q|0,r[ae++]=g+X|0,r[ae++]=A+re|0,r[ae++]=
+T+ue|0,r[ae++]=_+me|0,r[ae++]=U+pe|0,r[ae++]=N+le|0,r[ae++]=j+we|0,r[ae++]=J+_e|0,r[ae++]=I+xe|0,r[ae++]=M+Ee|0,r[ae++]=C+Ae|0}var Sf=Tf(ns,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var rs=(e,t,n)=>z(e,t,n),fs=Ie;function fr(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
 ject, got type=${typeof e}`);return e}var _f=BigInt(0);var os=e=>e?`"${e}" `:"";function Lf(e,t=""){if(typeof e!="boolean")throw new TypeError(os(t)+"expected boolean, got type="+typeof e);return e}function Of(e){if(typeof e==
 "bigint"){if(!ss(e))throw new RangeError("positive bigint expected, got "+e)}else fs(e);return e}function kf(e){let t=Of(e).toString(16);return t.length&1?"0"+t:t}function vf(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
 return e===""?_f:BigInt("0x"+e)}function or(e){return vf(pt(e))}function Bf(e){return vf(pt(cs(z(e)).reverse()))}function Uf(e,t){if(Ie(t),t===0)throw new Error(
@@ -133,12 +133,12 @@ f=tn,o=cr;for(;n!==tn;){let s=r/n,i=r-n*s,y=f-o*s;r=n,n=i,f=o,o=y}if(r!==cr)thro
 0||e>4294967295)throw new RangeError(`wrong u32 integer "${t}": expected 0..4294967295, got ${e}`);return e}function Ff(e){return nn(e,"x"),(e&e-1)===0&&e!==0}function ar(e,t){if(nn(e),typeof t!="number")throw new TypeError('"bits" expected number, got type='+typeof t);if(!Number.isSafeInteger(t)||t<0||t>32)throw new Error(
 `expected integer 0 <= bits <= 32, got ${t}`);let n=0;for(let r=0;r<t;r++,e>>>=1)n=n<<1|e&1;return n>>>0}function Mf(e){return nn(e),31-Math.clz32(e)}function Nf(e){
 if(!e||typeof e!="object"||typeof e.length!="number")throw new TypeError('"values" expected array-like, got type='+typeof e);let t=e.length;if(!Ff(t))throw new Error(
-"expected positive power-of-two length, got "+t);let n=Mf(t);for(let r=0;r<t;r++){let f=ar(r,n);if(r<f){let o=e[r];e[r]=e[f],e[f]=o}}return e}var jt=(e,t)=>{If(t,{N:"number",roots:"object",dit:"boolean"},{invertButterflies:"boolean",skipStages:"number",brp:"boolean"},"coreOpts");let{N:n,roots:r,dit:f,
+"expected positive power-of-two length, got "+t);let n=Mf(t);for(let r=0;r<t;r++){let f=ar(r,n);if(r<f){let o=e[r];e[r]=e[f],e[f]=o}}return e}var Pt=(e,t)=>{If(t,{N:"number",roots:"object",dit:"boolean"},{invertButterflies:"boolean",skipStages:"number",brp:"boolean"},"coreOpts");let{N:n,roots:r,dit:f,
 invertButterflies:o=!1,skipStages:c=0,brp:s=!0}=t;nn(n,"coreOpts.N");let i=Mf(n);if(!Ff(n))throw new Error("FFT: Polynomial size should be power of two");nn(c,"\
 coreOpts.skipStages");let y=i===0?0:i-1;if(c>y)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${y}`);if(r.length!==n)throw new Error(`FFT: \
 wrong roots length: expected ${n}, got ${r.length}`);let E=f!==o;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");f&&s&&Nf(g);for(let A=0,
-T=1;A<i-c;A++){let _=f?A+1+c:i-A,U=1<<_,N=U>>1,P=n>>_;for(let J=0;J<n;J+=U)for(let I=0,M=T++;I<N;I++){let C=o?f?n-M:M:I*P,j=J+I,H=J+I+N,K=r[C],k=g[H],q=g[j];if(E){
-let X=e.mul(k,K);g[j]=e.add(q,X),g[H]=e.sub(q,X)}else o?(g[j]=e.add(k,q),g[H]=e.mul(e.sub(k,q),K)):(g[j]=e.add(q,k),g[H]=e.mul(e.sub(q,k),K))}}return!f&&s&&Nf(g),
+T=1;A<i-c;A++){let _=f?A+1+c:i-A,U=1<<_,N=U>>1,j=n>>_;for(let J=0;J<n;J+=U)for(let I=0,M=T++;I<N;I++){let C=o?f?n-M:M:I*j,P=J+I,H=J+I+N,K=r[C],k=g[H],q=g[P];if(E){
+let X=e.mul(k,K);g[P]=e.add(q,X),g[H]=e.sub(q,X)}else o?(g[P]=e.add(k,q),g[H]=e.mul(e.sub(k,q),K)):(g[P]=e.add(q,k),g[H]=e.mul(e.sub(q,k),K))}}return!f&&s&&Nf(g),
 g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var qe=z;var Dt=kt;function as(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
 [${r}]`);return e}function is(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
 "${t}" expected object, got type=${typeof e}`);return e}function rn(e,t){if(e=z(e),t=z(t),e.length!==t.length)return!1;let n=0;for(let r=0;r<e.length;r++)n|=e[r]^
@@ -163,15 +163,15 @@ sh.oid" is invalid: expected NIST hash');let r=hs[pt(n)];if(r!==void 0&&e.output
  OID, got: "+e.outputLen);let f=e.outputLen*8/2;if(t>f)throw new Error("Pre-hash security strength too low: "+f+", required: "+t)}function Kt(e,t,n=Cf){if(fn(e),
 z(t,void 0,"msg"),z(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=e(t);return gt(new Uint8Array([1,n.length]),n,
 e.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var vn=e=>{let{newPoly:t,N:n,Q:r,F:f,ROOT_OF_UNITY:o,brvBits:c,isKyber:s}=e,i=(I,M=r)=>{
-let C=I%M|0;return(C>=0?C|0:M+C|0)|0},y=(I,M=r)=>{let C=i(I,M)|0;return(C>M>>1?C-M|0:C)|0};function E(){let I=t(n);for(let M=0;M<n;M++){let C=ar(M,c),j=BigInt(o)**
-BigInt(C)%BigInt(r);I[M]=Number(j)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},T=s?{add:(I,M)=>{let C=I+M|0;return C>=r?C-r|0:C},sub:(I,M)=>{
+let C=I%M|0;return(C>=0?C|0:M+C|0)|0},y=(I,M=r)=>{let C=i(I,M)|0;return(C>M>>1?C-M|0:C)|0};function E(){let I=t(n);for(let M=0;M<n;M++){let C=ar(M,c),P=BigInt(o)**
+BigInt(C)%BigInt(r);I[M]=Number(P)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},T=s?{add:(I,M)=>{let C=I+M|0;return C>=r?C-r|0:C},sub:(I,M)=>{
 let C=I-M|0;return C<0?C+r|0:C},mul:(I,M)=>i((I|0)*(M|0))|0,inv:A}:{add:(I,M)=>i((I|0)+(M|0))|0,sub:(I,M)=>i((I|0)-(M|0))|0,mul:(I,M)=>i((I|0)*(M|0))|0,inv:A},_={
-N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=jt(T,{dit:!1,..._}),N=jt(T,{dit:!0,..._}),P={encode:I=>U(I),decode:I=>{N(I);for(let M=0;M<I.length;M++)
-I[M]=i(f*I[M]);return I}};return{mod:i,smod:y,nttZetas:g,NTT:{encode:I=>P.encode(I),decode:I=>P.decode(I)},bitsCoder:(I,M)=>{for(let H=0,K=0;H<n;H++)K+=I,K>32&&
-Qe(K),K%=8;let C=Qe(I),j=I*(n/8);return{bytesLen:j,encode:H=>{let K=H,k=new Uint8Array(j);for(let q=0,X=0,re=0,ue=0;q<K.length;q++)for(X|=(M.encode(K[q])&C)<<re,
+N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=Pt(T,{dit:!1,..._}),N=Pt(T,{dit:!0,..._}),j={encode:I=>U(I),decode:I=>{N(I);for(let M=0;M<I.length;M++)
+I[M]=i(f*I[M]);return I}};return{mod:i,smod:y,nttZetas:g,NTT:{encode:I=>j.encode(I),decode:I=>j.decode(I)},bitsCoder:(I,M)=>{for(let H=0,K=0;H<n;H++)K+=I,K>32&&
+Qe(K),K%=8;let C=Qe(I),P=I*(n/8);return{bytesLen:P,encode:H=>{let K=H,k=new Uint8Array(P);for(let q=0,X=0,re=0,ue=0;q<K.length;q++)for(X|=(M.encode(K[q])&C)<<re,
 re+=I;re>=8;re-=8,X>>=8)k[ue++]=X&255;return k},decode:H=>{let K=t(n);for(let k=0,q=0,X=0,re=0;k<H.length;k++)for(q|=H[k]<<X,X+=8;X>=I;X-=I,q>>=I)K[re++]=M.decode(
 q&C);return K}}}}},Hf=e=>(t,n)=>{n||(n=e.blockLen);let r=new Uint8Array(t.length+2);r.set(t);let f=t.length,o=new Uint8Array(n),c=e.create({}),s=0,i=0;return{stats:()=>({
-calls:s,xofs:i}),get:(y,E)=>(r[f+0]=y,r[f+1]=E,c.destroy(),c=e.create({}).update(r),s++,()=>(i++,c.xofInto(o))),clean:()=>{c.destroy(),V(o,r)}}},Pf=Hf(bf),jf=Hf(
+calls:s,xofs:i}),get:(y,E)=>(r[f+0]=y,r[f+1]=E,c.destroy(),c=e.create({}).update(r),s++,()=>(i++,c.xofInto(o))),clean:()=>{c.destroy(),V(o,r)}}},jf=Hf(bf),Pf=Hf(
 ke);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Df=(e,t,n,r)=>{let f=Qe(n),o=n*(t/8);return{bytesLen:o,encode:c=>{if(c.length!==
 t)throw new Error(`wrong length: expected ${t}, got ${c.length}`);let s=new Uint8Array(o);for(let i=0,y=0,E=0,g=0;i<c.length;i++)for(y=y<<n|r.encode(c[i])&f,E+=
 n;E>=8;E-=8)s[g++]=y>>>E-8&255;return s},decode:c=>{let s=e(t);for(let i=0,y=0,E=0,g=0;i<c.length;i++)for(y=y<<8|c[i],E+=8;E>=n;E-=n)s[g++]=r.decode(y>>>E-n&f);
@@ -416,10 +416,10 @@ bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed
 "f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),on={mul(e,t){let n=Math.imul(e,t),r=Math.
 imul(Ve,Math.imul(n,Os)&65535);return n=(n+r>>>16)-Ve,n+=Ve&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,Gf),n=this.mul(t,t),
 r=this.mul(n,t),f=this.mul(r,n),o=this.mul(f,f),c=this.mul(o,o),s=this.mul(c,c),i=this.mul(s,s),y=this.mul(i,i),E=this.mul(y,r),g=this.mul(E,y),A=this.mul(g,g),
-T=this.mul(A,A),_=this.mul(T,E),U=this.mul(_,_),N=this.mul(U,U),P=this.mul(N,g),J=this.mul(P,P);return this.mul(J,t)},div:(e,t)=>on.mul(e,on.inv(t))};function Fs(e){
+T=this.mul(A,A),_=this.mul(T,E),U=this.mul(_,_),N=this.mul(U,U),j=this.mul(N,g),J=this.mul(j,j);return this.mul(J,t)},div:(e,t)=>on.mul(e,on.inv(t))};function Fs(e){
 let t=1<<e,n=g=>new Uint16Array(g),r=Number(sr(BigInt(t),pr)),{mod:f,smod:o,NTT:c}=vn({N:t,Q:Ve,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
 intPoly:{create:n,smallSqnorm(g){let A=0,T=0;for(let _=0;_<t;_++){let U=g[_];A=A+U*U>>>0,T|=A}return(A|-(T>>>31))>>>0},isShort(g,A){let T=0,_=0;for(let U=0;U<t;U++){
-let N=g[U]<<16>>16;T=T+(N*N>>>0)>>>0,_|=T;let P=A[U]<<16>>16;T=T+(P*P>>>0)>>>0,_|=T}return _&2147483648&&(T=4294967295),T<=Xf[e]},sub(g,A){for(let T=0;T<t;T++)g[T]=
+let N=g[U]<<16>>16;T=T+(N*N>>>0)>>>0,_|=T;let j=A[U]<<16>>16;T=T+(j*j>>>0)>>>0,_|=T}return _&2147483648&&(T=4294967295),T<=Xf[e]},sub(g,A){for(let T=0;T<t;T++)g[T]=
 f(g[T]-A[T]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let A=0;A<t;A++)g[A]=on.mul(g[A],Gf);return g},mul(g,A){for(let T=0;T<t;T++)g[T]=
 on.mul(g[T],A[T]);return g},div(g,A){for(let T=0;T<t;T++)g[T]=on.div(g[T],A[T]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,A=>o(A)),decode:g=>Uint16Array.
 from(g,A=>f(A))}}}var W=ys({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),cn=ps.decode(Ns),Wf={},
@@ -427,8 +427,8 @@ Jf={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,
 for(let i=0;i<s>>1;i++)n[t.length-o++]=W.neg(W.conj(cn[s+i]))}Wf[e]=t,Jf[e]=n}function Vf(e){let n=1<<e>>1,r=Math.log2(n),f={N:n,invertButterflies:!0,skipStages:0,
 brp:!1},o=1/n;return{to:c=>ur.decode(Array.from(c)),from:c=>new Float64Array(ur.encode(c)),convSmall:c=>ur.decode(Array.from(c)),add:(c,s)=>c.map((i,y)=>W.add(i,
 s[y])),sub:(c,s)=>c.map((i,y)=>W.sub(i,s[y])),neg:c=>c.map(s=>W.neg(s)),mul:(c,s)=>c.map((i,y)=>W.mul(i,s[y])),conj:c=>c.map(s=>W.conj(s)),mulConst:(c,s)=>c.map(
-i=>W.scale(i,s)),scaleNorm:(c,s)=>c.map((i,y)=>W.scale(i,s[y])),invNorm:(c,s)=>new Float64Array(c.map((i,y)=>1/W.magSqSum(i,s[y]))),FFT:c=>jt(W,{...f,dit:!1,roots:Wf[r]})(
-c),iFFT(c){jt(W,{...f,dit:!0,roots:Jf[r]})(c);for(let s=0;s<c.length;s++)c[s]=W.scale(c[s],o);return c}}}function Ms(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
+i=>W.scale(i,s)),scaleNorm:(c,s)=>c.map((i,y)=>W.scale(i,s[y])),invNorm:(c,s)=>new Float64Array(c.map((i,y)=>1/W.magSqSum(i,s[y]))),FFT:c=>Pt(W,{...f,dit:!1,roots:Wf[r]})(
+c),iFFT(c){Pt(W,{...f,dit:!0,roots:Jf[r]})(c);for(let s=0;s<c.length;s++)c[s]=W.scale(c[s],o);return c}}}function Ms(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
 let f=1<<e-1;for(let o=0;o<f;o++){let c=n[o],s=r[o],i=W.scale(c,1/t[o].re);r[o]={re:s.re-(i.re*c.re+i.im*c.im),im:s.im},n[o]=W.conj(i)}return{g00:t,g01:n,g11:r}}
 function Cs(e,t){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
 27555863502191225e-22,2756073561604778e-22,2529950637944207e-23,2073772366009083e-24],r=-e,f=n[n.length-1];for(let o=n.length-2;o>=0;o--)f=f*r+n[o];return t*(1+
@@ -462,17 +462,17 @@ d),t,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&Qe(x))<<u>>u});return{bytesLen:a.bytes
 throw new Error("private key coeff out of range");return a.encode(d)},decode(d){let b=a.decode(d),l=-(1<<x-1);for(let h=0;h<b.length;h++)if(b[h]===l)throw new Error(
 "forbidden private key coeff");return b}}},g=E(e.fgBits),A=E(e.FGBits),T=zt(80+n,ve("falcon.secretKey",g,g,A)),_=zt(0+n,y()),U=x=>{let u=qt(t).encode(qt(t).decode(
 x));for(let a=u.length;a<x.length;a++)if(x[a]!==0)throw new Error("non-zero padding");return u},N=x=>{if(qt(t).encode(qt(t).decode(x)).length!==x.length)throw new Error(
-"wrong signature length");return x},P=e.padded?U:N,J=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,h=1+l.length,p=2+Re+a.length+h,w=new Uint8Array(
+"wrong signature length");return x},j=e.padded?U:N,J=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,h=1+l.length,p=2+Re+a.length+h,w=new Uint8Array(
 p),m=0;return w[m++]=h>>8&255,w[m++]=h&255,w.set(d,m),m+=Re,w.set(a,m),m+=a.length,w[m++]=u,w.set(l,m),w},decode(a){if(!a||a.length<Re+3)throw new Error("signat\
 ure coder: wrong length");let b=(a[0]<<8|a[1])-1,l=a.length-Re-3-b;if(l<0)throw new Error("signature coder: wrong msg length");if(a[2+Re+l]!==u)throw new Error(
 "signature coder: wrong type byte");let p=a.subarray(2,2+Re),w=a.subarray(2+Re,2+Re+l),m=N(a.subarray(2+Re+l+1));if(m.length!==b)throw new Error("signature code\
 r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},I=x=>{let u=e.paddedLen;return{encode({msg:a,nonce:d,s2:b}){return zt(48+x,ve("falcon.signature",Re,u,a.length)).
 encode([d,$f(u).encode(b),a])},decode(a){z(a,void 0,"signature");let d=a.length-Re-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,h]=zt(48+
-x,ve("falcon.signature",Re,u,d)).decode(a);return{nonce:b,s2:P(l),msg:h}}}},M=x=>{let u=e.sigLen-1-Re,a=d=>e.padded?u:d.length;return{encode({nonce:d,s2:b}){return zt(
+x,ve("falcon.signature",Re,u,d)).decode(a);return{nonce:b,s2:j(l),msg:h}}}},M=x=>{let u=e.sigLen-1-Re,a=d=>e.padded?u:d.length;return{encode({nonce:d,s2:b}){return zt(
 48+x,ve("falcon.detachedSignature",Re,a(b))).encode([d,e.padded?$f(u).encode(b):b])},decode(d){if(!e.padded&&d.length>1+Re+e.maxS2Len)throw new Error("detached \
-signature too long");let b=e.padded?u:d.length-Re-1,[l,h]=zt(48+x,ve("falcon.detachedSignature",Re,b)).decode(d),p=P(h);return{nonce:l,s2:p}}}},C=(e.padded?I:J)(
-n),j=x=>{let u=o.ntt(c.decode(x));for(let a=0;a<t;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function H(x,u){let a=j(x),d=o.
-ntt(c.decode(u)),b=o.div(d,a);return V(a),b}function K(x,u,a){let d=o.toMontgomery(o.ntt(c.decode(u))),b=o.ntt(c.decode(a)),l=j(x);d=o.div(o.mul(d,b),l);let h=new Int8Array(
+signature too long");let b=e.padded?u:d.length-Re-1,[l,h]=zt(48+x,ve("falcon.detachedSignature",Re,b)).decode(d),p=j(h);return{nonce:l,s2:p}}}},C=(e.padded?I:J)(
+n),P=x=>{let u=o.ntt(c.decode(x));for(let a=0;a<t;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function H(x,u){let a=P(x),d=o.
+ntt(c.decode(u)),b=o.div(d,a);return V(a),b}function K(x,u,a){let d=o.toMontgomery(o.ntt(c.decode(u))),b=o.ntt(c.decode(a)),l=P(x);d=o.div(o.mul(d,b),l);let h=new Int8Array(
 t);for(let p=0;p<t;p++){let w=d[p];w-=Ve&~-(w-Es>>>31);let m=w|0;if(m<-127||m>127)throw V(d,b,l,h),new Error("Coefficient out of bounds");h[p]=m}return V(d,b,l),
 h}function k(x,u){let a=ke.create().update(x).update(u),d=new Uint16Array(t),b=5*Ve;for(let l=0;l<t;){let h=a.xof(2),p=h[0]<<8|h[1];p<b&&(d[l++]=p%Ve)}return d}
 class q{logn;shake;shakeBuf;ctrView;ctr=ct;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,h){this.logn=u,this.shake=
@@ -512,13 +512,13 @@ return x.random;if(x.extraEntropy===void 0)return kt;let u=x.extraEntropy===!1?n
 randomBytes(d)},we=(x={})=>{if(ut(x).context!==void 0)throw new Error("context is not supported")},_e=Object.freeze({publicKeyCoder:Object.freeze(_),privateKeyCoder:Object.
 freeze(T),maxS2Len:e.maxS2Len}),xe=Object.freeze({...me,signRand:48}),Ee=e.padded?Object.freeze({...xe,signature:e.sigLen}):xe,Ae=x=>{let u=x===void 0;u&&(x=kt(
 48)),z(x,48,"seed");let[a,d,b,l,h]=new i(n,x).generate(),p=T.encode([a,d,b]),w=_.encode(h);return u&&V(x),V(a,d,b,l),{publicKey:w,secretKey:p}},ae=x=>{z(x,T.bytesLen,
-"secretKey");let[u,a,d]=T.decode(x);try{let b=H(u,a);return V(u,a,d),_.encode(b)}catch(b){throw V(u,a,d),b}},je=(x,u,a={})=>{let{s2:d,nonce:b}=X(u,x,e.maxS2Len,
+"secretKey");let[u,a,d]=T.decode(x);try{let b=H(u,a);return V(u,a,d),_.encode(b)}catch(b){throw V(u,a,d),b}},Pe=(x,u,a={})=>{let{s2:d,nonce:b}=X(u,x,e.maxS2Len,
 le(a));return M(n).encode({nonce:b,s2:d})},st=(x,u,a,d={})=>{we(d),z(x,void 0,"signature"),z(u,void 0,"msg"),z(a,void 0,"publicKey");try{let{s2:b,nonce:l}=M(n).
-decode(x);return re(a,b,l,u)}catch{return!1}},Me=Object.freeze({info:ue,lengths:xe,keygen:Ae,getPublicKey:ae,seal(x,u,a={}){let{s2:d,nonce:b}=X(u,x,e.maxS2Len,le(
+decode(x);return re(a,b,l,u)}catch{return!1}},Ce=Object.freeze({info:ue,lengths:xe,keygen:Ae,getPublicKey:ae,seal(x,u,a={}){let{s2:d,nonce:b}=X(u,x,e.maxS2Len,le(
 a));return C.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){we(a),z(x,void 0,"signature"),z(u,void 0,"publicKey");let d=Ke(x),b=Ke(u);try{let l;try{let{s2:h,nonce:p,
 msg:w}=C.decode(d);re(b,h,p,w)&&(l=w)}catch(h){throw new Error("invalid signature",{cause:h})}if(l===void 0)throw new Error("invalid signature");return Ke(l)}finally{
-V(d,b)}}}),L={info:ue,lengths:Ee,attached:Me,keygen:Ae,getPublicKey:ae,sign:je,verify:st};return L.__test=_e,Object.freeze(L)}var Ps={N:512,padded:!1,sigLen:666,
-fgBits:6,FGBits:8,paddedLen:625};var Zf=Hs({...Ps,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Qf=Object.freeze(["extraEntropy","externalMu"]),js=Object.freeze(["externalMu"]);
+V(d,b)}}}),L={info:ue,lengths:Ee,attached:Ce,keygen:Ae,getPublicKey:ae,sign:Pe,verify:st};return L.__test=_e,Object.freeze(L)}var js={N:512,padded:!1,sigLen:666,
+fgBits:6,FGBits:8,paddedLen:625};var Zf=Hs({...js,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Qf=Object.freeze(["extraEntropy","externalMu"]),Ps=Object.freeze(["externalMu"]);
 function eo(e,t){let n=kn(e,t);return n.externalMu!==void 0&&Lf(n.externalMu,"opts.externalMu"),n}var be=256,Et=8380417,Ds=1753,$s=8347681,It=13,gr=Math.floor((Et-
 1)/88)|0,mr=Math.floor((Et-1)/32)|0,Ks=Object.freeze({2:Object.freeze({K:4,L:4,D:It,GAMMA1:2**17,GAMMA2:gr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:It,
 GAMMA1:2**19,GAMMA2:mr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:It,GAMMA1:2**19,GAMMA2:mr,TAU:60,ETA:2,OMEGA:75})}),ze=e=>new Int32Array(e),oe=vn({N:be,
@@ -529,8 +529,8 @@ for(let o=0;o<n.length;o++)f[o]=oe.mod(n[o]*r[o]);return f};function In(e){let t
 ly: unaligned block");for(let o=0;r<be&&o<=f.length-3;o+=3){let c=(f[o+0]|f[o+1]<<8|f[o+2]<<16)&8388607;c<Et&&(n[r++]=c)}}return n}function qs(e){let t=e,{K:n,L:r,
 GAMMA1:f,GAMMA2:o,TAU:c,ETA:s,OMEGA:i}=t,{CRH_BYTES:y,TR_BYTES:E,C_TILDE_BYTES:g,XOF128:A,XOF256:T,securityLevel:_}=t;if(![2,4].includes(s))throw new Error("Wro\
 ng ETA");if(![1<<17,1<<19].includes(f))throw new Error("Wrong GAMMA1");if(![gr,mr].includes(o))throw new Error("Wrong GAMMA2");let U=c*s,N=L=>{let x=oe.mod(L),u=oe.
-smod(x,2*o)|0;return x-u===Et-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*o))|0,r0:u}},P=L=>N(L).r1,J=L=>N(L).r0,I=(L,x)=>L<=o||L>Et-o||L===Et-o&&x===0?0:1,M=Math.
-floor((Et-1)/(2*o)),C=(L,x)=>{let{r1:u,r0:a}=N(x);return L===1?a>0?oe.mod(u+1,M)|0:oe.mod(u-1,M)|0:u|0},j=L=>{let x=oe.mod(L),u=oe.smod(x,2**It)|0;return{r1:Math.
+smod(x,2*o)|0;return x-u===Et-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*o))|0,r0:u}},j=L=>N(L).r1,J=L=>N(L).r0,I=(L,x)=>L<=o||L>Et-o||L===Et-o&&x===0?0:1,M=Math.
+floor((Et-1)/(2*o)),C=(L,x)=>{let{r1:u,r0:a}=N(x);return L===1?a>0?oe.mod(u+1,M)|0:oe.mod(u-1,M)|0:u|0},P=L=>{let x=oe.mod(L),u=oe.smod(x,2**It)|0;return{r1:Math.
 floor((x-u)/2**It)|0,r0:u}},H={bytesLen:i+n,encode:L=>{let x=L;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
 n;a++){for(let b=0;b<be;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:L=>{let x=[],u=0;for(let a=0;a<n;a++){let d=ze(be);if(L[i+a]<u||L[i+a]>i)return!1;
 for(let b=u;b<L[i+a];b++){if(b>u&&L[b]<=L[b-1])return!1;d[L[b]]=1}u=L[i+a],x.push(d)}for(let a=u;a<i;a++)if(L[a]!==0)return!1;return x}},K=sn(s===2?3:4,L=>s-L,L=>{
@@ -539,35 +539,35 @@ L=>oe.smod(f-L)),re=sn(o===gr?6:4),ue=ot(re,n),me=ve("publicKey",32,ot(q,n)),pe=
 2?L=>L<15?2-L%5:!1:L=>L<9?4-L:!1;function _e(L){let x=L,u=ze(be);for(let a=0;a<be;){let d=x();for(let b=0;a<be&&b<d.length;b+=1){let l=we(d[b]&15),h=we(d[b]>>4&
 15);l!==!1&&(u[a++]=l),a<be&&h!==!1&&(u[a++]=h)}}return u}let xe=L=>{let x=ze(be),u=ke.create({}).update(L),a=new Uint8Array(ke.blockLen);u.xofInto(a);let d=a.slice(
 0,8);for(let b=be-c,l=8,h=0,p=0;b<be;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<ke.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[h]>>p++&1)<<1),p>=8&&(h++,p=0)}
-return x},Ee=L=>{let x=L,u=ze(be),a=ze(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=j(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ae=(L,x)=>{let u=L,a=x;for(let d=0;d<
-be;d++)u[d]=C(a[d],u[d]);return u},ae=(L,x)=>{let u=L,a=x,d=ze(be),b=0;for(let l=0;l<be;l++){let h=I(u[l],a[l]);d[l]=h,b+=h}return{v:d,cnt:b}},je=32,st=ve("seed",
-32,64,32),Me=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:pe.bytesLen,publicKey:me.bytesLen,seed:32,signature:le.
-bytesLen,signRand:je}),keygen:L=>{let x=new Uint8Array(34),u=L===void 0;u&&(L=Dt(32)),qe(L,32,"seed"),x.set(L),u&&V(L),x[32]=n,x[33]=r;let[a,d,b]=st.decode(ke(x,
+return x},Ee=L=>{let x=L,u=ze(be),a=ze(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=P(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ae=(L,x)=>{let u=L,a=x;for(let d=0;d<
+be;d++)u[d]=C(a[d],u[d]);return u},ae=(L,x)=>{let u=L,a=x,d=ze(be),b=0;for(let l=0;l<be;l++){let h=I(u[l],a[l]);d[l]=h,b+=h}return{v:d,cnt:b}},Pe=32,st=ve("seed",
+32,64,32),Ce=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:pe.bytesLen,publicKey:me.bytesLen,seed:32,signature:le.
+bytesLen,signRand:Pe}),keygen:L=>{let x=new Uint8Array(34),u=L===void 0;u&&(L=Dt(32)),qe(L,32,"seed"),x.set(L),u&&V(L),x[32]=n,x[33]=r;let[a,d,b]=st.decode(ke(x,
 {dkLen:st.bytesLen})),l=T(d),h=[];for(let B=0;B<r;B++)h.push(_e(l.get(B&255,B>>8&255)));let p=[];for(let B=r;B<r+n;B++)p.push(_e(l.get(B&255,B>>8&255)));let w=h.
 map(B=>oe.NTT.encode(B.slice())),m=[],S=[],v=A(a),O=ze(be);for(let B=0;B<n;B++){V(O);for(let G=0;G<r;G++){let Y=In(v.get(G,B));wt(O,xt(Y,w[G]))}oe.NTT.decode(O);
 let{r0:Z,r1:$}=Ee(wt(O,p[B]));m.push(Z),S.push($)}let R=me.encode([a,S]),D=ke(R,{dkLen:E}),F=pe.encode([a,b,D,h,p,m]);return v.clean(),l.clean(),V(a,d,b,h,p,w,O,
 m,S,D,x),{publicKey:R,secretKey:F}},getPublicKey:L=>{let[x,u,a,d,b,l]=pe.decode(L),h=A(x),p=d.map(S=>oe.NTT.encode(S.slice())),w=[],m=ze(be);for(let S=0;S<n;S++){
 m.fill(0);for(let O=0;O<r;O++){let R=In(h.get(O,S));wt(m,xt(R,p[O]))}oe.NTT.decode(m),wt(m,b[S]);let{r1:v}=Ee(m);w.push(v)}return h.clean(),V(m,p,l,d,b),me.encode(
 [x,w])},sign:(L,x,u={})=>{u=ft(u,Qf),u=eo(u,Qf);let{extraEntropy:a,externalMu:d=!1}=u;d&&qe(L,y,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
-Dt(je):a;qe(l,32,"extraEntropy");let h=(()=>{try{return pe.decode(x)}catch($){throw b&&V(l),$}})(),[p,w,m,S,v,O]=h,R=[],D=A(p);for(let $=0;$<n;$++){let G=[];for(let Y=0;Y<
+Dt(Pe):a;qe(l,32,"extraEntropy");let h=(()=>{try{return pe.decode(x)}catch($){throw b&&V(l),$}})(),[p,w,m,S,v,O]=h,R=[],D=A(p);for(let $=0;$<n;$++){let G=[];for(let Y=0;Y<
 r;Y++)G.push(In(D.get(Y,$)));R.push(G)}D.clean();for(let $=0;$<r;$++)oe.NTT.encode(S[$]);for(let $=0;$<n;$++)oe.NTT.encode(v[$]),oe.NTT.encode(O[$]);let F=d?L:ke.
 create({dkLen:y}).update(m).update(L).digest(),B=ke.create({dkLen:y}).update(w).update(l).update(F).digest();b&&V(l),qe(B,y);let Z=T(B,X.bytesLen);e:for(let $=0;;){
 let G=[];for(let ee=0;ee<r;ee++,$++)G.push(X.decode(Z.get($&255,$>>8)()));let Y=G.map(ee=>oe.NTT.encode(ee.slice())),fe=[];for(let ee=0;ee<n;ee++){let ge=ze(be);
-for(let Ue=0;Ue<r;Ue++)wt(ge,xt(R[ee][Ue],Y[Ue]));oe.NTT.decode(ge),fe.push(ge)}let he=fe.map(ee=>ee.map(P)),de=ke.create({dkLen:g}).update(F).update(ue.encode(
+for(let Ue=0;Ue<r;Ue++)wt(ge,xt(R[ee][Ue],Y[Ue]));oe.NTT.decode(ge),fe.push(ge)}let he=fe.map(ee=>ee.map(j)),de=ke.create({dkLen:g}).update(F).update(ue.encode(
 he)).digest(),ie=oe.NTT.encode(xe(de)),Q=S.map(ee=>xt(ee,ie));for(let ee=0;ee<r;ee++)if(wt(oe.NTT.decode(Q[ee]),G[ee]),an(Q[ee],f-U)){V(de,Q,ie,he,fe,Y,G);continue e}
 let te=0,ce=[];for(let ee=0;ee<n;ee++){let ge=oe.NTT.decode(xt(v[ee],ie)),Ue=no(fe[ee],ge).map(J);if(an(Ue,o-U)){V(de,Q,ie,he,fe,Y,G,ce,ge,Ue);continue e}let Be=oe.
 NTT.decode(xt(O[ee],ie));if(an(Be,o)){V(de,Q,ie,he,fe,Y,G,ce,ge,Ue,Be);continue e}wt(Ue,Be);let _t=ae(Ue,he[ee]);ce.push(_t.v),te+=_t.cnt}if(te>i){V(de,Q,ie,he,
 fe,Y,G,ce);continue}Z.clean();let Le=le.encode([de,Q,ce]);return V(de,Q,ce,ie,he,fe,Y,G,B,S,v,O,...R),d||V(F),Le}throw new Error("Unreachable code path reached,\
- report this error")},verify:(L,x,u,a={})=>{a=eo(a,js);let{externalMu:d=!1}=a;d&&qe(x,y,"mu");let[b,l]=me.decode(u),h=ke(u,{dkLen:E});if(L.length!==le.bytesLen)
+ report this error")},verify:(L,x,u,a={})=>{a=eo(a,Ps);let{externalMu:d=!1}=a;d&&qe(x,y,"mu");let[b,l]=me.decode(u),h=ke(u,{dkLen:E});if(L.length!==le.bytesLen)
 return!1;let[p,w,m]=le.decode(L);if(m===!1)return!1;for(let B=0;B<r;B++)if(an(w[B],f-U))return!1;let S=d?x:ke.create({dkLen:y}).update(h).update(x).digest(),v=oe.
 NTT.encode(xe(p)),O=w.map(B=>B.slice());for(let B=0;B<r;B++)oe.NTT.encode(O[B]);let R=[],D=A(b);for(let B=0;B<n;B++){let Z=xt(oe.NTT.encode(zs(l[B])),v),$=ze(be);
 for(let Y=0;Y<r;Y++){let fe=In(D.get(Y,B));wt($,xt(fe,O[Y]))}let G=oe.NTT.decode(no($,Z));R.push(Ae(G,m[B]))}D.clean();let F=ke.create({dkLen:g}).update(S).update(
 ue.encode(R)).digest();for(let B of m)if(!(B.reduce(($,G)=>$+G,0)<=i))return!1;for(let B of w)if(an(B,f-U))return!1;return rn(p,F)}});return Object.freeze({info:Object.
-freeze({type:"ml-dsa"}),internal:Me,securityLevel:_,keygen:Me.keygen,lengths:Me.lengths,getPublicKey:Me.getPublicKey,sign:(L,x,u={})=>{u=ft(u);let a=$t(L,u.context),
-d=Me.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return V(a),d},verify:(L,x,u,a={})=>(a=ut(a),qe(L,void 0,"signature"),Me.verify(L,$t(x,a.context),u,{
-externalMu:!1})),prehash:L=>{fn(L,_);let x=L;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:_,lengths:Me.lengths,keygen:Me.keygen,getPublicKey:Me.
-getPublicKey,sign:(u,a,d={})=>{d=ft(d);let b=Kt(x,u,d.context),l=Me.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return V(b),l},verify:(u,a,d,b={})=>(b=
-ut(b),qe(u,void 0,"signature"),Me.verify(u,Kt(x,a,b.context),d,{externalMu:!1}))})}})}var ro=qs({...Ks[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:Pf,XOF256:jf,securityLevel:192});var Rn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(An(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
+freeze({type:"ml-dsa"}),internal:Ce,securityLevel:_,keygen:Ce.keygen,lengths:Ce.lengths,getPublicKey:Ce.getPublicKey,sign:(L,x,u={})=>{u=ft(u);let a=$t(L,u.context),
+d=Ce.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return V(a),d},verify:(L,x,u,a={})=>(a=ut(a),qe(L,void 0,"signature"),Ce.verify(L,$t(x,a.context),u,{
+externalMu:!1})),prehash:L=>{fn(L,_);let x=L;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:_,lengths:Ce.lengths,keygen:Ce.keygen,getPublicKey:Ce.
+getPublicKey,sign:(u,a,d={})=>{d=ft(d);let b=Kt(x,u,d.context),l=Ce.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return V(b),l},verify:(u,a,d,b={})=>(b=
+ut(b),qe(u,void 0,"signature"),Ce.verify(u,Kt(x,a,b.context),d,{externalMu:!1}))})}})}var ro=qs({...Ks[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:jf,XOF256:Pf,securityLevel:192});var Rn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(An(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
 update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,f=new Uint8Array(
 r);f.set(n.length>r?t.create().update(n).digest():n);for(let o=0;o<f.length;o++)f[o]^=54;this.iHash.update(f),this.oHash=t.create();for(let o=0;o<f.length;o++)f[o]^=
 106;this.oHash.update(f),yt(f)}update(t){return it(this),this.iHash.update(t),this}digestInto(t){it(this),Ct(t,this),this.finished=!0;let n=t.subarray(0,this.outputLen);
@@ -596,14 +596,14 @@ this.C|0,c=c+this.D|0,s=s+this.E|0,i=i+this.F|0,y=y+this.G|0,E=E+this.H|0,this.s
 0,0,0,0,0,0),yt(this.buffer)}},xr=class extends wr{constructor(){super(32,so)}};var Rt=Jt(()=>new xr,Ht(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Gs=Object.freeze(["extraEntropy"]),Ys=Object.freeze([]),Xs=Object.freeze({"128f":Object.
 freeze({W:16,N:16,H:66,D:22,K:33,A:6,securityLevel:128}),"128s":Object.freeze({W:16,N:16,H:63,D:7,K:14,A:12,securityLevel:128}),"192f":Object.freeze({W:16,N:24,
 H:66,D:22,K:33,A:8,securityLevel:192}),"192s":Object.freeze({W:16,N:24,H:63,D:7,K:17,A:14,securityLevel:192}),"256f":Object.freeze({W:16,N:32,H:68,D:17,K:35,A:9,
-securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),Fe={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
+securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),Me={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
 Er=(e,t)=>{let n=Qe(t);return r=>{let f=new Uint32Array(e);for(let o=0,c=0,s=0,i=0;o<e;o++){for(;s<t;)i=i<<8|r[c++],s+=8;s-=t,f[o]=i>>>s&n}return f}},ao=BigInt(
 1),Ws=BigInt(8),Js=BigInt(255);function Ar(e){return(ao<<BigInt(e))-ao}function Zs(e,t){let n=t,{N:r,W:f,H:o,D:c,K:s,A:i,securityLevel:y}=e,E=n.getContext(e);if(f!==
-16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),T=r<=8?2:r<=136?3:4,_=Math.floor(o/c),U=A+T,N=22,P=0,J=1,I=9,M=12,C=13,j=17,H=18,
-K=21;n.isCompressed||(N=32,P+=3,J+=7,I+=10,M+=10,C+=10,j+=10,H+=10,K+=10);let k=(a,d=new Uint8Array(N))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
+16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),T=r<=8?2:r<=136?3:4,_=Math.floor(o/c),U=A+T,N=22,j=0,J=1,I=9,M=12,C=13,P=17,H=18,
+K=21;n.isCompressed||(N=32,j+=3,J+=7,I+=10,M+=10,C+=10,P+=10,H+=10,K+=10);let k=(a,d=new Uint8Array(N))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
 a,"height")?a.height:void 0,h=Object.hasOwn(a,"tree")?a.tree:void 0,p=Object.hasOwn(a,"layer")?a.layer:void 0,w=Object.hasOwn(a,"index")?a.index:void 0,m=Object.
 hasOwn(a,"chain")?a.chain:void 0,S=Object.hasOwn(a,"hash")?a.hash:void 0,v=Object.hasOwn(a,"keypair")?a.keypair:void 0,O=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
-void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[j]=l),p!==void 0&&(d[P]=p),b!==void 0&&(d[I]=b),m!==void 0&&(d[j]=m),S!==void 0&&
+void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[P]=l),p!==void 0&&(d[j]=p),b!==void 0&&(d[I]=b),m!==void 0&&(d[P]=m),S!==void 0&&
 (d[K]=S),w!==void 0&&(d[H+0]=w>>>24,d[H+1]=w>>>16,d[H+2]=w>>>8,d[H+3]=w),O&&d.set(O.subarray(0,J+8)),h!==void 0){let D=h;for(let F=7;F>=0;F--,D>>=Ws)d[J+F]=Number(
 D&Js)}return v!==void 0&&(d[C]=v,_>8&&(d[M]=v>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],_>8&&(d[M]=R[M])),d},q=Er(T,g),X=a=>{let d=Er(A,g)(a),b=0;for(let p=0;p<
 d.length;p++)b+=f-1-d[p];b<<=(8-T*g%8)%8;let l=q(Uf(b,Math.ceil(T*g/8))),h=new Uint32Array(U);return h.set(d),h.set(l,d.length),h},re=Er(s,i),ue=_*(c-1),me=_,pe=ve(
@@ -612,27 +612,27 @@ S))&Qe(me);return{tree:v,leafIdx:O,md:w}},we=(a,d)=>function(l,h,p,w,m){let S=l,
 B=F.subarray(0,r),Z=F.subarray(r);for(let $=0;;$++){let G=$+p;Z.set(v(h,G,S,m));let Y=0;for(let fe=$,he=p,de=h;;Y++,fe>>>=1,de>>>=1,he>>>=1){if(Y===a)return{root:Z,
 authPath:D};if((fe^de)===1&&D.subarray(Y*r).set(Z),(fe&1)===0&&$<O)break;k({height:Y+1,index:(fe>>1)+(he>>1)},w),B.set(R.subarray(Y*r).subarray(0,r)),Z.set(S.thashN(
 2,F,w))}R.subarray(Y*r).set(Z)}throw new Error("Unreachable code path reached, report this error")},_e=we(_,(a,d,b,l)=>{let h=b,p=new Uint8Array(U*r),w=d===a?0:
--1>>>0;k({keypair:d},l.leafAddr),k({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let S=l.wotsSteps[m]|w,v=p.subarray(m*r,(m+1)*r);k({chain:m,hash:0,type:Fe.WOTSPRF},
-l.leafAddr),v.set(h.PRFaddr(l.leafAddr)),k({type:Fe.WOTS},l.leafAddr);for(let O=0;O===S&&l.wotsSig.subarray(m*r).set(v),O!==f-1;O++)k({hash:O},l.leafAddr),v.set(
-h.thash1(v,l.leafAddr))}return h.thashN(U,p,l.pkAddr)}),xe=we(i,(a,d,b,l)=>{let h=b;k({type:Fe.FORSPRF,index:d},l);let p=h.PRFaddr(l);return k({type:Fe.FORSTREE},
-l),h.thash1(p,l)}),Ee=(a,d,b,l,h=new Uint8Array(r))=>{k({type:Fe.HASHTREE},b);let p={wotsSig:new Uint8Array(L.bytesLen),wotsSteps:X(h),leafAddr:k({subtreeAddr:d}),
-pkAddr:k({type:Fe.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=_e(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ae=(a,d,b,l,h,p,w)=>{let m=p,
+-1>>>0;k({keypair:d},l.leafAddr),k({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let S=l.wotsSteps[m]|w,v=p.subarray(m*r,(m+1)*r);k({chain:m,hash:0,type:Me.WOTSPRF},
+l.leafAddr),v.set(h.PRFaddr(l.leafAddr)),k({type:Me.WOTS},l.leafAddr);for(let O=0;O===S&&l.wotsSig.subarray(m*r).set(v),O!==f-1;O++)k({hash:O},l.leafAddr),v.set(
+h.thash1(v,l.leafAddr))}return h.thashN(U,p,l.pkAddr)}),xe=we(i,(a,d,b,l)=>{let h=b;k({type:Me.FORSPRF,index:d},l);let p=h.PRFaddr(l);return k({type:Me.FORSTREE},
+l),h.thash1(p,l)}),Ee=(a,d,b,l,h=new Uint8Array(r))=>{k({type:Me.HASHTREE},b);let p={wotsSig:new Uint8Array(L.bytesLen),wotsSteps:X(h),leafAddr:k({subtreeAddr:d}),
+pkAddr:k({type:Me.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=_e(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ae=(a,d,b,l,h,p,w)=>{let m=p,
 S=new Uint8Array(2*r),v=S.subarray(0,r),O=S.subarray(r,2*r);(d&1)!==0?(O.set(a.subarray(0,r)),v.set(l.subarray(0,r))):(v.set(a.subarray(0,r)),O.set(l.subarray(0,
 r))),d>>>=1,b>>>=1;for(let R=0;R<h-1;R++,d>>=1,b>>=1){k({height:R+1,index:d+b},w);let D=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(O.set(m.thashN(2,S,w)),v.set(D)):
-(S.set(m.thashN(2,S,w)),O.set(D))}return k({height:h,index:d+b},w),m.thashN(2,S,w)},ae=ve("seed",r,r,r),je=ve("publicKey",r,r),st=ve("secretKey",r,r,je.bytesLen),
-Me=ot(ve("fors",r,r*i),s),L=ot(ve("wots",U*r,_*r),c),x=ve("signature",r,Me,L),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
-{publicKey:je.bytesLen,secretKey:st.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&qe(a,ae.bytesLen,"seed"),a=a===void 0?Dt(ae.
-bytesLen):Ke(a);let[d,b,l]=ae.decode(a),h=E(l,d),p=k({layer:c-1}),w=k({layer:c-1}),{root:m}=Ee(h,w,p,-1>>>0),S=je.encode([l,m]),v=st.encode([d,b,S]);return h.clean(),
+(S.set(m.thashN(2,S,w)),O.set(D))}return k({height:h,index:d+b},w),m.thashN(2,S,w)},ae=ve("seed",r,r,r),Pe=ve("publicKey",r,r),st=ve("secretKey",r,r,Pe.bytesLen),
+Ce=ot(ve("fors",r,r*i),s),L=ot(ve("wots",U*r,_*r),c),x=ve("signature",r,Ce,L),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
+{publicKey:Pe.bytesLen,secretKey:st.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&qe(a,ae.bytesLen,"seed"),a=a===void 0?Dt(ae.
+bytesLen):Ke(a);let[d,b,l]=ae.decode(a),h=E(l,d),p=k({layer:c-1}),w=k({layer:c-1}),{root:m}=Ee(h,w,p,-1>>>0),S=Pe.encode([l,m]),v=st.encode([d,b,S]);return h.clean(),
 V(d,b,m,w,p),{publicKey:S,secretKey:v}},getPublicKey:a=>{let[d,b,l]=st.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ft(b,Gs);let{extraEntropy:l}=b,[
-h,p,w]=st.decode(d),[m,S]=je.decode(w);l===!1?l=Ke(m):l===void 0?l=Dt(r):l=Ke(l),qe(l,r);let v=E(m,h),O=v.PRFmsg(p,l,a),{tree:R,leafIdx:D,md:F}=le(O,w,a,v),B=k(
-{type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=k({keypairAddr:B}),G=k({keypairAddr:B}),Y=re(F),fe=[];for(let ce=0;ce<Y.length;ce++){let Le=ce<<i;k({type:Fe.FORSPRF,height:0,
-index:Y[ce]+Le},G);let ee=Ke(v.PRFaddr(G));k({type:Fe.FORSTREE},G);let{root:ge,authPath:Ue}=xe(v,Y[ce],Le,G,$);Z.push(ge),fe.push([ee,Ue])}let he=k({type:Fe.FORSPK,
-keypairAddr:B}),de=Ke(v.thashN(s,gt(...Z),he)),ie=k({type:Fe.HASHTREE}),Q=[];for(let ce=0;ce<c;ce++,R>>=BigInt(_)){k({tree:R,layer:ce},ie),k({subtreeAddr:ie,keypair:D},
+h,p,w]=st.decode(d),[m,S]=Pe.decode(w);l===!1?l=Ke(m):l===void 0?l=Dt(r):l=Ke(l),qe(l,r);let v=E(m,h),O=v.PRFmsg(p,l,a),{tree:R,leafIdx:D,md:F}=le(O,w,a,v),B=k(
+{type:Me.WOTS,tree:R,keypair:D}),Z=[],$=k({keypairAddr:B}),G=k({keypairAddr:B}),Y=re(F),fe=[];for(let ce=0;ce<Y.length;ce++){let Le=ce<<i;k({type:Me.FORSPRF,height:0,
+index:Y[ce]+Le},G);let ee=Ke(v.PRFaddr(G));k({type:Me.FORSTREE},G);let{root:ge,authPath:Ue}=xe(v,Y[ce],Le,G,$);Z.push(ge),fe.push([ee,Ue])}let he=k({type:Me.FORSPK,
+keypairAddr:B}),de=Ke(v.thashN(s,gt(...Z),he)),ie=k({type:Me.HASHTREE}),Q=[];for(let ce=0;ce<c;ce++,R>>=BigInt(_)){k({tree:R,layer:ce},ie),k({subtreeAddr:ie,keypair:D},
 B);let{sigWots:Le,sigAuth:ee,root:ge}=Ee(v,B,ie,D,de);de.set(ge),V(ge),Q.push([Le,ee]),D=Number(R&Ar(_))}v.clean();let te=x.encode([O,fe,Q]);return V(O,l,ie,B,$,
-G,Y,Z),te},verify:(a,d,b,l={})=>{ut(l,Ys);let[h,p]=je.decode(b),w=b;if(qe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,S,v]=x.decode(a),O=E(h),{tree:R,
-leafIdx:D,md:F}=le(m,w,d,O),B=k({type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=k({type:Fe.FORSTREE,keypairAddr:B}),G=re(F);for(let Q=0;Q<S.length;Q++){let[te,ce]=S[Q],
-Le=Q<<i;k({height:0,index:G[Q]+Le},$);let ee=O.thash1(te,$);Z.push(Ke(Ae(ee,G[Q],Le,ce,i,O,$)))}let Y=k({type:Fe.FORSPK,keypairAddr:B}),fe=Ke(O.thashN(s,gt(...Z),
-Y)),he=k({type:Fe.HASHTREE}),de=k({type:Fe.WOTSPK}),ie=new Uint8Array(U*r);for(let Q=0;Q<v.length;Q++,R>>=BigInt(_)){let[te,ce]=v[Q];k({tree:R,layer:Q},he),k({subtreeAddr:he,
+G,Y,Z),te},verify:(a,d,b,l={})=>{ut(l,Ys);let[h,p]=Pe.decode(b),w=b;if(qe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,S,v]=x.decode(a),O=E(h),{tree:R,
+leafIdx:D,md:F}=le(m,w,d,O),B=k({type:Me.WOTS,tree:R,keypair:D}),Z=[],$=k({type:Me.FORSTREE,keypairAddr:B}),G=re(F);for(let Q=0;Q<S.length;Q++){let[te,ce]=S[Q],
+Le=Q<<i;k({height:0,index:G[Q]+Le},$);let ee=O.thash1(te,$);Z.push(Ke(Ae(ee,G[Q],Le,ce,i,O,$)))}let Y=k({type:Me.FORSPK,keypairAddr:B}),fe=Ke(O.thashN(s,gt(...Z),
+Y)),he=k({type:Me.HASHTREE}),de=k({type:Me.WOTSPK}),ie=new Uint8Array(U*r);for(let Q=0;Q<v.length;Q++,R>>=BigInt(_)){let[te,ce]=v[Q];k({tree:R,layer:Q},he),k({subtreeAddr:he,
 keypair:D},B),k({keypairAddr:B},de);let Le=X(fe);for(let ge=0;ge<U;ge++){k({chain:ge},B);let Ue=f-1-Le[ge],Be=Le[ge],_t=ie.subarray(ge*r);_t.set(te.subarray(ge*
 r,(ge+1)*r));for(let ht=Be;ht<Be+Ue&&ht<f;ht++)k({hash:ht},B),_t.set(O.thash1(_t,B))}let ee=O.thashN(U,ie,de);fe=Ke(Ae(ee,D,0,ce,_,O,he)),D=Number(R&Ar(_))}return rn(
 fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:y,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(a,d,b={})=>{
@@ -640,36 +640,36 @@ b=ft(b);let l=$t(a,b.context),h=u.sign(l,d,{extraEntropy:b.extraEntropy});return
 fn(a,y);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(b,l,h={})=>{h=
 ft(h);let p=Kt(d,b,h.context),w=u.sign(p,l,{extraEntropy:h.extraEntropy});return V(p),w},verify:(b,l,h,p={})=>(p=ut(p),u.verify(b,Kt(d,l,p.context),h))})}})}var Qs=(e,t)=>n=>(r,f)=>{let{N:o}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=dt(s),y=e.create().update(r).update(new Uint8Array(
 e.blockLen-o)),E=t.create().update(r).update(new Uint8Array(t.blockLen-o)),g=y.clone(),A=E.clone(),T=new Uint8Array(e.outputLen),_=new Uint8Array(t.outputLen),U=new Uint8Array(
-e.outputLen),N=T.subarray(0,o),P=_.subarray(0,o),J=U.subarray(0,o);function I(C,j,H){c.mgf1++;let K=new Uint8Array(Math.ceil(j/H.outputLen)*H.outputLen);if(j>2**
+e.outputLen),N=T.subarray(0,o),j=_.subarray(0,o),J=U.subarray(0,o);function I(C,P,H){c.mgf1++;let K=new Uint8Array(Math.ceil(P/H.outputLen)*H.outputLen);if(P>2**
 32)throw new Error("mask too long");for(let k=0,q=K;q.length;k++)i.setUint32(0,k,!1),H.create().update(C).update(s).digestInto(q),q=q.subarray(H.outputLen);return V(
-K.subarray(j)),K.subarray(0,j)}let M=(C,j,H,K)=>(k,q,X)=>{c.thash++;let re=k*o;return C._cloneInto(j).update(X).update(q.length===re?q:q.subarray(0,re)).digestInto(
-H),K};return{PRFaddr:C=>{if(!f)throw new Error("No sk seed");return c.prf++,y._cloneInto(g).update(C).update(f).digestInto(U),J},PRFmsg:(C,j,H)=>(c.gen_message_random++,
-fo.create(t,C).update(j).update(H).digest().subarray(0,o)),Hmsg:(C,j,H,K)=>{c.hmsg++;let k=gt(C.subarray(0,o),j.subarray(0,o),t.create().update(C.subarray(0,o)).
-update(j).update(H).digest());return I(k,K,t)},thash1:M(y,g,T,N).bind(null,1),thashN:M(E,A,_,P),clean:()=>{y.destroy(),E.destroy(),g.destroy(),A.destroy(),V(T,_,
+K.subarray(P)),K.subarray(0,P)}let M=(C,P,H,K)=>(k,q,X)=>{c.thash++;let re=k*o;return C._cloneInto(P).update(X).update(q.length===re?q:q.subarray(0,re)).digestInto(
+H),K};return{PRFaddr:C=>{if(!f)throw new Error("No sk seed");return c.prf++,y._cloneInto(g).update(C).update(f).digestInto(U),J},PRFmsg:(C,P,H)=>(c.gen_message_random++,
+fo.create(t,C).update(P).update(H).digest().subarray(0,o)),Hmsg:(C,P,H,K)=>{c.hmsg++;let k=gt(C.subarray(0,o),P.subarray(0,o),t.create().update(C.subarray(0,o)).
+update(P).update(H).digest());return I(k,K,t)},thash1:M(y,g,T,N).bind(null,1),thashN:M(E,A,_,j),clean:()=>{y.destroy(),E.destroy(),g.destroy(),A.destroy(),V(T,_,
 U)}}},ea={isCompressed:!0,getContext:Qs(Rt,Rt)};var io=Zs(Xs["128f"],ea);function Tr(e,t,n,[r,f],o){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:f,verifies:(s,i,y)=>s.length===r&&y.length===f&&o.verify(
 y,i,s)})}var Tt=Tr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],ro),Fn=Tr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],Zf),Mn=Tr(
 "slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],io),St=[Tt,Fn,Mn];function Nt(e){return{"ml-dsa-65":e(Tt),"falcon-512-padded-r3":e(Fn),"slh\
--dsa-sha2-128f":e(Mn)}}var ta="trefoil:statement/2",et=255,Lr=16,Or=64,bo=64,na=120n,dn=1024,uo=32,Vt=-65537,bn=255,ra=65535,Pe=4294967295,fa=["no_match","match"],oa=[void 0,"plain","\
+-dsa-sha2-128f":e(Mn)}}var ta="trefoil:statement/2",et=255,Lr=16,Or=64,bo=64,na=120n,dn=1024,uo=32,Vt=-65537,bn=255,ra=65535,Ne=4294967295,fa=["no_match","match"],oa=[void 0,"plain","\
 shared"];function Cn(e){return vt(e)}function Hn(e){let t=De.of("statement",e,dn);t.map("statement",8);let n=t.key("iss",1).text("iss",et),r=t.key("aud",3).text(
 "aud",et),f=t.key("exp",4).uint("exp"),o=t.key("iat",6).uint("iat"),c=f-o;if(c<1n||c>na)throw t.outOfRange("exp");let s=t.key("cti",7).bytes("cti",17),i=s[16]??
 uo;if(i>=uo)throw t.outOfRange("cti");let y=t.key("eat_nonce",10).bytes("eat_nonce",Lr,Or);t.key("eat_profile",265).format("eat_profile",ta),t.key("trefoil",Vt);
 let E=ca(t);t.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:f,issuedAt:o,batchId:g,place:i,nonce:y,...E})}var Sr=11;
 function ca(e){let t=e.map("trefoil",Sr,Sr+1),n={suite:un(e.key("suite",1)),tenant:e.key("tenant",2).bytes("tenant",16),account:e.key("account",3).bytes("accoun\
 t",32),requestDigest:e.key("request_digest",4).bytes("request_digest",32),decision:lo(e.key("decision",5),"decision",fa),probeMode:lo(e.key("probe_mode",6),"pro\
-be_mode",oa),policyId:_r(e.key("policy",7),"policy").number("policy.id",Pe),policyVersion:e.number("policy.version",Pe),fmrClass:e.key("fmr_class",8).number("fm\
+be_mode",oa),policyId:_r(e.key("policy",7),"policy").number("policy.id",Ne),policyVersion:e.number("policy.version",Ne),fmrClass:e.key("fmr_class",8).number("fm\
 r_class",bn),embedder:_r(e.key("model",9),"model").text("model.embedder",bo),quantiser:e.text("model.quantiser",bo),templateGeneration:e.key("template_generatio\
-n",10).number("template_generation",Pe),proof:sa(e.key("proof",11))};if(t===Sr)return{...n,reveal:void 0};let r=e.offset,f=aa(e.key("reveal",12));if(n.proof===void 0)
+n",10).number("template_generation",Ne),proof:sa(e.key("proof",11))};if(t===Sr)return{...n,reveal:void 0};let r=e.offset,f=aa(e.key("reveal",12));if(n.proof===void 0)
 throw e.outOfRange("reveal",r);return{...n,reveal:f}}function un(e){let t=e.offset,n=e.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown; \
 update the verifier`;throw e.error("suite","unknown-suite",r,t)}function _r(e,t){return e.array(t,2),e}function lo(e,t,n){let r=e.offset,f=e.uint(t),o=f<BigInt(
 n.length)?n[Number(f)]:void 0;if(o===void 0)throw e.outOfRange(t,r);return o}function sa(e){if(e.isNull()){e.null("proof");return}return e.array("proof",5),Object.
-freeze({circuit:e.number("proof.circuit",ra),root:e.bytes("proof.root",32),level:e.number("proof.level",bn),epoch:e.number("proof.epoch",Pe),session:e.bytes("pr\
-oof.session",32)})}function aa(e){_r(e,"reveal");let t=e.offset,n=e.number("reveal.position",Pe);if(n===0)throw e.outOfRange("reveal.position",t);return Object.
+freeze({circuit:e.number("proof.circuit",ra),root:e.bytes("proof.root",32),level:e.number("proof.level",bn),epoch:e.number("proof.epoch",Ne),session:e.bytes("pr\
+oof.session",32)})}function aa(e){_r(e,"reveal");let t=e.offset,n=e.number("reveal.position",Ne);if(n===0)throw e.outOfRange("reveal.position",t);return Object.
 freeze({position:n,value:e.bytes("reveal.value",32)})}var yo=63,ln=32,po=Rt(new Uint8Array);function ia(e){return Rt.create().update(Uint8Array.of(0)).update(e).digest()}function ho(e,t){return Rt.create().update(Uint8Array.
 of(1)).update(e).update(t).digest()}function da(e,t,n,r){if(t<0n||t>=n)return;let f=t,o=n-1n,c=e;for(let s of r){if(o===0n)return;if((f&1n)===1n||f===o)for(c=ho(
-s,c);(f&1n)===0n&&f!==0n;)f>>=1n,o>>=1n;else c=ho(c,s);f>>=1n,o>>=1n}return o===0n?c:void 0}function Pn(e,t,n,r,f){let o=da(ia(e),t,n,r);return o!==void 0&&Ce(o,
+s,c);(f&1n)===0n&&f!==0n;)f>>=1n,o>>=1n;else c=ho(c,s);f>>=1n,o>>=1n}return o===0n?c:void 0}function jn(e,t,n,r,f){let o=da(ia(e),t,n,r);return o!==void 0&&He(o,
 f)}var mo="trefoil:seal/2",ba=24*1024,wo=1,xo=4,Eo=15,Ao=395,kr=1,ua=18,la=544,ha=3,tt=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
 signatures=Object.freeze(n)}static decode(t){let n=De.of("seal",t,ba),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
-.root",ln),r=go(t,Tt),f=pa(r.protectedHeader,n),o=c=>{let s=t.offset,{protectedHeader:i,signature:y}=go(t,c);if(Ce(i,To(f,c)))return y;throw t.error("seal.prote\
+.root",ln),r=go(t,Tt),f=pa(r.protectedHeader,n),o=c=>{let s=t.offset,{protectedHeader:i,signature:y}=go(t,c);if(He(i,To(f,c)))return y;throw t.error("seal.prote\
 cted","wrong-identifier","the identifier does not match the content it names",s)};return new e(f,Nt(c=>c===Tt?r.signature:o(c)))}reference(){let{header:t}=this,
 n=new at().array(4).bytes(t.keySetId);return So(n,t),n.int(kr).bytes(t.root),{sealNumber:t.sealNumber,digest:vt(n.finish())}}isSignedBy(t,n){return t.verifies(n,
 ya(this.header,t),this.signatures[t.id])}};function ya(e,t){return new at().array(4).text("Signature1").bytes(To(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
@@ -682,7 +682,7 @@ ms",4);let f=n.key("seal.iss",1).text("seal.iss",et),o=n.key("seal.iat",6).uint(
 key("seal.trefoil",Vt).map("seal.trefoil",6,7),s=un(n.key("seal.suite",1)),i=n.key("seal.number",2).uint("seal.number"),y=n.key("seal.previous",3).bytes("seal.p\
 revious",32),E=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("seal.log_root",5).bytes("seal.log_root",ln),A=Array.from({length:n.key("seal.vaults",6).
 array("seal.vaults",0,ha)},()=>ga(n)),T=c===7?ma(n.key("seal.restored",7)):void 0;if(E===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&y.some(U=>U!==0))throw n.
-outOfRange("seal.previous");if(i===0n&&!Ce(g,po))throw n.outOfRange("seal.log_root");if(T!==void 0&&(T.first>i||T.time>o))throw n.outOfRange("seal.restored");n.
+outOfRange("seal.previous");if(i===0n&&!He(g,po))throw n.outOfRange("seal.log_root");if(T!==void 0&&(T.first>i||T.time>o))throw n.outOfRange("seal.restored");n.
 key("seal.vds",Ao).key("seal.vds",kr),n.finish("seal.protected");let _=Object.freeze(A);return{issuer:f,keySetId:r,sealNumber:i,previous:y,logRoot:g,treeSize:E,
 root:t,time:o,suite:s,vaults:_,restored:T}}function ga(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");
 return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function ma(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
@@ -706,7 +706,7 @@ parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}va
 this.issuer=t,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
 let t=this.version===1n,n=new at().array(t?3:5).text(Br).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){Fo(n.array(3),r);let{status:f}=r;
 n.int(["active","retired","revoked"].indexOf(f.state)).uint(f.state==="active"?0n:f.since)}return t||n.uint(this.version).bytes(this.previous),vt(n.finish())}keySet(t){
-return this.keySets.find(n=>Ce(n.id,t))}static decode(t){let n=De.of("trust_root",t,_a),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
+return this.keySets.find(n=>He(n.id,t))}static decode(t){let n=De.of("trust_root",t,_a),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
 oot");n.format("trust_root.format",Br);let f=n.text("trust_root.issuer",et),o=n.array("trust_root.key_sets",1,Lo),c=Array.from({length:o},()=>va(n));if(ko(c))throw n.
 outOfRange("trust_root.key_sets");let s=r===3?Uo:ka(n);return n.finish("trust_root"),new e(f,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
 a trust root in text form is a string");if(t.length>Oo||Yt(t).length>Oo)throw new Se("the JSON text is too long; pass exactly one object");let n=_o(t),[r,f,o]=Ur(
@@ -740,63 +740,64 @@ clockSkew:_=Ir}=t;if(!(n instanceof Ge))throw new TypeError("trustRoot must be a
  be text of 1 to 255 bytes without control characters");if(i!=="match"&&i!=="any")throw new TypeError('decision must be "match" or "any"');if(y!==void 0&&y!=="p\
 lain"&&y!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof T!="boolean")throw new TypeError("acceptNoProof must be true or false");
 if(T&&E!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=r,this.nonce=f===
-Rr?f:jn("nonce",f,Lr,Or),this.tenant=o===void 0?void 0:jn("tenant",o,16),this.account=c===void 0?void 0:jn("account",c,32),this.requestDigest=s===void 0?void 0:
-jn("requestDigest",s,32),this.decision=i==="any"?void 0:i,this.probeMode=y,this.proofLevel=T?void 0:hn("proofLevel",E??0,bn),this.policyVersion=g===void 0?void 0:
-Object.freeze({id:hn("policyVersion.id",g.id,Pe),version:hn("policyVersion.version",g.version,Pe)}),this.fmrClass=hn("fmrClass",A,bn),this.clockSkew=BigInt(hn("\
+Rr?f:Pn("nonce",f,Lr,Or),this.tenant=o===void 0?void 0:Pn("tenant",o,16),this.account=c===void 0?void 0:Pn("account",c,32),this.requestDigest=s===void 0?void 0:
+Pn("requestDigest",s,32),this.decision=i==="any"?void 0:i,this.probeMode=y,this.proofLevel=T?void 0:hn("proofLevel",E??0,bn),this.policyVersion=g===void 0?void 0:
+Object.freeze({id:hn("policyVersion.id",g.id,Ne),version:hn("policyVersion.version",g.version,Ne)}),this.fmrClass=hn("fmrClass",A,bn),this.clockSkew=BigInt(hn("\
 clockSkew",_,Na)),Object.freeze(this)}};function Fa(e){for(let[t,n]of Object.entries(e)){if(!Object.hasOwn(Co,t))throw new TypeError(`unknown requirement ${t}; \
 correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where it is not required`)}for(let[t,n]of Object.entries(Co))if(n&&
-!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function jn(e,t,n,r=n){if(!Mt(t)||t.length<n||t.length>r){let f=n===r?`${n}`:`${n} to ${r}`;
+!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function Pn(e,t,n,r=n){if(!Mt(t)||t.length<n||t.length>r){let f=n===r?`${n}`:`${n} to ${r}`;
 throw new TypeError(`${e} must be a Uint8Array of ${f} bytes`)}return new Uint8Array(t)}function hn(e,t,n){if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(
-`${e} must be a whole number from 0 to ${n}`);return t}var Ne=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
+`${e} must be a whole number from 0 to ${n}`);return t}var Fe=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
 return t.problem==="unknown-suite"?new e("unknown-suite",t.explanation,{cause:t}):new e("malformed",`not a valid attestation: ${t.message}`,{cause:t})}static signature(t){
-return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var Ma=[Fn,Tt,Mn],Po,Ho=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,f){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
-f,Object.freeze(this)}static{Po=(...t)=>new e(...t)}};function jo(e,t,n){$o(t,n);let r=Ft(()=>lt(e)),{evidence:f}=r;if(f.form==="full")return Ko(r,f.seal,t,n);let{
-sealNumber:o}=f.reference,c=`compact attestation; fetch seal ${o} from the issuer and pass it too`;throw new Ne("seal-needed",c,{seal:f.reference})}function Do(e,t,n,r){
+return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var Ma=[Fn,Tt,Mn],jo,Ho=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,f){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
+f,Object.freeze(this)}static{jo=(...t)=>new e(...t)}};function Po(e,t,n){$o(t,n);let r=Ft(()=>lt(e)),{evidence:f}=r;if(f.form==="full")return Ko(r,f.seal,t,n);let{
+sealNumber:o}=f.reference,c=`compact attestation; fetch seal ${o} from the issuer and pass it too`;throw new Fe("seal-needed",c,{seal:f.reference})}function Do(e,t,n,r){
 if($o(n,r),!(t instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Ft(()=>lt(e)),{evidence:o}=f,c=o.form==="full"?o.seal.
-reference():o.reference;if(Mr(c,t.reference()))return Ko(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Ne(
+reference():o.reference;if(Mr(c,t.reference()))return Ko(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Fe(
 "other-seal",s,{seal:c})}function Nr(e,t){if(!(e instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");if(!(t instanceof Ge))throw new TypeError(
-"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Dn(n.issuer);let{publicKeys:r}=ja(n,t);for(let f of Ma)if(!e.isSignedBy(f,r[f.id]))
-throw Ne.signature(f)}function $o(e,t){if(!(e instanceof Gt))throw new TypeError("policy must be a Policy");Fr(t)}function Fr(e){if(!Number.isSafeInteger(e)||e<
-0)throw new RangeError("now must be whole Unix seconds")}function Ft(e){try{return e()}catch(t){throw t instanceof We?Ne.undecodable(t):t}}function Mr(e,t){return e.
-sealNumber===t.sealNumber&&Ce(e.digest,t.digest)}function se(e,t,n){if(e)throw new Ne(t,n)}function Ko(e,t,n,r){let f=Ft(()=>Hn(e.statement)),{header:o}=t;Ca(f,
-n),Ha(f,n),Pa(f,o,n.clockSkew,BigInt(r));let{leafIndex:c,treeSize:s,path:i}=e;se(o.suite!==f.suite,"suite-mismatch","statement and seal name different suites; d\
-o not accept"),se(o.treeSize!==s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let y=Cn(e.statement);return se(!Pn(y,c,s,
-i,o.root),"not-in-tree","the statement is not in the sealed tree; do not accept"),Nr(t,n.trustRoot),Po(f,y,c,o)}function Dn(e){return new Ne("issuer",`issued by\
+"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Dn(n.issuer);let{publicKeys:r}=Pa(n,t);for(let f of Ma)if(!e.isSignedBy(f,r[f.id]))
+throw Fe.signature(f)}function $o(e,t){if(!(e instanceof Gt))throw new TypeError("policy must be a Policy");Fr(t)}function Fr(e){if(!Number.isSafeInteger(e)||e<
+0)throw new RangeError("now must be whole Unix seconds")}function Ft(e){try{return e()}catch(t){throw t instanceof We?Fe.undecodable(t):t}}function Mr(e,t){return e.
+sealNumber===t.sealNumber&&He(e.digest,t.digest)}function se(e,t,n){if(e)throw new Fe(t,n)}function Ko(e,t,n,r){let f=Ft(()=>Hn(e.statement)),{header:o}=t;Ca(f,
+n),Ha(f,n),ja(f,o,n.clockSkew,BigInt(r));let{leafIndex:c,treeSize:s,path:i}=e;se(o.suite!==f.suite,"suite-mismatch","statement and seal name different suites; d\
+o not accept"),se(o.treeSize!==s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let y=Cn(e.statement);return se(!jn(y,c,s,
+i,o.root),"not-in-tree","the statement is not in the sealed tree; do not accept"),Nr(t,n.trustRoot),jo(f,y,c,o)}function Dn(e){return new Fe("issuer",`issued by\
  ${e}, not by the trust root's issuer; do not accept`)}function Ca(e,t){let{issuer:n,audience:r}=e,{nonce:f,tenant:o,account:c,requestDigest:s}=t;if(n!==t.trustRoot.
-issuer)throw Dn(n);se(r!==t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),se(f!==Rr&&!Ce(f,e.nonce),"nonce","the nonce is not \
-the one issued; treat as a replay"),se(o!==void 0&&!Ce(o,e.tenant),"tenant","another tenant than required; do not accept"),se(c!==void 0&&!Ce(c,e.account),"acco\
-unt","another account than required; do not accept"),se(s!==void 0&&!Ce(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ha(e,t){
+issuer)throw Dn(n);se(r!==t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),se(f!==Rr&&!He(f,e.nonce),"nonce","the nonce is not \
+the one issued; treat as a replay"),se(o!==void 0&&!He(o,e.tenant),"tenant","another tenant than required; do not accept"),se(c!==void 0&&!He(c,e.account),"acco\
+unt","another account than required; do not accept"),se(s!==void 0&&!He(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ha(e,t){
 let{decision:n,probeMode:r,proof:f,policyId:o,policyVersion:c,fmrClass:s}=e,{proofLevel:i,policyVersion:y}=t;se(t.decision!==void 0&&t.decision!==n,"decision",`\
 the decision is ${n}; nobody was authenticated`),se(t.probeMode!==void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),se(i!==void 0&&
 f===void 0,"no-proof","no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy says that this is enough"),
 se(i!==void 0&&f!==void 0&&f.level<i,"proof-level","the credential proof is below the required level; ask for a step-up"),se(y!==void 0&&(o!==y.id||c<y.version),
 "policy-version","made under another policy or an older version; authenticate again"),se(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than require\
-d`)}function Pa(e,t,n,r){let{issuedAt:f,expiresAt:o}=e,c=r+n;se(f>c,"not-yet-valid",`issued at ${f}, in the future; check the clocks`),se(r>=o+n,"expired",`expi\
-red at ${o}; authenticate again`),se(t.time>c||t.time+n<f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function ja(e,t){let{keySetId:n,
-time:r}=e,f=`key set ${Lt(n)}`,o=t.keySet(n);if(o===void 0){let y=`${f} is not in the trust root; update it from the issuer`;throw new Ne("unknown-key-set",y)}let{
+d`)}function ja(e,t,n,r){let{issuedAt:f,expiresAt:o}=e,c=r+n;se(f>c,"not-yet-valid",`issued at ${f}, in the future; check the clocks`),se(r>=o+n,"expired",`expi\
+red at ${o}; authenticate again`),se(t.time>c||t.time+n<f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function Pa(e,t){let{keySetId:n,
+time:r}=e,f=`key set ${Lt(n)}`,o=t.keySet(n);if(o===void 0){let y=`${f} is not in the trust root; update it from the issuer`;throw new Fe("unknown-key-set",y)}let{
 status:c,notBefore:s,notAfter:i}=o;if(c.state!=="active"){let{state:y,since:E}=c;se(y==="revoked","revoked-key-set",`${f} is revoked since ${E}; do not accept`),
 se(r>=E,"retired-key-set",`${f} was retired at ${E}, before this seal; do not accept`)}return se(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the valid\
 ity of ${f}`),o}var Da="trefoil:change/1";function qo(e){let t=De.of("change",e,dn);t.map("change",5);let n=t.key("iss",1).text("iss",et),r=t.key("iat",6).uint("iat"),f=t.key("cti",7).bytes("cti",16);t.
 key("eat_profile",265).format("eat_profile",Da),t.key("trefoil",Vt).map("trefoil",4);let o=un(t.key("suite",1)),c=t.key("tenant",2).bytes("tenant",16),s=t.key("\
 kind",3).uint("kind"),i=Object.freeze($a(s,t.key("what",4)));return t.finish("change"),Object.freeze({suite:o,issuer:n,tenant:c,changedAt:r,salt:f,what:i})}function Vo(e){
 try{return qo(lt(e).statement)}catch(t){if(t instanceof We)return;throw t}}function $a(e,t){let n=t.offset;switch(e){case 1n:return t.array("what",3),{kind:"enr\
-olled",handle:t.bytes("what.handle",32),generation:t.number("what.generation",Pe),consent:t.bytes("what.consent",32)};case 2n:return t.array("what",2),{kind:"er\
-ased",handle:t.bytes("what.handle",32),generation:t.number("what.generation",Pe)};case 3n:return t.array("what",4),{kind:"root_published",generation:t.number("w\
-hat.generation",Pe),generationMin:t.number("what.generation_min",Pe),root:t.bytes("what.root",32),head:t.bytes("what.head",32)};case 4n:return t.array("what",3),
-{kind:"policy_changed",policyId:t.number("what.policy_id",Pe),policyVersion:t.number("what.policy_version",Pe),policyDigest:t.bytes("what.digest",32)};case 5n:return t.
+olled",handle:t.bytes("what.handle",32),generation:t.number("what.generation",Ne),consent:t.bytes("what.consent",32)};case 2n:return t.array("what",2),{kind:"er\
+ased",handle:t.bytes("what.handle",32),generation:t.number("what.generation",Ne)};case 3n:return t.array("what",4),{kind:"root_published",generation:t.number("w\
+hat.generation",Ne),generationMin:t.number("what.generation_min",Ne),root:t.bytes("what.root",32),head:t.bytes("what.head",32)};case 4n:return t.array("what",3),
+{kind:"policy_changed",policyId:t.number("what.policy_id",Ne),policyVersion:t.number("what.policy_version",Ne),policyDigest:t.bytes("what.digest",32)};case 5n:return t.
 array("what",2),{kind:"session_opened",session:t.bytes("what.session",32),expiresAt:t.uint("what.expires_at")};case 6n:return t.array("what",1),{kind:"session_e\
-nded",session:t.bytes("what.session",32)};default:throw t.outOfRange("kind",n)}}var Go,zo=class e{change;digest;leafIndex;seal;constructor(t,n,r,f){this.change=
-t,this.digest=n,this.leafIndex=r,this.seal=f,Object.freeze(this)}static{Go=(...t)=>new e(...t)}};function Yo(e,t,n,r){Wo(t,n,r);let f=Ft(()=>lt(e)),{evidence:o}=f;
-if(o.form==="full")return Jo(f,o.seal,t,n,r);let{sealNumber:c}=o.reference,s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Ne("se\
-al-needed",s,{seal:o.reference})}function Xo(e,t,n,r,f){if(Wo(n,r,f),!(t instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let o=Ft(
-()=>lt(e)),{evidence:c}=o,s=c.form==="full"?c.seal.reference():c.reference;if(Mr(s,t.reference()))return Jo(o,t,n,r,f);let i=`the seal passed is not the one nam\
-ed; fetch seal ${s.sealNumber} from the issuer`;throw new Ne("other-seal",i,{seal:s})}function Wo(e,t,n){if(!(e instanceof Ge))throw new TypeError("trustRoot mu\
-st be a TrustRoot");if(t!==void 0&&!(Mt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Fr(n)}function Jo(e,t,n,r,f){
-let o=Ft(()=>qo(e.statement)),{header:c}=t;if(o.issuer!==n.issuer)throw Dn(o.issuer);se(r!==void 0&&!Ce(o.tenant,r),"tenant","another tenant than required; do n\
+nded",session:t.bytes("what.session",32)};case 7n:return t.array("what",4),{kind:"replaced",handle:t.bytes("what.handle",32),generation:t.number("what.generatio\
+n",Ne),replaced:t.number("what.replaced",Ne),consent:t.bytes("what.consent",32)};default:throw t.outOfRange("kind",n)}}var Go,zo=class e{change;digest;leafIndex;seal;constructor(t,n,r,f){
+this.change=t,this.digest=n,this.leafIndex=r,this.seal=f,Object.freeze(this)}static{Go=(...t)=>new e(...t)}};function Yo(e,t,n,r){Wo(t,n,r);let f=Ft(()=>lt(e)),
+{evidence:o}=f;if(o.form==="full")return Jo(f,o.seal,t,n,r);let{sealNumber:c}=o.reference,s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Fe(
+"seal-needed",s,{seal:o.reference})}function Xo(e,t,n,r,f){if(Wo(n,r,f),!(t instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");
+let o=Ft(()=>lt(e)),{evidence:c}=o,s=c.form==="full"?c.seal.reference():c.reference;if(Mr(s,t.reference()))return Jo(o,t,n,r,f);let i=`the seal passed is not th\
+e one named; fetch seal ${s.sealNumber} from the issuer`;throw new Fe("other-seal",i,{seal:s})}function Wo(e,t,n){if(!(e instanceof Ge))throw new TypeError("tru\
+stRoot must be a TrustRoot");if(t!==void 0&&!(Mt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Fr(n)}function Jo(e,t,n,r,f){
+let o=Ft(()=>qo(e.statement)),{header:c}=t;if(o.issuer!==n.issuer)throw Dn(o.issuer);se(r!==void 0&&!He(o.tenant,r),"tenant","another tenant than required; do n\
 ot accept");let s=BigInt(Ir),{changedAt:i}=o,y=BigInt(f)+s;se(i>y,"not-yet-valid",`done at ${i}, in the future; check the clocks`),se(c.time>y||c.time+s<i,"seal\
 -time",`sealed at ${c.time}, before its change or in the future`);let{leafIndex:E,treeSize:g,path:A}=e;se(c.suite!==o.suite,"suite-mismatch","change and seal na\
 me different suites; do not accept"),se(c.treeSize!==g,"tree-size-mismatch","receipt and seal name different tree sizes; do not accept");let T=Cn(e.statement);return se(
-!Pn(T,E,g,A,c.root),"not-in-tree","the change is not in the sealed tree; do not accept"),Nr(t,n),Go(o,T,E,c)}var Ye=class extends Error{name="InputError"};function Qo(e){let t=Cr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ka(t),r=typeof n=="string"?Zo(
+!jn(T,E,g,A,c.root),"not-in-tree","the change is not in the sealed tree; do not accept"),Nr(t,n),Go(o,T,E,c)}var Ye=class extends Error{name="InputError"};function Qo(e){let t=Cr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ka(t),r=typeof n=="string"?Zo(
 n):void 0;if(r===void 0)throw new Ye("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return Zo(t)??
 e}function ec(e){let t=e.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Ye("The nonce is 32 to 128 hexadecimal digits: the one that you i\
 ssued for this login.");return Uint8Array.from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function Cr(e){try{return new TextDecoder("utf\
@@ -815,31 +816,32 @@ kind){case"enrolled":return{heading:"subject enrolled",details:[["Subject",e.han
 return{heading:"subject erased",details:[["Subject",e.handle],["Generation",`${e.generation}`]]};case"root_published":return{heading:"credential root published",
 details:[["Generation",`${e.generation}, accepted from ${e.generationMin}`],["Credential root",e.root],["Log head",e.head]]};case"policy_changed":return{heading:"\
 policy changed",details:[["Policy",`${e.policyId} version ${e.policyVersion}`],["Policy digest",e.policyDigest]]};case"session_opened":return{heading:"session o\
-pened",details:[["Session",e.session],["Ends",yn(e.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[["Session",e.session]]}}}function rc(e){
-let t=Oe("ul","");return t.append(...St.map(({name:r})=>Oe("li",`${r} signature verifies`))),e?[t,Oe("p","The trust root came from this server. That shows consi\
-stency, not who the issuer is.")]:[t]}function fc(e,t){return[["Sealed",`${yn(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],
-["Key set",e.keySetId]]}function oc(e){let t=Oe("dl","");for(let[n,r]of e){let f=typeof r=="string"?Oe("dd",r):Oe("dd",Lt(r),"bytes");t.append(Oe("dt",n),f)}return t}
-function pn(e,t,n){let r=Oe("div","","outcome refused");return r.setAttribute("role","alert"),r.append(Oe("h2",e),Oe("p",t)),n!==void 0&&r.append(Oe("p",`Code: ${n}`)),
-r}function yn(e){let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Oe(e,t,n=""){let r=document.
-createElement(e);return r.textContent=t,n!==""&&(r.className=n),r}var Va=512*1024,Hr=Xe("form",HTMLFormElement),$n=Xe("outcome",HTMLElement),Pr=Xe("attestation",HTMLTextAreaElement),sc=Xe("attestation-state",HTMLElement),Kn=Xe(
-"trust-root",HTMLTextAreaElement),jr,zn;function Xe(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Dr(e){return String(new FormData(Hr).get(e))}async function Ga(){let e=jr??new TextEncoder().encode(Pr.value);if(e.length===0)throw new Ye("Paste an at\
+pened",details:[["Session",e.session],["Ends",yn(e.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[["Session",e.session]]};case"replac\
+ed":{let t=`${e.generation}, in place of ${e.replaced}`;return{heading:"template replaced",details:[["Subject",e.handle],["Generation",t],["Consent digest",e.consent]]}}}}
+function rc(e){let t=Oe("ul","");return t.append(...St.map(({name:r})=>Oe("li",`${r} signature verifies`))),e?[t,Oe("p","The trust root came from this server. T\
+hat shows consistency, not who the issuer is.")]:[t]}function fc(e,t){return[["Sealed",`${yn(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t}\
+ of ${e.treeSize}`],["Key set",e.keySetId]]}function oc(e){let t=Oe("dl","");for(let[n,r]of e){let f=typeof r=="string"?Oe("dd",r):Oe("dd",Lt(r),"bytes");t.append(
+Oe("dt",n),f)}return t}function pn(e,t,n){let r=Oe("div","","outcome refused");return r.setAttribute("role","alert"),r.append(Oe("h2",e),Oe("p",t)),n!==void 0&&
+r.append(Oe("p",`Code: ${n}`)),r}function yn(e){let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Oe(e,t,n=""){
+let r=document.createElement(e);return r.textContent=t,n!==""&&(r.className=n),r}var Va=512*1024,Hr=Xe("form",HTMLFormElement),$n=Xe("outcome",HTMLElement),jr=Xe("attestation",HTMLTextAreaElement),sc=Xe("attestation-state",HTMLElement),Kn=Xe(
+"trust-root",HTMLTextAreaElement),Pr,zn;function Xe(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
+function Dr(e){return String(new FormData(Hr).get(e))}async function Ga(){let e=Pr??new TextEncoder().encode(jr.value);if(e.length===0)throw new Ye("Paste an at\
 testation, or drop a file.");let t=Qo(e),n=Vo(t);return n===void 0?Ya(t):Xa(t,n)}async function Ya(e){let t=Xe("audience",HTMLInputElement).value.trim();if(t===
 "")throw new Ye("Enter the audience: the relying party that the attestation must be for.");let n=ec(Xe("nonce",HTMLInputElement).value),r=await ac(),f=new Gt({trustRoot:r,
-audience:t,nonce:n,decision:"any",acceptNoProof:!0}),o=ic(()=>Za(e)),c=await dc(()=>jo(e,f,o),s=>Do(e,s,f,o));return tc(c,$r())}async function Xa(e,t){let n=await ac(),
+audience:t,nonce:n,decision:"any",acceptNoProof:!0}),o=ic(()=>Za(e)),c=await dc(()=>Po(e,f,o),s=>Do(e,s,f,o));return tc(c,$r())}async function Xa(e,t){let n=await ac(),
 r=ic(()=>Number(t.changedAt)),f=await dc(()=>Yo(e,n,void 0,r),o=>Xo(e,o,n,void 0,r));return nc(f,$r())}function $r(){return Dr("root")==="served"}async function ac(){
 return $r()?Wa():Ja()}function ic(e){return Dr("time")==="issued"?e():Math.floor(Date.now()/1e3)}async function dc(e,t){try{return e()}catch(n){if(!(n instanceof
-Ne)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=await bc(`/v1/seals/${n.seal.sealNumber}`,`seal ${n.seal.sealNumber}`);return t(tt.decode(new Uint8Array(
+Fe)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=await bc(`/v1/seals/${n.seal.sealNumber}`,`seal ${n.seal.sealNumber}`);return t(tt.decode(new Uint8Array(
 await r.arrayBuffer())))}}async function Wa(){let e=await bc("/v1/keys","the trust root");return Ge.fromJson(await e.text())}function Ja(){if(zn!==void 0)return Ge.
 decode(zn);if(Kn.value.trim()==="")throw new Ye("Paste your trust root, or choose its file.");return Ge.fromJson(Kn.value)}async function bc(e,t){let n=await fetch(
 e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ye(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Za(e){
-try{return Number(Hn(lt(e).statement).issuedAt)}catch(t){throw t instanceof We?Ne.undecodable(t):t}}function Kr(e){return e instanceof Ne?pn("Not verified",e.message,
+try{return Number(Hn(lt(e).statement).issuedAt)}catch(t){throw t instanceof We?Fe.undecodable(t):t}}function Kr(e){return e instanceof Fe?pn("Not verified",e.message,
 e.code):e instanceof Se||e instanceof We?pn("The trust root cannot be read",e.message):e instanceof Ye?pn("Nothing was verified yet",e.message):pn("Nothing was \
 verified",`Unexpected: ${String(e)}`)}async function uc(e,t){if(e.size>Va)throw new Ye(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.
-arrayBuffer()),r=Cr(n),f=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=f?r:"",f?void 0:n}async function lc(e){if(e!==void 0)try{jr=await uc(e,Pr),sc.textContent=
+arrayBuffer()),r=Cr(n),f=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=f?r:"",f?void 0:n}async function lc(e){if(e!==void 0)try{Pr=await uc(e,jr),sc.textContent=
 `${e.name}, ${e.size} bytes`}catch(t){$n.replaceChildren(Kr(t))}}Hr.addEventListener("submit",async e=>{e.preventDefault(),$n.replaceChildren(await Ga().catch(Kr)),
-$n.focus()});Hr.addEventListener("change",()=>{let e=Dr("root")==="own";Xe("own-root",HTMLElement).hidden=!e,Xe("served-note",HTMLElement).hidden=e});Pr.addEventListener(
-"input",()=>{jr=void 0,sc.textContent=""});Kn.addEventListener("input",()=>{zn=void 0});Xe("attestation-file",HTMLInputElement).addEventListener("change",e=>{lc(
+$n.focus()});Hr.addEventListener("change",()=>{let e=Dr("root")==="own";Xe("own-root",HTMLElement).hidden=!e,Xe("served-note",HTMLElement).hidden=e});jr.addEventListener(
+"input",()=>{Pr=void 0,sc.textContent=""});Kn.addEventListener("input",()=>{zn=void 0});Xe("attestation-file",HTMLInputElement).addEventListener("change",e=>{lc(
 e.currentTarget.files?.[0])});Xe("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(zn=await uc(
 t,Kn))}catch(n){$n.replaceChildren(Kr(n))}});var cc=Xe("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])cc.addEventListener(e,t=>{t.preventDefault(),
 cc.classList.toggle("over",e==="dragover"),e==="drop"&&lc(t.dataTransfer?.files[0])});

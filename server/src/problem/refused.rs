@@ -73,7 +73,9 @@ impl From<Refused> for Problem {
             Refused::SessionNotOpened => Code::SessionUnknown,
             Refused::Login(why) => return login(*why),
             Refused::Unsealed => Code::Unsealed,
-            Refused::TemplateChanging | Refused::TooManyRequests => Code::Overloaded,
+            Refused::TemplateChanging | Refused::TemplateOvertaken | Refused::TooManyRequests => {
+                Code::Overloaded
+            }
             Refused::Draining => Code::Draining,
             Refused::ProofStale(_) => Code::ProofStale,
             Refused::Upload(_) => Code::QuotaExceeded,
@@ -417,6 +419,14 @@ mod tests {
                 "subject-unknown",
                 "no template is active under this handle; enrol the subject first",
             ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_repeated_and_late_requests_read_as_callers_know_them() {
+        for (refused, code, detail) in [
             (
                 Refused::TemplateExists,
                 "template-exists",
@@ -448,8 +458,12 @@ mod tests {
                 "overloaded",
                 "the template changed again and again while the request waited; retry after a second",
             ),
+            (
+                Refused::TemplateOvertaken,
+                "overloaded",
+                "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second",
+            ),
             (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
-            (Refused::Draining, "draining", "retry at another instance"),
         ] {
             reads(refused, code, detail);
         }
@@ -458,6 +472,7 @@ mod tests {
     #[test]
     fn refusals_of_uploads_and_checkpoints_read_as_callers_know_them() {
         for (refused, code, detail) in [
+            (Refused::Draining, "draining", "retry at another instance"),
             (Refused::ProofStale("prove again"), "proof-stale", "prove again"),
             (
                 Refused::Upload(Denied::Exhausted(Duration::from_secs(2))),

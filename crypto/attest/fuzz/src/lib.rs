@@ -368,6 +368,7 @@ fn changes() -> Vec<Vec<u8>> {
         What::PolicyChanged { id: 1, version: 70_000, digest: [6; 32] },
         What::SessionOpened { session, expires_at: 1_800_003_600 },
         What::SessionEnded { session },
+        What::Replaced { handle, generation: 9, replaced: 8, consent: [9; 32] },
     ];
     let change = |what| Change {
         suite: Suite::One,

@@ -20,6 +20,7 @@ pub(crate) struct Change {
     salt: Option<Py<PyBytes>>,
     handle: Option<Py<PyBytes>>,
     generation: Option<u32>,
+    replaced: Option<u32>,
     consent: Option<Py<PyBytes>>,
     generation_min: Option<u32>,
     root: Option<Py<PyBytes>>,
@@ -70,6 +71,13 @@ impl Change {
                 Self { session: bytes(session.as_bytes()), expires_at: Some(*expires_at), ..common }
             }
             What::SessionEnded { session } => Self { session: bytes(session.as_bytes()), ..common },
+            What::Replaced { handle, generation, replaced, consent } => Self {
+                handle: bytes(handle.as_bytes()),
+                generation: Some(*generation),
+                replaced: Some(*replaced),
+                consent: bytes(consent),
+                ..common
+            },
             other => {
                 let detail = format!("{} is a kind that this package does not show; update it", other.name());
                 return Err(PyValueError::new_err(detail));

@@ -17,7 +17,7 @@ from vectors import data, text
 MANIFEST = json.loads(text("changes.json"))
 SEAL = Seal.decode(data("changes-seal.cbor"))
 FIELDS = (
-    "kind changed_at tenant salt handle generation consent generation_min root head"
+    "kind changed_at tenant salt handle generation replaced consent generation_min root head"
     " policy_id policy_version policy_digest session expires_at"
 ).split()
 
@@ -60,7 +60,7 @@ def test_receipt(case: dict) -> None:
 
 def test_the_manifest_has_cases_of_every_kind() -> None:
     expected = [case["expect"] for case in MANIFEST["cases"]]
-    assert expected.count("verified") == 9 and len(expected) > 400
+    assert expected.count("verified") == 10 and len(expected) > 400
     enrolled = next(case for case in MANIFEST["cases"] if case["name"] == "enrolled")
     assert consent_digest("form 7").hex() == enrolled["change"]["consent"]
     with pytest.raises(ValueError, match="16 bytes"):

@@ -97,6 +97,21 @@ def test_a_decision_without_its_attestation_is_asked_for_by_another_name(tenant:
         tenant.attested(replace(own, decision="no_match"))
 
 
+def test_a_template_is_replaced_in_one_step_with_a_receipt(tenant: Tenant, session: Session) -> None:
+    generation = tenant.subject(session.handle).generation
+    replaced = tenant.replace(session.handle, ANOTHERS, "form 8", idempotency_key="replace-1")
+    assert (replaced.generation, replaced.replaced) == (generation + 1, generation)
+    change = replaced.receipt.verified.change
+    assert (change.kind, change.handle, change.consent) == ("replaced", session.handle, consent_digest("form 8"))
+    assert (change.generation, change.replaced) == (generation + 1, generation)
+    again = tenant.replace(session.handle, ANOTHERS, "form 8", idempotency_key="replace-1")
+    assert again.generation == generation + 1
+    assert tenant.authenticate(session, ANOTHERS, nonce()).is_match
+    assert not tenant.authenticate(session, OWN, nonce()).is_match
+    tenant.replace(session.handle, OWN, "form 7")
+    refused("subject-unknown", tenant.replace, bytes(32), OWN, "form 7")
+
+
 def test_a_nonce_is_taken_once(tenant: Tenant, session: Session) -> None:
     once = nonce()
     assert tenant.authenticate(session, OWN, once).is_match

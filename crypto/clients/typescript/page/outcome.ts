@@ -85,6 +85,11 @@ function done(what: What): { readonly heading: string; readonly details: readonl
       return { heading: "session opened", details: [["Session", what.session], ["Ends", time(what.expiresAt)]] };
     case "session_ended":
       return { heading: "session ended", details: [["Session", what.session]] };
+    case "replaced": {
+      const generation = `${what.generation}, in place of ${what.replaced}`;
+      const details: Row[] = [["Subject", what.handle], ["Generation", generation], ["Consent digest", what.consent]];
+      return { heading: "template replaced", details };
+    }
   }
 }
 

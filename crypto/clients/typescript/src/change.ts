@@ -84,6 +84,18 @@ export type What =
       readonly kind: "session_ended";
       /** The session, 32 bytes. */
       readonly session: Uint8Array;
+    }
+  | {
+      /** A subject has a template in place of another, which was destroyed. */
+      readonly kind: "replaced";
+      /** The subject, 32 bytes. */
+      readonly handle: Uint8Array;
+      /** The new template's generation. */
+      readonly generation: number;
+      /** The generation that was destroyed. */
+      readonly replaced: number;
+      /** {@link consentDigest} of the caller's reference to the subject's consent. */
+      readonly consent: Uint8Array;
     };
 
 /** What a service changed for a tenant. */
@@ -180,6 +192,15 @@ function readWhat(kind: bigint, r: Reader): What {
     case 6n:
       r.array("what", 1);
       return { kind: "session_ended", session: r.bytes("what.session", 32) };
+    case 7n:
+      r.array("what", 4);
+      return {
+        kind: "replaced",
+        handle: r.bytes("what.handle", 32),
+        generation: r.number("what.generation", U32_MAX),
+        replaced: r.number("what.replaced", U32_MAX),
+        consent: r.bytes("what.consent", 32),
+      };
     default:
       throw r.outOfRange("kind", start);
   }

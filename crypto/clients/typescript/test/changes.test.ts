@@ -71,7 +71,7 @@ for (const vector of MANIFEST.cases) {
 
 test("the manifest of receipts has cases of every kind", () => {
   const verified = MANIFEST.cases.filter((vector) => vector.expect === "verified");
-  assert.equal(verified.length, 9);
+  assert.equal(verified.length, 10);
   assert(MANIFEST.cases.length > 400);
   const enrolled = MANIFEST.cases.find((vector) => vector.name === "enrolled");
   assert.equal(enrolled?.change?.["consent"], toHex(consentDigest("form 7")));

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 
 import {
+  consentDigest,
   Policy,
   TrustRoot,
   verify,
@@ -147,6 +148,20 @@ test("a decision without its attestation is asked for by another name, alone and
   await refused("attestation-unknown", tenant.attested({ ...own, id: new Uint8Array(32) }));
   await assert.rejects(tenant.attested({ ...own, nonce: nonce() }), VerifyError);
   await assert.rejects(tenant.attested({ ...own, decision: "no_match" }), UnexpectedAnswer);
+});
+
+test("a template is replaced in one step, with a receipt", async () => {
+  const { handle } = session.proof;
+  const { generation } = await tenant.subject(handle);
+  const replaced = await tenant.replace(handle, ANOTHERS, "form 8", "replace-1");
+  assert.deepEqual([replaced.generation, replaced.replaced], [generation + 1, generation]);
+  const { what } = replaced.receipt?.verified.change ?? {};
+  assert.deepEqual(what, { kind: "replaced", handle, generation: generation + 1, replaced: generation, consent: consentDigest("form 8") });
+  assert.equal((await tenant.replace(handle, ANOTHERS, "form 8", "replace-1")).generation, generation + 1);
+  assert.equal((await tenant.authenticate(session, ANOTHERS, nonce())).decision, "match");
+  assert.equal((await tenant.authenticate(session, OWN, nonce())).decision, "no_match");
+  await tenant.replace(handle, OWN, "form 7");
+  await refused("subject-unknown", tenant.replace(new Uint8Array(32), OWN, "form 7"));
 });
 
 test("a nonce is taken once", async () => {

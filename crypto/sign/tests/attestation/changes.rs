@@ -29,7 +29,7 @@ fn change(what: What) -> Change<'static> {
 }
 
 /// One of each kind, with numbers of several lengths.
-fn changes() -> [Change<'static>; 6] {
+fn changes() -> [Change<'static>; 7] {
     let handle = Handle::new([2; 32]);
     [
         What::Enrolled { handle, generation: 1, consent: consent_digest("form 7") },
@@ -38,6 +38,7 @@ fn changes() -> [Change<'static>; 6] {
         What::PolicyChanged { id: 1, version: u32::MAX, digest: [7; 32] },
         What::SessionOpened { session: SessionId::new([8; 32]), expires_at: NOW + 3_300 },
         What::SessionEnded { session: SessionId::new([8; 32]) },
+        What::Replaced { handle, generation: 301, replaced: 300, consent: consent_digest("form 8") },
     ]
     .map(change)
 }
@@ -62,6 +63,10 @@ fn told(change: &Change<'_>) -> Value {
             json!({"session": hex::encode(session), "expires_at": expires_at})
         }
         What::SessionEnded { session } => json!({"session": hex::encode(session)}),
+        What::Replaced { handle, generation, replaced, consent } => {
+            let (handle, consent) = (hex::encode(handle), hex::encode(consent));
+            json!({"handle": handle, "generation": generation, "replaced": replaced, "consent": consent})
+        }
         _ => panic!("a kind without vectors"),
     };
     told["kind"] = json!(change.what.name());
@@ -210,7 +215,7 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
             }
         }
     }
-    assert!(verified == 9 && refused > 400, "{verified} verified, {refused} refused");
+    assert!(verified == 10 && refused > 400, "{verified} verified, {refused} refused");
     // Signatures differ each time, what they sign does not.
     for (name, bytes) in &seal().compact {
         assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");

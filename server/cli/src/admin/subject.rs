@@ -1,11 +1,12 @@
-//! `trefoil admin subject`: who has a template, and its destruction.
+//! `trefoil admin subject`: who has a template, its replacement and its destruction.
 
 use super::place::{Caller, Place};
 use super::table::table;
 use super::{save_receipt, show, when};
+use crate::wallet::Face;
 use clap::Subcommand;
 use std::path::PathBuf;
-use trefoil_api::{Hex, Subject};
+use trefoil_api::{Enrolment, Hex, Replaced, Subject};
 use trefoil_client::{Client, ClientError};
 
 #[derive(Subcommand)]
@@ -24,6 +25,28 @@ pub(super) enum Command {
         handle: Hex<32>,
         #[command(flatten)]
         caller: Caller,
+    },
+    /// Replace a subject's template in one step: each login meanwhile is decided with the old or with the new one.
+    #[command(
+        after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them. For the probe mode `plain`.\n\n\
+        Example:\n  trefoil admin subject replace 0011... --embedding face.json --consent 'form 8' --api-key-file api.key"
+    )]
+    Replace {
+        #[arg(value_name = "HANDLE", value_parser = handle)]
+        handle: Hex<32>,
+        #[command(flatten)]
+        face: Face,
+        /// Your reference to the subject's consent.
+        #[arg(long, value_name = "TEXT")]
+        consent: String,
+        /// Repeats a replacement whose answer was lost; drawn anew without it.
+        #[arg(long, value_name = "KEY")]
+        idempotency_key: Option<String>,
+        #[command(flatten)]
+        caller: Caller,
+        /// Where the receipt goes, CBOR, for `trefoil verify`.
+        #[arg(long, value_name = "FILE")]
+        receipt: Option<PathBuf>,
     },
     /// Destroy a subject's template and its keys, for good.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
@@ -50,6 +73,28 @@ impl Command {
             Command::Show { handle, caller } => {
                 let shown = place.call_as(caller, async |client| client.subject(*handle).await)?;
                 show(json, &shown, || subjects(std::slice::from_ref(&shown)))
+            }
+            Command::Replace { handle, face, consent, idempotency_key, caller, receipt } => {
+                let enrolment = Enrolment {
+                    embedding: Some(face.read()?),
+                    shares: None,
+                    issued_at: None,
+                    consent_ref: consent.clone(),
+                };
+                let drawn = || hex::encode(rand::random::<[u8; 16]>());
+                let key = idempotency_key.clone().unwrap_or_else(drawn);
+                let replace = async |client: &Client| client.replace(*handle, &enrolment, &key).await;
+                let replaced = place.call_as(caller, replace).map_err(|cause| {
+                    format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}")
+                })?;
+                let kept = save_receipt(replaced.receipt.as_ref(), receipt.as_deref())
+                    .map_err(|cause| format!("the template is replaced; {cause}"))?;
+                show(json, &replaced, || {
+                    let Replaced { generation, replaced, .. } = replaced;
+                    format!(
+                        "the template is now of generation {generation}; generation {replaced} is destroyed\n{kept}"
+                    )
+                })
             }
             Command::Erase { handle, caller, receipt } => {
                 let erased = place.call_as(caller, async |client| client.erase(*handle).await)?;

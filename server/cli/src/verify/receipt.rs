@@ -76,6 +76,12 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
             vec![("session", hex::encode(session)), ("ends", time::format(*expires_at))]
         }
         What::SessionEnded { session } => vec![("session", hex::encode(session))],
+        What::Replaced { handle, generation, replaced, consent } => vec![
+            ("subject", hex::encode(handle)),
+            ("generation", generation.to_string()),
+            ("in place of", replaced.to_string()),
+            ("consent digest", hex::encode(consent)),
+        ],
         other => vec![("more", format!("this build does not show what {} has", other.name()))],
     }
 }

@@ -134,13 +134,23 @@ async fn subjects_and_sessions_from_the_command_line() {
 
     // Receipts, which `trefoil verify` takes.
     let (erased, ended) = (file("erased.cbor"), file("ended.cbor"));
+    let (face, replaced) = (file("face.json"), file("replaced.cbor"));
+    std::fs::write(&face, serde_json::to_string(&people[2].face.as_slice()).unwrap()).unwrap();
+    let other = ["--embedding", &face, "--consent", "form 8"];
+    let replace = [&["subject", "replace", &handle][..], &other, &["--receipt", &replaced]].concat();
+    let said = done(&replace);
+    assert!(
+        said.contains("now of generation 2; generation 1 is destroyed") && said.contains(&replaced),
+        "{said}"
+    );
     let said = done(&["subject", "erase", &handle, "--receipt", &erased]);
-    assert!(said.contains("generation 1") && said.contains(&erased), "{said}");
+    assert!(said.contains("generation 2") && said.contains(&erased), "{said}");
     let said = done(&["session", "end", &session, "--receipt", &ended]);
     assert!(said.starts_with("ended") && said.contains(&ended), "{said}");
     let root = service.server.trust_root_path().to_str().unwrap().to_owned();
     let (at, tenant) = (service.clock.unix_s().to_string(), hex::encode(service.tenant));
-    for (receipt, kind, of) in [(&erased, "erased", &handle), (&ended, "session_ended", &session)] {
+    let receipts = [(&replaced, "replaced", &handle), (&erased, "erased", &handle)];
+    for (receipt, kind, of) in receipts.into_iter().chain([(&ended, "session_ended", &session)]) {
         let verified = trefoil(&["verify", receipt, "--trust-root", &root, "--at", &at, "--tenant", &tenant]);
         let text = String::from_utf8(verified.stdout.clone()).unwrap();
         assert!(code(&verified) == 0 && text.contains(kind) && text.contains(of), "{text}");

@@ -53,6 +53,7 @@ mod quorum;
 mod receipts;
 mod reload;
 mod renewal;
+mod replacement;
 mod retention;
 mod revocation;
 mod rotation;

@@ -14,8 +14,8 @@ use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, RootLogPage,
-    Scope, SessionPage, Subject, SubjectPage, UsagePage,
+    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, Replaced,
+    RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
 const DECIDED: [Code; 22] = [
@@ -54,7 +54,7 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(used(logins(subjects(routes)))))), document)
+    reference::routes(pages(discovery(seals(used(logins(credential_roots(subjects(routes))))))), document)
 }
 
 /// `GET /openapi.json`
@@ -91,6 +91,29 @@ fn subjects(routes: Routes) -> Routes {
             templates::enrol,
         )
         .route(
+            Operation::new(Method::Put, templates, "replaceTemplate")
+                .says(
+                    "Replace a subject's template.",
+                    "In one step: logins meanwhile are decided with the old or with the new template. The body is that of an enrolment, and so is the \
+                     Idempotency-Key. The old template and its key are destroyed.",
+                )
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .idempotent("Fresh for each replacement, and the same when it is repeated.")
+                .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
+                .answers::<Replaced>(200, "The template is replaced.", &examples::replaced())
+                .writes()
+                .asks_key_holder()
+                .fails(&[
+                    Code::SubjectUnknown,
+                    Code::EmbeddingInvalid,
+                    Code::ProbeModeMismatch,
+                    Code::ShareRefused,
+                    Code::RequestNotFresh,
+                ]),
+            templates::replace,
+        )
+        .route(
             Operation::get("/v1/subjects", "listSubjects")
                 .says("List the subjects.", "Those with a template, by their handles, at most 256 at a time. Nothing of a template is told.")
                 .for_tenants(Scope::Enrol)
@@ -121,9 +144,16 @@ fn subjects(routes: Routes) -> Routes {
                 .fails(&[Code::SubjectUnknown]),
             templates::delete,
         )
+}
+
+fn credential_roots(routes: Routes) -> Routes {
+    routes
         .route(
             Operation::post("/v1/credentials/roots", "publishRoot")
-                .says("Publish a credential root.", "Withdrawing is publishing: sessions under an older generation than the new minimum end.")
+                .says(
+                    "Publish a credential root.",
+                    "Withdrawing is publishing: sessions under an older generation than the new minimum end.",
+                )
                 .for_tenants(Scope::Issue)
                 .takes::<PublishRoot>(EMBEDDING_JSON_BYTES_MAX, &examples::publish_root())
                 .answers::<PublishedRoot>(201, "The end of the root log.", &examples::published_root())
@@ -138,7 +168,10 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/credentials/roots/{tenant}", "rootLog")
-                .says("Read a tenant's root log.", "Public, because a log that only the issuer can read is no evidence against the issuer.")
+                .says(
+                    "Read a tenant's root log.",
+                    "Public, because a log that only the issuer can read is no evidence against the issuer.",
+                )
                 .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
                 .query::<u32>("from", "The generation at which the page begins.", 0)
                 .answers::<RootLogPage>(200, "At most 64 roots.", &examples::root_log())

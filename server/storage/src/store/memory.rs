@@ -8,12 +8,13 @@ use super::records::{
     Template, Tenant, Usage, UsageCounts,
 };
 use crate::database::StoreError;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
+use trefoil_matching::TemplateName;
 use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// See the module.
@@ -29,6 +30,7 @@ struct Tables {
     issuer_keys: BTreeMap<(TenantId, u32), IssuerKey>,
     generations: BTreeMap<(TenantId, Handle), u32>,
     templates: BTreeMap<(TenantId, Handle), Template>,
+    leftovers: BTreeSet<(TenantId, Handle, u32)>,
     sessions: BTreeMap<(TenantId, SessionId), Session>,
     idempotency: BTreeMap<(TenantId, String), Idempotency>,
     seals: BTreeMap<u64, Vec<u8>>,
@@ -235,6 +237,51 @@ impl Store for Memory {
         let (consent_ref, created_at) = (std::mem::take(&mut current.consent_ref), current.created_at);
         *current = Template { consent_ref, created_at, ..template };
         Ok(true)
+    }
+
+    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, u32), StoreError> {
+        let mut tables = self.tables();
+        let present = tables.templates.get(&(*tenant, *handle)).ok_or(StoreError::Conflict)?.generation;
+        let next = tables.generations.entry((*tenant, *handle)).or_default();
+        *next += 1;
+        let next = *next;
+        tables.leftovers.insert((*tenant, *handle, next));
+        Ok((next, present))
+    }
+
+    fn replace_template(
+        &self,
+        template: Template,
+        from: u32,
+        answer: Idempotency,
+    ) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let Template { tenant, handle, generation, .. } = template;
+        let is_of = |current: &Template| current.generation == from;
+        if !tables.templates.get(&(tenant, handle)).is_some_and(is_of) {
+            return Ok(false);
+        }
+        insert(&mut tables.idempotency, (answer.tenant, answer.key.clone()), answer)?;
+        tables.templates.insert((tenant, handle), template);
+        if tables.leftovers.remove(&(tenant, handle, generation)) {
+            tables.leftovers.insert((tenant, handle, from));
+        }
+        Ok(true)
+    }
+
+    fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError> {
+        let name = |&(tenant, handle, generation): &(TenantId, Handle, u32)| TemplateName {
+            tenant,
+            handle,
+            generation,
+        };
+        Ok(self.tables().leftovers.iter().map(name).collect())
+    }
+
+    fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
+        let TemplateName { tenant, handle, generation } = *name;
+        self.tables().leftovers.remove(&(tenant, handle, generation));
+        Ok(())
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {

@@ -6,6 +6,7 @@ use super::records::{
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
+use trefoil_matching::TemplateName;
 use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// The gateway's durable state. Implementations are compared by one test suite.
@@ -68,6 +69,21 @@ pub trait Store: Send + Sync + 'static {
     fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
     /// Replaces the template of a subject, and its data key, if it is of generation `from`; whether it was. The consent stays.
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
+    /// Reserves the next generation of a subject with a template, as one that is left behind until it is stored, and names the present
+    /// one: (next, present). `Conflict` without a template.
+    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, u32), StoreError>;
+    /// Replaces the template of a subject with its consent, adds the idempotency record, and leaves generation `from` behind, all or
+    /// nothing, if the subject's template is of that generation; whether it was. The bytes of the old one are overwritten.
+    fn replace_template(
+        &self,
+        template: Template,
+        from: u32,
+        answer: Idempotency,
+    ) -> Result<bool, StoreError>;
+    /// Generations that replacements left behind and no key-holder was seen to forget.
+    fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError>;
+    /// Notes that the key-holder has forgotten one of them.
+    fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError>;
     /// The active template.
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
     /// Subjects of a tenant with a template, by handle from one on, at most `count`.

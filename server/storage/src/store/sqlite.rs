@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
-use trefoil_matching::VaultState;
+use trefoil_matching::{TemplateName, VaultState};
 use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 /// See the module.
@@ -65,8 +65,16 @@ impl Sqlite {
 }
 
 /// The version of the schema.
-pub const VERSION: i64 = 6;
+pub const VERSION: i64 = 7;
 const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+    include_str!("schema_5.sql"),
+    include_str!("schema_usage.sql"),
+    include_str!("schema_leftovers.sql")
+);
+const SCHEMA_6: &str = concat!(
     include_str!("schema.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
@@ -90,6 +98,7 @@ const STEPS: &[Step] = &[
     Step { from: 3, tables: SCHEMA_3, apart: &[], sql: include_str!("schema_4.sql") },
     Step { from: 4, tables: SCHEMA_4, apart: &[], sql: include_str!("schema_5.sql") },
     Step { from: 5, tables: SCHEMA_5, apart: &[], sql: include_str!("schema_usage.sql") },
+    Step { from: 6, tables: SCHEMA_6, apart: &[], sql: include_str!("schema_leftovers.sql") },
 ];
 
 fn key(secret: &[u8; 32]) -> RowKey {
@@ -110,6 +119,12 @@ fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<us
         .prepare_cached(sql)
         .and_then(|mut statement| statement.execute(values))
         .map_err(conflict_or_fault)
+}
+
+fn insert_answer(connection: &Connection, answer: Idempotency) -> Result<(), StoreError> {
+    let Idempotency { tenant, key, request_digest, body, created_at } = answer;
+    let values = params![tenant.as_bytes(), key, request_digest, body, created_at];
+    execute(connection, "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)", values).map(drop)
 }
 
 impl Store for Sqlite {
@@ -315,13 +330,7 @@ impl Store for Sqlite {
                     wrapped
                 ],
             )?;
-            let Idempotency { tenant, key, request_digest, body, created_at } = answer;
-            execute(
-                connection,
-                "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)",
-                params![tenant.as_bytes(), key, request_digest, body, created_at],
-            )?;
-            Ok(())
+            insert_answer(connection, answer)
         })
     }
 
@@ -394,6 +403,79 @@ impl Store for Sqlite {
                 ],
             )?;
             Ok(renewed == 1)
+        })
+    }
+
+    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, u32), StoreError> {
+        let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
+        self.0.write(move |connection| {
+            let present = "SELECT generation FROM templates WHERE tenant = ? AND handle = ?";
+            let present = connection.query_row(present, (tenant, handle), |row| row.get::<_, u32>(0));
+            let present = present.optional().map_err(fault)?.ok_or(StoreError::Conflict)?;
+            let next = "UPDATE generations SET generation = generation + 1 WHERE tenant = ? AND handle = ?
+                        RETURNING generation";
+            let next = connection.query_row(next, (tenant, handle), |row| row.get::<_, u32>(0));
+            let next = next.map_err(fault)?;
+            execute(connection, "INSERT INTO leftovers VALUES (?, ?, ?)", (tenant, handle, next))?;
+            Ok((next, present))
+        })
+    }
+
+    fn replace_template(
+        &self,
+        template: Template,
+        from: u32,
+        answer: Idempotency,
+    ) -> Result<bool, StoreError> {
+        // With a checkpoint: the wrapped key and the bytes of the old template are gone from the log too.
+        self.0.shred(move |connection| {
+            let Template { tenant, handle, generation, lane, epoch, .. } = template;
+            let Template { wrapped_key, wrapped, consent_ref, created_at, .. } = template;
+            let replaced = execute(
+                connection,
+                "UPDATE templates SET generation = ?, lane = ?, epoch = ?, wrapped_key = ?, wrapped = ?, consent_ref = ?, created_at = ?
+                 WHERE tenant = ? AND handle = ? AND generation = ?",
+                params![
+                    generation,
+                    lane,
+                    epoch,
+                    wrapped_key,
+                    wrapped,
+                    consent_ref,
+                    created_at,
+                    tenant.as_bytes(),
+                    handle.as_bytes(),
+                    from
+                ],
+            )?;
+            if replaced == 0 {
+                return Ok(false);
+            }
+            // What is left behind is the old one from now on.
+            let sql = "UPDATE leftovers SET generation = ? WHERE tenant = ? AND handle = ? AND generation = ?";
+            execute(connection, sql, (from, tenant.as_bytes(), handle.as_bytes(), generation))?;
+            insert_answer(connection, answer)?;
+            Ok(true)
+        })
+    }
+
+    fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError> {
+        self.0.read(|connection| {
+            let mut statement =
+                connection.prepare_cached("SELECT tenant, handle, generation FROM leftovers")?;
+            let name = |row: &Row<'_>| {
+                let (tenant, handle) = (TenantId::new(row.get(0)?), Handle::new(row.get(1)?));
+                Ok(TemplateName { tenant, handle, generation: row.get(2)? })
+            };
+            statement.query_map([], name)?.collect()
+        })
+    }
+
+    fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
+        let TemplateName { tenant, handle, generation } = *name;
+        let sql = "DELETE FROM leftovers WHERE tenant = ? AND handle = ? AND generation = ?";
+        self.0.write(move |connection| {
+            execute(connection, sql, (tenant.as_bytes(), handle.as_bytes(), generation)).map(drop)
         })
     }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::Supervisor;
 use crate::database::{Database, RowKey, fault};
 use trefoil_attest::Restoration;
+use trefoil_matching::TemplateName;
 
 const T: TenantId = TenantId::new([1; 16]);
 const U: TenantId = TenantId::new([2; 16]);
@@ -270,6 +271,42 @@ fn templates_come_and_go(store: &dyn Store) {
     assert_eq!(store.enrol(template(4), answer("k1")), Err(StoreError::Conflict));
     assert_eq!(store.template(&T, &H), Ok(None), "both or neither");
     store.enrol(template(4), answer("k3")).unwrap();
+    templates_are_replaced(store);
+}
+
+/// The template of generation 4 becomes one of generation 6, and 5 is left to be forgotten.
+fn templates_are_replaced(store: &dyn Store) {
+    let name = |generation| TemplateName { tenant: T, handle: H, generation };
+    assert_eq!(store.reserve_replacement(&U, &H), Err(StoreError::Conflict));
+    assert_eq!(store.reserve_replacement(&T, &H), Ok((5, 4)));
+    assert_eq!(store.reserve_replacement(&T, &H), Ok((6, 4)));
+    assert_eq!(
+        store.leftovers(),
+        Ok(vec![name(5), name(6)]),
+        "until it is stored the new one is left behind"
+    );
+    let new = Template { wrapped: vec![9; 49_200], consent_ref: "form 10".to_owned(), ..template(6) };
+    assert_eq!(
+        store.replace_template(new.clone(), 3, answer("k4")),
+        Ok(false),
+        "another one than that is there"
+    );
+    assert_eq!(store.replace_template(new.clone(), 4, answer("k3")), Err(StoreError::Conflict));
+    assert_eq!(store.template(&T, &H), Ok(Some(template(4))), "all or nothing");
+    assert_eq!((store.idempotency(&T, "k4"), store.leftovers()), (Ok(None), Ok(vec![name(5), name(6)])));
+    assert_eq!(store.replace_template(new.clone(), 4, answer("k4")), Ok(true));
+    assert_eq!(
+        (store.template(&T, &H), store.idempotency(&T, "k4")),
+        (Ok(Some(new)), Ok(Some(answer("k4"))))
+    );
+    assert_eq!(store.leftovers(), Ok(vec![name(4), name(5)]), "now the old one is");
+    for generation in [4, 4, 3] {
+        store.forget_leftover(&name(generation)).unwrap();
+    }
+    assert_eq!(store.leftovers(), Ok(vec![name(5)]));
+    assert_eq!(store.delete_template(&T, &H), Ok(Some(6)));
+    assert_eq!(store.reserve_generation(&T, &H), Ok(7));
+    store.enrol(template(7), answer("k5")).unwrap();
 }
 
 /// The template of generation 2 becomes one of generation 3 and epoch 1.
@@ -411,7 +448,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     };
     let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: 6 });
+    assert_eq!(refused, StoreError::Schema { found: 2, version: 7 });
     assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
@@ -462,7 +499,7 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
         Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
     };
     let old = std::fs::read(&path).unwrap();
-    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 6 }));
+    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 7 }));
     let store = open(true).unwrap();
     let Registry { tenants, api_keys, roots, issuer_keys } = store.registry().unwrap();
     assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));

@@ -86,13 +86,16 @@ class Verified:
     families: list[str]
 
 class Change:
-    kind: Literal["enrolled", "erased", "root_published", "policy_changed", "session_opened", "session_ended"]
+    kind: Literal[
+        "enrolled", "erased", "root_published", "policy_changed", "session_opened", "session_ended", "replaced"
+    ]
     issuer: str
     tenant: bytes
     changed_at: int
     salt: bytes
     handle: bytes | None
     generation: int | None
+    replaced: int | None
     consent: bytes | None
     generation_min: int | None
     root: bytes | None

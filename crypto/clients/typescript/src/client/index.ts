@@ -31,6 +31,7 @@ export {
   type LiveSession,
   type Login,
   type Receipt,
+  type Replaced,
   type Subject,
   Tenant,
   type TenantOptions,

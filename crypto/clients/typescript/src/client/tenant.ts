@@ -22,7 +22,7 @@ import {
   type Unproven,
   unsigned,
 } from "./login.js";
-import { type Connection, described, get, postJson, Transport } from "./transport.js";
+import { type Connection, described, get, postJson, putJson, Transport } from "./transport.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
@@ -41,6 +41,16 @@ export interface Enrolled {
   /** Counts the subject's templates, from 1. */
   readonly generation: number;
   /** That it was enrolled; undefined where the service could not seal it. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** A template in place of another. */
+export interface Replaced {
+  readonly handle: Uint8Array;
+  readonly generation: number;
+  /** The generation that was destroyed. */
+  readonly replaced: number;
+  /** That it was replaced; undefined where the service could not seal it. */
   readonly receipt: Receipt | undefined;
 }
 
@@ -165,6 +175,24 @@ export class Tenant {
     );
     const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
     return { ...named, receipt: this.#receipt(answer, { kind: "enrolled", ...named }) };
+  }
+
+  /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. */
+  async replace(
+    handle: Uint8Array | string,
+    embedding: Embedding,
+    consentRef: string,
+    idempotencyKey = toHex(crypto.getRandomValues(new Uint8Array(16))),
+  ): Promise<Replaced> {
+    const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
+    const request = putJson(templates(handle), body, { "idempotency-key": idempotencyKey });
+    const answer = await this.#transport.json(request);
+    const named = {
+      handle: answer.hex("handle", 32),
+      generation: answer.whole("generation"),
+      replaced: answer.whole("replaced"),
+    };
+    return { ...named, receipt: this.#receipt(answer, { kind: "replaced", ...named }) };
   }
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */

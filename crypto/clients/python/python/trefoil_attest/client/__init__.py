@@ -19,7 +19,7 @@ from ._admin import (
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
 from ._tenant import (
-    Attempt, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Subject, Tenant,
+    Attempt, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Replaced, Subject, Tenant,
 )
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "Problem",
     "Proof",
     "Receipt",
+    "Replaced",
     "Session",
     "Subject",
     "TenantDetail",

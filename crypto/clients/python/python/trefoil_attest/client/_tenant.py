@@ -56,6 +56,18 @@ class Enrolled:
 
 
 @dataclass(frozen=True)
+class Replaced:
+    """A template in place of another."""
+
+    handle: bytes
+    generation: int
+    replaced: int
+    """The generation that was destroyed."""
+    receipt: Receipt | None
+    """That it was replaced; `None` where the service could not seal it."""
+
+
+@dataclass(frozen=True)
 class Erased:
     """A subject whose templates were destroyed."""
 
@@ -191,6 +203,19 @@ class Tenant:
         named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
         receipt = self._receipt(answer, kind="enrolled", handle=named, generation=generation)
         return Enrolled(named, generation, receipt)
+
+    def replace(
+        self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
+    ) -> Replaced:
+        """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one."""
+        path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
+        face = base64.b64encode(embedding_bytes(embedding)).decode()
+        headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
+        request = json_request("PUT", path, {"embedding": face, "consent_ref": consent_ref}, headers=headers)
+        answer = Answer.parse(request.route, self._transport.send(request))
+        named, generation, replaced = answer.hexadecimal("handle", 32), answer.whole("generation"), answer.whole("replaced")
+        receipt = self._receipt(answer, kind="replaced", handle=named, generation=generation, replaced=replaced)
+        return Replaced(named, generation, replaced, receipt)
 
     def subjects(self) -> Iterator[Subject]:
         """All subjects with a template, page by page."""
