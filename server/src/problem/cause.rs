@@ -145,6 +145,7 @@ impl Code {
             Code::BodyTimeout
             | Code::TenantExists
             | Code::IdempotencyInFlight
+            | Code::DistinctFailures
             | Code::QuotaExceeded
             | Code::Overloaded
             | Code::DiskLow

@@ -90,6 +90,7 @@ fn a_reset_ends_delay_and_day_and_gives_the_generation_nothing_back_also_after_a
         (after.generation_failures, after.generation_attempts, after.day_attempts),
         (before.generation_failures, before.generation_attempts, before.day_attempts)
     );
+    assert_eq!(attempt(&mut world, &[(&target, &face)], NOW), [Some(true)], "the right face is taken again");
     world.restart();
     assert_eq!(world.key_holder.locked_out(TENANT, NOW), Ok(0));
     assert_eq!(fail(&mut world, 9), 3);

@@ -552,18 +552,6 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     );
     assert_eq!(store.last_restoration(), Ok(None));
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    let (operator, number, tag) = (operator(), 1, [2; 32]);
-    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
-    let token = OperatorToken {
-        operator: operator.id,
-        number,
-        tag,
-        created_at: 4,
-        expires_at: None,
-        revoked_at: None,
-    };
-    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
-    store.seal_note(entry, vec![3; 100]).unwrap();
     drop(store);
     let after = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     assert!(after.generation > before.generation, "{before:?}, {after:?}");
@@ -643,6 +631,18 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
     store.add_usage(vec![used], 0).unwrap();
+    let (operator, number, tag) = (operator(), 1, [2; 32]);
+    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    let token = OperatorToken {
+        operator: operator.id,
+        number,
+        tag,
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
+    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
+    store.seal_note(entry, vec![3; 100]).unwrap();
     drop(store);
     let refuses = |edit: &str| {
         let refused = open().err();
