@@ -1,5 +1,6 @@
 //! Who calls: a tenant's API key, or an operator's token.
 
+use super::needs::Needs;
 use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
@@ -33,14 +34,6 @@ pub(super) struct Caller {
 
 /// An operator whose role allows what the route does.
 pub(super) struct Operator(pub(super) By);
-
-/// What a route of the admin listener needs: the table of routes puts it into each request.
-#[derive(Clone, Copy)]
-pub(crate) struct Needs {
-    pub(crate) role: Role,
-    /// What it changes; nothing where it only reads.
-    pub(crate) changes: Option<Kind>,
-}
 
 /// `N` bytes from the one parameter of the path.
 pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);

@@ -48,6 +48,7 @@ mod cosignatures;
 mod envelope;
 mod jwks;
 mod log;
+mod needs;
 mod once;
 mod operators;
 mod page;
@@ -62,7 +63,7 @@ mod templates;
 mod usage;
 mod uses;
 
-pub(crate) use caller::Needs;
+pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 
 use crate::app::App;
