@@ -54,7 +54,7 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(used(logins(subjects(routes)))))), document)
+    reference::routes(pages(discovery(seals(used(logins(credentials(subjects(routes))))))), document)
 }
 
 /// `GET /openapi.json`
@@ -144,9 +144,16 @@ fn subjects(routes: Routes) -> Routes {
                 .fails(&[Code::SubjectUnknown]),
             templates::delete,
         )
+}
+
+fn credentials(routes: Routes) -> Routes {
+    routes
         .route(
             Operation::post("/v1/credentials/roots", "publishRoot")
-                .says("Publish a credential root.", "Withdrawing is publishing: sessions under an older generation than the new minimum end.")
+                .says(
+                    "Publish a credential root.",
+                    "Withdrawing is publishing: sessions under an older generation than the new minimum end.",
+                )
                 .for_tenants(Scope::Issue)
                 .takes::<PublishRoot>(EMBEDDING_JSON_BYTES_MAX, &examples::publish_root())
                 .answers::<PublishedRoot>(201, "The end of the root log.", &examples::published_root())
@@ -161,7 +168,10 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/credentials/roots/{tenant}", "rootLog")
-                .says("Read a tenant's root log.", "Public, because a log that only the issuer can read is no evidence against the issuer.")
+                .says(
+                    "Read a tenant's root log.",
+                    "Public, because a log that only the issuer can read is no evidence against the issuer.",
+                )
                 .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
                 .query::<u32>("from", "The generation at which the page begins.", 0)
                 .answers::<RootLogPage>(200, "At most 64 roots.", &examples::root_log())
