@@ -1,5 +1,6 @@
 //! What is wrong with a service, in the words of `trefoil doctor`: the operator's page shows the same.
 
+use crate::config::Tls;
 use crate::tls::SOON_S;
 use std::fmt::Display;
 use trefoil_api::Finding;
@@ -16,6 +17,17 @@ pub const ROTATE: &str =
     "`trefoil keys rotate`, give relying parties the next trust root, and start the service again";
 /// What to do about an older vault.
 pub const RESTORE_ALL: &str = "restore the whole directory from the newest backup";
+
+/// What to do about the service's certificate before it ends.
+pub fn renewal(tls: &Tls) -> &'static str {
+    match tls.certificate.as_os_str().is_empty() {
+        true => {
+            "start the service again, which renews it with the same key: `trefoil` goes on with the old file, curl, Python and others that use \
+             OpenSSL want the new one"
+        }
+        false => "renew it; its files are read again when they change, or at SIGHUP",
+    }
+}
 
 /// A certificate that has ended, or will soon.
 pub fn certificate(place: impl Display, until: u64, now: u64, renew: &str) -> Option<Finding> {

@@ -79,7 +79,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let directory = &app.config.server.data_dir;
     let mut found = Vec::new();
     let [certificate, keys] = gauges.expiries;
-    let renew = "renew it; its files are read again when they change, or at SIGHUP";
+    let renew = findings::renewal(&app.config.tls);
     let file = app.certificate.certificate().display();
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
     if let Some(callers) = app.certificate.client_ca() {
@@ -92,7 +92,8 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let short = findings::disk(directory.display(), free >> 20, low >> 20);
     let key_holder = "key-holder";
     let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
-    if let (true, Some(why)) = (away.is_empty(), service.key_holder.unready()) {
+    // Alone, or one of three too many.
+    if let Some(why) = service.key_holder.unready() {
         away.push(Finding::broken("key-holder-away", key_holder, why).do_this(KEY_HOLDER_AWAY));
     }
     let older = service.key_holder_watch.older_vault();

@@ -34,7 +34,8 @@ const THRESHOLD: i32 = 16_046;
     after_help = "Run `trefoil serve` in another terminal first; quickstart starts nothing of its own. It makes a tenant, an API key, an\n\
     issuer and a wallet in --directory, enrols a photograph of the public data set that `demo` uses, logs in with another\n\
     one of the same person, and verifies the answer offline. Each step is a command of this program, printed and then run.\n\
-    With --proof none there are no credentials: no issuer, no wallet, and the last lines are all that an application does.\n\n\
+    With --proof none there are no credentials: no issuer and no wallet. Enrolment and login are then calls of the API, printed at the end\n\
+    as lines of curl.\n\n\
     Examples:\n  trefoil quickstart\n  trefoil quickstart --proof none\n  trefoil quickstart --directory /tmp/first --data-dir /var/lib/trefoil\n\n\
     Exit codes: 0 every step succeeded, 1 one did not (the last line says which), 2 wrong usage."
 )]

@@ -804,26 +804,26 @@ ssued for this login.");return Uint8Array.from({length:t.length/2},(n,r)=>Number
 -8",{fatal:!0}).decode(e).trim()}catch{return}}function Ka(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ye("This begi\
 ns like JSON and is not JSON: copy all of it.")}}function Zo(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return gn(
 t)}var za="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
-ept it.";function tc(e,t){let{statement:n,seal:r}=e,f=n.decision==="match",o=Oe("div","",`outcome ${f?"good":"attested-denial"}`);return o.append(Oe("h2",f?"Ver\
-ified: match":"Verified: no match"),Oe("p",f?"The holder of this account was authenticated.":"The service attests a denial: nobody was authenticated.")),n.proof===
-void 0&&o.append(Oe("p",za)),o.append(...rc(t)),o.append(oc([["Issuer",n.issuer],["Audience",n.audience],["Account",n.account],["Proof",n.proof===void 0?"none":
-`level ${n.proof.level}`],["Session",n.proof?.session??"none"],["Tenant",n.tenant],["Nonce",n.nonce],["Issued",yn(n.issuedAt)],["Expires",yn(n.expiresAt)],...fc(
-r,e.leafIndex)]),Oe("p","Keep the account: it is the same at every login of this person here. Session and nonce are not.")),o}function nc(e,t){let{change:n,seal:r}=e,
-{heading:f,details:o}=qa(n.what),c=Oe("div","","outcome good");return c.append(Oe("h2",`Verified receipt: ${f}`),Oe("p","The service attests that it made this c\
-hange. It says nothing about a login."),...rc(t),oc([["Issuer",n.issuer],["Tenant",n.tenant],...o,["Done",yn(n.changedAt)],...fc(r,e.leafIndex)]),Oe("p","Compar\
-e tenant and what was done with what you expect: this page does not know it.")),c}function qa(e){switch(e.kind){case"enrolled":return{heading:"subject enrolled",
-details:[["Subject",e.handle],["Generation",`${e.generation}`],["Consent digest",e.consent]]};case"erased":return{heading:"subject erased",details:[["Subject",e.
-handle],["Generation",`${e.generation}`]]};case"root_published":return{heading:"credential root published",details:[["Generation",`${e.generation}, accepted fro\
-m ${e.generationMin}`],["Credential root",e.root],["Log head",e.head]]};case"policy_changed":return{heading:"policy changed",details:[["Policy",`${e.policyId} v\
-ersion ${e.policyVersion}`],["Policy digest",e.policyDigest]]};case"session_opened":return{heading:"session opened",details:[["Session",e.session],["Ends",yn(e.
-expiresAt)]]};case"session_ended":return{heading:"session ended",details:[["Session",e.session]]};case"replaced":{let t=`${e.generation}, in place of ${e.replaced}`;
-return{heading:"template replaced",details:[["Subject",e.handle],["Generation",t],["Consent digest",e.consent]]}}}}function rc(e){let t=Oe("ul","");return t.append(
-...St.map(({name:r})=>Oe("li",`${r} signature verifies`))),e?[t,Oe("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:
-[t]}function fc(e,t){return[["Sealed",`${yn(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t} of ${e.treeSize}`],["Key set",e.keySetId]]}function oc(e){
-let t=Oe("dl","");for(let[n,r]of e){let f=typeof r=="string"?Oe("dd",r):Oe("dd",Lt(r),"bytes");t.append(Oe("dt",n),f)}return t}function pn(e,t,n){let r=Oe("div",
-"","outcome refused");return r.setAttribute("role","alert"),r.append(Oe("h2",e),Oe("p",t)),n!==void 0&&r.append(Oe("p",`Code: ${n}`)),r}function yn(e){let t=new Date(
-Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Oe(e,t,n=""){let r=document.createElement(e);return r.textContent=
-t,n!==""&&(r.className=n),r}var Va=512*1024,Hr=Xe("form",HTMLFormElement),$n=Xe("outcome",HTMLElement),jr=Xe("attestation",HTMLTextAreaElement),sc=Xe("attestation-state",HTMLElement),Kn=Xe(
+ept it.";function tc(e,t){let{statement:n,seal:r}=e,f=n.decision==="match",o=Oe("div","",`outcome ${f?"good":"attested-denial"}`),c=n.proof===void 0?", without \
+a credential proof":"";return o.append(Oe("h2",`${f?"Verified: match":"Verified: no match"}${c}`),Oe("p",f?"The holder of this account was authenticated.":"The \
+service attests a denial: nobody was authenticated.")),n.proof===void 0&&o.append(Oe("p",za)),o.append(...rc(t)),o.append(oc([["Issuer",n.issuer],["Audience",n.
+audience],["Account",n.account],["Proof",n.proof===void 0?"none":`level ${n.proof.level}`],["Session",n.proof?.session??"none"],["Tenant",n.tenant],["Nonce",n.nonce],
+["Issued",yn(n.issuedAt)],["Expires",yn(n.expiresAt)],...fc(r,e.leafIndex)]),Oe("p","Keep the account: it is the same at every login of this person here. Sessio\
+n and nonce are not.")),o}function nc(e,t){let{change:n,seal:r}=e,{heading:f,details:o}=qa(n.what),c=Oe("div","","outcome good");return c.append(Oe("h2",`Verifi\
+ed receipt: ${f}`),Oe("p","The service attests that it made this change. It says nothing about a login."),...rc(t),oc([["Issuer",n.issuer],["Tenant",n.tenant],...o,
+["Done",yn(n.changedAt)],...fc(r,e.leafIndex)]),Oe("p","Compare tenant and what was done with what you expect: this page does not know it.")),c}function qa(e){switch(e.
+kind){case"enrolled":return{heading:"subject enrolled",details:[["Subject",e.handle],["Generation",`${e.generation}`],["Consent digest",e.consent]]};case"erased":
+return{heading:"subject erased",details:[["Subject",e.handle],["Generation",`${e.generation}`]]};case"root_published":return{heading:"credential root published",
+details:[["Generation",`${e.generation}, accepted from ${e.generationMin}`],["Credential root",e.root],["Log head",e.head]]};case"policy_changed":return{heading:"\
+policy changed",details:[["Policy",`${e.policyId} version ${e.policyVersion}`],["Policy digest",e.policyDigest]]};case"session_opened":return{heading:"session o\
+pened",details:[["Session",e.session],["Ends",yn(e.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[["Session",e.session]]};case"replac\
+ed":{let t=`${e.generation}, in place of ${e.replaced}`;return{heading:"template replaced",details:[["Subject",e.handle],["Generation",t],["Consent digest",e.consent]]}}}}
+function rc(e){let t=Oe("ul","");return t.append(...St.map(({name:r})=>Oe("li",`${r} signature verifies`))),e?[t,Oe("p","The trust root came from this server. T\
+hat shows consistency, not who the issuer is.")]:[t]}function fc(e,t){return[["Sealed",`${yn(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t}\
+ of ${e.treeSize}`],["Key set",e.keySetId]]}function oc(e){let t=Oe("dl","");for(let[n,r]of e){let f=typeof r=="string"?Oe("dd",r):Oe("dd",Lt(r),"bytes");t.append(
+Oe("dt",n),f)}return t}function pn(e,t,n){let r=Oe("div","","outcome refused");return r.setAttribute("role","alert"),r.append(Oe("h2",e),Oe("p",t)),n!==void 0&&
+r.append(Oe("p",`Code: ${n}`)),r}function yn(e){let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Oe(e,t,n=""){
+let r=document.createElement(e);return r.textContent=t,n!==""&&(r.className=n),r}var Va=512*1024,Hr=Xe("form",HTMLFormElement),$n=Xe("outcome",HTMLElement),jr=Xe("attestation",HTMLTextAreaElement),sc=Xe("attestation-state",HTMLElement),Kn=Xe(
 "trust-root",HTMLTextAreaElement),Pr,zn;function Xe(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
 function Dr(e){return String(new FormData(Hr).get(e))}async function Ga(){let e=Pr??new TextEncoder().encode(jr.value);if(e.length===0)throw new Ye("Paste an at\
 testation, or drop a file.");let t=Qo(e),n=Vo(t);return n===void 0?Ya(t):Xa(t,n)}async function Ya(e){let t=Xe("audience",HTMLInputElement).value.trim();if(t===

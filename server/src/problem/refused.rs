@@ -427,6 +427,14 @@ mod tests {
                 "subject-unknown",
                 "no template is active under this handle; enrol the subject first",
             ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_repeated_and_late_requests_read_as_callers_know_them() {
+        for (refused, code, detail) in [
             (
                 Refused::TemplateExists,
                 "template-exists",

@@ -93,6 +93,15 @@ test("a valid attestation is shown with its three families", async () => {
   }
 });
 
+test("a statement without a proof is shown as one", async () => {
+  await fill(readFileSync(new URL("without-proof.cbor", TESTDATA)).toString("base64"));
+  const shown = await outcome();
+  assert.match(shown, /Verified: match, without a credential proof/);
+  assert.match(shown, /the word of the tenant's application alone/);
+  await fill(FULL.toString("base64"));
+  assert.doesNotMatch(await outcome(), /without a credential proof/);
+});
+
 test("the service's JSON answer and a chosen CBOR file are read", async () => {
   await fill(JSON.stringify({ decision: "match", attestation: FULL.toString("base64") }));
   assert.match(await outcome(), /Verified: match/);

@@ -15,8 +15,9 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
   const { statement, seal } = verified;
   const match = statement.decision === "match";
   const box = element("div", "", `outcome ${match ? "good" : "attested-denial"}`);
+  const backed = statement.proof === undefined ? ", without a credential proof" : "";
   box.append(
-    element("h2", match ? "Verified: match" : "Verified: no match"),
+    element("h2", `${match ? "Verified: match" : "Verified: no match"}${backed}`),
     element("p", match ? "The holder of this account was authenticated." : "The service attests a denial: nobody was authenticated."),
   );
   if (statement.proof === undefined) box.append(element("p", NO_PROOF));

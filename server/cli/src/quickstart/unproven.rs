@@ -35,9 +35,13 @@ impl Quickstart {
         let client = Client::new(&calls.service, &certificate, &key, 1).map_err(|cause| cause.to_string())?;
         let subject = Subject { handle: Hex(rand::random()), client };
         let [enrolled, shown] = faces.map(Vector::new);
-        say("2. The application enrols a face under a handle that it chooses (below it is a call of curl)");
+        say(
+            "2. The application enrols a face under a handle that it chooses (the line of curl is at the end)",
+        );
         output::tell(&format!("{}\n", enrol(&subject, enrolled)?));
-        say("3. It logs in with another photograph, and nothing else: the API key vouches for it");
+        say(
+            "3. It logs in with another photograph, and nothing else: the API key vouches for it (the line of curl is at the end)",
+        );
         let nonce = random::<16>();
         let answer = log_in(&subject, shown, &nonce)?;
         output::tell(&format!("decision {}\n", json!(answer.decision).as_str().unwrap_or_default()));

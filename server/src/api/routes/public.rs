@@ -54,7 +54,7 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(used(logins(credentials(subjects(routes))))))), document)
+    reference::routes(pages(discovery(seals(used(logins(credential_roots(subjects(routes))))))), document)
 }
 
 /// `GET /openapi.json`
@@ -146,7 +146,7 @@ fn subjects(routes: Routes) -> Routes {
         )
 }
 
-fn credentials(routes: Routes) -> Routes {
+fn credential_roots(routes: Routes) -> Routes {
     routes
         .route(
             Operation::post("/v1/credentials/roots", "publishRoot")

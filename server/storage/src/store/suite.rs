@@ -532,6 +532,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.publish_root(root(T, 5, 4)).unwrap();
     let generation = store.reserve_generation(&T, &H).unwrap();
     store.enrol(template(generation), answer("k")).unwrap();
+    store.reserve_replacement(&T, &H).unwrap();
     let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
     store.put_sessions(vec![session]).unwrap();
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
@@ -549,7 +550,8 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         );
     };
     trefoil_testing::edit_fields(&path, refuses);
-    for table in ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "usage"] {
+    for table in ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "usage", "leftovers"]
+    {
         let good = std::fs::read(&path).unwrap();
         rusqlite::Connection::open(&path).unwrap().execute(&format!("DELETE FROM {table}"), []).unwrap();
         refuses(table);

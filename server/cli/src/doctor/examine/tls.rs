@@ -25,12 +25,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
         false => (certificate_path(config), config.tls.private_key.clone()),
     };
     let place = path.display();
-    let renew = match is_own {
-        true => {
-            "start the service again, which renews it with the same key: `trefoil` goes on with the old file, curl, Python and others that use OpenSSL want the new one"
-        }
-        false => "renew it, and start the service again",
-    };
+    let renew = findings::renewal(&config.tls);
     let certificate = match Certificate::read(&path) {
         Ok(certificate) => certificate,
         Err(cause) => {
