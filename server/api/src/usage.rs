@@ -27,7 +27,7 @@ pub struct DayOfUse {
     pub matched: u64,
     /// Logins decided with none.
     pub not_matched: u64,
-    /// Subjects enrolled.
+    /// Subjects enrolled, and templates replaced.
     pub enrolments: u64,
     /// Requests refused, or failed; of a batch each login.
     pub refusals: u64,

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_of_logins_and_enrolments_read_as_callers_know_them() {
+    fn refusals_of_faces_and_times_read_as_callers_know_them() {
         for (refused, code, detail) in [
             (
                 Refused::NonceUsedBySubject,
@@ -449,6 +449,14 @@ mod tests {
                 "/shares/sealed: the share was not sealed to this key-holder for this request, or not lately, or was used before: seal \
                  again, to the key of /v1/fhe/keys",
             ),
+        ] {
+            reads(refused, code, detail);
+        }
+    }
+
+    #[test]
+    fn refusals_of_subjects_and_of_undecided_logins_read_as_callers_know_them() {
+        for (refused, code, detail) in [
             (
                 Refused::SubjectUnknown,
                 "subject-unknown",

@@ -623,6 +623,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.publish_root(root(T, 5, 4)).unwrap();
     let generation = store.reserve_generation(&T, &H).unwrap();
     store.enrol(template(generation), answer("k")).unwrap();
+    store.reserve_replacement(&T, &H).unwrap();
     let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
     store.put_sessions(vec![session]).unwrap();
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
@@ -652,7 +653,18 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         );
     };
     trefoil_testing::edit_fields(&path, refuses);
-    for table in ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "usage", "audit"] {
+    let tables = [
+        "api_keys",
+        "roots",
+        "templates",
+        "sessions",
+        "cosignatures",
+        "seals",
+        "usage",
+        "leftovers",
+        "audit",
+    ];
+    for table in tables {
         let good = std::fs::read(&path).unwrap();
         rusqlite::Connection::open(&path).unwrap().execute(&format!("DELETE FROM {table}"), []).unwrap();
         refuses(table);
