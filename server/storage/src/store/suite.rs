@@ -591,6 +591,8 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
+    store.add_usage(vec![used], 0).unwrap();
     let (operator, number, tag) = (operator(), 1, [2; 32]);
     let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     let token = OperatorToken {
