@@ -591,6 +591,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
     store.add_usage(vec![used], 0).unwrap();
     let (operator, number, tag) = (operator(), 1, [2; 32]);
