@@ -18,7 +18,7 @@ use trefoil_pipeline::ChainHead;
 use trefoil_server::config::Config;
 use trefoil_service::retention::{Audited, Pruner, Retained, audit, pruned_seal};
 use trefoil_sign::SigningKeys;
-use trefoil_storage::store::{Session, Sqlite, Store, Tenant};
+use trefoil_storage::store::{Note, Session, Sqlite, Store, Tenant};
 
 use crate::Failure;
 use crate::Report;
@@ -133,7 +133,8 @@ impl World {
         let trusted = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
         let trust_root = TrustRoot::new(ISSUER, vec![trusted]).map_err(Failure::in_step("trust the keys"))?;
         let store = Sqlite::open(path, &[7; 32]).map_err(Failure::in_step("open a store"))?;
-        store.create_tenant(tenant()).map_err(Failure::in_step("make a tenant"))?;
+        let note = Note { tenant: TENANT, statement: Vec::new(), once: None };
+        store.create_tenant(tenant(), note).map_err(Failure::in_step("make a tenant"))?;
         let (head, waits_ms) = (ChainHead::GENESIS, Vec::new());
         let world = World { store, keys, head, config, rng: rng(), logins: 0, waits_ms, sealed_whole: 0 };
         Ok((world, trust_root))
@@ -254,6 +255,7 @@ fn tenant() -> Tenant {
         wrapped_key: Vec::new(),
         created_at: WORLD_START_S,
         disabled_at: None,
+        deleted_at: None,
     }
 }
 

@@ -15,9 +15,9 @@ use std::sync::Arc;
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_service::Service;
+use trefoil_service::notes::Noted;
 use trefoil_service::rotation::Rotations;
 use trefoil_storage::store::TenantId;
-use zeroize::Zeroizing;
 
 /// The state behind both listeners.
 pub(crate) struct App {
@@ -31,7 +31,6 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     /// Notes what requests look like, where that is asked for.
     pub(crate) capture: Option<Arc<Capture>>,
-    pub(crate) admin_token: Zeroizing<String>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     /// Which refusals the log shows.
@@ -52,11 +51,19 @@ impl App {
         bodies::receipt(answer, encoding)
     }
 
+    /// The receipt of what an operator changed, if it can be sealed now.
+    pub(crate) async fn sealed(&self, noted: impl Into<Option<Noted>>) -> Result<Option<Receipt>, Problem> {
+        let Some(noted) = noted.into() else { return Ok(None) };
+        let answer = self.service.sealed(noted, self.limits.answer_timeout()).await;
+        bodies::receipt(answer, Encoding::Full)
+    }
+
     /// Takes other limits from now on.
     pub(crate) fn set_limits(&self, limits: &Limits) {
         raise_descriptor_limit(2 * limits.connections);
         self.limits.set(limits.clone());
         self.service.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
+        self.service.failure_bounds.set(limits.distinct_failures());
     }
 
     /// What a scrape reads.
@@ -70,6 +77,7 @@ impl App {
             proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },
             templates: service.templates.held(),
             tenant_look_ups: service.directory.look_ups(),
+            refused_for_failures: service.directory.refused_for_failures(None),
             arenas: service.templates.arenas(),
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],

@@ -3,12 +3,12 @@
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
-    ApiKey, ApiKeyState, AttestationForm, Authenticated, Authentication, Base64, DayOfUse, Decision,
-    Enrolled, Hex, LoggedKey, LoggedRoot, Policy, PolicyPage, PolicyVersion, PublishedRoot, Receipt,
-    Replaced, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary,
-    UnprovenAuthentication, UsagePage, Vector,
+    ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Authenticated, Authentication, Base64,
+    DayOfUse, Decision, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
+    PolicyVersion, PublishedRoot, Receipt, Replaced, RootLogPage, RotationState, RotationStatus, Shares,
+    TenantDetail, TenantSummary, UnprovenAuthentication, UsagePage, Vector,
 };
-use trefoil_attest::statement_digest;
+use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, statement_digest};
 use trefoil_pipeline::SealedTree;
 use trefoil_service::attestations::Attested;
 use trefoil_service::directory::api_keys::{self, State};
@@ -16,6 +16,7 @@ use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::{AnswerForm, StoredAnswer};
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::{LoginRequest, Signed, Voucher};
+use trefoil_service::operators;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
@@ -28,6 +29,7 @@ use zeroize::Zeroizing;
 pub(crate) const POLICIES: PolicyForm = PolicyForm {
     read: |text| serde_json::from_str(text).map_err(|cause| cause.to_string()),
     write: |policy| serde_json::to_string(policy).map_err(|cause| cause.to_string()),
+    digest: policy_digest,
 };
 
 /// A tenant in a list.
@@ -41,13 +43,19 @@ pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
 }
 
 /// A tenant alone.
-pub(crate) fn shown(tenant: &Tenant) -> TenantDetail {
+pub(crate) fn shown(
+    tenant: &Tenant,
+    distinct_failures_refused: u64,
+    locked_out: Option<u64>,
+) -> TenantDetail {
     TenantDetail {
         summary: summary(tenant),
         policy_id: POLICY_ID,
         policy_version: tenant.policy_version,
         policy: tenant.policy.clone(),
         root_generation: tenant.roots.last().map(|root| root.generation),
+        distinct_failures_refused,
+        locked_out,
     }
 }
 
@@ -210,13 +218,17 @@ fn encoding(form: AttestationForm) -> Option<Encoding> {
 }
 
 fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
-    let Answer { statement, leaf_index, under, .. } = answer;
-    let SealedTree { seal, tree } = &**under;
-    let path = tree.path(*leaf_index).ok_or_else(|| Problem::internal("an answer is no leaf of its seal"))?;
-    Ok(Base64(match encoding {
-        Encoding::Full => seal.attestation(statement, *leaf_index, &path),
-        Encoding::Compact => seal.compact_attestation(statement, *leaf_index, &path),
-    }))
+    let no_leaf = || Problem::internal("an answer is no leaf of its seal");
+    let bytes = match encoding {
+        Encoding::Full => {
+            let Answer { statement, leaf_index, under, .. } = answer;
+            let SealedTree { seal, tree } = &**under;
+            let path = tree.path(*leaf_index).ok_or_else(no_leaf)?;
+            seal.attestation(statement, *leaf_index, &path)
+        }
+        Encoding::Compact => answer.compact().ok_or_else(no_leaf)?,
+    };
+    Ok(Base64(bytes))
 }
 
 /// A page of them.
@@ -235,6 +247,72 @@ pub(crate) fn api_key(key: api_keys::ApiKey) -> ApiKey {
     };
     let (id, scopes) = (Hex(id.to_bytes()), Scopes::from_bits(scopes).list());
     ApiKey { id, label, scopes, state, created_at, expires_at, revoked_at, last_used_at }
+}
+
+/// An operator without the secrets of its tokens.
+pub(crate) fn operator(operator: operators::Operator) -> Operator {
+    let operators::Operator { record, role, tokens } = operator;
+    let store::Operator { id, name, created_at, revoked_at, .. } = record;
+    let token = |token| {
+        let store::OperatorToken { number, created_at, expires_at, revoked_at, .. } = token;
+        OperatorToken { number, created_at, expires_at, revoked_at }
+    };
+    Operator {
+        operator_id: Hex(id.to_bytes()),
+        name,
+        role,
+        created_at: (id != operators::BOOTSTRAP).then_some(created_at),
+        revoked_at,
+        tokens: tokens.into_iter().map(token).collect(),
+    }
+}
+
+/// An entry of the audit trail.
+pub(crate) fn audit_entry(entry: store::AuditEntry) -> Result<AuditEntry, Problem> {
+    let store::AuditEntry { number, note, receipt } = entry;
+    let Change { tenant, changed_at, what, by, .. } =
+        Change::decode(&note.statement).map_err(Problem::internal)?;
+    let (action, outcome) = match what {
+        What::Refused { action } => (action, AuditOutcome::Refused),
+        _ => (what.kind(), AuditOutcome::Done),
+    };
+    let sealed = |receipt: Vec<u8>| {
+        let attestation = Attestation::decode(&receipt).map_err(Problem::internal)?;
+        let seal_number = match &attestation.evidence {
+            Evidence::Full(seal) => seal.header.seal_number,
+            Evidence::Compact(seal) => seal.seal_number,
+        };
+        let id = Hex(statement_digest(&note.statement));
+        Ok::<_, Problem>(Receipt { id, attestation: Base64(receipt), seal_number })
+    };
+    Ok(AuditEntry {
+        number,
+        at: changed_at,
+        operator_id: by.map(|by| Hex(by.operator.to_bytes())),
+        operator_name: by.map(|by| by.name.to_owned()),
+        tenant: (tenant != SERVICE).then(|| Hex(tenant.to_bytes())),
+        action: action.name().to_owned(),
+        outcome,
+        object: object(&what),
+        receipt: receipt.map(sealed).transpose()?,
+    })
+}
+
+/// What a change was made to, in a word.
+fn object(what: &What) -> Option<String> {
+    match what {
+        What::PolicyChanged { version, .. } => Some(format!("version {version}")),
+        What::ApiKeyCreated { key, .. } | What::ApiKeyRevoked { key } => Some(hex::encode(key)),
+        What::IssuerKeyRegistered { key } => Some(hex::encode(key)),
+        What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => Some(format!("epoch {epoch}")),
+        What::OperatorCreated { operator, .. } | What::OperatorRevoked { operator } => {
+            Some(hex::encode(operator))
+        }
+        What::OperatorTokenCreated { operator, token } | What::OperatorTokenRevoked { operator, token } => {
+            Some(format!("{} token {token}", hex::encode(operator)))
+        }
+        _ => None,
+    }
 }
 
 /// A credential root that is published now, or was.

@@ -50,6 +50,8 @@ pub(crate) struct Gauges<'a> {
     pub templates: usize,
     /// How often requests looked a tenant up.
     pub tenant_look_ups: u64,
+    /// Logins that were refused because an API key failed for too many different subjects.
+    pub refused_for_failures: u64,
     /// The memory that templates are in.
     pub arenas: [(KeyStructure, ArenaSize); 2],
     /// Whether the service takes requests.
@@ -101,6 +103,9 @@ impl Metrics {
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", denials as f64);
         let help = "Look-ups of a tenant by an API key or an identifier";
         text.single("trefoil_tenant_lookups_total", "counter", help, gauges.tenant_look_ups as f64);
+        let help = "Logins refused because an API key failed for too many different subjects";
+        let name = "trefoil_distinct_failures_refused_total";
+        text.single(name, "counter", help, gauges.refused_for_failures as f64);
         connections::render(&mut text, &gauges.connections);
         proofs::render(&mut text, &counters.proofs, &gauges.proofs);
         text.single("trefoil_batches_total", "counter", "Batches sealed", batches as f64);

@@ -30,6 +30,12 @@ pub enum Code {
     CallerUnauthenticated,
     /// The API key lacks the scope that this route needs.
     ScopeMissing,
+    /// The operator's role does not allow what this route does.
+    RoleMissing,
+    /// No such operator, or no such token of it.
+    OperatorUnknown,
+    /// The operators are as they are so that this cannot be done: the last owner, two tokens, a revoked operator.
+    OperatorConflict,
     /// The policy in force is of another version than `If-Match` names.
     PolicyOvertaken,
     /// The tenant's policy does not list this audience.
@@ -46,6 +52,8 @@ pub enum Code {
     TenantUnknown,
     /// The operator disabled the tenant.
     TenantDisabled,
+    /// The tenant is enabled, or its keys are being rotated, so that it cannot be deleted.
+    TenantInUse,
     /// The tenant has no API key with this id.
     ApiKeyUnknown,
     /// No such proof session in the caller's tenant.
@@ -72,6 +80,8 @@ pub enum Code {
     NonceReplayed,
     /// The value of the session's hash chain is missing, used, or not of this chain.
     ChainValueRefused,
+    /// An earlier request with this idempotency key created it, and its secret was shown then.
+    SecretShown,
     /// A request with the same idempotency key is still running.
     IdempotencyInFlight,
     /// The credential root's generation is not above the current one.
@@ -106,6 +116,8 @@ pub enum Code {
     RequestNotFresh,
     /// The idempotency key was used with a different request.
     IdempotencyKeyReused,
+    /// Logins with this API key failed for too many different subjects.
+    DistinctFailures,
     /// Too many requests of this tenant in flight.
     QuotaExceeded,
     /// A queue is full: nothing was attempted.
@@ -136,6 +148,7 @@ pub enum Code {
 
 impl Code {
     /// Status, stable name and title: the one exhaustive table.
+    #[expect(clippy::too_many_lines, reason = "a table with a line or two for each code")]
     fn describe(self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Code::MalformedJson => (S::BAD_REQUEST, "malformed-json", "The body is not JSON"),
@@ -147,6 +160,11 @@ impl Code {
                 (S::UNAUTHORIZED, "caller-unauthenticated", "The caller is not authenticated")
             }
             Code::ScopeMissing => (S::FORBIDDEN, "scope-missing", "The API key lacks a scope"),
+            Code::RoleMissing => (S::FORBIDDEN, "role-missing", "The operator's role does not allow this"),
+            Code::OperatorUnknown => (S::NOT_FOUND, "operator-unknown", "No such operator"),
+            Code::OperatorConflict => {
+                (S::CONFLICT, "operator-conflict", "The operators do not allow this now")
+            }
             Code::AudienceNotAllowed => {
                 (S::FORBIDDEN, "audience-not-allowed", "The tenant does not serve this audience")
             }
@@ -156,6 +174,7 @@ impl Code {
             Code::SubjectUnknown => (S::NOT_FOUND, "subject-unknown", "No active template for this subject"),
             Code::TenantUnknown => (S::NOT_FOUND, "tenant-unknown", "No such tenant"),
             Code::TenantDisabled => (S::FORBIDDEN, "tenant-disabled", "The tenant is disabled"),
+            Code::TenantInUse => (S::CONFLICT, "tenant-in-use", "The tenant is in use"),
             Code::ApiKeyUnknown => (S::NOT_FOUND, "api-key-unknown", "No such API key"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
             Code::AttestationUnknown => (S::NOT_FOUND, "attestation-unknown", "No such attestation is kept"),
@@ -173,6 +192,7 @@ impl Code {
             Code::ChainValueRefused => {
                 (S::CONFLICT, "chain-value-refused", "The chain value is not the next")
             }
+            Code::SecretShown => (S::CONFLICT, "secret-shown", "The secret was shown once"),
             Code::IdempotencyInFlight => {
                 (S::CONFLICT, "idempotency-in-flight", "The same request is still running")
             }
@@ -212,6 +232,9 @@ impl Code {
             }
             Code::IdempotencyKeyReused => {
                 (S::UNPROCESSABLE_ENTITY, "idempotency-key-reused", "Idempotency-Key was reused")
+            }
+            Code::DistinctFailures => {
+                (S::TOO_MANY_REQUESTS, "distinct-failures", "Too many different subjects failed")
             }
             Code::QuotaExceeded => (S::TOO_MANY_REQUESTS, "quota-exceeded", "Too many requests in flight"),
             Code::Overloaded => (S::SERVICE_UNAVAILABLE, "overloaded", "The service is at capacity"),
@@ -261,6 +284,7 @@ impl Code {
             | Code::PolicyOutOfStep
             | Code::KeyHolderUnavailable
             | Code::IdempotencyInFlight => Some(1),
+            Code::DistinctFailures => Some(60),
             // Somebody has to make room.
             Code::DiskLow | Code::Unsealed => Some(30),
             _ => None,

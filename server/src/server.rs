@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
+mod callers;
 mod standing;
 
 pub use standing::Standing;
@@ -35,13 +36,14 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
-use trefoil_service::directory::Directory;
+use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
+use trefoil_service::notes::Notes;
 use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
@@ -52,17 +54,14 @@ use trefoil_service::seal_log::{self, SealLog};
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened};
 use trefoil_service::templates::Templates;
-use trefoil_service::tenant::Pepper;
 use trefoil_service::{STORE_FILE, Service};
 use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 use trefoil_storage::disk::{self, Disk};
-use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{Sqlite, Store, StoreError};
 use trefoil_storage::supervisor::Death;
-use zeroize::Zeroizing;
 
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
@@ -194,15 +193,8 @@ impl Server {
         // Before a restoration there were seals, and requests under them, of which this store knows nothing.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
-        let accounts = Directory::load(
-            Arc::clone(&store),
-            Arc::clone(&key_holder),
-            WrapKey::new(&*directory.secret::<32>("master.key")?),
-            Pepper::new(&*directory.secret::<32>("pepper.key")?),
-            config.proofs.verdict_room(),
-            bodies::POLICIES,
-        )
-        .map_err(|cause| stored("tenants", &cause))?;
+        let notes = Notes::new(&issuer);
+        let (operators, accounts) = callers::open(&config, &directory, (&store, &key_holder), &notes)?;
 
         let counters = Arc::<Counters>::default();
         let standing = Arc::<seal_log::Standing>::default();
@@ -231,12 +223,15 @@ impl Server {
             store,
             store_path: directory.join(STORE_FILE),
             directory: accounts,
+            operators,
+            notes,
             key_holder,
             key_holder_watch: Arc::new(watch),
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
             door,
             pace: config.limits.pace(),
+            failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
@@ -261,7 +256,6 @@ impl Server {
             service,
             certificate: Arc::clone(&certificate),
             metrics: Metrics::default(),
-            admin_token: admin_token(&directory)?,
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
@@ -311,6 +305,7 @@ impl Server {
             service.sessions.warm(&service.directory, service.now());
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
+        seal_notes(&app.service, app.limits.answer_timeout()).await;
         let public_router = api::public(Arc::clone(&app));
         let admin_router = api::admin(Arc::clone(&app));
         Ok(Server {
@@ -324,7 +319,11 @@ impl Server {
                 admin,
                 watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
             ),
-            sweeper: watched(supervisor, "sweeper", sweep(Arc::clone(&app.service), stopped.clone())),
+            sweeper: watched(
+                supervisor,
+                "sweeper",
+                sweep(Arc::clone(&app.service), app.limits.answer_timeout(), stopped.clone()),
+            ),
             usage: watched(supervisor, "usage", keep_usage(Arc::clone(&app.service), stopped.clone())),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
@@ -626,23 +625,6 @@ fn proof_pool(
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
-/// 32 random bytes as hexadecimal, with a newline so that the file reads well.
-fn admin_token(directory: &DataDir) -> Result<Zeroizing<String>, DataDirError> {
-    let bytes = directory.file(ADMIN_TOKEN_FILE, || {
-        let token = Zeroizing::new(hex::encode(rand::random::<[u8; 32]>()) + "\n");
-        Zeroizing::new(token.as_bytes().to_vec())
-    })?;
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    match text.len() {
-        64.. => Ok(Zeroizing::new(text)),
-        found => Err(DataDirError::Length {
-            path: directory.join(ADMIN_TOKEN_FILE).display().to_string(),
-            found,
-            expected: 64,
-        }),
-    }
-}
-
 /// Runs a task that the service cannot do without; `None` if it panicked.
 fn watched<T: Send + 'static>(
     supervisor: &Supervisor,
@@ -702,12 +684,20 @@ async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+/// Seals what operators changed and was not sealed.
+async fn seal_notes(service: &Arc<Service>, patience: Duration) {
+    if let Err(cause) = service.seal_notes(patience).await {
+        tracing::warn!(%cause, "entries of the audit trail have no receipt yet");
+    }
+}
+
+async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
+        seal_notes(&service, patience).await;
         let now = service.now();
         let service = Arc::clone(&service);
         let swept = blocking(move || {

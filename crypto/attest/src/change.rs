@@ -4,10 +4,12 @@
 //! ([`Attestation`]). Its `eat_profile` is another one, so neither kind is ever read as the other. It does not expire: a receipt is
 //! kept for years.
 
+mod codec;
+
 use alloc::vec::Vec;
 
 use sha3::{Digest as _, Sha3_256};
-use trefoil_types::{Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, IssuerKeyId, OperatorId, SessionId, TenantId};
 
 use crate::attestation::{Attestation, Evidence};
 use crate::cbor::{Reader, Writer};
@@ -28,6 +30,10 @@ use crate::verify_error::VerifyError;
 pub const CHANGE_FORMAT: &str = "trefoil:change/1";
 /// Bytes of a change's salt.
 pub const SALT_BYTES: usize = 16;
+/// Longest name of an operator, bytes.
+pub const OPERATOR_NAME_BYTES_MAX: usize = 64;
+/// The tenant of a change that concerns the service itself, such as a new operator.
+pub const SERVICE: TenantId = TenantId::new([0; 16]);
 
 /// What a service changed for a tenant. Fields are borrowed, so that encoding and decoding copy nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +42,7 @@ pub struct Change<'a> {
     pub suite: Suite,
     /// The service that states this, 1 to 255 bytes.
     pub issuer: &'a str,
-    /// For whom.
+    /// For whom; [`SERVICE`] where it is no tenant's.
     pub tenant: TenantId,
     /// When it was done, Unix seconds.
     pub changed_at: u64,
@@ -44,6 +50,17 @@ pub struct Change<'a> {
     pub salt: [u8; SALT_BYTES],
     /// What was done.
     pub what: What,
+    /// The operator who did it, or tried to; none where a tenant did it with its API key, or the service on its own.
+    pub by: Option<Actor<'a>>,
+}
+
+/// An operator of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Actor<'a> {
+    /// Who.
+    pub operator: OperatorId,
+    /// The operator's name, 1 to 64 bytes.
+    pub name: &'a str,
 }
 
 /// What was done.
@@ -109,6 +126,179 @@ pub enum What {
         /// [`consent_digest`] of the caller's reference to the subject's consent.
         consent: [u8; 32],
     },
+    /// A tenant was created.
+    TenantCreated {
+        /// SHA3-256 of version 1 of its policy in canonical JSON (RFC 8785).
+        digest: [u8; 32],
+    },
+    /// A tenant's API keys are refused from now on.
+    TenantDisabled,
+    /// A tenant's API keys are taken again.
+    TenantEnabled,
+    /// An API key was created. Its secret is in no receipt.
+    ApiKeyCreated {
+        /// Its public part.
+        key: ApiKeyId,
+        /// What it may do: the sum of 1 for `enrol`, 2 for `authenticate` and 4 for `issue`.
+        scopes: u8,
+    },
+    /// An API key was revoked.
+    ApiKeyRevoked {
+        /// Its public part.
+        key: ApiKeyId,
+    },
+    /// The key under which a tenant's roots verify from now on was registered.
+    IssuerKeyRegistered {
+        /// The key.
+        key: IssuerKeyId,
+    },
+    /// A tenant's templates are being encrypted under new keys.
+    KeyRotationBegun {
+        /// The epoch of the new keys.
+        epoch: u32,
+    },
+    /// All templates of a tenant are under the new keys, and the old keys were destroyed.
+    KeyRotationEnded {
+        /// The epoch of the keys that are left.
+        epoch: u32,
+    },
+    /// The key-holder's count of a tenant's malformed jobs was reset.
+    MalformedReset,
+    /// An operator was created. The secret of its token is in no receipt.
+    OperatorCreated {
+        /// The new operator.
+        operator: OperatorId,
+        /// What it may do: 1 viewer, 2 operator, 3 owner.
+        role: u8,
+    },
+    /// All tokens of an operator are refused from now on.
+    OperatorRevoked {
+        /// Whose.
+        operator: OperatorId,
+    },
+    /// An operator has one more token.
+    OperatorTokenCreated {
+        /// The operator.
+        operator: OperatorId,
+        /// Counts the operator's tokens from 1.
+        token: u32,
+    },
+    /// A token of an operator is refused from now on.
+    OperatorTokenRevoked {
+        /// The operator.
+        operator: OperatorId,
+        /// Which of its tokens.
+        token: u32,
+    },
+    /// A disabled tenant was deleted: its templates with their keys, its sessions, API keys and policies. Its root log stays.
+    TenantDeleted {
+        /// Templates that were destroyed.
+        templates: u64,
+    },
+    /// The delay of a locked-out subject was ended, and its failures of the day were forgotten. Whose is in no receipt.
+    AttemptsReset,
+    /// An operator asked for a change that its role does not allow, and nothing was changed.
+    Refused {
+        /// The change that it would have been.
+        action: Kind,
+    },
+}
+
+/// The kinds of changes: their numbers on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each is the variant of `What` with the same name")]
+pub enum Kind {
+    Enrolled = 1,
+    Erased,
+    RootPublished,
+    PolicyChanged,
+    SessionOpened,
+    SessionEnded,
+    TenantCreated,
+    TenantDisabled,
+    TenantEnabled,
+    ApiKeyCreated,
+    ApiKeyRevoked,
+    IssuerKeyRegistered,
+    KeyRotationBegun,
+    KeyRotationEnded,
+    MalformedReset,
+    OperatorCreated,
+    OperatorRevoked,
+    OperatorTokenCreated,
+    OperatorTokenRevoked,
+    Refused,
+    TenantDeleted,
+    AttemptsReset,
+    Replaced,
+}
+
+impl Kind {
+    /// All of them, in the order of their numbers, which count from 1.
+    pub const ALL: [Self; 23] = [
+        Self::Enrolled,
+        Self::Erased,
+        Self::RootPublished,
+        Self::PolicyChanged,
+        Self::SessionOpened,
+        Self::SessionEnded,
+        Self::TenantCreated,
+        Self::TenantDisabled,
+        Self::TenantEnabled,
+        Self::ApiKeyCreated,
+        Self::ApiKeyRevoked,
+        Self::IssuerKeyRegistered,
+        Self::KeyRotationBegun,
+        Self::KeyRotationEnded,
+        Self::MalformedReset,
+        Self::OperatorCreated,
+        Self::OperatorRevoked,
+        Self::OperatorTokenCreated,
+        Self::OperatorTokenRevoked,
+        Self::Refused,
+        Self::TenantDeleted,
+        Self::AttemptsReset,
+        Self::Replaced,
+    ];
+
+    const fn number(self) -> u64 {
+        self as u64
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+
+    /// The word used in JSON, such as `erased`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enrolled => "enrolled",
+            Self::Erased => "erased",
+            Self::RootPublished => "root_published",
+            Self::PolicyChanged => "policy_changed",
+            Self::SessionOpened => "session_opened",
+            Self::SessionEnded => "session_ended",
+            Self::TenantCreated => "tenant_created",
+            Self::TenantDisabled => "tenant_disabled",
+            Self::TenantEnabled => "tenant_enabled",
+            Self::ApiKeyCreated => "api_key_created",
+            Self::ApiKeyRevoked => "api_key_revoked",
+            Self::IssuerKeyRegistered => "issuer_key_registered",
+            Self::KeyRotationBegun => "key_rotation_begun",
+            Self::KeyRotationEnded => "key_rotation_ended",
+            Self::MalformedReset => "malformed_reset",
+            Self::OperatorCreated => "operator_created",
+            Self::OperatorRevoked => "operator_revoked",
+            Self::OperatorTokenCreated => "operator_token_created",
+            Self::OperatorTokenRevoked => "operator_token_revoked",
+            Self::Refused => "refused",
+            Self::TenantDeleted => "tenant_deleted",
+            Self::AttemptsReset => "attempts_reset",
+            Self::Replaced => "replaced",
+        }
+    }
 }
 
 /// What a receipt calls a reference to a consent by, so that the reference itself stays with the tenant.
@@ -118,135 +308,40 @@ pub fn consent_digest(reference: &str) -> [u8; 32] {
 }
 
 impl What {
-    const fn number(&self) -> u64 {
+    /// Which kind it is.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
         match self {
-            Self::Enrolled { .. } => 1,
-            Self::Erased { .. } => 2,
-            Self::RootPublished { .. } => 3,
-            Self::PolicyChanged { .. } => 4,
-            Self::SessionOpened { .. } => 5,
-            Self::SessionEnded { .. } => 6,
-            Self::Replaced { .. } => 7,
+            Self::Enrolled { .. } => Kind::Enrolled,
+            Self::Erased { .. } => Kind::Erased,
+            Self::RootPublished { .. } => Kind::RootPublished,
+            Self::PolicyChanged { .. } => Kind::PolicyChanged,
+            Self::SessionOpened { .. } => Kind::SessionOpened,
+            Self::SessionEnded { .. } => Kind::SessionEnded,
+            Self::TenantCreated { .. } => Kind::TenantCreated,
+            Self::TenantDisabled => Kind::TenantDisabled,
+            Self::TenantEnabled => Kind::TenantEnabled,
+            Self::ApiKeyCreated { .. } => Kind::ApiKeyCreated,
+            Self::ApiKeyRevoked { .. } => Kind::ApiKeyRevoked,
+            Self::IssuerKeyRegistered { .. } => Kind::IssuerKeyRegistered,
+            Self::KeyRotationBegun { .. } => Kind::KeyRotationBegun,
+            Self::KeyRotationEnded { .. } => Kind::KeyRotationEnded,
+            Self::MalformedReset => Kind::MalformedReset,
+            Self::OperatorCreated { .. } => Kind::OperatorCreated,
+            Self::OperatorRevoked { .. } => Kind::OperatorRevoked,
+            Self::OperatorTokenCreated { .. } => Kind::OperatorTokenCreated,
+            Self::OperatorTokenRevoked { .. } => Kind::OperatorTokenRevoked,
+            Self::Refused { .. } => Kind::Refused,
+            Self::TenantDeleted { .. } => Kind::TenantDeleted,
+            Self::AttemptsReset => Kind::AttemptsReset,
+            Self::Replaced { .. } => Kind::Replaced,
         }
     }
 
     /// The word used in JSON, such as `erased`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Enrolled { .. } => "enrolled",
-            Self::Erased { .. } => "erased",
-            Self::RootPublished { .. } => "root_published",
-            Self::PolicyChanged { .. } => "policy_changed",
-            Self::SessionOpened { .. } => "session_opened",
-            Self::SessionEnded { .. } => "session_ended",
-            Self::Replaced { .. } => "replaced",
-        }
-    }
-
-    fn write(&self, w: &mut Writer<'_>) {
-        match self {
-            Self::Enrolled { handle, generation, consent } => {
-                w.array(3);
-                w.bytes(handle.as_bytes());
-                w.uint((*generation).into());
-                w.bytes(consent);
-            }
-            Self::Erased { handle, generation } => {
-                w.array(2);
-                w.bytes(handle.as_bytes());
-                w.uint((*generation).into());
-            }
-            Self::RootPublished { generation, generation_min, root, head } => {
-                w.array(4);
-                w.uint((*generation).into());
-                w.uint((*generation_min).into());
-                w.bytes(root);
-                w.bytes(head);
-            }
-            Self::PolicyChanged { id, version, digest } => {
-                w.array(3);
-                w.uint((*id).into());
-                w.uint((*version).into());
-                w.bytes(digest);
-            }
-            Self::SessionOpened { session, expires_at } => {
-                w.array(2);
-                w.bytes(session.as_bytes());
-                w.uint(*expires_at);
-            }
-            Self::SessionEnded { session } => {
-                w.array(1);
-                w.bytes(session.as_bytes());
-            }
-            Self::Replaced { handle, generation, replaced, consent } => {
-                w.array(4);
-                w.bytes(handle.as_bytes());
-                w.uint((*generation).into());
-                w.uint((*replaced).into());
-                w.bytes(consent);
-            }
-        }
-    }
-
-    fn read(kind: u64, r: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let start = r.clone();
-        let array = |r: &mut Reader<'_>, length: usize| r.array("what", length..=length).map(drop);
-        match kind {
-            1 => {
-                array(r, 3)?;
-                Ok(Self::Enrolled {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                    consent: r.fixed("what.consent")?,
-                })
-            }
-            2 => {
-                array(r, 2)?;
-                Ok(Self::Erased {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                })
-            }
-            3 => {
-                array(r, 4)?;
-                Ok(Self::RootPublished {
-                    generation: r.number("what.generation")?,
-                    generation_min: r.number("what.generation_min")?,
-                    root: r.fixed("what.root")?,
-                    head: r.fixed("what.head")?,
-                })
-            }
-            4 => {
-                array(r, 3)?;
-                Ok(Self::PolicyChanged {
-                    id: r.number("what.policy_id")?,
-                    version: r.number("what.policy_version")?,
-                    digest: r.fixed("what.digest")?,
-                })
-            }
-            5 => {
-                array(r, 2)?;
-                Ok(Self::SessionOpened {
-                    session: SessionId::new(r.fixed("what.session")?),
-                    expires_at: r.uint("what.expires_at")?,
-                })
-            }
-            6 => {
-                array(r, 1)?;
-                Ok(Self::SessionEnded { session: SessionId::new(r.fixed("what.session")?) })
-            }
-            7 => {
-                array(r, 4)?;
-                Ok(Self::Replaced {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                    replaced: r.number("what.replaced")?,
-                    consent: r.fixed("what.consent")?,
-                })
-            }
-            _ => Err(start.error("kind", Problem::OutOfRange)),
-        }
+        self.kind().name()
     }
 }
 
@@ -256,11 +351,17 @@ impl<'a> Change<'a> {
     /// # Errors
     /// An issuer outside its limits.
     pub fn encode(&self) -> Result<Vec<u8>, StatementError> {
-        let Self { suite, issuer, tenant, changed_at, salt, what } = self;
+        let Self { suite, issuer, tenant, changed_at, salt, what, by } = self;
         if !is_name(issuer, NAME_BYTES_MAX) {
             return Err(StatementError {
                 field: "issuer",
                 limits: "1 to 255 bytes without control characters",
+            });
+        }
+        if by.is_some_and(|by| !is_name(by.name, OPERATOR_NAME_BYTES_MAX)) {
+            return Err(StatementError {
+                field: "operator",
+                limits: "1 to 64 bytes without control characters",
             });
         }
         let mut out = Vec::with_capacity(512);
@@ -270,11 +371,16 @@ impl<'a> Change<'a> {
         w.key(6).uint(*changed_at);
         w.key(7).bytes(salt);
         w.key(265).text(CHANGE_FORMAT);
-        w.key(TREFOIL_CLAIM).map(4);
+        w.key(TREFOIL_CLAIM).map(4 + usize::from(by.is_some()));
         w.key(1).uint(suite.number());
         w.key(2).bytes(tenant.as_bytes());
-        w.key(3).uint(what.number());
+        w.key(3).uint(what.kind().number());
         what.write(w.key(4));
+        if let Some(Actor { operator, name }) = by {
+            w.key(5).array(2);
+            w.bytes(operator.as_bytes());
+            w.text(name);
+        }
         Ok(out)
     }
 
@@ -292,13 +398,21 @@ impl<'a> Change<'a> {
         let changed_at = r.key("iat", 6)?.uint("iat")?;
         let salt = r.key("cti", 7)?.fixed("cti")?;
         r.key("eat_profile", 265)?.format("eat_profile", CHANGE_FORMAT)?;
-        r.key("trefoil", TREFOIL_CLAIM)?.map("trefoil", 4)?;
+        let fields = r.key("trefoil", TREFOIL_CLAIM)?.map_of("trefoil", 4..=5)?;
         let suite = read_suite(r.key("suite", 1)?)?;
         let tenant = TenantId::new(r.key("tenant", 2)?.fixed("tenant")?);
         let kind = r.key("kind", 3)?.uint("kind")?;
         let what = What::read(kind, r.key("what", 4)?)?;
+        let by = match fields {
+            4 => None,
+            _ => {
+                r.key("by", 5)?.array("by", 2..=2)?;
+                let operator = OperatorId::new(r.fixed("by.operator")?);
+                Some(Actor { operator, name: r.text("by.name", OPERATOR_NAME_BYTES_MAX)? })
+            }
+        };
         r.finish("change")?;
-        Ok(Self { suite, issuer, tenant, changed_at, salt, what })
+        Ok(Self { suite, issuer, tenant, changed_at, salt, what, by })
     }
 }
 

@@ -48,8 +48,8 @@ pub mod witness;
 
 pub use attestation::{ATTESTATION_BYTES_MAX, ATTESTATION_FORMAT, Attestation, Evidence, SealReference};
 pub use change::{
-    CHANGE_FORMAT, Change, SALT_BYTES, VerifiedChange, What, consent_digest, verify_change,
-    verify_change_with_pruned_seal, verify_change_with_seal,
+    Actor, CHANGE_FORMAT, Change, Kind, OPERATOR_NAME_BYTES_MAX, SALT_BYTES, SERVICE, VerifiedChange, What,
+    consent_digest, verify_change, verify_change_with_pruned_seal, verify_change_with_seal,
 };
 pub use contradiction::{Contradicted, Relation, compare, compare_statements};
 pub use error::{DecodeError, Problem};
@@ -71,7 +71,9 @@ pub use statement::{
     StatementError, statement_digest,
 };
 pub use suite::Suite;
-pub use trefoil_types::{Account, BatchId, Handle, KeySetId, SessionId, TenantId};
+pub use trefoil_types::{
+    Account, ApiKeyId, BatchId, Handle, IssuerKeyId, KeySetId, OperatorId, SessionId, TenantId,
+};
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,
 };

@@ -211,6 +211,13 @@ impl Ledger {
         });
     }
 
+    /// Ends a delay and forgets the failures of the day, and no attempt: what the generation has spent stays spent, so that all answers
+    /// about it tell no more than before.
+    pub(crate) fn reset(&self) {
+        self.row.store(0, Relaxed);
+        update(&self.today, |word| Today { failures: 0, ..Today::of(word) }.packed());
+    }
+
     /// Whether there are failures in a row.
     pub(crate) fn has_row(&self) -> bool {
         self.row.load(Relaxed) != 0

@@ -51,6 +51,10 @@ pub enum Request {
     Parts(Box<Parts>),
     /// Of one seat of a quorum: [`crate::quorum::QuorumHolder::seat_key`].
     SeatKey(TenantId, [u32; PIECES]),
+    /// [`KeyHolder::reset_attempts`]. For operators.
+    ResetAttempts(TemplateName),
+    /// [`KeyHolder::locked_out`].
+    LockedOut(TenantId),
 }
 
 /// A key-holder's reply.
@@ -78,6 +82,8 @@ pub enum Reply {
     EnrolledSeat(#[serde(with = "crate::wire::seat")] Seat, Box<[EncryptedTemplate; 2]>),
     /// To [`Request::SeatKey`].
     SeatKey(Box<SeatKey>),
+    /// To [`Request::LockedOut`].
+    LockedOut(u64),
 }
 
 /// A template to encrypt, and its lane.
@@ -289,6 +295,25 @@ pub trait KeyHolding: Send + Sync {
     fn forgive_malformed(&self, tenant: TenantId) -> Result<(), KeyHolderError> {
         done(self, Request::ForgiveMalformed(tenant))
     }
+
+    /// See [`KeyHolder::reset_attempts`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn reset_attempts(&self, name: TemplateName) -> Result<(), KeyHolderError> {
+        done(self, Request::ResetAttempts(name))
+    }
+
+    /// See [`KeyHolder::locked_out`].
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn locked_out(&self, tenant: TenantId) -> Result<u64, KeyHolderError> {
+        match self.call(Request::LockedOut(tenant))? {
+            Reply::LockedOut(count) => Ok(count),
+            other => Err(unasked(&other)),
+        }
+    }
 }
 
 /// The health of one key-holder of a quorum, for operators. Nothing in it depends on a score.
@@ -360,6 +385,7 @@ pub fn unasked(reply: &Reply) -> KeyHolderError {
         Reply::DecidedSeat(_) => "a seat's decisions",
         Reply::Contribution(_) => "a contribution",
         Reply::EnrolledSeat(..) => "a seat's part of a template",
+        Reply::LockedOut(_) => "a count of subjects",
     };
     KeyHolderError::Unavailable(format!("it answered with {name} that do not fit the request"))
 }
@@ -378,6 +404,7 @@ impl Request {
             | Request::FinishRotation(tenant, _)
             | Request::SeatKey(tenant, _)
             | Request::SetPolicy(tenant, _)
+            | Request::LockedOut(tenant)
             | Request::ForgiveMalformed(tenant) => Some(*tenant),
             Request::Decide(_) | Request::EncryptProbes(_) | Request::DecideSeat(_) => {
                 self.batch().map(|(tenant, ..)| tenant)
@@ -386,6 +413,7 @@ impl Request {
             | Request::EnrolSeat(_)
             | Request::Renew(_)
             | Request::Shred(_)
+            | Request::ResetAttempts(_)
             | Request::Contribute(_) => self.template().map(|name| name.tenant),
         }
     }
@@ -396,7 +424,7 @@ impl Request {
             Request::Enrol(enrolment) => Some(enrolment.name),
             Request::EnrolSeat(enrolment) => Some(enrolment.name),
             Request::Renew(renewal) => Some(renewal.name),
-            Request::Shred(name) | Request::Contribute(name) => Some(*name),
+            Request::Shred(name) | Request::Contribute(name) | Request::ResetAttempts(name) => Some(*name),
             _ => None,
         }
     }
@@ -449,6 +477,8 @@ impl KeyHolder {
             Request::Status => Ok(Reply::Status(self.status().into())),
             Request::SetPolicy(tenant, policy) => self.set_policy(tenant, policy).map(done),
             Request::ForgiveMalformed(tenant) => self.forgive_malformed(tenant).map(done),
+            Request::ResetAttempts(name) => self.reset_attempts(name).map(done),
+            Request::LockedOut(tenant) => self.locked_out(tenant, now).map(Reply::LockedOut),
             Request::DecideSeat(_)
             | Request::Contribute(_)
             | Request::EnrolSeat(_)

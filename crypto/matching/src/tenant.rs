@@ -16,7 +16,7 @@ use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
 use register::Register;
 use std::sync::Arc;
-use subjects::Subjects;
+use subjects::{Subject, Subjects};
 use trefoil_bfv::{LANES, SubjectKey, TagKey};
 
 /// See the module.
@@ -212,6 +212,14 @@ impl Tenant {
         changed = LaneSet::from_bits(changed.bits() | ended.bits());
         self.put_on_record(vault, admitted, changed, Ledger::record)?;
         Ok(accepted)
+    }
+
+    /// How many subjects have no attempt at `now`. Both forms of a template that is being renewed are one.
+    pub(crate) fn locked_out(&self, now: u64) -> u64 {
+        let policy = self.state.load().policy.attempts;
+        self.subjects.count(|&(_, generation), Subject { ledger, .. }| {
+            ledger.generation() == generation && !ledger.allows(&policy, now)
+        })
     }
 
     /// Ends a batch whose subjects keep the failures that they were charged.

@@ -23,6 +23,8 @@ ids! {
     IssuerKeyId, 32;
     /// The public part of an API key.
     ApiKeyId, 8;
+    /// An operator of the service. Zeros are the one of the token in the data directory.
+    OperatorId, 8;
 }
 
 /// Names a template: tenant, subject and generation.

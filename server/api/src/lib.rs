@@ -11,6 +11,7 @@ use trefoil_types::{Handle, SessionId};
 mod batch;
 mod encoding;
 mod face;
+mod operators;
 mod policy;
 #[cfg(feature = "openapi")]
 mod schema;
@@ -22,6 +23,11 @@ mod usage;
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{DIM, Shares, Vector};
+pub use operators::{
+    AuditEntry, AuditOutcome, AuditPage, ChangedOperator, ChangedTenant, CreateOperator, CreateOperatorToken,
+    CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, OwnTenant, ResetAttempts,
+    ResetMalformed, RevokedApiKey, Role, StartedRotation,
+};
 pub use policy::{
     Attempts, OutOfRange, Policy, Probe, ProofNeed, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,
 };
@@ -190,11 +196,14 @@ pub struct RegisterIssuerKey {
 }
 
 /// Answer to [`RegisterIssuerKey`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RegisteredIssuerKey {
     /// Names the key in root statements.
     pub key_id: Hex<32>,
+    /// That it was registered; `null` where it was already, or where that is not sealed yet.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
 /// `GET /v1/credentials/roots/{tenant}`: every root that a tenant published, in order, in pages.
@@ -413,16 +422,19 @@ pub struct FheKeys {
 }
 
 /// Answer to [`CreateTenant`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct CreatedTenant {
     /// The tenant.
     pub tenant_id: Hex<16>,
     /// The policy's number, part of every session context.
     pub policy_id: u32,
+    /// That it was created; `null` where that is not sealed yet.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
-/// Answer to `POST` and `GET /v1/tenants/{tenant}/key-rotation` on the admin listener.
+/// Answer to `GET /v1/tenants/{tenant}/key-rotation` on the admin listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RotationStatus {
@@ -510,9 +522,12 @@ pub struct CreatedApiKey {
     /// From when on it is refused, Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
+    /// That it was created; `null` where that is not sealed yet.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
 }
 
-/// An API key in a list, and the answer to `DELETE /v1/tenants/{tenant}/api-keys/{id}` on the admin listener.
+/// An API key in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ApiKey {
@@ -557,7 +572,7 @@ pub struct ApiKeyPage {
     pub next: Option<Hex<8>>,
 }
 
-/// A tenant in a list, and the answer to `POST /v1/tenants/{tenant}/disable` and `/enable` on the admin listener.
+/// A tenant in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantSummary {
@@ -596,6 +611,12 @@ pub struct TenantDetail {
     pub policy: Policy,
     /// The newest credential root; `null` before the first.
     pub root_generation: Option<u32>,
+    /// Logins that were refused with `distinct-failures` since the service started.
+    #[serde(default)]
+    pub distinct_failures_refused: u64,
+    /// Subjects that have no attempt now: for a delay, for the day, or for good; `null` where the key-holder cannot say.
+    #[serde(default)]
+    pub locked_out: Option<u64>,
 }
 
 /// `PUT /v1/tenants/{tenant}/policy` on the admin listener.
@@ -659,6 +680,10 @@ fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
 
 fn reference<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     text(deserializer, 256)
+}
+
+fn operator_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    text(deserializer, trefoil_attest::OPERATOR_NAME_BYTES_MAX)
 }
 
 fn audience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {

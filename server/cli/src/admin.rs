@@ -1,5 +1,6 @@
 //! `trefoil admin`: what an operator asks of a running service, over its admin listener.
 
+mod operator;
 pub(super) mod place;
 mod session;
 mod status;
@@ -28,7 +29,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: its status, tenants, policies, API keys, subjects, sessions, key rotation",
+    about = "Operate a running service: its status, tenants, policies, API keys, operators, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -51,7 +52,7 @@ pub(super) struct AdminCommand {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Tenants: create, list, show, disable, enable.
+    /// Tenants: create, list, show, disable, enable, delete.
     #[command(subcommand)]
     Tenant(Tenant),
     /// A tenant's policy: set, list its versions.
@@ -60,7 +61,21 @@ enum Command {
     /// API keys of a tenant: create, list, revoke.
     #[command(subcommand)]
     ApiKey(Key),
-    /// Subjects of a tenant: list, show, replace the template, erase. With one of its API keys, over the public API.
+    /// Operators of the service and their tokens: create, list, show, revoke.
+    #[command(subcommand)]
+    Operator(operator::Command),
+    /// What operators changed and were refused, each with its receipt.
+    #[command(after_help = "Examples:\n  trefoil admin audit\n  \
+        trefoil admin audit --tenant 00112233445566778899aabbccddeeff --json")]
+    Audit {
+        /// Of this tenant alone.
+        #[arg(long, value_name = "TENANT", value_parser = tenant)]
+        tenant: Option<Hex<16>>,
+        /// The first entry, by its number.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        from: u64,
+    },
+    /// Subjects of a tenant: list, show, replace the template, erase with one of its API keys, over the public API; reset-attempts.
     #[command(subcommand)]
     Subject(subject::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
@@ -140,6 +155,17 @@ enum Tenant {
     Disable {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
+    },
+    /// Destroy a disabled tenant: its templates with their keys, its sessions, API keys and policies. Its root log stays.
+    #[command(
+        after_help = "Example:\n  trefoil admin tenant delete 00112233445566778899aabbccddeeff --receipt deleted.cbor"
+    )]
+    Delete {
+        #[arg(value_name = "TENANT", value_parser = tenant)]
+        tenant: Hex<16>,
+        /// A file for the receipt, which `trefoil verify` takes.
+        #[arg(long, value_name = "FILE")]
+        receipt: Option<PathBuf>,
     },
     /// Take the API keys of a disabled tenant again.
     #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
@@ -278,6 +304,11 @@ impl AdminCommand {
             }
             Command::Tenant(Tenant::Disable { tenant }) => self.set_disabled(tenant, true),
             Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
+            Command::Tenant(Tenant::Delete { tenant, receipt }) => {
+                let deleted = self.place.call(async |admin| admin.delete_tenant(tenant).await)?;
+                let kept = save_receipt(deleted.receipt.as_ref(), receipt.as_deref())?;
+                show(json, &deleted, || format!("deleted, {} templates destroyed\n{kept}", deleted.templates))
+            }
             Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
                 let version = self.place.call(async |admin| {
@@ -315,20 +346,22 @@ impl AdminCommand {
             }
             Command::ApiKey(Key::Revoke { id, tenant }) => {
                 let revoked = self.place.call(async |admin| admin.revoke_api_key(tenant, id).await)?;
-                show(json, &revoked, || api_keys(std::slice::from_ref(&revoked)))
+                show(json, &revoked, || api_keys(std::slice::from_ref(&revoked.key)))
             }
+            Command::Operator(command) => command.answer(&self.place, json),
+            Command::Audit { tenant, from } => operator::audit(&self.place, json, from, tenant),
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
             Command::Status => status::answer(&self.place, json),
             Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {
-                self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
-                show(json, &serde_json::json!({}), || "the count of malformed jobs is 0\n".to_owned())
+                let reset = self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
+                show(json, &reset, || "the count of malformed jobs is 0\n".to_owned())
             }
             Command::RotateKeys { tenant, status } => {
                 let status = self.place.call(async |admin| match status {
                     true => admin.key_rotation(tenant).await,
-                    false => admin.rotate_keys(tenant).await,
+                    false => Ok(admin.rotate_keys(tenant).await?.status),
                 })?;
                 show(json, &status, || rotation(&status))
             }
@@ -337,7 +370,7 @@ impl AdminCommand {
 
     fn set_disabled(&self, tenant: Hex<16>, disabled: bool) -> Result<String, String> {
         let summary = self.place.call(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
-        show(self.json, &summary, || tenants(std::slice::from_ref(&summary)))
+        show(self.json, &summary, || tenants(std::slice::from_ref(&summary.summary)))
     }
 }
 

@@ -3,13 +3,15 @@
 use crate::error::ClientError;
 use crate::transport::{Outgoing, Transport};
 use trefoil_api::{
-    ApiKey, ApiKeyPage, Base64, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, Scope, ServiceStatus,
-    SetPolicy, TenantDetail, TenantPage, TenantSummary, UsagePage,
+    ApiKeyPage, AuditPage, Base64, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey,
+    CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
+    DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey,
+    ResetAttempts, ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus, SetPolicy,
+    StartedRotation, TenantDetail, TenantPage, UsagePage,
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
-/// The admin listener: tenants, API keys, metrics.
+/// The admin listener: tenants, API keys, operators, the audit trail, metrics.
 #[derive(Clone)]
 pub struct Admin(Transport);
 
@@ -67,7 +69,7 @@ impl Admin {
     ///
     /// # Errors
     /// `api-key-unknown`, `tenant-unknown`, and [`ClientError`] in general.
-    pub async fn revoke_api_key(&self, tenant: Hex<16>, id: Hex<8>) -> Result<ApiKey, ClientError> {
+    pub async fn revoke_api_key(&self, tenant: Hex<16>, id: Hex<8>) -> Result<RevokedApiKey, ClientError> {
         let path = of_tenant(tenant, &format!("/api-keys/{}", hex::encode(id.0)));
         self.0.json(Outgoing::delete(path)).await
     }
@@ -122,24 +124,46 @@ impl Admin {
         &self,
         tenant: Hex<16>,
         disabled: bool,
-    ) -> Result<TenantSummary, ClientError> {
+    ) -> Result<ChangedTenant, ClientError> {
         let path = of_tenant(tenant, if disabled { "/disable" } else { "/enable" });
         self.0.json(Outgoing::post_empty(path)).await
+    }
+
+    /// Deletes a disabled tenant with all that is kept for it, but its root log.
+    ///
+    /// # Errors
+    /// `tenant-in-use` while it is enabled or its keys are rotated, `tenant-unknown` once it was deleted, `role-missing`, and
+    /// [`ClientError`] in general.
+    pub async fn delete_tenant(&self, tenant: Hex<16>) -> Result<DeletedTenant, ClientError> {
+        self.0.json(Outgoing::delete(of_tenant(tenant, ""))).await
     }
 
     /// Resets the key-holder's count of a tenant's malformed jobs.
     ///
     /// # Errors
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
-    pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<(), ClientError> {
-        self.0.bytes(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await.map(drop)
+    pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<ResetMalformed, ClientError> {
+        self.0.json(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await
+    }
+
+    /// Ends the delay of a locked-out subject and forgets its failures of the day.
+    ///
+    /// # Errors
+    /// `subject-unknown`, `tenant-unknown`, `key-holder-forbids` where the key-holder runs apart, and [`ClientError`] in general.
+    pub async fn reset_attempts(
+        &self,
+        tenant: Hex<16>,
+        handle: Hex<32>,
+    ) -> Result<ResetAttempts, ClientError> {
+        let path = of_tenant(tenant, &format!("/subjects/{}/reset-attempts", hex::encode(handle.0)));
+        self.0.json(Outgoing::post_empty(path)).await
     }
 
     /// Starts a rotation of the keys of a tenant's templates, or goes on with one that stopped.
     ///
     /// # Errors
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
-    pub async fn rotate_keys(&self, tenant: Hex<16>) -> Result<RotationStatus, ClientError> {
+    pub async fn rotate_keys(&self, tenant: Hex<16>) -> Result<StartedRotation, ClientError> {
         self.0.json(Outgoing::post_empty(of_tenant(tenant, "/key-rotation"))).await
     }
 
@@ -163,6 +187,75 @@ impl Admin {
         let path = of_tenant(tenant, "/issuer-key");
         let body = RegisterIssuerKey { ml_dsa_65: Base64(key.as_bytes().to_vec()) };
         self.0.json(Outgoing::put_json(path, &body)).await
+    }
+
+    /// Makes an operator with a token. The answer is the only place where the token appears.
+    ///
+    /// # Errors
+    /// `role-missing`, `field-invalid` for an expiry that is over, and [`ClientError`] in general.
+    pub async fn create_operator(
+        &self,
+        operator: &CreateOperator,
+    ) -> Result<CreatedOperatorToken, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/operators", operator)).await
+    }
+
+    /// A page of the operators, from an identifier on.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn operators(&self, from: Hex<8>) -> Result<OperatorPage, ClientError> {
+        self.0.json(Outgoing::get(format!("/v1/operators?from={}", hex::encode(from.0)))).await
+    }
+
+    /// An operator.
+    ///
+    /// # Errors
+    /// `operator-unknown`, and [`ClientError`] in general.
+    pub async fn operator(&self, operator: Hex<8>) -> Result<Operator, ClientError> {
+        self.0.json(Outgoing::get(of_operator(operator, ""))).await
+    }
+
+    /// Revokes an operator: all of its tokens are refused.
+    ///
+    /// # Errors
+    /// `operator-unknown`, `operator-conflict` for the last owner, `role-missing`, and [`ClientError`] in general.
+    pub async fn revoke_operator(&self, operator: Hex<8>) -> Result<ChangedOperator, ClientError> {
+        self.0.json(Outgoing::delete(of_operator(operator, ""))).await
+    }
+
+    /// Makes another token of an operator, with an expiry if there is one.
+    ///
+    /// # Errors
+    /// `operator-unknown`, `operator-conflict` where two are taken already, `role-missing`, and [`ClientError`] in general.
+    pub async fn create_operator_token(
+        &self,
+        operator: Hex<8>,
+        expires_at: Option<u64>,
+    ) -> Result<CreatedOperatorToken, ClientError> {
+        let path = of_operator(operator, "/tokens");
+        self.0.json(Outgoing::post_json(path, &CreateOperatorToken { expires_at })).await
+    }
+
+    /// Revokes one token of an operator.
+    ///
+    /// # Errors
+    /// `operator-unknown`, `operator-conflict` for the last one of the last owner, `role-missing`, and [`ClientError`] in general.
+    pub async fn revoke_operator_token(
+        &self,
+        operator: Hex<8>,
+        number: u32,
+    ) -> Result<ChangedOperator, ClientError> {
+        self.0.json(Outgoing::delete(of_operator(operator, &format!("/tokens/{number}")))).await
+    }
+
+    /// A page of the audit trail, from an entry on, of one tenant or of all.
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn audit(&self, from: u64, tenant: Option<Hex<16>>) -> Result<AuditPage, ClientError> {
+        let of = tenant.map_or_else(String::new, |tenant| format!("&tenant={}", hex::encode(tenant.0)));
+        self.0.json(Outgoing::get(format!("/v1/audit?from={from}{of}"))).await
     }
 
     /// Why the service takes no requests; nothing where it takes them.
@@ -198,6 +291,11 @@ impl Admin {
         let body = self.0.bytes(Outgoing::get("/metrics")).await?;
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
+}
+
+/// A path under an operator's.
+fn of_operator(operator: Hex<8>, rest: &str) -> String {
+    format!("/v1/operators/{}{rest}", hex::encode(operator.0))
 }
 
 /// A path under a tenant's.

@@ -131,10 +131,10 @@ fn advice(cause: &str) -> &'static str {
         ("refused", "; nothing listens there. Start the service (`trefoil serve`), or correct host and port"),
         ("lookup", "; the name cannot be looked up. Correct it in the address"),
         ("HTTP/2", "; this port does not speak HTTP/2. Check the address"),
-        ("channel closed", CLOSED),
-        ("connection closed", CLOSED),
-        ("Broken pipe", CLOSED),
-        ("reset by peer", CLOSED),
+        // Kinds of hyper's errors after a connection was made.
+        ("(SendRequest)", CLOSED),
+        ("(Canceled)", CLOSED),
+        ("(ChannelClosed)", CLOSED),
     ];
     advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
 }

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::transport::Outgoing;
-use trefoil_api::{EndedSession, Hex, SessionPage, Subject, SubjectPage, UsagePage};
+use trefoil_api::{EndedSession, Hex, OwnTenant, SessionPage, Subject, SubjectPage, UsagePage};
 
 impl Client {
     /// A page of the subjects with a template, from a handle on, which is included; zeros for the first page. Needs
@@ -21,6 +21,15 @@ impl Client {
     /// `subject-unknown`, and [`ClientError`] in general.
     pub async fn subject(&self, handle: Hex<32>) -> Result<Subject, ClientError> {
         self.0.json(Outgoing::get(format!("/v1/subjects/{}", hex::encode(handle.0)))).await
+    }
+
+    /// Counts of the tenant whose API key this is, such as the subjects that are locked out. Needs
+    /// [`Scope::Authenticate`](trefoil_api::Scope::Authenticate).
+    ///
+    /// # Errors
+    /// See [`ClientError`].
+    pub async fn tenant(&self) -> Result<OwnTenant, ClientError> {
+        self.0.json(Outgoing::get("/v1/tenant")).await
     }
 
     /// A page of what the tenant's API keys were used for, from a key on; zeros for the first page. Any scope will do.

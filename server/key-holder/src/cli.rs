@@ -23,9 +23,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status, TemplateName};
 use trefoil_storage::data_dir::DataDir;
-use trefoil_types::TenantId;
+use trefoil_types::{Handle, TenantId};
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
@@ -129,6 +129,20 @@ enum Command {
         #[arg(value_parser = tenant)]
         tenant: TenantArg,
     },
+    /// End the delay of a locked-out subject and forget its failures of the day. What its template has spent for good stays spent.
+    ResetAttempts {
+        #[command(flatten)]
+        place: Place,
+        /// The tenant, 32 hexadecimal digits.
+        #[arg(value_parser = tenant)]
+        tenant: TenantArg,
+        /// The subject, 64 hexadecimal digits.
+        #[arg(value_name = "HANDLE")]
+        handle: Handle,
+        /// Which of its templates, as `trefoil admin subject show` prints it.
+        #[arg(long, value_name = "N")]
+        generation: u32,
+    },
     /// Replace the threshold and the attempt budget of a tenant.
     SetPolicy {
         #[command(flatten)]
@@ -221,6 +235,10 @@ impl KeyHolderArgs {
             }
             Some(Command::ResetMalformed { place, tenant }) => {
                 operate(&place, |key_holder| key_holder.forgive_malformed(TenantId::new(tenant.0)))
+            }
+            Some(Command::ResetAttempts { place, tenant, handle, generation }) => {
+                let name = TemplateName { tenant: TenantId::new(tenant.0), handle, generation };
+                operate(&place, |key_holder| key_holder.reset_attempts(name))
             }
             Some(Command::SetPolicy {
                 place,

@@ -178,6 +178,8 @@ fn fills(request: &Request) -> bool {
         | Request::Status
         | Request::SetPolicy(..)
         | Request::ForgiveMalformed(_)
+        | Request::ResetAttempts(_)
+        | Request::LockedOut(_)
         | Request::SeatKey(..) => false,
     }
 }

@@ -18,7 +18,7 @@ use trefoil_matching::{
 use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/6";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/7";
 /// Between two requests; gateways do not use a connection that has been idle for half as long.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Bytes that say how long a frame is, and of a request its kind.
@@ -56,7 +56,7 @@ const fn public(name: &'static str) -> Kind {
 }
 
 /// In the order of [`Request`]'s variants.
-static KINDS: [Kind; 19] = [
+static KINDS: [Kind; 21] = [
     public("ping"),
     kind("decide", Right::Match, MatchJob::BYTES_MAX),
     kind("encrypt-probes", Right::Match, ProbeJob::BYTES_MAX),
@@ -79,6 +79,9 @@ static KINDS: [Kind; 19] = [
     kind("enrol", Right::Match, BlindedTemplate::BYTES),
     kind("parts", Right::Peer, Parts::BYTES),
     kind("public-keys", Right::Match, 0),
+    // A gateway that could do this would have as many failures a day as it likes.
+    kind("reset-attempts", Right::Operate, 0),
+    kind("locked-out", Right::Match, 0),
 ];
 
 /// Its place among them.

@@ -10,6 +10,7 @@ mod policies;
 mod tenants;
 
 use crate::counters::Apart;
+use crate::notes::{By, Noted, Notes};
 use crate::refused::Refused;
 use crate::tenant::accounts::{self, AccountSecret};
 use crate::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};
@@ -20,6 +21,7 @@ use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trefoil_api::OutOfRange;
+use trefoil_attest::What;
 use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 use trefoil_storage::store::wrap::WrapKey;
@@ -41,6 +43,7 @@ pub struct Directory {
     registry: Registry<VerdictCache>,
     room: VerdictRoom,
     policies: PolicyForm,
+    notes: Notes,
     snapshot: ArcSwap<Snapshot>,
     /// How often a request looked its tenant up.
     look_ups: Apart,
@@ -91,6 +94,8 @@ pub struct PolicyForm {
     pub read: fn(&str) -> Result<Policy, String>,
     /// Writes one.
     pub write: fn(&Policy) -> Result<String, String>,
+    /// What receipts call one by: SHA3-256 of its canonical JSON.
+    pub digest: fn(&Policy) -> [u8; 32],
 }
 
 pub use policies::PolicyVersion;
@@ -109,6 +114,8 @@ pub struct LoggedRoots {
 struct Snapshot {
     tenants: HashMap<TenantId, Arc<Tenant>>,
     api_keys: HashMap<ApiKeyId, Arc<HeldKey>>,
+    /// The issuers' keys of deleted tenants, for those who read their root logs.
+    deleted: HashMap<TenantId, Vec<IssuerKey>>,
 }
 
 impl Directory {
@@ -119,9 +126,9 @@ impl Directory {
         master: WrapKey,
         pepper: Pepper,
         room: VerdictRoom,
-        policies: PolicyForm,
+        (policies, notes): (PolicyForm, Notes),
     ) -> Result<Directory, String> {
-        let store::Registry { tenants, api_keys, roots, issuer_keys } =
+        let store::Registry { tenants, api_keys, roots, issuer_keys, .. } =
             store.registry().map_err(|cause| cause.to_string())?;
         let directory = Directory {
             store,
@@ -131,6 +138,7 @@ impl Directory {
             registry: Registry::default(),
             room,
             policies,
+            notes,
             snapshot: ArcSwap::default(),
             look_ups: Apart::default(),
             changing: Mutex::default(),
@@ -138,6 +146,11 @@ impl Directory {
         };
         let mut snapshot = Snapshot::default();
         for record in tenants {
+            if record.deleted_at.is_some() {
+                let own = issuer_keys.iter().filter(|key| key.tenant == record.id).cloned().collect();
+                snapshot.deleted.insert(record.id, own);
+                continue;
+            }
             let tenant = directory.open(&record, &roots, &issuer_keys)?;
             directory.registry.put(tenant.attested(), tenant.verdicts.cache());
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
@@ -158,7 +171,13 @@ impl Directory {
     }
 
     /// Creates a tenant with a random identifier: keys first, then the record that makes it exist.
-    pub fn create_tenant(&self, name: String, policy: Policy, now: u64) -> Result<TenantId, Refused> {
+    pub fn create_tenant(
+        &self,
+        name: String,
+        policy: Policy,
+        by: &By,
+        now: u64,
+    ) -> Result<(TenantId, Noted), Refused> {
         policy.check().map_err(Refused::Policy)?;
         self.room.check(&policy)?;
         let mut id = [0; 16];
@@ -169,6 +188,7 @@ impl Directory {
             .create_tenant(TenantId::new(id), policy::keys(policy.probe), policy::decision(&policy))?
             .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&TenantId::new(id));
+        let digest = (self.policies.digest)(&policy);
         let policy = (self.policies.write)(&policy).map_err(Refused::fault)?;
         let record = store::Tenant {
             id: TenantId::new(id),
@@ -180,14 +200,18 @@ impl Directory {
             wrapped_key,
             created_at: now,
             disabled_at: None,
+            deleted_at: None,
         };
         let tenant = self.open(&record, &[], &[]).map_err(Refused::fault)?;
-        self.store.create_tenant(record).map_err(|cause| match cause {
-            StoreError::Conflict => Refused::TenantExists,
-            other => other.into(),
+        let created = (TenantId::new(id), now, What::TenantCreated { digest });
+        let noted = self.notes.with(created, Some(by), |note| {
+            self.store.create_tenant(record, note).map_err(|cause| match cause {
+                StoreError::Conflict => Refused::TenantExists,
+                other => other.into(),
+            })
         })?;
         self.publish(tenant);
-        Ok(TenantId::new(id))
+        Ok((TenantId::new(id), noted))
     }
 
     /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation; and when that was done. The root
@@ -232,8 +256,9 @@ impl Directory {
         &self,
         tenant: &TenantId,
         key: &[u8],
+        by: &By,
         now: u64,
-    ) -> Result<IssuerKeyId, Refused> {
+    ) -> Result<(IssuerKeyId, Option<Noted>), Refused> {
         let key = IssuerPublicKey::from_bytes(key).ok_or(Refused::IssuerKey)?;
         let _changing = self.change();
         let current = self.tenant(tenant)?;
@@ -241,24 +266,30 @@ impl Directory {
             return Err(Refused::NoProofs);
         }
         if current.issuer_keys.last().is_some_and(|last| last.key == key.as_bytes()) {
-            return Ok(key.id());
+            return Ok((key.id(), None));
         }
         let number = current.issuer_keys.last().map_or(0, |last| last.number + 1);
         let record = IssuerKey { tenant: *tenant, number, key: key.as_bytes().to_vec(), registered_at: now };
-        self.store.add_issuer_key(record.clone())?;
+        let registered = (*tenant, now, What::IssuerKeyRegistered { key: key.id() });
+        let noted =
+            self.notes.with(registered, Some(by), |note| self.store.add_issuer_key(record.clone(), note))?;
         let mut issuer_keys = current.issuer_keys.clone();
         issuer_keys.push(record);
         self.publish(Tenant { issuer_keys, ..Tenant::clone(&current) });
-        Ok(key.id())
+        Ok((key.id(), Some(noted)))
     }
 
-    /// A page of a tenant's root log.
+    /// A page of a tenant's root log; of a deleted one too.
     pub fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
-        let current = self.tenant(tenant)?;
+        let deleted = self.snapshot.load().deleted.get(tenant).cloned();
+        let issuer_keys = match deleted {
+            Some(keys) => keys,
+            None => self.tenant(tenant)?.issuer_keys.clone(),
+        };
         let mut roots = self.store.roots(tenant, from, ROOT_LOG_PAGE + 1)?;
         let next = roots.get(ROOT_LOG_PAGE).map(|root| root.generation);
         roots.truncate(ROOT_LOG_PAGE);
-        Ok(LoggedRoots { issuer_keys: current.issuer_keys.clone(), roots, next })
+        Ok(LoggedRoots { issuer_keys, roots, next })
     }
 
     /// Tenants whose keys are being rotated.
@@ -267,15 +298,23 @@ impl Directory {
         snapshot.tenants.values().filter(|tenant| tenant.keys.len() > 1).map(|tenant| tenant.id).collect()
     }
 
-    /// Replaces a tenant's public keys, oldest first.
-    pub(crate) fn set_keys(&self, tenant: &TenantId, keys: Vec<PublicKey>) -> Result<(), Refused> {
+    /// Replaces a tenant's public keys, oldest first, and notes `what` that is of its rotation.
+    pub(crate) fn set_keys(
+        &self,
+        tenant: &TenantId,
+        keys: Vec<PublicKey>,
+        (what, by): (What, Option<&By>),
+        now: u64,
+    ) -> Result<Noted, Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         let mut bytes = keys.iter().map(PublicKey::to_bytes);
         let public_key = bytes.next().ok_or_else(|| Refused::fault("a tenant has no keys"))?;
-        self.store.set_tenant_keys(tenant, public_key, bytes.next())?;
+        let noted = self.notes.with((*tenant, now, what), by, |note| {
+            self.store.set_tenant_keys(tenant, public_key, bytes.next(), note)
+        })?;
         self.publish(Tenant { keys, ..Tenant::clone(&current) });
-        Ok(())
+        Ok(noted)
     }
 
     /// The present snapshots of all tenants.

@@ -18,12 +18,15 @@
 )]
 
 pub mod attestations;
+pub mod audit;
 pub mod backup;
 pub mod chains;
 pub mod clock;
 mod cosignatures;
 pub mod counters;
+pub mod deletion;
 pub mod directory;
+pub mod distinct_failures;
 pub mod door;
 pub mod enrolments;
 pub mod face;
@@ -31,9 +34,12 @@ mod flights;
 pub mod idempotency;
 pub mod key_holder_watch;
 pub mod leftovers;
+mod lockouts;
 pub mod log_audit;
 pub mod log_store;
 pub mod logins;
+pub mod notes;
+pub mod operators;
 pub mod pace;
 pub mod proofs;
 mod receipts;

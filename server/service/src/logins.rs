@@ -4,6 +4,7 @@
 //! the session's verdict up, once, and checks the MAC beside it ([`crate::door`]); here is what needs no verdict.
 
 use crate::attestations;
+use crate::distinct_failures::{DistinctFailures, End, Trial};
 use crate::door::{Asker, Claim, Login};
 use crate::face::{Face, Shown};
 use crate::refused::{NotFresh, Refused};
@@ -14,7 +15,7 @@ use crate::sessions::Kept;
 use crate::tenant::{Tenant, policy};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use trefoil_attest::{RequestHeader, Reveal, UnprovenRequest};
+use trefoil_attest::{Decision, RequestHeader, Reveal, UnprovenRequest};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
     AudienceId, Backing, InSession, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict,
@@ -133,10 +134,11 @@ impl LoginRequest {
 }
 
 impl Service {
-    /// Decides one login of a tenant and waits until its seal is stored.
+    /// Decides one login of a tenant and waits until its seal is stored; `failures` are those of the API key that it comes with.
     pub async fn login(
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
+        failures: &Arc<DistinctFailures>,
         mut request: LoginRequest,
     ) -> Result<Answer, Refused> {
         if matches!(request.voucher, Voucher::Application) == tenant.needs_proof() {
@@ -152,8 +154,13 @@ impl Service {
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
             Some(template) => {
-                let answer = self.decide(tenant, &request, template, &probe).await?;
-                if request.keep {
+                let keep = request.keep;
+                let trial = failures.admit(&request.handle, self.failure_bounds.now(), self.now()).await?;
+                let answer = match trial {
+                    None => self.decide(tenant, &request, template, &probe).await?,
+                    Some(trial) => self.decide_trial(trial, tenant, (request, template, probe)).await?,
+                };
+                if keep {
                     attestations::keep(&tenant.recent, &answer, self.now());
                 }
                 Ok(answer)
@@ -165,6 +172,27 @@ impl Service {
                 Err(Refused::SubjectUnknown)
             }
         }
+    }
+
+    /// Decides a login of a subject that is new to its API key, in a task of its own: a caller that goes away before the answer does
+    /// not undo that the subject was tried.
+    async fn decide_trial(
+        self: &Arc<Self>,
+        trial: Trial,
+        tenant: &Arc<Tenant>,
+        (request, template, probe): (LoginRequest, Template, Probe),
+    ) -> Result<Answer, Refused> {
+        let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
+        let tried = tokio::spawn(async move {
+            let answer = service.decide(&tenant, &request, template, &probe).await;
+            trial.end(match answer.as_ref().map(|answer| answer.decision) {
+                Ok(Some(Decision::Match)) => End::Match,
+                Ok(Some(Decision::NoMatch)) => End::NoMatch,
+                Ok(None) | Err(_) => End::Undecided,
+            });
+            answer
+        });
+        tried.await.map_err(Refused::fault)?
     }
 
     /// The template of a subject, from memory or from the store.

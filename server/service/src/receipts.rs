@@ -1,14 +1,15 @@
 //! Receipts: what was changed, sealed in the same log as decisions.
 //!
 //! A change comes first and is durable, then its receipt is sealed. A crash between the two, a store that takes no seal, and a stop
-//! leave a change without a receipt: it must not be undone for want of one, least of all an erasure.
+//! leave a tenant's own change without a receipt: it must not be undone for want of one, least of all an erasure. A change by an operator gets
+//! its receipt later: [`crate::audit`].
 
 use crate::door::Asker;
-use crate::seal_log::Answer;
+use crate::seal_log::{Answer, Answered};
 use crate::service::Service;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use trefoil_attest::{Change, SALT_BYTES, Suite, What};
+use trefoil_attest::What;
 use trefoil_pipeline::Record;
 use trefoil_types::TenantId;
 
@@ -21,7 +22,17 @@ impl Service {
         what: What,
         patience: Duration,
     ) -> Option<Answer> {
-        let why = match self.record(tenant, changed_at, what) {
+        let statement = self.notes.statement(tenant, changed_at, what, None).ok()?;
+        self.answered(self.record(statement), patience).await
+    }
+
+    /// What becomes of a statement that is to be sealed.
+    pub(crate) async fn answered(
+        &self,
+        recorded: Result<Answered, &'static str>,
+        patience: Duration,
+    ) -> Option<Answer> {
+        let why = match recorded {
             Err(why) => why,
             Ok(answer) => match tokio::time::timeout(patience, answer).await {
                 Ok(Ok(Ok(answer))) => return Some(answer),
@@ -30,25 +41,16 @@ impl Service {
                 Err(_) => "it was not sealed in time",
             },
         };
-        tracing::warn!(why, change = what.name(), "a change has no receipt");
+        tracing::warn!(why, "a change has no receipt");
         None
     }
 
-    fn record(
-        &self,
-        tenant: TenantId,
-        changed_at: u64,
-        what: What,
-    ) -> Result<crate::seal_log::Answered, &'static str> {
+    /// Has a statement of a change sealed.
+    pub(crate) fn record(&self, statement: Vec<u8>) -> Result<Answered, &'static str> {
         // A seal would fill the disk further, or wait for the store; an erasure must not.
         if self.check_room().is_err() {
             return Err("there is no room for a seal");
         }
-        let mut salt = [0; SALT_BYTES];
-        aws_lc_rs::rand::fill(&mut salt).map_err(|_| "there is no randomness")?;
-        let (suite, issuer) = (Suite::One, self.trust_root.issuer());
-        let change = Change { suite, issuer, tenant, changed_at, salt, what };
-        let statement = change.encode().map_err(|_| "the issuer is no name")?;
         let (reply, answer) = oneshot::channel();
         let intake = self.intake.load();
         let intake = intake.as_ref().ok_or("the service drains")?;

@@ -20,9 +20,43 @@ pub enum Refused {
     /// The API key is one of those that speak for nobody: the reason is not told.
     #[error("the API key does not exist, or it expired or was revoked")]
     Caller,
+    /// The token is none of an operator that may act: the reason is not told.
+    #[error("the token is no operator's, or it expired or was revoked")]
+    OperatorToken,
+    /// No such operator.
+    #[error("no operator has this identifier")]
+    OperatorUnknown,
+    /// The operator has no such token.
+    #[error("this operator has no token with this number")]
+    OperatorTokenUnknown,
+    /// The operator of the token in the data directory has no other token.
+    #[error(
+        "the token of this operator is the file admin.token of the data directory, and it has no other; to replace it, stop the service, \
+         remove the file and start"
+    )]
+    BootstrapToken,
+    /// An operator that was revoked gets no token.
+    #[error("this operator was revoked; create another one")]
+    OperatorRevoked,
+    /// The operator has two tokens that are taken.
+    #[error("two tokens of this operator are taken already; revoke one of them first")]
+    TwoTokens,
+    /// Nobody would be left who manages operators.
+    #[error(
+        "no other owner has a token that is taken, so nobody could manage operators; create another owner first"
+    )]
+    LastOwner,
     /// The operator disabled the tenant.
     #[error("the service's operator disabled this tenant; ask the operator to enable it")]
     TenantDisabled,
+    /// A tenant that is to be deleted and is not disabled.
+    #[error("the tenant is enabled; disable it first, so that nobody uses what is destroyed")]
+    TenantEnabled,
+    /// A tenant that is to be deleted and whose keys are being rotated.
+    #[error(
+        "the keys of the tenant's templates are being rotated; wait for the end, or go on with a rotation that stopped"
+    )]
+    TenantRotates,
     /// No such tenant.
     #[error("no tenant has this identifier")]
     TenantUnknown,
@@ -93,6 +127,14 @@ pub enum Refused {
     /// The session carries no requests any more.
     #[error("the session has ended or its credential root was withdrawn; prove again")]
     SessionEnded,
+    /// The API key has failed for too many different subjects that did not match since.
+    #[error(
+        "logins with this API key failed for too many different subjects; subjects that matched lately are taken, and others within {window_s} s"
+    )]
+    DistinctFailures {
+        /// How long it lasts at most, seconds.
+        window_s: u64,
+    },
     /// No hash chain more can be open.
     #[error("too many sessions with a hash chain are open; retry later")]
     TooManyChains,
@@ -134,7 +176,7 @@ pub enum Refused {
     OlderVault(String),
     /// The key-holder, which somebody else operates, does not do this for this service.
     #[error(
-        "{0} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and `set-policy` are its operator's)"
+        "{0} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed`, `reset-attempts` and `set-policy` are its operator's)"
     )]
     KeyHolderForbids(String),
     /// A request of another time than now.

@@ -11,6 +11,7 @@
     reason = "for rotations of keys, off the path of a login"
 )]
 
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::service::Service;
 use crate::tenant::Tenant;
@@ -18,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
+use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, StoreError, TenantId};
@@ -83,13 +85,17 @@ impl Rotations {
         drop(self.running.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Begins a rotation of a tenant's keys, or goes on with one; where it stands.
-    pub fn start(self: &Arc<Self>, tenant: TenantId) -> Result<Standing, Refused> {
+    /// Begins a rotation of a tenant's keys, or goes on with one; where it stands, and what was noted of its beginning.
+    pub fn start(
+        self: &Arc<Self>,
+        tenant: TenantId,
+        by: Option<&By>,
+    ) -> Result<(Standing, Option<Noted>), Refused> {
         self.service.directory.tenant(&tenant)?;
         if matches!(self.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
-            return self.status(&tenant);
+            return Ok((self.status(&tenant)?, None));
         }
-        let begun = begin(&self.service, &tenant).and_then(|()| {
+        let begun = begin(&self.service, &tenant, by).and_then(|noted| {
             let rotations = Arc::clone(self);
             let run = move || {
                 let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
@@ -109,19 +115,21 @@ impl Rotations {
                 rotations.of().insert(tenant, ended);
             };
             let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
-            thread.map(drop).map_err(Refused::fault)
+            thread.map(|_| noted).map_err(Refused::fault)
         });
-        if let Err(cause) = begun {
-            self.of().insert(tenant, Ended::Failed(cause.to_string()));
-            return Err(cause);
+        match begun {
+            Ok(noted) => Ok((self.status(&tenant)?, noted)),
+            Err(cause) => {
+                self.of().insert(tenant, Ended::Failed(cause.to_string()));
+                Err(cause)
+            }
         }
-        self.status(&tenant)
     }
 
     /// Goes on with what an earlier process began.
     pub fn resume(self: &Arc<Self>) {
         for tenant in self.service.directory.rotating() {
-            if let Err(cause) = self.start(tenant) {
+            if let Err(cause) = self.start(tenant, None) {
                 tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
             }
         }
@@ -149,23 +157,26 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
     (epoch(tenant.keys.first()), epoch(tenant.keys.last()))
 }
 
-/// Makes the next keys known to everybody who enrols or matches.
-fn begin(service: &Service, tenant: &TenantId) -> Result<(), Refused> {
+/// Makes the next keys known to everybody who enrols or matches, unless they are; what was noted of it.
+fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
     let current = service.directory.tenant(tenant)?;
+    let mut noted = None;
     if current.keys.len() == 1 {
         service.check_vaults()?;
         let next = service.key_holder.begin_rotation(*tenant)?;
-        service.directory.set_keys(tenant, vec![current.keys[0].clone(), next])?;
+        let what = What::KeyRotationBegun { epoch: next.epoch() };
+        let keys = vec![current.keys[0].clone(), next];
+        noted = Some(service.directory.set_keys(tenant, keys, (what, by), service.now())?);
     }
     // Enrolments that asked the key-holder before it had the next keys are stored after this.
     drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
-    Ok(())
+    Ok(noted)
 }
 
 /// Renews everything and ends the rotation; false when the process drains before.
 fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
     let current = service.directory.tenant(tenant)?;
-    let (old, _) = epochs(&current);
+    let (old, epoch) = epochs(&current);
     // Rows that nobody can log in with: deletions that did not end, and templates whose attempts are spent for good.
     let mut dead = HashSet::new();
     loop {
@@ -186,7 +197,9 @@ fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
         return Ok(false);
     }
     let next = current.keys.last().cloned().into_iter().collect();
-    service.directory.set_keys(tenant, next)?;
+    // Nobody waits for it, and it may be another process than the one that was asked to begin.
+    let ended = (What::KeyRotationEnded { epoch }, None);
+    service.seal_now(service.directory.set_keys(tenant, next, ended, service.now())?);
     Ok(true)
 }
 

@@ -82,6 +82,15 @@ pub struct Answer {
     pub under: Arc<SealedTree>,
 }
 
+impl Answer {
+    /// As an attestation that names its seal; nothing if it is no leaf of it.
+    pub fn compact(&self) -> Option<Vec<u8>> {
+        let SealedTree { seal, tree } = &*self.under;
+        let path = tree.path(self.leaf_index)?;
+        Some(seal.compact_attestation(&self.statement, self.leaf_index, &path))
+    }
+}
+
 /// The pipeline's way out.
 pub struct SealLog {
     queue: Sender<Sealed<Asker>>,

@@ -5,12 +5,15 @@
 use crate::chains::Chains;
 use crate::counters::Counters;
 use crate::directory::Directory;
+use crate::distinct_failures::LiveBounds;
 use crate::door::{Asker, FrontDoor};
 use crate::enrolments::AnswerForm;
 use crate::idempotency::InFlight;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::leftovers::Leftovers;
 use crate::log_store::LogError;
+use crate::notes::Notes;
+use crate::operators::Operators;
 use crate::pace::Pace;
 use crate::proofs::ProofPool;
 use crate::proofs::quota::Quota;
@@ -52,6 +55,10 @@ pub struct Service {
     pub store_path: PathBuf,
     /// Tenants and who speaks for them.
     pub directory: Directory,
+    /// Who may operate the service.
+    pub operators: Operators,
+    /// Writes what they did.
+    pub notes: Notes,
     /// Who decides.
     pub key_holder: Arc<dyn KeyHolding>,
     /// What is known of it.
@@ -66,6 +73,8 @@ pub struct Service {
     pub door: Arc<FrontDoor>,
     /// How many requests of a tenant may be in flight.
     pub pace: Pace,
+    /// For how many different subjects an API key may fail.
+    pub failure_bounds: LiveBounds,
     /// What callers may spend on proof uploads.
     pub quota: Arc<Quota>,
     /// Templates in memory.

@@ -84,6 +84,15 @@ impl Templates {
         shard.older.remove(&key);
     }
 
+    /// Forgets all templates of a tenant.
+    pub fn remove_tenant(&self, tenant: &TenantId) {
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.newer.retain(|(of, _), _| of != tenant);
+            shard.older.retain(|(of, _), _| of != tenant);
+        }
+    }
+
     /// Templates held.
     pub fn held(&self) -> usize {
         let count = |shard: &Mutex<Generations>| {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use trefoil_matching::{KeyStructure, PublicKey};
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
-use trefoil_types::ApiKeyId;
+use trefoil_types::{ApiKeyId, OperatorId};
 use zeroize::Zeroizing;
 
 pub mod accounts;
@@ -111,7 +111,8 @@ impl Tenant {
     }
 }
 
-/// The secret that API keys are hashed with, so that a stolen database holds none that can be tried offline.
+/// The secret that API keys and operators' tokens are hashed with, so that a stolen database holds none that can be tried offline.
+#[derive(Clone)]
 pub struct Pepper(hmac::Key);
 
 impl Pepper {
@@ -161,6 +162,31 @@ impl Pepper {
         Some(record)
     }
 
+    /// A fresh token of an operator: its text, shown once, and its record.
+    pub(crate) fn new_operator_token(
+        &self,
+        operator: OperatorId,
+        number: u32,
+        expires_at: Option<u64>,
+        now: u64,
+    ) -> (Zeroizing<String>, store::OperatorToken) {
+        let mut secret = Zeroizing::new([0; 32]);
+        aws_lc_rs::rand::fill(&mut *secret).expect("the operating system's random source answers");
+        let encoded = Zeroizing::new(URL_SAFE_NO_PAD.encode(*secret));
+        let text = format!("{OPERATOR_TOKEN_PREFIX}{}_{number}_{}", hex::encode(operator), *encoded);
+        let name = OperatorTokenName { operator, number, secret: Zeroizing::new(secret.to_vec()) };
+        let tag = hmac::sign(&self.0, &name.message());
+        let tag = tag.as_ref().try_into().expect("HMAC-SHA256 gives 32 bytes");
+        let record =
+            store::OperatorToken { operator, number, tag, created_at: now, expires_at, revoked_at: None };
+        (Zeroizing::new(text), record)
+    }
+
+    /// Whether a token is the one of this record. Compares in constant time.
+    pub(crate) fn is_operator_token(&self, name: &OperatorTokenName, record: &store::OperatorToken) -> bool {
+        hmac::verify(&self.0, &name.message(), &record.tag).is_ok()
+    }
+
     /// A digest that says nothing without the pepper: for bodies that hold biometric data.
     ///
     /// # Panics
@@ -178,6 +204,35 @@ impl Pepper {
 
 /// Recognised by secret scanners.
 const API_KEY_PREFIX: &str = "trefoil_";
+/// The same; no API key begins so, because an identifier comes behind its prefix.
+const OPERATOR_TOKEN_PREFIX: &str = "trefoil_operator_";
+
+/// What the text of an operator's token says.
+pub(crate) struct OperatorTokenName {
+    /// Whose it is.
+    pub(crate) operator: OperatorId,
+    /// Which of the operator's.
+    pub(crate) number: u32,
+    secret: Zeroizing<Vec<u8>>,
+}
+
+impl OperatorTokenName {
+    /// Reads a token.
+    pub(crate) fn of(text: &str) -> Option<OperatorTokenName> {
+        let mut parts = text.strip_prefix(OPERATOR_TOKEN_PREFIX)?.splitn(3, '_');
+        let operator = parts.next()?.parse().ok()?;
+        let number = parts.next()?;
+        let secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(parts.next()?).ok()?);
+        let name = OperatorTokenName { operator, number: number.parse().ok()?, secret };
+        // One text for one token.
+        (name.number.to_string() == number).then_some(name)
+    }
+
+    fn message(&self) -> Zeroizing<Vec<u8>> {
+        let (domain, number) = (b"trefoil/operator-token/1".as_slice(), self.number.to_le_bytes());
+        Zeroizing::new([domain, self.operator.as_bytes(), &number, &self.secret].concat())
+    }
+}
 
 fn message(id: &ApiKeyId, secret: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new([b"trefoil/api-key/1".as_slice(), id.as_bytes(), secret].concat())

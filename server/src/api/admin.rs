@@ -2,9 +2,10 @@
 
 use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
+use super::once;
 use super::sizes::JSON_BYTES_MAX;
 use crate::app::{App, blocking};
-use crate::bodies::{self, Encoding};
+use crate::bodies;
 use crate::metrics;
 use crate::problem::{Code, Problem};
 use axum::extract::{Path, Query, Request, State};
@@ -12,48 +13,64 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 use trefoil_api::{
-    ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex, PolicyVersion,
-    SetPolicy, TenantPage,
+    ApiKeyPage, ChangedPolicy, ChangedTenant, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
+    DeletedTenant, Hex, ResetAttempts, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
-use trefoil_service::Refused;
+use trefoil_service::deletion::Deleted;
+use trefoil_service::notes::{By, Created, Outcome};
 use trefoil_service::tenant::POLICY_ID;
-use trefoil_types::{ApiKeyId, TenantId};
+use trefoil_service::{Refused, Service};
+use trefoil_types::{ApiKeyId, Handle, TenantId};
 
 /// `POST /v1/tenants`. A policy with many audiences may be larger than other JSON.
 pub(super) async fn create_tenant(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request: CreateTenant = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
-    let created = blocking(move || {
-        app.service.check_vaults()?;
-        let tenant = app.service.directory.create_tenant(request.name, request.policy, app.service.now())?;
-        Ok(CreatedTenant { tenant_id: Hex(tenant.to_bytes()), policy_id: POLICY_ID })
-    })
-    .await?;
-    body::answer(StatusCode::CREATED, &created)
+    let headers = request.headers().clone();
+    let bytes = body::json_bytes(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
+    let CreateTenant { name, policy } = body::parse(&bytes)?;
+    let create = move |service: &Service, by: &By| {
+        service.check_vaults()?;
+        service.directory.create_tenant(name, policy, by, service.now())
+    };
+    let of = ("/v1/tenants".to_owned(), &bytes[..]);
+    let (tenant, noted, is_replayed) = match once::create(&app, &headers, of, by, create).await? {
+        Outcome::New((tenant, noted)) => (tenant, noted, false),
+        Outcome::Replayed(Created::Tenant(tenant), noted) => (tenant, noted, true),
+        Outcome::Replayed(other, _) => return Err(once::secret_shown(other)),
+    };
+    let receipt = app.sealed(noted).await?;
+    let created = CreatedTenant { tenant_id: Hex(tenant.to_bytes()), policy_id: POLICY_ID, receipt };
+    let response = body::answer(StatusCode::CREATED, &created)?;
+    Ok(if is_replayed { once::replayed(response) } else { response })
 }
 
 /// `POST /v1/tenants/{tenant}/api-keys`. The answer is the only time that the secret is shown.
 pub(super) async fn create_api_key(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request: CreateApiKey = body::json(request, JSON_BYTES_MAX, &app.limits).await?;
-    let CreateApiKey { scopes, label, expires_at } = request;
-    let created = blocking(move || {
+    let headers = request.headers().clone();
+    let bytes = body::json_bytes(request, JSON_BYTES_MAX, &app.limits).await?;
+    let CreateApiKey { scopes, label, expires_at } = body::parse(&bytes)?;
+    let create = move |service: &Service, by: &By| {
         let key = (scopes.as_slice(), label.unwrap_or_default(), expires_at);
-        let (text, id) =
-            app.service.directory.create_api_key(&TenantId::new(tenant), key, app.service.now())?;
-        Ok(CreatedApiKey { api_key: text.to_string(), id: Hex(id.to_bytes()), expires_at })
-    })
-    .await?;
-    body::answer(StatusCode::CREATED, &created)
+        service.directory.create_api_key(&TenantId::new(tenant), key, by, service.now())
+    };
+    let of = (format!("/v1/tenants/{}/api-keys", hex::encode(tenant)), &bytes[..]);
+    let (text, id, noted) = match once::create(&app, &headers, of, by, create).await? {
+        Outcome::New(created) => created,
+        Outcome::Replayed(created, _) => return Err(once::secret_shown(created)),
+    };
+    let receipt = app.sealed(noted).await?;
+    let (api_key, id) = (text.to_string(), Hex(id.to_bytes()));
+    body::answer(StatusCode::CREATED, &CreatedApiKey { api_key, id, expires_at, receipt })
 }
 
 /// `GET /v1/tenants/{tenant}/api-keys?from={id}`: without their secrets, which nobody has.
@@ -72,19 +89,19 @@ pub(super) async fn api_keys(
 /// `DELETE /v1/tenants/{tenant}/api-keys/{id}`: from the answer on the key is refused, also after a restart.
 pub(super) async fn revoke_api_key(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
-    let revoked = blocking(move || {
-        Ok(app.service.directory.revoke_api_key(
-            &TenantId::new(tenant),
-            ApiKeyId::new(id),
-            app.service.now(),
-        )?)
+    let at_work = Arc::clone(&app);
+    let (revoked, noted) = blocking(move || {
+        let service = &at_work.service;
+        let (tenant, id) = (TenantId::new(tenant), ApiKeyId::new(id));
+        Ok(service.directory.revoke_api_key(&tenant, id, &by, service.now())?)
     })
     .await?;
-    body::answer(StatusCode::OK, &bodies::api_key(revoked))
+    let receipt = app.sealed(noted).await?;
+    body::answer(StatusCode::OK, &RevokedApiKey { key: bodies::api_key(revoked), receipt })
 }
 
 /// `GET /v1/tenants?from={tenant}`
@@ -105,13 +122,19 @@ pub(super) async fn tenant(
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
-    Ok(tagged(tenant.policy_version, body::answer(StatusCode::OK, &bodies::shown(&tenant))?))
+    let refused = app.service.directory.refused_for_failures(Some(&tenant.id));
+    let (id, at_work) = (tenant.id, Arc::clone(&app));
+    let locked_out = blocking(move || Ok(at_work.service.locked_out(&id))).await?;
+    Ok(tagged(
+        tenant.policy_version,
+        body::answer(StatusCode::OK, &bodies::shown(&tenant, refused, locked_out))?,
+    ))
 }
 
 /// `PUT /v1/tenants/{tenant}/policy`: the next version of its policy, at the key-holder too.
 pub(super) async fn set_policy(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -119,16 +142,15 @@ pub(super) async fn set_policy(
     let if_version = if_match(request.headers())?;
     let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
     let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
-    let version = blocking(move || {
+    let (version, noted) = blocking(move || {
         let service = &at_work.service;
         service.check_vaults()?;
-        Ok(service.directory.set_policy(&tenant, policy, if_version, service.now())?)
+        Ok(service.directory.set_policy(&tenant, policy, if_version, &by, service.now())?)
     })
     .await?;
     let version = bodies::policy_version(version);
-    let PolicyVersion { policy_id: id, policy_version, policy_digest: Hex(digest), made_at, .. } = version;
-    let what = What::PolicyChanged { id, version: policy_version, digest };
-    let receipt = app.receipt(tenant, made_at, what, Encoding::Full).await?;
+    let policy_version = version.policy_version;
+    let receipt = app.sealed(noted).await?;
     Ok(tagged(policy_version, body::answer(StatusCode::OK, &ChangedPolicy { version, receipt })?))
 }
 
@@ -196,46 +218,84 @@ pub(super) async fn enable(
 
 async fn set_disabled(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
     disabled: bool,
 ) -> Result<Response, Problem> {
-    let tenant = blocking(move || {
-        Ok(app.service.directory.set_disabled(&TenantId::new(tenant), disabled, app.service.now())?)
+    let at_work = Arc::clone(&app);
+    let (tenant, noted) = blocking(move || {
+        let service = &at_work.service;
+        Ok(service.directory.set_disabled(&TenantId::new(tenant), disabled, &by, service.now())?)
     })
     .await?;
-    body::answer(StatusCode::OK, &bodies::summary(&tenant))
+    let receipt = app.sealed(noted).await?;
+    body::answer(StatusCode::OK, &ChangedTenant { summary: bodies::summary(&tenant), receipt })
+}
+
+/// `DELETE /v1/tenants/{tenant}`: a disabled one, with all that is kept for it but its root log. Repeated, it is unknown.
+pub(super) async fn delete_tenant(
+    State(app): State<Arc<App>>,
+    Operator(by): Operator,
+    PathBytes(tenant): PathBytes<16>,
+) -> Result<Response, Problem> {
+    let at_work = Arc::clone(&app);
+    let delete = move || Ok(at_work.service.delete_tenant(&TenantId::new(tenant), &by)?);
+    let Deleted { templates, at, noted } = blocking(delete).await?;
+    let receipt = app.sealed(noted).await?;
+    let deleted = DeletedTenant { tenant_id: Hex(tenant), templates, deleted_at: at, receipt };
+    body::answer(StatusCode::OK, &deleted)
 }
 
 /// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found; a
 /// tenant that they froze is decided for again.
 pub(super) async fn reset_malformed(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
-) -> Result<StatusCode, Problem> {
-    blocking(move || {
-        app.service.check_vaults()?;
-        match app.service.key_holder.forgive_malformed(TenantId::new(tenant)) {
-            Ok(()) => Ok(StatusCode::NO_CONTENT),
+) -> Result<Response, Problem> {
+    let at_work = Arc::clone(&app);
+    let noted = blocking(move || {
+        let (service, tenant) = (&at_work.service, TenantId::new(tenant));
+        service.check_vaults()?;
+        match service.key_holder.forgive_malformed(tenant) {
+            Ok(()) => Ok(service.note(tenant, What::MalformedReset, &by)?),
             Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown.into()),
             Err(cause) => Err(cause.into()),
         }
     })
-    .await
+    .await?;
+    body::answer(StatusCode::OK, &ResetMalformed { receipt: app.sealed(noted).await? })
+}
+
+/// `POST /v1/tenants/{tenant}/subjects/{handle}/reset-attempts`: ends the delay of a locked-out subject and forgets its failures of the day.
+pub(super) async fn reset_attempts(
+    State(app): State<Arc<App>>,
+    Operator(by): Operator,
+    Path((tenant, handle)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let (PathBytes(tenant), PathBytes(handle)) =
+        (PathBytes::<16>::parse(&tenant)?, PathBytes::<32>::parse(&handle)?);
+    let at_work = Arc::clone(&app);
+    let reset =
+        move || Ok(at_work.service.reset_attempts(&TenantId::new(tenant), &Handle::new(handle), &by)?);
+    let noted = blocking(reset).await?;
+    body::answer(StatusCode::OK, &ResetAttempts { receipt: app.sealed(noted).await? })
 }
 
 /// `POST /v1/tenants/{tenant}/key-rotation`: new keys for a tenant's templates, while its subjects log in. Goes on with a
 /// rotation that has stopped; asking while one runs changes nothing.
 pub(super) async fn rotate_keys(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
     // It writes every template anew.
     app.service.check_room()?;
-    let standing = blocking(move || Ok(app.rotations.start(TenantId::new(tenant))?)).await?;
-    body::answer(StatusCode::ACCEPTED, &bodies::rotation(TenantId::new(tenant), standing))
+    let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
+    let (standing, noted) = blocking(move || Ok(at_work.rotations.start(tenant, Some(&by))?)).await?;
+    let status = bodies::rotation(tenant, standing);
+    let receipt = app.sealed(noted).await?;
+    body::answer(StatusCode::ACCEPTED, &StartedRotation { status, receipt })
 }
 
 /// `GET /v1/tenants/{tenant}/key-rotation`: where it stands.

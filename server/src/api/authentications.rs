@@ -29,7 +29,7 @@ pub(super) async fn authenticate(
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let login = login(&app, &caller.tenant, &bytes);
+    let login = login(&app, &caller, &bytes);
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
@@ -38,10 +38,10 @@ pub(super) async fn authenticate(
 }
 
 /// One login, from its JSON to its answer, whether it came alone or in a batch.
-pub(super) async fn login(app: &App, tenant: &Arc<Tenant>, json: &[u8]) -> Result<Authenticated, Problem> {
-    let (request, form) = request(tenant, json)?;
+pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
+    let (request, form) = request(&caller.tenant, json)?;
     capture::is_of_subject(request.handle);
-    let answer = app.service.login(tenant, request).await?;
+    let answer = app.service.login(&caller.tenant, &caller.failures, request).await?;
     bodies::authenticated(&answer, form)
 }
 

@@ -42,7 +42,7 @@ pub(super) async fn authenticate(
     caller.only(authentications.len());
     work.only(authentications.len());
     let mut answers: Vec<_> = authentications.iter().map(|_| None).collect();
-    let logins = authentications.iter().map(|entry| login(&app, &caller.tenant, entry.get().as_bytes()));
+    let logins = authentications.iter().map(|entry| login(&app, &caller, entry.get().as_bytes()));
     let all = together(logins, &mut answers);
     // Without an answer in time are those that have none then.
     let _ = tokio::time::timeout(app.limits.answer_timeout(), all).await;

@@ -1,20 +1,24 @@
-//! Who calls: a tenant's API key, or the operator's token.
+//! Who calls: a tenant's API key, or an operator's token.
 
+use super::needs::Needs;
 use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use std::sync::Arc;
-use trefoil_api::Decision;
+use trefoil_api::{Decision, Role};
+use trefoil_attest::{Kind, SERVICE};
 use trefoil_service::Refused;
 use trefoil_service::directory::api_keys::Known;
+use trefoil_service::distinct_failures::DistinctFailures;
+use trefoil_service::notes::By;
 use trefoil_service::pace::{Place, Work};
 use trefoil_service::tenant::{Scope, Scopes, Tenant};
 use trefoil_service::usage::{KeyUses, Used};
-use trefoil_types::ApiKeyId;
+use trefoil_types::{ApiKeyId, TenantId};
 
 /// An authenticated caller of the public listener, and its place among the tenant's requests in flight.
 pub(super) struct Caller {
@@ -22,12 +26,14 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: ApiKeyId,
+    /// What the API key's subjects did.
+    pub(super) failures: Arc<DistinctFailures>,
     uses: Arc<KeyUses>,
     place: Place,
 }
 
-/// The operator.
-pub(super) struct Operator;
+/// An operator whose role allows what the route does.
+pub(super) struct Operator(pub(super) By);
 
 /// `N` bytes from the one parameter of the path.
 pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);
@@ -81,11 +87,12 @@ impl FromRequestParts<Arc<App>> for Caller {
             return Err(Problem::new(Code::Draining, why));
         }
         let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
-        let Known { tenant, scopes, id, uses } = app.service.directory.caller(key, app.service.now())?;
+        let Known { tenant, scopes, id, uses, failures } =
+            app.service.directory.caller(key, app.service.now())?;
         is_use_of(&uses);
         capture::is_of_tenant(tenant.id);
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
-        Ok(Caller { tenant, scopes, id, uses, place })
+        Ok(Caller { tenant, scopes, id, failures, uses, place })
     }
 }
 
@@ -94,14 +101,28 @@ impl FromRequestParts<Arc<App>> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Operator, Problem> {
         let token = bearer(&parts.headers).unwrap_or("");
-        aws_lc_rs::constant_time::verify_slices_are_equal(token.as_bytes(), app.admin_token.as_bytes())
-            .map(|()| Operator)
-            .map_err(|_| {
-                let detail =
-                    "send `Authorization: Bearer <token>` with the token in the data directory's admin.token";
-                Problem::new(Code::CallerUnauthenticated, detail)
-            })
+        let acting = app.service.operators.caller(token, app.service.now())?;
+        let needs = parts.extensions.get::<Needs>().copied();
+        let Needs { role, changes } =
+            needs.ok_or_else(|| Problem::internal("a route that operators use needs no role"))?;
+        if acting.role >= role {
+            return Ok(Operator(acting.by));
+        }
+        if let Some(action) = changes {
+            let tenant = tenant_of(parts, app).await;
+            app.service.note_refusal(tenant, action, acting.by, app.limits.answer_timeout()).await;
+        }
+        let detail =
+            format!("the role {} does not allow this; it needs the role {}", acting.role.name(), role.name());
+        Err(Problem::new(Code::RoleMissing, detail))
     }
+}
+
+/// The tenant that the path names.
+async fn tenant_of(parts: &mut Parts, app: &Arc<App>) -> TenantId {
+    let Ok(parameters) = RawPathParams::from_request_parts(parts, app).await else { return SERVICE };
+    let named = parameters.iter().find(|(name, _)| *name == "tenant");
+    named.and_then(|(_, value)| trefoil_api::Hex::parse(value)).map_or(SERVICE, |hex| TenantId::new(hex.0))
 }
 
 impl<const N: usize> FromRequestParts<Arc<App>> for PathBytes<N> {

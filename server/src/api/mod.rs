@@ -5,6 +5,7 @@
 //! | POST `/v1/subjects/{handle}/templates` | enrol | JSON | 201 |
 //! | PUT `/v1/subjects/{handle}/templates` | enrol | JSON | 200 |
 //! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 200 and a receipt |
+//! | GET `/v1/tenant` | authenticate | - | 200, counts of the tenant |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
@@ -19,12 +20,17 @@
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | GET `/v1/tenants`, `/v1/tenants/{tenant}`, `/v1/tenants/{tenant}/api-keys` (admin) | token | - | 200 |
 //! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |
+//! | DELETE `/v1/tenants/{tenant}` (admin) | token | - | 200 and a receipt |
 //! | POST `/v1/tenants/{tenant}/disable`, `/enable` (admin) | token | - | 200 |
 //! | PUT `/v1/tenants/{tenant}/issuer-key` (admin) | token | JSON | 200 |
 //! | GET `/v1/usage` | any | - | 200 |
 //! | GET `/v1/tenants/{tenant}/usage` (admin) | token | - | 200 |
-//! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 204 |
+//! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 200 and a receipt |
+//! | POST `/v1/tenants/{tenant}/subjects/{handle}/reset-attempts` (admin) | token | - | 200 and a receipt |
 //! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
+//! | POST `/v1/operators`, `/v1/operators/{operator}/tokens` (admin) | token | JSON | 201 |
+//! | GET `/v1/operators`, `/v1/operators/{operator}`, `/v1/audit` (admin) | token | - | 200 |
+//! | DELETE `/v1/operators/{operator}`, `/v1/operators/{operator}/tokens/{number}` (admin) | token | - | 200 and a receipt |
 //! | GET `/openapi.json`, `/reference`, `/v1/problems/{code}` (both) | none | - | 200 |
 //! | GET `/v1/status` (admin) | token | - | 200 |
 //! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
@@ -42,6 +48,9 @@ mod cosignatures;
 mod envelope;
 mod jwks;
 mod log;
+mod needs;
+mod once;
+mod operators;
 mod page;
 mod proof_sessions;
 mod public;
@@ -54,6 +63,7 @@ mod templates;
 mod usage;
 mod uses;
 
+pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 
 use crate::app::App;

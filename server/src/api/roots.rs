@@ -71,17 +71,17 @@ pub(super) async fn log(
 /// `PUT /v1/tenants/{tenant}/issuer-key`, admin. Sessions go on; the next root must be signed by the new key.
 pub(super) async fn register_key(
     State(app): State<Arc<App>>,
-    _: Operator,
+    Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
     request: Request,
 ) -> Result<Response, Problem> {
     let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let register = move || {
-        Ok(app.service.directory.register_issuer_key(
-            &TenantId::new(tenant),
-            &key.ml_dsa_65.0,
-            app.service.now(),
-        )?)
-    };
-    body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id: Hex(blocking(register).await?.to_bytes()) })
+    let at_work = Arc::clone(&app);
+    let (key, noted) = blocking(move || {
+        let (service, tenant) = (&at_work.service, TenantId::new(tenant));
+        Ok(service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, &by, service.now())?)
+    })
+    .await?;
+    let (key_id, receipt) = (Hex(key.to_bytes()), app.sealed(noted).await?);
+    body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id, receipt })
 }

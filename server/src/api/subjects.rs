@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{Hex, Subject, SubjectPage};
+use trefoil_api::{Hex, OwnTenant, Subject, SubjectPage};
 use trefoil_service::tenant::Scope;
 use trefoil_storage::store::{self, Handle};
 
@@ -45,6 +45,21 @@ pub(super) async fn show(
     let subject = subject
         .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no template is active under this handle"))?;
     Ok(tagged(&asked, &subject.generation.to_string(), body::answer(StatusCode::OK, &subject)?))
+}
+
+/// `GET /v1/tenant`: counts of the caller's own tenant, and no subject.
+pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
+    caller.require(Scope::Authenticate)?;
+    let id = caller.tenant.id;
+    let own = blocking(move || {
+        let service = &app.service;
+        Ok(OwnTenant {
+            tenant_id: Hex(id.to_bytes()),
+            locked_out: service.locked_out(&id),
+            distinct_failures_refused: service.directory.refused_for_failures(Some(&id)),
+        })
+    });
+    body::answer(StatusCode::OK, &own.await?)
 }
 
 fn shown(subject: store::Subject) -> Subject {

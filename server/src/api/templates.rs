@@ -18,8 +18,8 @@ use trefoil_service::tenant::Scope;
 use trefoil_service::usage::Used;
 use trefoil_types::Handle;
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+pub(super) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub(super) const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// `POST /v1/subjects/{handle}/templates`
 pub(super) async fn enrol(

@@ -9,6 +9,7 @@ use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
 use trefoil_key_holder::settings::listen_address_of;
 use trefoil_service::directory::VerdictRoom;
+use trefoil_service::distinct_failures::Bounds;
 use trefoil_service::pace::Pace;
 use trefoil_service::proofs::quota::QuotaConfig;
 use trefoil_service::retention::Keeping;
@@ -99,6 +100,10 @@ pub struct Limits {
     /// Where more requests come than can be answered, a tenant's in flight are those answered in about this time, and never fewer than half of
     /// `in_flight_per_tenant`.
     pub latency_aim_ms: u64,
+    /// Subjects that may have failed with one API key and not matched since, besides a quarter of those that matched; 0 for no limit.
+    pub distinct_failures: usize,
+    /// For how long they are remembered.
+    pub distinct_failures_window_s: u64,
     /// TLS handshake.
     pub handshake_timeout_s: u64,
     /// From the handshake to the first request.
@@ -125,6 +130,11 @@ impl Limits {
     /// How many requests of a tenant may be in flight, to begin with.
     pub(crate) fn pace(&self) -> Pace {
         Pace::new(self.in_flight_per_tenant, self.latency_aim())
+    }
+
+    /// How many different subjects an API key may fail for.
+    pub(crate) fn distinct_failures(&self) -> Bounds {
+        Bounds { most: self.distinct_failures, window_s: self.distinct_failures_window_s }
     }
 
     /// How soon a request is to be answered where more come than can be.

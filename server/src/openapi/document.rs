@@ -50,9 +50,10 @@ fn info(listener: Listener) -> Value {
         Listener::Public => {
             ("Trefoil", "The public listener: logins, enrolments, roots, and what anyone verifies with.")
         }
-        Listener::Admin => {
-            ("Trefoil, for operators", "The admin listener: tenants, API keys, rotation, health.")
-        }
+        Listener::Admin => (
+            "Trefoil, for operators",
+            "The admin listener: tenants, API keys, operators, the audit trail, rotation, health.",
+        ),
     };
     json!({
         "title": title,
@@ -77,10 +78,12 @@ fn security_schemes(listener: Listener) -> Value {
             },
         }),
         Listener::Admin => json!({
-            "adminToken": {
+            "operatorToken": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "The token in the file `admin.token` of the data directory.",
+                "description": "A token of an operator, `trefoil_operator_...`, or the one in the file `admin.token` of the data directory. The roles \
+                                are `viewer`, `operator` and `owner`; each may do what the one before it may. `x-trefoil-role` of a route is the \
+                                lowest that it needs.",
             },
         }),
     }
@@ -170,7 +173,11 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         Caller::Anyone => json!([]),
         Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
         Caller::AnyKey => json!([{ "apiKey": [] }]),
-        Caller::Operator => json!([{ "adminToken": [] }]),
+        Caller::Operator(_) => json!([{ "operatorToken": [] }]),
+    };
+    let description = match caller {
+        Caller::Operator(needs) => format!("{description} Needs the role `{}`.", needs.role.name()),
+        Caller::Anyone | Caller::AnyKey | Caller::Tenant(_) => (*description).to_owned(),
     };
     let mut described = json!({
         "operationId": id,
@@ -180,6 +187,9 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         "parameters": parameters,
         "responses": responses(operation, schemas),
     });
+    if let Caller::Operator(needs) = caller {
+        described["x-trefoil-role"] = json!(needs.role);
+    }
     if let Some(body) = request {
         let (about, content) = (&body.about, content(body, &mut schemas.sent));
         described["requestBody"] = json!({ "required": true, "description": about, "content": content });
@@ -193,13 +203,13 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
         Place::Path => ("path", true),
         Place::Query => ("query", false),
         Place::Header => ("header", true),
-        Place::Condition => ("header", false),
+        Place::Condition | Place::OptionalHeader => ("header", false),
     };
     let schema = match shape {
         _ if parameter.place == Place::Condition => {
             json!({ "type": "string", "pattern": "^(\\*|\"[0-9]{1,9}\")$" })
         }
-        // The one header that requests must have.
+        // A key of the caller's choice.
         _ if place == "header" => {
             json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" })
         }

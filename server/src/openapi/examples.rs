@@ -3,15 +3,18 @@
 use crate::problem::Code;
 use serde_json::{Value, json};
 use trefoil_api::{
-    ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, Authenticated, Authentication,
-    AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedPolicy, CreateApiKey, CreateTenant,
-    CreatedApiKey, CreatedTenant, DayOfUse, Decision, DiskRoom, EndedSession, Enrolled, Enrolment, Erased,
-    FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession,
-    LoggedKey, LoggedRoot, LoginCounts, Nonce, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount,
-    ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, RootLogPage, RotationState,
-    RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, Subject,
-    SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
+    ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
+    Authenticated, Authentication, AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedOperator,
+    ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken, CreateTenant,
+    CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant, DiskRoom,
+    EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
+    ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator, OperatorPage,
+    OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures,
+    ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
+    RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, RevokedApiKey, Role,
+    RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy,
+    StageTimes, StartedRotation, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold,
+    UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -19,6 +22,7 @@ pub(crate) const TENANT: Hex<16> = Hex([0x11; 16]);
 pub(crate) const HANDLE: Hex<32> = Hex([0x22; 32]);
 pub(crate) const SESSION: Hex<32> = Hex([0x33; 32]);
 pub(crate) const KEY: Hex<8> = Hex([1, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]);
+pub(crate) const OPERATOR: Hex<8> = Hex([0x55; 8]);
 pub(crate) const DIGEST: Hex<32> = Hex([0x44; 32]);
 /// 2026-11-18.
 const NOW: u64 = 1_795_000_000;
@@ -262,15 +266,36 @@ pub(crate) fn create_tenant() -> CreateTenant {
 }
 
 pub(crate) fn created_tenant() -> CreatedTenant {
-    CreatedTenant { tenant_id: TENANT, policy_id: 1 }
+    CreatedTenant { tenant_id: TENANT, policy_id: 1, receipt: Some(receipt()) }
 }
 
 pub(crate) fn tenant() -> TenantSummary {
     TenantSummary { tenant_id: TENANT, name: "shop".to_owned(), created_at: NOW, disabled_at: None }
 }
 
-pub(crate) fn disabled_tenant() -> TenantSummary {
-    TenantSummary { disabled_at: Some(NOW + 60), ..tenant() }
+pub(crate) fn disabled_tenant() -> ChangedTenant {
+    let summary = TenantSummary { disabled_at: Some(NOW + 60), ..tenant() };
+    ChangedTenant { summary, receipt: Some(receipt()) }
+}
+
+pub(crate) fn deleted_tenant() -> DeletedTenant {
+    DeletedTenant { tenant_id: TENANT, templates: 352, deleted_at: NOW + 3_600, receipt: Some(receipt()) }
+}
+
+pub(crate) fn enabled_tenant() -> ChangedTenant {
+    ChangedTenant { summary: tenant(), receipt: Some(receipt()) }
+}
+
+pub(crate) fn reset_attempts() -> ResetAttempts {
+    ResetAttempts { receipt: Some(receipt()) }
+}
+
+pub(crate) fn own_tenant() -> OwnTenant {
+    OwnTenant { tenant_id: TENANT, locked_out: Some(2), distinct_failures_refused: 0 }
+}
+
+pub(crate) fn reset_malformed() -> ResetMalformed {
+    ResetMalformed { receipt: Some(receipt()) }
 }
 
 pub(crate) fn tenants() -> TenantPage {
@@ -284,6 +309,8 @@ pub(crate) fn shown_tenant() -> TenantDetail {
         policy_version: 1,
         policy: policy(),
         root_generation: Some(5),
+        distinct_failures_refused: 0,
+        locked_out: Some(2),
     }
 }
 
@@ -293,7 +320,7 @@ pub(crate) fn create_api_key() -> CreateApiKey {
 }
 
 pub(crate) fn created_api_key() -> CreatedApiKey {
-    CreatedApiKey { api_key: "trefoil_...".to_owned(), id: KEY, expires_at: None }
+    CreatedApiKey { api_key: "trefoil_...".to_owned(), id: KEY, expires_at: None, receipt: Some(receipt()) }
 }
 
 pub(crate) fn api_key() -> ApiKey {
@@ -309,8 +336,9 @@ pub(crate) fn api_key() -> ApiKey {
     }
 }
 
-pub(crate) fn revoked_api_key() -> ApiKey {
-    ApiKey { state: ApiKeyState::Revoked, revoked_at: Some(NOW + 7_200), ..api_key() }
+pub(crate) fn revoked_api_key() -> RevokedApiKey {
+    let key = ApiKey { state: ApiKeyState::Revoked, revoked_at: Some(NOW + 7_200), ..api_key() };
+    RevokedApiKey { key, receipt: Some(receipt()) }
 }
 
 pub(crate) fn api_keys() -> ApiKeyPage {
@@ -322,10 +350,74 @@ pub(crate) fn register_issuer_key() -> RegisterIssuerKey {
 }
 
 pub(crate) fn registered_issuer_key() -> RegisteredIssuerKey {
-    RegisteredIssuerKey { key_id: DIGEST }
+    RegisteredIssuerKey { key_id: DIGEST, receipt: Some(receipt()) }
 }
 
 pub(crate) fn rotation() -> RotationStatus {
     let (state, epoch) = (RotationState::Running, 2);
     RotationStatus { tenant: TENANT, state, epoch, renewed: 10, left: 90, error: None }
+}
+
+pub(crate) fn started_rotation() -> StartedRotation {
+    StartedRotation { status: rotation(), receipt: Some(receipt()) }
+}
+
+pub(crate) fn create_operator() -> CreateOperator {
+    CreateOperator { name: "ann".to_owned(), role: Role::Viewer, expires_at: Some(NOW + 31_536_000) }
+}
+
+pub(crate) fn create_operator_token() -> CreateOperatorToken {
+    CreateOperatorToken { expires_at: Some(NOW + 31_536_000) }
+}
+
+pub(crate) fn created_operator_token() -> CreatedOperatorToken {
+    CreatedOperatorToken {
+        operator_id: OPERATOR,
+        token: "trefoil_operator_...".to_owned(),
+        number: 1,
+        expires_at: Some(NOW + 31_536_000),
+        receipt: Some(receipt()),
+    }
+}
+
+pub(crate) fn operator() -> Operator {
+    let (number, created_at, expires_at) = (1, NOW, Some(NOW + 31_536_000));
+    Operator {
+        operator_id: OPERATOR,
+        name: "ann".to_owned(),
+        role: Role::Viewer,
+        created_at: Some(NOW),
+        revoked_at: None,
+        tokens: vec![OperatorToken { number, created_at, expires_at, revoked_at: None }],
+    }
+}
+
+pub(crate) fn operators() -> OperatorPage {
+    OperatorPage { operators: vec![operator()], next: None }
+}
+
+pub(crate) fn changed_operator() -> ChangedOperator {
+    let mut operator = operator();
+    operator.tokens.iter_mut().for_each(|token| token.revoked_at = Some(NOW + 60));
+    ChangedOperator { operator, receipt: Some(receipt()) }
+}
+
+pub(crate) fn revoked_operator() -> ChangedOperator {
+    let operator = Operator { revoked_at: Some(NOW + 60), ..operator() };
+    ChangedOperator { operator, receipt: Some(receipt()) }
+}
+
+pub(crate) fn audit() -> AuditPage {
+    let entry = AuditEntry {
+        number: 7,
+        at: NOW,
+        operator_id: Some(OPERATOR),
+        operator_name: Some("ann".to_owned()),
+        tenant: Some(TENANT),
+        action: "policy_changed".to_owned(),
+        outcome: AuditOutcome::Done,
+        object: Some("version 2".to_owned()),
+        receipt: Some(receipt()),
+    };
+    AuditPage { entries: vec![entry], next: None }
 }

@@ -8,4 +8,4 @@ mod operation;
 
 pub(crate) use document::document;
 pub use listener::Listener;
-pub(crate) use operation::{Body, Method, Operation, Shape};
+pub(crate) use operation::{Body, Caller, Method, Operation, Shape};

@@ -1,10 +1,12 @@
 //! What is said of one route.
 
+use crate::api::Needs;
 use crate::problem::Code;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
-use trefoil_api::Scope;
+use trefoil_api::{Role, Scope};
+use trefoil_attest::Kind;
 
 /// A method of HTTP that routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub(crate) enum Caller {
     Tenant(Scope),
     /// A tenant, with an API key of any scope.
     AnyKey,
-    Operator,
+    Operator(Needs),
 }
 
 /// The schema of a value.
@@ -45,6 +47,8 @@ pub(crate) enum Place {
     Header,
     /// A header that may be absent: the ETag that the request depends on.
     Condition,
+    /// A header that may be absent.
+    OptionalHeader,
 }
 
 /// A parameter.
@@ -158,10 +162,16 @@ impl Operation {
         self.fails(&[Code::CallerUnauthenticated, Code::TenantDisabled, Code::QuotaExceeded, Code::Draining])
     }
 
-    /// Only with the admin token.
-    pub(crate) fn for_operators(mut self) -> Operation {
-        self.caller = Caller::Operator;
+    /// For operators of every role: it changes nothing.
+    pub(crate) fn for_viewers(mut self) -> Operation {
+        self.caller = Caller::Operator(Needs { role: Role::Viewer, changes: None });
         self.fails(&[Code::CallerUnauthenticated])
+    }
+
+    /// For operators of this role and those above it: it makes a change of this kind.
+    pub(crate) fn changes(mut self, role: Role, kind: Kind) -> Operation {
+        self.caller = Caller::Operator(Needs { role, changes: Some(kind) });
+        self.fails(&[Code::CallerUnauthenticated, Code::RoleMissing]).writes()
     }
 
     fn parameter(mut self, parameter: Parameter) -> Operation {
@@ -209,6 +219,16 @@ impl Operation {
             "`true` where the answer is that of an earlier request with this Idempotency-Key",
         ));
         self.fails(&[Code::IdempotencyKeyMissing, Code::IdempotencyInFlight, Code::IdempotencyKeyReused])
+    }
+
+    /// The header under which a creation may be repeated, which may be absent. The answer is not repeated where it has a secret.
+    pub(crate) fn created_once(mut self) -> Operation {
+        let about =
+            "For a day the same key with the same bytes creates nothing more; fresh for each creation.";
+        let (shape, example) = (Shape::Like(Value::Null), json!("0c8a4f1e6d2b"));
+        let (name, place) = ("Idempotency-Key", Place::OptionalHeader);
+        self.parameters.push(Parameter { name, place, about, shape, example });
+        self.fails(&[Code::MalformedRequest, Code::IdempotencyInFlight, Code::IdempotencyKeyReused])
     }
 
     /// The header `If-Match`, which may be absent.
@@ -286,12 +306,6 @@ impl Operation {
     pub(crate) fn answers_cbor(self, about: &'static str) -> Operation {
         let (media_type, about) = ("application/cbor", about.to_owned());
         self.answers_body(200, Body { media_type, shape: Shape::Opaque, about, example: None })
-    }
-
-    /// Answers 204.
-    pub(crate) fn answers_nothing(mut self) -> Operation {
-        self.status = 204;
-        self
     }
 
     /// Answers with text also with another status.

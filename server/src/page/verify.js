@@ -1,213 +1,213 @@
-var hc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),yc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Mt(e){return ArrayBuffer.
-isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function He(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function Lt(e){return Array.
-from(e,t=>hc[t]).join("")}function gn(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,f=0;for(let o of e){let c=yc.indexOf(o);if(c<0)return;f=f<<6|c,r+=
-6,r>=8&&(r-=8,t[n++]=f>>r,f&=(1<<r)-1)}return r<6&&f===0?t:void 0}var We=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,f){super(`${n} at byte ${t}: ${f}`),this.offset=t,this.field=n,
-this.problem=r,this.explanation=f}};var mn=0,qn=1,zr=2,qr=3,Vr=4,Gr=5,pc=6,Yr=246,gc=64,mc=(1n<<63n)-1n,wc=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),xc=new TextEncoder;function Yt(e){return xc.
-encode(e)}function wn(e,t){let{length:n}=Yt(e);return n>=1&&n<=t&&!/[\p{Cc}\p{Cs}]/u.test(e)}var at=class{#t=[];#e(t,n){let r=[0x18n,0x100n,0x10000n,0x100000000n].
-findIndex(o=>n<o);if(r===0){this.#t.push(t<<5|Number(n));return}let f=r<0?3:r-1;this.#t.push(t<<5|24+f);for(let o=8*(2**f-1);o>=0;o-=8)this.#t.push(Number(n>>BigInt(
-o)&0xffn))}uint(t){return this.#e(mn,t),this}int(t){return t<0?this.#e(qn,BigInt(-1-t)):this.#e(mn,BigInt(t)),this}bytes(t){this.#e(zr,BigInt(t.length));for(let n of t)
-this.#t.push(n);return this}text(t){let n=Yt(t);this.#e(qr,BigInt(n.length));for(let r of n)this.#t.push(r);return this}array(t){return this.#e(Vr,BigInt(t)),this}map(t){
-return this.#e(Gr,BigInt(t)),this}null(){return this.#t.push(Yr),this}finish(){return Uint8Array.from(this.#t)}},De=class e{#t;#e=0;constructor(t){this.#t=t}static of(t,n,r){
-if(!Mt(n))throw new TypeError(`${t} must be a Uint8Array`);if(n.length>r)throw new e(new Uint8Array).wrongLength(t);return new e(new Uint8Array(n))}get offset(){
-return this.#e}error(t,n,r,f=this.#e){return new We(f,t,n,r)}outOfRange(t,n=this.#e){return this.error(t,"out-of-range","the value is outside its limits",n)}wrongLength(t,n=this.#e){
-return this.error(t,"wrong-length","the length is outside its limits",n)}finish(t){if(this.#e!==this.#t.length)throw this.error(t,"trailing-bytes","bytes follow\
- the end; pass exactly one object")}#n(t,n){if(n>this.#t.length-this.#e)throw this.error(t,"truncated","the input ends here; fetch the complete file again");return this.#e+=
-n,this.#t.subarray(this.#e-n,this.#e)}#r(t,n,r){let f=this.#e,o=this.#n(t,1)[0]??0;if(o>>5!==n)throw this.error(t,"wrong-type",`${r} belongs here`,f);let c=o&31;
-if(c<24)return BigInt(c);if(c>27)throw this.#f(t,f);let s=1<<c-24,i=0n;for(let E of this.#n(t,s))i=i<<8n|BigInt(E);let y=s===1?24n:1n<<BigInt(4*s);if(i<y)throw this.#f(
-t,f);return i}#f(t,n){return this.error(t,"not-canonical","not deterministic CBOR (RFC 8949 4.2); pass the issuer's bytes unchanged",n)}uint(t){return this.#r(t,
-mn,"an unsigned integer")}number(t,n){let r=this.#e,f=this.uint(t);if(f>BigInt(n))throw this.outOfRange(t,r);return Number(f)}int(t){let n=this.#e,r=(this.#t[n]??
-0)>>5===qn,f=this.#r(t,r?qn:mn,"an integer");if(f>mc)throw this.outOfRange(t,n);return r?-1n-f:f}key(t,n){let r=this.#e,f=this.int(t);if(f!==BigInt(n))throw this.
-unexpectedKey(t,n,f,r);return this}unexpectedKey(t,n,r,f){return this.error(t,"unexpected-key",`map key ${n} belongs here, found ${r}`,f)}bytes(t,n,r=n){let f=this.#e,
-o=this.#r(t,zr,"a byte string");return this.#o(t,f,o,n,r).slice()}text(t,n){let r=this.#e,f=this.#r(t,qr,"a text string"),o=this.#o(t,r,f,1,n);try{let c=wc.decode(
-o);if(!/\p{Cc}/u.test(c))return c}catch{}throw this.error(t,"invalid-text","text must be UTF-8 without control characters",r)}format(t,n){let r=this.#e;if(this.
-text(t,gc)!==n)throw this.error(t,"unknown-format",`this version reads ${n} only; update it`,r)}#o(t,n,r,f,o){if(r<BigInt(f)||r>BigInt(o))throw this.wrongLength(
-t,n);return this.#n(t,Number(r))}array(t,n,r=n){let f=this.#e,o=this.#r(t,Vr,"an array");if(o<BigInt(n)||o>BigInt(r))throw this.wrongLength(t,f);return Number(o)}map(t,n,r=n){
-let f=this.#e,o=this.#r(t,Gr,"a map");if(o<BigInt(n)||o>BigInt(r))throw this.wrongLength(t,f);return Number(o)}tag(t,n){let r=this.#e;if(this.#r(t,pc,"a tag")!==
-BigInt(n))throw this.outOfRange(t,r)}null(t){if(!this.isNull())throw this.error(t,"wrong-type","null belongs here");this.#n(t,1)}isNull(){return this.#t[this.#e]===
-Yr}};var xn=BigInt(4294967295),Xr=BigInt(32);function Ec(e,t=!1){return t?{h:Number(e&xn),l:Number(e>>Xr&xn)}:{h:Number(e>>Xr&xn)|0,l:Number(e&xn)|0}}function Wr(e,t=!1){
-let n=e.length,r=new Uint32Array(n),f=new Uint32Array(n);for(let o=0;o<n;o++){let{h:c,l:s}=Ec(e[o],t);[r[o],f[o]]=[c,s]}return[r,f]}var Ac=e=>e/2**32|0,Tc=e=>e>>>0;function Jr(e,t,n,r){let f=Ac(n),o=Tc(n);e.setUint32(t,r?o:f,r),e.setUint32(t+4,r?f:o,r)}function Xt(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var En=e=>e?
-`"${e}" `:"";function Ie(e,t=""){if(typeof e!="number")throw new TypeError(En(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(
-En(t)+"expected integer >= 0, got "+e);return e}function ef(e,t=""){if(typeof e!="boolean")throw new TypeError(En(t)+"expected boolean, got type="+typeof e);return e}
-function z(e,t,n=""){if(Xt(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Ie(t,"length");let r=Xt(e),f=t!==void 0?` of length ${t}`:"",o=r?`length=${e.length}`:
-`type=${typeof e}`,c=En(n)+"expected Uint8Array"+f+", got "+o;throw r?new RangeError(c):new TypeError(c)}function An(e){if(typeof e!="function"||typeof e.create!="function")throw new TypeError("expected hash wrapped by utils.createHasher");if(Ie(e.outputLen),Ie(e.blockLen),
-e.outputLen<1||e.blockLen<1)throw new Error("hash blockLen / outputLen must be >= 1")}var Sc=(e,t)=>{if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(
-(t==="object"?"":`"${t}" `)+"expected object, got type="+typeof e)},Zr=(e,t)=>{Sc(e,t);let n=Object.getPrototypeOf(e);if(n!==Object.prototype&&n!==null)throw new TypeError(
-`"${t}" expected plain object`);if(Object.hasOwn(e,"__proto__"))throw new TypeError(`"${t}.__proto__" is not allowed`)};function it(e,t=!0){if(e.destroyed)throw new Error(
-"hash was destroyed");if(t&&e.finished)throw new Error("digest() was already called")}function Ct(e,t){z(e,void 0,"output");let n=t.outputLen;if(!(e.length>=n))
-throw new RangeError('"output" expected length >= '+n)}function tf(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function Ot(e){return new Uint32Array(
-e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}function yt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}function dt(e){return new DataView(e.buffer,e.byteOffset,
-e.byteLength)}function Je(e,t){return e<<32-t|e>>>t}var Vn=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function _c(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}function Lc(e){for(let t=0;t<e.length;t++)e[t]=_c(e[t]);return e}var nt=Vn?e=>e:Lc,nf=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
-function",Oc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0"));function pt(e){if(z(e),nf)return e.toHex();let t="";for(let n=0;n<e.length;n++)t+=Oc[e[n]];
-return t}function Qr(e){return e>=48&&e<=57?e-48:e>=65&&e<=70?e-55:e>=97&&e<=102?e-87:void 0}function Wt(e){if(typeof e!="string")throw new TypeError("hex strin\
-g expected, got "+typeof e);if(nf)try{return Uint8Array.fromHex(e)}catch(f){throw f instanceof SyntaxError?new RangeError(f.message):f}let t=e.length,n=t/2;if(t%
-2)throw new RangeError("hex string expected, got unpadded hex of length "+t);let r=new Uint8Array(n);for(let f=0,o=0;f<n;f++,o+=2){let c=Qr(e.charCodeAt(o)),s=Qr(
-e.charCodeAt(o+1));if(c===void 0||s===void 0){let i=e[o]+e[o+1];throw new RangeError('hex string expected, got non-hex character "'+i+'" at index '+o)}r[f]=c*16+
-s}return r}function gt(...e){let t=0;for(let r=0;r<e.length;r++){let f=e[r];z(f),t+=f.length}let n=new Uint8Array(t);for(let r=0,f=0;r<e.length;r++){let o=e[r];n.set(o,f),
-f+=o.length}return n}function Gn(e,t,n="opts"){return Zr(e,"defaults"),t!==void 0&&Zr(t,n),Object.assign(Object.create(null),e,t)}function Jt(e,t={}){if(typeof e!="function")throw new TypeError(
-'"hashCons" expected function, got type='+typeof e);t=Gn({},t,"info");let n=(f,o)=>e(o).update(f).digest(),r=e(void 0);return n.outputLen=r.outputLen,n.blockLen=
-r.blockLen,n.canXOF=r.canXOF,n.create=f=>e(f),Object.assign(n,t),Object.freeze(n)}function kt(e=32){Ie(e,"bytesLength");let t=typeof globalThis=="object"?globalThis.
-crypto:null;if(typeof t?.getRandomValues!="function")throw new Error("crypto.getRandomValues must be defined");if(e>65536)throw new RangeError(`"bytesLength" ex\
-pected <= 65536, got ${e}`);return t.getRandomValues(new Uint8Array(e))}var Ht=e=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,e])});var kc=BigInt(0),Zt=BigInt(1),vc=BigInt(2),Bc=BigInt(7),Uc=BigInt(256),Ic=BigInt(113),of=[],cf=[],sf=[];for(let e=0,t=Zt,n=1,r=0;e<24;e++){[n,r]=[r,(2*n+3*r)%5],
-of.push(2*(5*r+n)),cf.push((e+1)*(e+2)/2%64);let f=kc;for(let o=0;o<7;o++)t=(t<<Zt^(t>>Bc)*Ic)%Uc,t&vc&&(f^=Zt<<(Zt<<BigInt(o))-Zt);sf.push(f)}var af=Wr(sf,!0),
-Rc=af[0],Nc=af[1],Fc=(e,t,n)=>e<<n|t>>>32-n,Mc=(e,t,n)=>t<<n|e>>>32-n,Cc=(e,t,n)=>t<<n-32|e>>>64-n,Hc=(e,t,n)=>e<<n-32|t>>>64-n,rf=(e,t,n)=>n>32?Cc(e,t,n):Fc(e,
-t,n),ff=(e,t,n)=>n>32?Hc(e,t,n):Mc(e,t,n),jt=new Uint32Array(10);function jc(e,t=24){if(!(e instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
-y(50), got type='+typeof e);if(e.length!==50)throw new RangeError('"s" expected Uint32Array(50), got length='+e.length);if(Ie(t,"rounds"),t<1||t>24)throw new Error(
-'"rounds" expected integer 1..24');for(let n=24-t;n<24;n++){for(let o=0;o<10;o++)jt[o]=e[o]^e[o+10]^e[o+20]^e[o+30]^e[o+40];for(let o=0;o<10;o+=2){let c=(o+8)%10,
-s=(o+2)%10,i=jt[s],y=jt[s+1],E=rf(i,y,1)^jt[c],g=ff(i,y,1)^jt[c+1];for(let A=0;A<50;A+=10)e[o+A]^=E,e[o+A+1]^=g}let r=e[2],f=e[3];for(let o=0;o<24;o++){let c=cf[o],
-s=rf(r,f,c),i=ff(r,f,c),y=of[o];r=e[y],f=e[y+1],e[y]=s,e[y+1]=i}for(let o=0;o<50;o+=10){let c=e[o],s=e[o+1],i=e[o+2],y=e[o+3];e[o]^=~e[o+2]&e[o+4],e[o+1]^=~e[o+
-3]&e[o+5],e[o+2]^=~e[o+4]&e[o+6],e[o+3]^=~e[o+5]&e[o+7],e[o+4]^=~e[o+6]&e[o+8],e[o+5]^=~e[o+7]&e[o+9],e[o+6]^=~e[o+8]&c,e[o+7]^=~e[o+9]&s,e[o+8]^=~c&i,e[o+9]^=~s&
-y}e[0]^=Rc[n],e[1]^=Nc[n]}yt(jt)}var Tn=class e{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(t,n,r,f=!1,o=24){
-if(Ie(t,"blockLen"),Ie(n,"suffix"),Ie(o,"rounds"),ef(f,"enableXOF"),this.blockLen=t,this.suffix=n,this.outputLen=r,this.enableXOF=f,this.canXOF=f,this.rounds=o,
-Ie(r,"outputLen"),!(0<t&&t<200))throw new Error('"blockLen" must be 1..199');this.state=new Uint8Array(200),this.state32=Ot(this.state)}clone(){return this._cloneInto()}keccak(){
-nt(this.state32),jc(this.state32,this.rounds),nt(this.state32),this.posOut=0,this.pos=0}update(t){it(this),z(t);let{blockLen:n,state:r,state32:f}=this,o=t.length,
-c=n%4===0&&t.byteOffset%4===0,s=n/4,i=c&&o>=n?Ot(t):void 0;for(let y=0;y<o;){if(i!==void 0&&this.pos===0&&y%4===0&&o-y>=n){for(let g=0,A=y/4;g<s;g++)f[g]^=i[A+g];
-y+=n,this.pos=n,this.keccak();continue}let E=Math.min(n-this.pos,o-y);for(let g=0;g<E;g++)r[this.pos++]^=t[y++];this.pos===n&&this.keccak()}return this}finish(){
-if(this.finished)return;this.finished=!0;let{state:t,suffix:n,pos:r,blockLen:f}=this;t[r]^=n,(n&128)!==0&&r===f-1&&this.keccak(),t[f-1]^=128,this.keccak()}writeInto(t){
-it(this,!1),z(t),this.finish();let n=this.state,{blockLen:r}=this;for(let f=0,o=t.length;f<o;){this.posOut>=r&&this.keccak();let c=Math.min(r-this.posOut,o-f);t.
-set(n.subarray(this.posOut,this.posOut+c),f),this.posOut+=c,f+=c}return t}xofInto(t){if(!this.enableXOF)throw new Error("XOF is not enabled");return this.writeInto(
-t)}xof(t){return Ie(t),this.xofInto(new Uint8Array(t))}digestInto(t){if(Ct(t,this),this.finished)throw new Error("digest() was already called");this.writeInto(t.
-length===this.outputLen?t:t.subarray(0,this.outputLen)),this.destroy()}digest(){let t=new Uint8Array(this.outputLen);return this.digestInto(t),t}destroy(){this.
-destroyed=!0,yt(this.state)}_cloneInto(t){let{blockLen:n,suffix:r,outputLen:f,rounds:o,enableXOF:c}=this;return t||=new e(n,r,f,c,o),t.blockLen=n,t.state32.set(
-this.state32),t.pos=this.pos,t.posOut=this.posOut,t.finished=this.finished,t.rounds=o,t.suffix=r,t.outputLen=f,t.enableXOF=c,t.canXOF=this.canXOF,t.destroyed=this.
-destroyed,t}},Pc=(e,t,n,r={})=>Jt(()=>new Tn(t,e,n),r);var vt=Pc(6,136,32,Ht(8));var df=(e,t,n,r={})=>Jt((f={})=>(f=Gn({},f),new Tn(t,e,f.dkLen===void 0?n:f.dkLen,!0)),r),bf=df(31,168,16,Ht(11)),ke=df(31,136,32,Ht(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function Yn(e){return e instanceof Uint8Array||ArrayBuffer.isView(e)&&e.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in e&&e.BYTES_PER_ELEMENT===1}var Sn=e=>e?
-`"${e}" `:"";function Xn(e,t=""){if(typeof e!="boolean")throw new TypeError(Sn(t)+"expected boolean, got type="+typeof e);return e}function Bt(e,t=""){if(typeof e!=
-"number")throw new TypeError(Sn(t)+"expected number, got "+typeof e);if(!Number.isSafeInteger(e)||e<0)throw new RangeError(Sn(t)+"expected integer >= 0, got "+e);
-return e}function ye(e,t,n=""){if(Yn(e)&&(t===void 0||e.length===t))return e;t!==void 0&&Bt(t,"length");let r=Yn(e),f=t!==void 0?` of length ${t}`:"",o=r?`lengt\
-h=${e.length}`:`type=${typeof e}`,c=Sn(n)+"expected Uint8Array"+f+", got "+o;throw r?new RangeError(c):new TypeError(c)}var uf=(e,t)=>{if(e===null||typeof e!="o\
-bject"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected object, got type=${typeof e}`)};function lf(e){return new Uint8Array(e.buffer,e.byteOffset,e.byteLength)}function je(e){return new Uint32Array(e.buffer,e.byteOffset,Math.floor(e.byteLength/4))}
-function mt(...e){for(let t=0;t<e.length;t++)e[t].fill(0)}var rt=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function Wn(e){return e<<24&4278190080|e<<8&16711680|e>>>8&65280|e>>>24&255}var $e=rt?e=>e:e=>Wn(
-e)>>>0;function Dc(e){for(let t=0;t<e.length;t++)e[t]=Wn(e[t]);return e}var Ze=rt?e=>e:Dc;function hf(e,t){return!e.byteLength||!t.byteLength?!1:e.buffer===t.buffer&&e.byteOffset<t.byteOffset+t.byteLength&&t.byteOffset<e.byteOffset+e.byteLength}function _n(e,t){
-if(hf(e,t)&&e.byteOffset<t.byteOffset)throw new Error("complex overlap of input and output is not supported")}function yf(e,t){return uf(e,"defaults"),uf(t,"opts"),Object.assign(e,t)}var pf=(e,t)=>{function n(r,...f){if(ye(r,void 0,"key"),e.nonceLength!==void 0){let g=f[0];ye(g,e.varSizeNonce?void 0:e.nonceLength,"nonce")}let o=e.tagLength,c=e.
-nonceLength!==void 0?1:0;if(!e.withAAD){for(let g=c;g<f.length;g++)if(Yn(f[g]))throw new Error("AAD not supported")}e.withAAD&&f[c]!==void 0&&ye(f[c],void 0,"AA\
-D");let s=t(r,...f),i=(g,A)=>{if(A!==void 0){if(g!==2)throw new Error("cipher output not supported");ye(A,void 0,"output")}},y=!1;return{encrypt(g,A){if(y)throw new Error(
-"cannot encrypt() twice with same key + nonce");return y=!0,ye(g,void 0,"data"),i(s.encrypt.length,A),s.encrypt(g,A)},decrypt(g,A){if(ye(g,void 0,"data"),o&&g.length<
-o)throw new Error('"ciphertext" expected length >= tagLength='+o);return i(s.decrypt.length,A),s.decrypt(g,A)}}}return Object.assign(n,e),n};function Ln(e,t,n=!0){
-if(t===void 0)return new Uint8Array(e);if(ye(t,e,"output"),n&&!bt(t))throw new Error("invalid output, must be aligned");return t}function bt(e){return e.byteOffset%4===0}function Ut(e){return Uint8Array.from(ye(e))}var Jn=16,$c=4;var Kc=283;function zc(e){if(![16,24,32].includes(e.length))throw new Error('"aes key" expected Uint8Array of length 16/24/32, got length='+e.length)}function nr(e){
-return e<<1^Kc&-(e>>7)}function gf(e,t){let n=0;for(;t>0;t>>=1)n^=e&-(t&1),e=nr(e);return n}var Zn=(e,t,n=1)=>{if(!Number.isSafeInteger(n)||n<0||n>4294967040)throw new Error(
-"incBytes: wrong carry "+n);ye(e);for(let r=0;r<e.length;r++){let f=t?r:e.length-1-r;n=n+(e[f]&255)|0,e[f]=n&255,n>>>=8}},qc=(()=>{let e=new Uint8Array(256);for(let n=0,
-r=1;n<256;n++,r^=nr(r))e[n]=r;let t=new Uint8Array(256);t[0]=99;for(let n=0;n<255;n++){let r=e[255-n];r|=r<<8,t[e[n]]=(r^r>>4^r>>5^r>>6^r>>7^99)&255}return mt(e),
-t})();var Vc=e=>e<<24|e>>>8,Qn=e=>e<<8|e>>>24;function Gc(e,t){if(e.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((y,E)=>t(e[E])),r=n.
-map(Qn),f=r.map(Qn),o=f.map(Qn),c=new Uint32Array(256*256),s=new Uint32Array(256*256),i=new Uint16Array(256*256);for(let y=0;y<256;y++)for(let E=0;E<256;E++){let g=y*
-256+E;c[g]=n[y]^r[E],s[g]=f[y]^o[E],i[g]=e[y]<<8|e[E]}return{sbox:e,sbox2:i,T0:n,T1:r,T2:f,T3:o,T01:c,T23:s}}var wf=Gc(qc,e=>gf(e,3)<<24|e<<16|e<<8|gf(e,2));var Yc=(()=>{let e=new Uint8Array(16);for(let t=0,n=1;t<16;t++,n=nr(n))e[t]=n;return e})();function Xc(e){ye(e);let t=e.length;zc(e);let{sbox2:n}=wf,r=[];(!rt||
-!bt(e))&&r.push(e=Ut(e));let f=Ze(je(e)),o=f.length,c=i=>Qt(n,i,i,i,i),s=new Uint32Array(t+28);s.set(f);for(let i=o;i<s.length;i++){let y=s[i-1];i%o===0?y=c(Vc(
-y))^Yc[i/o-1]:o>6&&i%o===4&&(y=c(y)),s[i]=s[i-o]^y}return mt(...r),s}function On(e,t,n,r,f,o){return e[n<<8&65280|r>>>8&255]^t[f>>>8&65280|o>>>24&255]}function Qt(e,t,n,r,f){return e[t&255|n&65280]|e[r>>>16&255|f>>>16&65280]<<16}
-function mf(e,t,n,r,f){let{sbox2:o,T01:c,T23:s}=wf,i=0;t^=e[i++],n^=e[i++],r^=e[i++],f^=e[i++];let y=e.length/4-2;for(let _=0;_<y;_++){let U=e[i++]^On(c,s,t,n,r,
-f),N=e[i++]^On(c,s,n,r,f,t),j=e[i++]^On(c,s,r,f,t,n),J=e[i++]^On(c,s,f,t,n,r);t=U,n=N,r=j,f=J}let E=e[i++]^Qt(o,t,n,r,f),g=e[i++]^Qt(o,n,r,f,t),A=e[i++]^Qt(o,r,
-f,t,n),T=e[i++]^Qt(o,f,t,n,r);return{s0:E,s1:g,s2:A,s3:T}}function Wc(e,t,n,r){ye(t,Jn,"nonce"),ye(n);let f=n.length;r=Ln(f,r),_n(n,r);let o=t,c=je(o),s=je(n),i=je(r);for(let E=0;E+4<=s.length;E+=4){let{s0:g,s1:A,s2:T,
-s3:_}=mf(e,$e(c[0]),$e(c[1]),$e(c[2]),$e(c[3]));i[E+0]=s[E+0]^$e(g),i[E+1]=s[E+1]^$e(A),i[E+2]=s[E+2]^$e(T),i[E+3]=s[E+3]^$e(_);for(let U=Jn-1,N=1;U>=0;U--)N=N+
-o[U]|0,o[U]=N&255,N>>>=8}let y=Jn*Math.floor(s.length/$c);if(y<f){let{s0:E,s1:g,s2:A,s3:T}=mf(e,$e(c[0]),$e(c[1]),$e(c[2]),$e(c[3])),_=new Uint32Array([E,g,A,T]);
-Ze(_);let U=lf(_);for(let N=y,j=0;N<f;N++,j++)r[N]=n[N]^U[j];mt(_)}return r}var er=pf({blockSize:16,nonceLength:16},function(t,n){function r(f,o){if(ye(f),o!==void 0&&(ye(o),!bt(o)))throw new Error("unaligned destination");let c=Xc(t),s=Ut(
-n),i=[c,s];bt(f)||i.push(f=Ut(f));let y=Wc(c,s,f,o);return mt(...i),y}return{encrypt:(f,o)=>r(f,o),decrypt:(f,o)=>r(f,o)}});var tr=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(t,n,r){this.blockLen=er.blockSize;let f=t/8,o=16;this.state=new Uint8Array(f+o),this.key=
-this.state.subarray(0,f),this.nonce=this.state.subarray(f,f+o),this.reseedCnt=1,Zn(this.nonce,!1,1),this.addEntropy(n,r)}update(t){if(er(this.key,this.nonce).encrypt(
-new Uint8Array(this.state.length),this.state),t){ye(t);for(let n=0;n<t.length;n++)this.state[n]^=t[n]}Zn(this.nonce,!1,1)}addEntropy(t,n){if(this.destroyed)throw new Error(
-"cannot use destroyed DRBG");ye(t,this.state.length,"seed");let r=t.slice();if(n){if(ye(n),n.length>r.length)throw new Error("info length is too big");for(let f=0;f<
-n.length;f++)r[f]^=n[f]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(t,n){if(this.destroyed)throw new Error("cannot use destroyed DRBG");if(Bt(t),t>2**
+var gc=Array.from({length:256},(t,e)=>e.toString(16).padStart(2,"0")),mc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function Ft(t){return ArrayBuffer.
+isView(t)&&Object.prototype.toString.call(t)==="[object Uint8Array]"}function He(t,e){return t.length===e.length&&t.every((n,r)=>n===e[r])}function yt(t){return Array.
+from(t,e=>gc[e]).join("")}function gn(t){let e=new Uint8Array(Math.floor(t.length*3/4)),n=0,r=0,o=0;for(let f of t){let c=mc.indexOf(f);if(c<0)return;o=o<<6|c,r+=
+6,r>=8&&(r-=8,e[n++]=o>>r,o&=(1<<r)-1)}return r<6&&o===0?e:void 0}var Xe=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(e,n,r,o){super(`${n} at byte ${e}: ${o}`),this.offset=e,this.field=n,
+this.problem=r,this.explanation=o}};var mn=0,qn=1,zr=2,qr=3,Vr=4,Gr=5,wc=6,Yr=246,xc=64,Ec=(1n<<63n)-1n,Ac=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),_c=new TextEncoder;function Yt(t){return _c.
+encode(t)}function wn(t,e){let{length:n}=Yt(t);return n>=1&&n<=e&&!/[\p{Cc}\p{Cs}]/u.test(t)}var at=class{#t=[];#e(e,n){let r=[0x18n,0x100n,0x10000n,0x100000000n].
+findIndex(f=>n<f);if(r===0){this.#t.push(e<<5|Number(n));return}let o=r<0?3:r-1;this.#t.push(e<<5|24+o);for(let f=8*(2**o-1);f>=0;f-=8)this.#t.push(Number(n>>BigInt(
+f)&0xffn))}uint(e){return this.#e(mn,e),this}int(e){return e<0?this.#e(qn,BigInt(-1-e)):this.#e(mn,BigInt(e)),this}bytes(e){this.#e(zr,BigInt(e.length));for(let n of e)
+this.#t.push(n);return this}text(e){let n=Yt(e);this.#e(qr,BigInt(n.length));for(let r of n)this.#t.push(r);return this}array(e){return this.#e(Vr,BigInt(e)),this}map(e){
+return this.#e(Gr,BigInt(e)),this}null(){return this.#t.push(Yr),this}finish(){return Uint8Array.from(this.#t)}},De=class t{#t;#e=0;constructor(e){this.#t=e}static of(e,n,r){
+if(!Ft(n))throw new TypeError(`${e} must be a Uint8Array`);if(n.length>r)throw new t(new Uint8Array).wrongLength(e);return new t(new Uint8Array(n))}get offset(){
+return this.#e}error(e,n,r,o=this.#e){return new Xe(o,e,n,r)}outOfRange(e,n=this.#e){return this.error(e,"out-of-range","the value is outside its limits",n)}wrongLength(e,n=this.#e){
+return this.error(e,"wrong-length","the length is outside its limits",n)}finish(e){if(this.#e!==this.#t.length)throw this.error(e,"trailing-bytes","bytes follow\
+ the end; pass exactly one object")}#n(e,n){if(n>this.#t.length-this.#e)throw this.error(e,"truncated","the input ends here; fetch the complete file again");return this.#e+=
+n,this.#t.subarray(this.#e-n,this.#e)}#r(e,n,r){let o=this.#e,f=this.#n(e,1)[0]??0;if(f>>5!==n)throw this.error(e,"wrong-type",`${r} belongs here`,o);let c=f&31;
+if(c<24)return BigInt(c);if(c>27)throw this.#o(e,o);let s=1<<c-24,i=0n;for(let E of this.#n(e,s))i=i<<8n|BigInt(E);let h=s===1?24n:1n<<BigInt(4*s);if(i<h)throw this.#o(
+e,o);return i}#o(e,n){return this.error(e,"not-canonical","not deterministic CBOR (RFC 8949 4.2); pass the issuer's bytes unchanged",n)}uint(e){return this.#r(e,
+mn,"an unsigned integer")}number(e,n){let r=this.#e,o=this.uint(e);if(o>BigInt(n))throw this.outOfRange(e,r);return Number(o)}int(e){let n=this.#e,r=(this.#t[n]??
+0)>>5===qn,o=this.#r(e,r?qn:mn,"an integer");if(o>Ec)throw this.outOfRange(e,n);return r?-1n-o:o}key(e,n){let r=this.#e,o=this.int(e);if(o!==BigInt(n))throw this.
+unexpectedKey(e,n,o,r);return this}unexpectedKey(e,n,r,o){return this.error(e,"unexpected-key",`map key ${n} belongs here, found ${r}`,o)}bytes(e,n,r=n){let o=this.#e,
+f=this.#r(e,zr,"a byte string");return this.#f(e,o,f,n,r).slice()}text(e,n){let r=this.#e,o=this.#r(e,qr,"a text string"),f=this.#f(e,r,o,1,n);try{let c=Ac.decode(
+f);if(!/\p{Cc}/u.test(c))return c}catch{}throw this.error(e,"invalid-text","text must be UTF-8 without control characters",r)}format(e,n){let r=this.#e;if(this.
+text(e,xc)!==n)throw this.error(e,"unknown-format",`this version reads ${n} only; update it`,r)}#f(e,n,r,o,f){if(r<BigInt(o)||r>BigInt(f))throw this.wrongLength(
+e,n);return this.#n(e,Number(r))}array(e,n,r=n){let o=this.#e,f=this.#r(e,Vr,"an array");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(e,o);return Number(f)}map(e,n,r=n){
+let o=this.#e,f=this.#r(e,Gr,"a map");if(f<BigInt(n)||f>BigInt(r))throw this.wrongLength(e,o);return Number(f)}tag(e,n){let r=this.#e;if(this.#r(e,wc,"a tag")!==
+BigInt(n))throw this.outOfRange(e,r)}null(e){if(!this.isNull())throw this.error(e,"wrong-type","null belongs here");this.#n(e,1)}isNull(){return this.#t[this.#e]===
+Yr}};var xn=BigInt(4294967295),Wr=BigInt(32);function Tc(t,e=!1){return e?{h:Number(t&xn),l:Number(t>>Wr&xn)}:{h:Number(t>>Wr&xn)|0,l:Number(t&xn)|0}}function Xr(t,e=!1){
+let n=t.length,r=new Uint32Array(n),o=new Uint32Array(n);for(let f=0;f<n;f++){let{h:c,l:s}=Tc(t[f],e);[r[f],o[f]]=[c,s]}return[r,o]}var Sc=t=>t/2**32|0,kc=t=>t>>>0;function Jr(t,e,n,r){let o=Sc(n),f=kc(n);t.setUint32(e,r?f:o,r),t.setUint32(e+4,r?o:f,r)}function Wt(t){return t instanceof Uint8Array||ArrayBuffer.isView(t)&&t.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in t&&t.BYTES_PER_ELEMENT===1}var En=t=>t?
+`"${t}" `:"";function Re(t,e=""){if(typeof t!="number")throw new TypeError(En(e)+"expected number, got "+typeof t);if(!Number.isSafeInteger(t)||t<0)throw new RangeError(
+En(e)+"expected integer >= 0, got "+t);return t}function eo(t,e=""){if(typeof t!="boolean")throw new TypeError(En(e)+"expected boolean, got type="+typeof t);return t}
+function z(t,e,n=""){if(Wt(t)&&(e===void 0||t.length===e))return t;e!==void 0&&Re(e,"length");let r=Wt(t),o=e!==void 0?` of length ${e}`:"",f=r?`length=${t.length}`:
+`type=${typeof t}`,c=En(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}function An(t){if(typeof t!="function"||typeof t.create!="function")throw new TypeError("expected hash wrapped by utils.createHasher");if(Re(t.outputLen),Re(t.blockLen),
+t.outputLen<1||t.blockLen<1)throw new Error("hash blockLen / outputLen must be >= 1")}var Oc=(t,e)=>{if(t===null||typeof t!="object"||Array.isArray(t))throw new TypeError(
+(e==="object"?"":`"${e}" `)+"expected object, got type="+typeof t)},Zr=(t,e)=>{Oc(t,e);let n=Object.getPrototypeOf(t);if(n!==Object.prototype&&n!==null)throw new TypeError(
+`"${e}" expected plain object`);if(Object.hasOwn(t,"__proto__"))throw new TypeError(`"${e}.__proto__" is not allowed`)};function it(t,e=!0){if(t.destroyed)throw new Error(
+"hash was destroyed");if(e&&t.finished)throw new Error("digest() was already called")}function Ct(t,e){z(t,void 0,"output");let n=e.outputLen;if(!(t.length>=n))
+throw new RangeError('"output" expected length >= '+n)}function to(t){return new Uint8Array(t.buffer,t.byteOffset,t.byteLength)}function Ot(t){return new Uint32Array(
+t.buffer,t.byteOffset,Math.floor(t.byteLength/4))}function pt(...t){for(let e=0;e<t.length;e++)t[e].fill(0)}function dt(t){return new DataView(t.buffer,t.byteOffset,
+t.byteLength)}function Je(t,e){return t<<32-e|t>>>e}var Vn=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function Lc(t){return t<<24&4278190080|t<<8&16711680|t>>>8&65280|t>>>24&255}function vc(t){for(let e=0;e<t.length;e++)t[e]=Lc(t[e]);return t}var nt=Vn?t=>t:vc,no=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
+function",Bc=Array.from({length:256},(t,e)=>e.toString(16).padStart(2,"0"));function gt(t){if(z(t),no)return t.toHex();let e="";for(let n=0;n<t.length;n++)e+=Bc[t[n]];
+return e}function Qr(t){return t>=48&&t<=57?t-48:t>=65&&t<=70?t-55:t>=97&&t<=102?t-87:void 0}function Xt(t){if(typeof t!="string")throw new TypeError("hex strin\
+g expected, got "+typeof t);if(no)try{return Uint8Array.fromHex(t)}catch(o){throw o instanceof SyntaxError?new RangeError(o.message):o}let e=t.length,n=e/2;if(e%
+2)throw new RangeError("hex string expected, got unpadded hex of length "+e);let r=new Uint8Array(n);for(let o=0,f=0;o<n;o++,f+=2){let c=Qr(t.charCodeAt(f)),s=Qr(
+t.charCodeAt(f+1));if(c===void 0||s===void 0){let i=t[f]+t[f+1];throw new RangeError('hex string expected, got non-hex character "'+i+'" at index '+f)}r[o]=c*16+
+s}return r}function mt(...t){let e=0;for(let r=0;r<t.length;r++){let o=t[r];z(o),e+=o.length}let n=new Uint8Array(e);for(let r=0,o=0;r<t.length;r++){let f=t[r];n.set(f,o),
+o+=f.length}return n}function Gn(t,e,n="opts"){return Zr(t,"defaults"),e!==void 0&&Zr(e,n),Object.assign(Object.create(null),t,e)}function Jt(t,e={}){if(typeof t!="function")throw new TypeError(
+'"hashCons" expected function, got type='+typeof t);e=Gn({},e,"info");let n=(o,f)=>t(f).update(o).digest(),r=t(void 0);return n.outputLen=r.outputLen,n.blockLen=
+r.blockLen,n.canXOF=r.canXOF,n.create=o=>t(o),Object.assign(n,e),Object.freeze(n)}function Lt(t=32){Re(t,"bytesLength");let e=typeof globalThis=="object"?globalThis.
+crypto:null;if(typeof e?.getRandomValues!="function")throw new Error("crypto.getRandomValues must be defined");if(t>65536)throw new RangeError(`"bytesLength" ex\
+pected <= 65536, got ${t}`);return e.getRandomValues(new Uint8Array(t))}var Ht=t=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,t])});var Uc=BigInt(0),Zt=BigInt(1),Ic=BigInt(2),Rc=BigInt(7),Nc=BigInt(256),Mc=BigInt(113),fo=[],co=[],so=[];for(let t=0,e=Zt,n=1,r=0;t<24;t++){[n,r]=[r,(2*n+3*r)%5],
+fo.push(2*(5*r+n)),co.push((t+1)*(t+2)/2%64);let o=Uc;for(let f=0;f<7;f++)e=(e<<Zt^(e>>Rc)*Mc)%Nc,e&Ic&&(o^=Zt<<(Zt<<BigInt(f))-Zt);so.push(o)}var ao=Xr(so,!0),
+Fc=ao[0],Cc=ao[1],Hc=(t,e,n)=>t<<n|e>>>32-n,Pc=(t,e,n)=>e<<n|t>>>32-n,jc=(t,e,n)=>e<<n-32|t>>>64-n,Dc=(t,e,n)=>t<<n-32|e>>>64-n,ro=(t,e,n)=>n>32?jc(t,e,n):Hc(t,
+e,n),oo=(t,e,n)=>n>32?Dc(t,e,n):Pc(t,e,n),Pt=new Uint32Array(10);function $c(t,e=24){if(!(t instanceof Uint32Array))throw new TypeError('"s" expected Uint32Arra\
+y(50), got type='+typeof t);if(t.length!==50)throw new RangeError('"s" expected Uint32Array(50), got length='+t.length);if(Re(e,"rounds"),e<1||e>24)throw new Error(
+'"rounds" expected integer 1..24');for(let n=24-e;n<24;n++){for(let f=0;f<10;f++)Pt[f]=t[f]^t[f+10]^t[f+20]^t[f+30]^t[f+40];for(let f=0;f<10;f+=2){let c=(f+8)%10,
+s=(f+2)%10,i=Pt[s],h=Pt[s+1],E=ro(i,h,1)^Pt[c],g=oo(i,h,1)^Pt[c+1];for(let A=0;A<50;A+=10)t[f+A]^=E,t[f+A+1]^=g}let r=t[2],o=t[3];for(let f=0;f<24;f++){let c=co[f],
+s=ro(r,o,c),i=oo(r,o,c),h=fo[f];r=t[h],o=t[h+1],t[h]=s,t[h+1]=i}for(let f=0;f<50;f+=10){let c=t[f],s=t[f+1],i=t[f+2],h=t[f+3];t[f]^=~t[f+2]&t[f+4],t[f+1]^=~t[f+
+3]&t[f+5],t[f+2]^=~t[f+4]&t[f+6],t[f+3]^=~t[f+5]&t[f+7],t[f+4]^=~t[f+6]&t[f+8],t[f+5]^=~t[f+7]&t[f+9],t[f+6]^=~t[f+8]&c,t[f+7]^=~t[f+9]&s,t[f+8]^=~c&i,t[f+9]^=~s&
+h}t[0]^=Fc[n],t[1]^=Cc[n]}pt(Pt)}var _n=class t{state;pos=0;posOut=0;finished=!1;state32;destroyed=!1;blockLen;suffix;outputLen;canXOF;enableXOF=!1;rounds;constructor(e,n,r,o=!1,f=24){
+if(Re(e,"blockLen"),Re(n,"suffix"),Re(f,"rounds"),eo(o,"enableXOF"),this.blockLen=e,this.suffix=n,this.outputLen=r,this.enableXOF=o,this.canXOF=o,this.rounds=f,
+Re(r,"outputLen"),!(0<e&&e<200))throw new Error('"blockLen" must be 1..199');this.state=new Uint8Array(200),this.state32=Ot(this.state)}clone(){return this._cloneInto()}keccak(){
+nt(this.state32),$c(this.state32,this.rounds),nt(this.state32),this.posOut=0,this.pos=0}update(e){it(this),z(e);let{blockLen:n,state:r,state32:o}=this,f=e.length,
+c=n%4===0&&e.byteOffset%4===0,s=n/4,i=c&&f>=n?Ot(e):void 0;for(let h=0;h<f;){if(i!==void 0&&this.pos===0&&h%4===0&&f-h>=n){for(let g=0,A=h/4;g<s;g++)o[g]^=i[A+g];
+h+=n,this.pos=n,this.keccak();continue}let E=Math.min(n-this.pos,f-h);for(let g=0;g<E;g++)r[this.pos++]^=e[h++];this.pos===n&&this.keccak()}return this}finish(){
+if(this.finished)return;this.finished=!0;let{state:e,suffix:n,pos:r,blockLen:o}=this;e[r]^=n,(n&128)!==0&&r===o-1&&this.keccak(),e[o-1]^=128,this.keccak()}writeInto(e){
+it(this,!1),z(e),this.finish();let n=this.state,{blockLen:r}=this;for(let o=0,f=e.length;o<f;){this.posOut>=r&&this.keccak();let c=Math.min(r-this.posOut,f-o);e.
+set(n.subarray(this.posOut,this.posOut+c),o),this.posOut+=c,o+=c}return e}xofInto(e){if(!this.enableXOF)throw new Error("XOF is not enabled");return this.writeInto(
+e)}xof(e){return Re(e),this.xofInto(new Uint8Array(e))}digestInto(e){if(Ct(e,this),this.finished)throw new Error("digest() was already called");this.writeInto(e.
+length===this.outputLen?e:e.subarray(0,this.outputLen)),this.destroy()}digest(){let e=new Uint8Array(this.outputLen);return this.digestInto(e),e}destroy(){this.
+destroyed=!0,pt(this.state)}_cloneInto(e){let{blockLen:n,suffix:r,outputLen:o,rounds:f,enableXOF:c}=this;return e||=new t(n,r,o,c,f),e.blockLen=n,e.state32.set(
+this.state32),e.pos=this.pos,e.posOut=this.posOut,e.finished=this.finished,e.rounds=f,e.suffix=r,e.outputLen=o,e.enableXOF=c,e.canXOF=this.canXOF,e.destroyed=this.
+destroyed,e}},Kc=(t,e,n,r={})=>Jt(()=>new _n(e,t,n),r);var vt=Kc(6,136,32,Ht(8));var io=(t,e,n,r={})=>Jt((o={})=>(o=Gn({},o),new _n(e,t,o.dkLen===void 0?n:o.dkLen,!0)),r),bo=io(31,168,16,Ht(11)),Le=io(31,136,32,Ht(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function Yn(t){return t instanceof Uint8Array||ArrayBuffer.isView(t)&&t.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in t&&t.BYTES_PER_ELEMENT===1}var Tn=t=>t?
+`"${t}" `:"";function Wn(t,e=""){if(typeof t!="boolean")throw new TypeError(Tn(e)+"expected boolean, got type="+typeof t);return t}function Bt(t,e=""){if(typeof t!=
+"number")throw new TypeError(Tn(e)+"expected number, got "+typeof t);if(!Number.isSafeInteger(t)||t<0)throw new RangeError(Tn(e)+"expected integer >= 0, got "+t);
+return t}function ye(t,e,n=""){if(Yn(t)&&(e===void 0||t.length===e))return t;e!==void 0&&Bt(e,"length");let r=Yn(t),o=e!==void 0?` of length ${e}`:"",f=r?`lengt\
+h=${t.length}`:`type=${typeof t}`,c=Tn(n)+"expected Uint8Array"+o+", got "+f;throw r?new RangeError(c):new TypeError(c)}var uo=(t,e)=>{if(t===null||typeof t!="o\
+bject"||Array.isArray(t))throw new TypeError(e==="object"?"expected valid options object":`"${e}" expected object, got type=${typeof t}`)};function lo(t){return new Uint8Array(t.buffer,t.byteOffset,t.byteLength)}function Pe(t){return new Uint32Array(t.buffer,t.byteOffset,Math.floor(t.byteLength/4))}
+function wt(...t){for(let e=0;e<t.length;e++)t[e].fill(0)}var rt=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function Xn(t){return t<<24&4278190080|t<<8&16711680|t>>>8&65280|t>>>24&255}var $e=rt?t=>t:t=>Xn(
+t)>>>0;function zc(t){for(let e=0;e<t.length;e++)t[e]=Xn(t[e]);return t}var Ze=rt?t=>t:zc;function ho(t,e){return!t.byteLength||!e.byteLength?!1:t.buffer===e.buffer&&t.byteOffset<e.byteOffset+e.byteLength&&e.byteOffset<t.byteOffset+t.byteLength}function Sn(t,e){
+if(ho(t,e)&&t.byteOffset<e.byteOffset)throw new Error("complex overlap of input and output is not supported")}function yo(t,e){return uo(t,"defaults"),uo(e,"opts"),Object.assign(t,e)}var po=(t,e)=>{function n(r,...o){if(ye(r,void 0,"key"),t.nonceLength!==void 0){let g=o[0];ye(g,t.varSizeNonce?void 0:t.nonceLength,"nonce")}let f=t.tagLength,c=t.
+nonceLength!==void 0?1:0;if(!t.withAAD){for(let g=c;g<o.length;g++)if(Yn(o[g]))throw new Error("AAD not supported")}t.withAAD&&o[c]!==void 0&&ye(o[c],void 0,"AA\
+D");let s=e(r,...o),i=(g,A)=>{if(A!==void 0){if(g!==2)throw new Error("cipher output not supported");ye(A,void 0,"output")}},h=!1;return{encrypt(g,A){if(h)throw new Error(
+"cannot encrypt() twice with same key + nonce");return h=!0,ye(g,void 0,"data"),i(s.encrypt.length,A),s.encrypt(g,A)},decrypt(g,A){if(ye(g,void 0,"data"),f&&g.length<
+f)throw new Error('"ciphertext" expected length >= tagLength='+f);return i(s.decrypt.length,A),s.decrypt(g,A)}}}return Object.assign(n,t),n};function kn(t,e,n=!0){
+if(e===void 0)return new Uint8Array(t);if(ye(e,t,"output"),n&&!bt(e))throw new Error("invalid output, must be aligned");return e}function bt(t){return t.byteOffset%4===0}function Ut(t){return Uint8Array.from(ye(t))}var Jn=16,qc=4;var Vc=283;function Gc(t){if(![16,24,32].includes(t.length))throw new Error('"aes key" expected Uint8Array of length 16/24/32, got length='+t.length)}function nr(t){
+return t<<1^Vc&-(t>>7)}function go(t,e){let n=0;for(;e>0;e>>=1)n^=t&-(e&1),t=nr(t);return n}var Zn=(t,e,n=1)=>{if(!Number.isSafeInteger(n)||n<0||n>4294967040)throw new Error(
+"incBytes: wrong carry "+n);ye(t);for(let r=0;r<t.length;r++){let o=e?r:t.length-1-r;n=n+(t[o]&255)|0,t[o]=n&255,n>>>=8}},Yc=(()=>{let t=new Uint8Array(256);for(let n=0,
+r=1;n<256;n++,r^=nr(r))t[n]=r;let e=new Uint8Array(256);e[0]=99;for(let n=0;n<255;n++){let r=t[255-n];r|=r<<8,e[t[n]]=(r^r>>4^r>>5^r>>6^r>>7^99)&255}return wt(t),
+e})();var Wc=t=>t<<24|t>>>8,Qn=t=>t<<8|t>>>24;function Xc(t,e){if(t.length!==256)throw new Error("wrong sbox length");let n=new Uint32Array(256).map((h,E)=>e(t[E])),r=n.
+map(Qn),o=r.map(Qn),f=o.map(Qn),c=new Uint32Array(256*256),s=new Uint32Array(256*256),i=new Uint16Array(256*256);for(let h=0;h<256;h++)for(let E=0;E<256;E++){let g=h*
+256+E;c[g]=n[h]^r[E],s[g]=o[h]^f[E],i[g]=t[h]<<8|t[E]}return{sbox:t,sbox2:i,T0:n,T1:r,T2:o,T3:f,T01:c,T23:s}}var wo=Xc(Yc,t=>go(t,3)<<24|t<<16|t<<8|go(t,2));var Jc=(()=>{let t=new Uint8Array(16);for(let e=0,n=1;e<16;e++,n=nr(n))t[e]=n;return t})();function Zc(t){ye(t);let e=t.length;Gc(t);let{sbox2:n}=wo,r=[];(!rt||
+!bt(t))&&r.push(t=Ut(t));let o=Ze(Pe(t)),f=o.length,c=i=>Qt(n,i,i,i,i),s=new Uint32Array(e+28);s.set(o);for(let i=f;i<s.length;i++){let h=s[i-1];i%f===0?h=c(Wc(
+h))^Jc[i/f-1]:f>6&&i%f===4&&(h=c(h)),s[i]=s[i-f]^h}return wt(...r),s}function On(t,e,n,r,o,f){return t[n<<8&65280|r>>>8&255]^e[o>>>8&65280|f>>>24&255]}function Qt(t,e,n,r,o){return t[e&255|n&65280]|t[r>>>16&255|o>>>16&65280]<<16}
+function mo(t,e,n,r,o){let{sbox2:f,T01:c,T23:s}=wo,i=0;e^=t[i++],n^=t[i++],r^=t[i++],o^=t[i++];let h=t.length/4-2;for(let S=0;S<h;S++){let U=t[i++]^On(c,s,e,n,r,
+o),N=t[i++]^On(c,s,n,r,o,e),P=t[i++]^On(c,s,r,o,e,n),J=t[i++]^On(c,s,o,e,n,r);e=U,n=N,r=P,o=J}let E=t[i++]^Qt(f,e,n,r,o),g=t[i++]^Qt(f,n,r,o,e),A=t[i++]^Qt(f,r,
+o,e,n),_=t[i++]^Qt(f,o,e,n,r);return{s0:E,s1:g,s2:A,s3:_}}function Qc(t,e,n,r){ye(e,Jn,"nonce"),ye(n);let o=n.length;r=kn(o,r),Sn(n,r);let f=e,c=Pe(f),s=Pe(n),i=Pe(r);for(let E=0;E+4<=s.length;E+=4){let{s0:g,s1:A,s2:_,
+s3:S}=mo(t,$e(c[0]),$e(c[1]),$e(c[2]),$e(c[3]));i[E+0]=s[E+0]^$e(g),i[E+1]=s[E+1]^$e(A),i[E+2]=s[E+2]^$e(_),i[E+3]=s[E+3]^$e(S);for(let U=Jn-1,N=1;U>=0;U--)N=N+
+f[U]|0,f[U]=N&255,N>>>=8}let h=Jn*Math.floor(s.length/qc);if(h<o){let{s0:E,s1:g,s2:A,s3:_}=mo(t,$e(c[0]),$e(c[1]),$e(c[2]),$e(c[3])),S=new Uint32Array([E,g,A,_]);
+Ze(S);let U=lo(S);for(let N=h,P=0;N<o;N++,P++)r[N]=n[N]^U[P];wt(S)}return r}var er=po({blockSize:16,nonceLength:16},function(e,n){function r(o,f){if(ye(o),f!==void 0&&(ye(f),!bt(f)))throw new Error("unaligned destination");let c=Zc(e),s=Ut(
+n),i=[c,s];bt(o)||i.push(o=Ut(o));let h=Qc(c,s,o,f);return wt(...i),h}return{encrypt:(o,f)=>r(o,f),decrypt:(o,f)=>r(o,f)}});var tr=class{blockLen;key;nonce;state;reseedCnt;destroyed=!1;constructor(e,n,r){this.blockLen=er.blockSize;let o=e/8,f=16;this.state=new Uint8Array(o+f),this.key=
+this.state.subarray(0,o),this.nonce=this.state.subarray(o,o+f),this.reseedCnt=1,Zn(this.nonce,!1,1),this.addEntropy(n,r)}update(e){if(er(this.key,this.nonce).encrypt(
+new Uint8Array(this.state.length),this.state),e){ye(e);for(let n=0;n<e.length;n++)this.state[n]^=e[n]}Zn(this.nonce,!1,1)}addEntropy(e,n){if(this.destroyed)throw new Error(
+"cannot use destroyed DRBG");ye(e,this.state.length,"seed");let r=e.slice();if(n){if(ye(n),n.length>r.length)throw new Error("info length is too big");for(let o=0;o<
+n.length;o++)r[o]^=n[o]}this.update(r),r.fill(0),this.reseedCnt=1}randomBytes(e,n){if(this.destroyed)throw new Error("cannot use destroyed DRBG");if(Bt(e),e>2**
 16)throw new Error("requested output is too big");if(this.reseedCnt>2**48)throw new Error("entropy exhausted");if(n){if(ye(n),n.length>this.state.length)throw new Error(
-"info length is too big");this.update(n)}let r=new Uint8Array(t);return er(this.key,this.nonce).encrypt(r,r),Zn(this.nonce,!1,Math.ceil(t/this.blockLen)),this.update(
-n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},Jc=e=>(t,n=void 0)=>new tr(e,t,n);var xf=Jc(256);var Af=e=>Uint8Array.from(e.split(""),t=>t.charCodeAt(0)),Zc=Ze(je(Af("expand 16-byte k"))),Qc=Ze(je(Af("expand 32-byte k")));function ne(e,t){return e<<t|e>>>32-
-t}var en=64,es=16,rr=2**32-1,Ef=Uint32Array.of();function ts(e,t,n,r,f,o,c,s){let i=f.length,y=new Uint8Array(en),E=je(y),g=rt&&bt(f)&&bt(o),A=g?je(f):Ef,T=g?je(
-o):Ef;if(!rt){for(let _=0;_<i;c++){if(e(t,n,r,E,c,s),Ze(E),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-_);for(let N=0,j;N<U;N++)j=_+N,o[j]=
-f[j]^y[N];_+=U}return}for(let _=0;_<i;c++){if(e(t,n,r,E,c,s),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-_);if(g&&U===en){let N=_/4;if(_%
-4!==0)throw new Error("arx: invalid block position");for(let j=0,J;j<es;j++)J=N+j,T[J]=A[J]^E[j];_+=en;continue}for(let N=0,j;N<U;N++)j=_+N,o[j]=f[j]^y[N];_+=U}}
-function Tf(e,t){let{allowShortKeys:n,extendNonceFn:r,counterLength:f,counterRight:o,rounds:c}=yf({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
-t);if(typeof e!="function")throw new Error("core must be a function");return Bt(f),Bt(c),Xn(o),Xn(n),(s,i,y,E,g=0)=>{ye(s,void 0,"key"),ye(i,void 0,"nonce"),ye(
-y,void 0,"data");let A=y.length,T=E!==void 0;if(E=Ln(A,E,!1),T&&_n(y,E),Bt(g),g<0||g>=rr)throw new Error("arx: counter overflow");let _=[],U=s.length,N,j;if(U===
-32)_.push(N=Ut(s)),j=Qc;else if(U===16&&n)N=new Uint8Array(32),N.set(s),N.set(s,16),j=Zc,_.push(N);else throw ye(s,32,"arx key"),new Error("invalid key size");(!rt||
-!bt(i))&&_.push(i=Ut(i));let J=je(N);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let C=i.subarray(0,16);if(rt)r(j,J,je(C),J);else{
-let P=Ze(Uint32Array.from(j));r(P,J,je(C),J),mt(P),Ze(J)}i=i.subarray(16)}else rt||Ze(J);let I=16-f;if(I!==i.length)throw new Error(`arx: nonce must be ${I} or \
-16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,o?0:12-i.length),i=C,_.push(i)}let M=Ze(je(i));try{return ts(e,j,J,M,y,E,g,c),E}finally{mt(..._)}}}function ns(e,t,n,r,f,o=20){let c=e[0],s=e[1],i=e[2],y=e[3],E=t[0],g=t[1],A=t[2],T=t[3],_=t[4],U=t[5],N=t[6],j=t[7],J=f,I=n[0],M=n[1],C=n[2],P=c,H=s,K=i,k=y,q=E,
-X=g,re=A,ue=T,me=_,pe=U,le=N,we=j,_e=J,xe=I,Ee=M,Ae=C;for(let Pe=0;Pe<o;Pe+=2)P=P+q|0,_e=ne(_e^P,16),me=me+_e|0,q=ne(q^me,12),P=P+q|0,_e=ne(_e^P,8),me=me+_e|0,q=
-ne(q^me,7),H=H+X|0,xe=ne(xe^H,16),pe=pe+xe|0,X=ne(X^pe,12),H=H+X|0,xe=ne(xe^H,8),pe=pe+xe|0,X=ne(X^pe,7),K=K+re|0,Ee=ne(Ee^K,16),le=le+Ee|0,re=ne(re^le,12),K=K+
-re|0,Ee=ne(Ee^K,8),le=le+Ee|0,re=ne(re^le,7),k=k+ue|0,Ae=ne(Ae^k,16),we=we+Ae|0,ue=ne(ue^we,12),k=k+ue|0,Ae=ne(Ae^k,8),we=we+Ae|0,ue=ne(ue^we,7),P=P+X|0,Ae=ne(Ae^
-P,16),le=le+Ae|0,X=ne(X^le,12),P=P+X|0,Ae=ne(Ae^P,8),le=le+Ae|0,X=ne(X^le,7),H=H+re|0,_e=ne(_e^H,16),we=we+_e|0,re=ne(re^we,12),H=H+re|0,_e=ne(_e^H,8),we=we+_e|
-0,re=ne(re^we,7),K=K+ue|0,xe=ne(xe^K,16),me=me+xe|0,ue=ne(ue^me,12),K=K+ue|0,xe=ne(xe^K,8),me=me+xe|0,ue=ne(ue^me,7),k=k+q|0,Ee=ne(Ee^k,16),pe=pe+Ee|0,q=ne(q^pe,
-12),k=k+q|0,Ee=ne(Ee^k,8),pe=pe+Ee|0,q=ne(q^pe,7);let ae=0;r[ae++]=c+P|0,r[ae++]=s+H|0,r[ae++]=i+K|0,r[ae++]=y+k|0,r[ae++]=E+q|0,r[ae++]=g+X|0,r[ae++]=A+re|0,r[ae++]=
-T+ue|0,r[ae++]=_+me|0,r[ae++]=U+pe|0,r[ae++]=N+le|0,r[ae++]=j+we|0,r[ae++]=J+_e|0,r[ae++]=I+xe|0,r[ae++]=M+Ee|0,r[ae++]=C+Ae|0}var Sf=Tf(ns,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var rs=(e,t,n)=>z(e,t,n),fs=Ie;function fr(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`"${t}" expected ob\
-ject, got type=${typeof e}`);return e}var _f=BigInt(0);var os=e=>e?`"${e}" `:"";function Lf(e,t=""){if(typeof e!="boolean")throw new TypeError(os(t)+"expected boolean, got type="+typeof e);return e}function Of(e){if(typeof e==
-"bigint"){if(!ss(e))throw new RangeError("positive bigint expected, got "+e)}else fs(e);return e}function kf(e){let t=Of(e).toString(16);return t.length&1?"0"+t:t}function vf(e){if(typeof e!="string")throw new TypeError("hex string expected, got "+typeof e);
-return e===""?_f:BigInt("0x"+e)}function or(e){return vf(pt(e))}function Bf(e){return vf(pt(cs(z(e)).reverse()))}function Uf(e,t){if(Ie(t),t===0)throw new Error(
-"zero output length is invalid");e=Of(e);let n=t*2,r=e.toString(16);if(r.length>n)throw new RangeError("number is too large");return Wt(r.padStart(n,"0"))}function cs(e){return Uint8Array.from(rs(e))}function ss(e){return typeof e=="bigint"&&_f<=e}function If(e,t={},n={},r="object"){fr(e,r),fr(t,"fields"),fr(n,"optFields");function f(c,s,i){let y=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,E=e[c];
-if(!Object.hasOwn(e,c)&&(i?E!==void 0:s!=="function"))throw new TypeError(`${y} is invalid: expected own property`);if(i&&E===void 0)return;let g=typeof E;if(g!==
-s||E===null)throw new TypeError(`${y} is invalid: expected ${s}, got ${g}`)}let o=(c,s)=>Object.entries(c).forEach(([i,y])=>f(i,y,s));o(t,!1),o(n,!0)}/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var tn=BigInt(0),cr=BigInt(1);function Rf(e,t){if(t<=tn)throw new Error("mod: expected positive modulus, got "+t);let n=e%t;return n>=tn?n:t+n}function sr(e,t){if(e===tn)throw new Error("invert: expected non-zero number");if(t<=cr)throw new Error("invert: expected modulus > 1, got "+t);let n=Rf(e,t),r=t,
-f=tn,o=cr;for(;n!==tn;){let s=r/n,i=r-n*s,y=f-o*s;r=n,n=i,f=o,o=y}if(r!==cr)throw new Error("invert: does not exist");return Rf(f,t)}function nn(e,t="n"){if(typeof e!="number")throw new TypeError(`wrong u32 integer "${t}": expected number, got type=${typeof e}`);if(!Number.isSafeInteger(e)||e<
-0||e>4294967295)throw new RangeError(`wrong u32 integer "${t}": expected 0..4294967295, got ${e}`);return e}function Ff(e){return nn(e,"x"),(e&e-1)===0&&e!==0}function ar(e,t){if(nn(e),typeof t!="number")throw new TypeError('"bits" expected number, got type='+typeof t);if(!Number.isSafeInteger(t)||t<0||t>32)throw new Error(
-`expected integer 0 <= bits <= 32, got ${t}`);let n=0;for(let r=0;r<t;r++,e>>>=1)n=n<<1|e&1;return n>>>0}function Mf(e){return nn(e),31-Math.clz32(e)}function Nf(e){
-if(!e||typeof e!="object"||typeof e.length!="number")throw new TypeError('"values" expected array-like, got type='+typeof e);let t=e.length;if(!Ff(t))throw new Error(
-"expected positive power-of-two length, got "+t);let n=Mf(t);for(let r=0;r<t;r++){let f=ar(r,n);if(r<f){let o=e[r];e[r]=e[f],e[f]=o}}return e}var Pt=(e,t)=>{If(t,{N:"number",roots:"object",dit:"boolean"},{invertButterflies:"boolean",skipStages:"number",brp:"boolean"},"coreOpts");let{N:n,roots:r,dit:f,
-invertButterflies:o=!1,skipStages:c=0,brp:s=!0}=t;nn(n,"coreOpts.N");let i=Mf(n);if(!Ff(n))throw new Error("FFT: Polynomial size should be power of two");nn(c,"\
-coreOpts.skipStages");let y=i===0?0:i-1;if(c>y)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${y}`);if(r.length!==n)throw new Error(`FFT: \
-wrong roots length: expected ${n}, got ${r.length}`);let E=f!==o;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");f&&s&&Nf(g);for(let A=0,
-T=1;A<i-c;A++){let _=f?A+1+c:i-A,U=1<<_,N=U>>1,j=n>>_;for(let J=0;J<n;J+=U)for(let I=0,M=T++;I<N;I++){let C=o?f?n-M:M:I*j,P=J+I,H=J+I+N,K=r[C],k=g[H],q=g[P];if(E){
-let X=e.mul(k,K);g[P]=e.add(q,X),g[H]=e.sub(q,X)}else o?(g[P]=e.add(k,q),g[H]=e.mul(e.sub(k,q),K)):(g[P]=e.add(q,k),g[H]=e.mul(e.sub(q,k),K))}}return!f&&s&&Nf(g),
-g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var qe=z;var Dt=kt;function as(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
-[${r}]`);return e}function is(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
-"${t}" expected object, got type=${typeof e}`);return e}function rn(e,t){if(e=z(e),t=z(t),e.length!==t.length)return!1;let n=0;for(let r=0;r<e.length;r++)n|=e[r]^
-t[r];return n===0}function Ke(e){return new Uint8Array(z(e))}function ds(e){let t=new Uint8Array(e.buffer,e.byteOffset,e.byteLength);for(let n=0;n<t.length;n+=8){
-let r=t[n+0],f=t[n+1],o=t[n+2],c=t[n+3];t[n+0]=t[n+7],t[n+1]=t[n+6],t[n+2]=t[n+5],t[n+3]=t[n+4],t[n+4]=c,t[n+5]=o,t[n+6]=f,t[n+7]=r}return e}var ir=Vn?e=>e:ds;function bs(e){
-if(Xt(e))throw new TypeError('"opts" expected object, got Uint8Array');is(e,"opts");let t=Object.getPrototypeOf(e);if(t!==null&&t!==Object.prototype)throw new TypeError(
-'"opts" expected a plain object')}var us=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function kn(e,t){bs(e);let n=Object.assign(Object.
-create(null),e);for(let[r,f]of Object.entries(n))if(f!==void 0&&!t.includes(r))throw new TypeError('unexpected option "'+String(r)+'"; expected one of: '+t.join(
-", "));return Object.freeze(n)}function ut(e,t=us){let n=kn(e,t);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n}function ft(e,t=dr){let n=kn(e,
-t);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&z(n.extraEntropy,void 0,"opts.extraEntropy"),n}function ve(e,...t){
-let n=f=>typeof f=="number"?f:f.bytesLen,r=t.reduce((f,o)=>f+n(o),0);return{bytesLen:r,encode:f=>{let o=new Uint8Array(r);for(let c=0,s=0;c<t.length;c++){let i=t[c],
-y=n(i),E=typeof i=="number"?f[c]:i.encode(f[c]);z(E,y,e),o.set(E,s),typeof i!="number"&&E.fill(0),s+=y}return o},decode:f=>{z(f,r,e);let o=[];for(let c of t){let s=n(
-c),i=f.subarray(0,s);o.push(typeof c=="number"?i:c.decode(i)),f=f.subarray(s)}return o}}}function ot(e,t){let n=e,r=t*n.bytesLen;return{bytesLen:r,encode:f=>{let o=as(
-f,"u");if(o.length!==t)throw new RangeError(`vecCoder.encode: wrong length=${o.length}. Expected: ${t}`);let c=new Uint8Array(r);for(let s=0,i=0;s<o.length;s++){
-let y=n.encode(o[s]);c.set(y,i),y.fill(0),i+=y.length}return c},decode:f=>{z(f,r);let o=[];for(let c=0;c<f.length;c+=n.bytesLen)o.push(n.decode(f.subarray(c,c+n.
-bytesLen)));return o}}}function V(...e){for(let t of e)if(Array.isArray(t))for(let n of t)n.fill(0);else t.fill(0)}function Qe(e){if(Ie(e,"bits"),e>32)throw new RangeError(
-'"bits" expected <= 32, got '+e);return e===32?4294967295:~(-1<<e)>>>0}var Cf=Uint8Array.of();function $t(e,t=Cf){if(z(e,void 0,"msg"),z(t,void 0,"ctx"),t.length>
-255)throw new RangeError("context should be 255 bytes or less");return gt(new Uint8Array([0,t.length]),t,e)}var ls=Uint8Array.from([6,9,96,134,72,1,101,3,4,2]),
-hs={"060960864801650304020b":32,"060960864801650304020c":64};function fn(e,t=0){if(typeof e!="function"||typeof e.create!="function")throw new TypeError('"hash"\
- expected hash function, got type='+typeof e);An(e),Ie(t,"requiredStrength");let n=e.oid;if(z(n,void 0,"hash.oid"),!rn(n.subarray(0,10),ls))throw new Error('"ha\
-sh.oid" is invalid: expected NIST hash');let r=hs[pt(n)];if(r!==void 0&&e.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
- OID, got: "+e.outputLen);let f=e.outputLen*8/2;if(t>f)throw new Error("Pre-hash security strength too low: "+f+", required: "+t)}function Kt(e,t,n=Cf){if(fn(e),
-z(t,void 0,"msg"),z(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=e(t);return gt(new Uint8Array([1,n.length]),n,
-e.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var vn=e=>{let{newPoly:t,N:n,Q:r,F:f,ROOT_OF_UNITY:o,brvBits:c,isKyber:s}=e,i=(I,M=r)=>{
-let C=I%M|0;return(C>=0?C|0:M+C|0)|0},y=(I,M=r)=>{let C=i(I,M)|0;return(C>M>>1?C-M|0:C)|0};function E(){let I=t(n);for(let M=0;M<n;M++){let C=ar(M,c),P=BigInt(o)**
-BigInt(C)%BigInt(r);I[M]=Number(P)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},T=s?{add:(I,M)=>{let C=I+M|0;return C>=r?C-r|0:C},sub:(I,M)=>{
-let C=I-M|0;return C<0?C+r|0:C},mul:(I,M)=>i((I|0)*(M|0))|0,inv:A}:{add:(I,M)=>i((I|0)+(M|0))|0,sub:(I,M)=>i((I|0)-(M|0))|0,mul:(I,M)=>i((I|0)*(M|0))|0,inv:A},_={
-N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=Pt(T,{dit:!1,..._}),N=Pt(T,{dit:!0,..._}),j={encode:I=>U(I),decode:I=>{N(I);for(let M=0;M<I.length;M++)
-I[M]=i(f*I[M]);return I}};return{mod:i,smod:y,nttZetas:g,NTT:{encode:I=>j.encode(I),decode:I=>j.decode(I)},bitsCoder:(I,M)=>{for(let H=0,K=0;H<n;H++)K+=I,K>32&&
-Qe(K),K%=8;let C=Qe(I),P=I*(n/8);return{bytesLen:P,encode:H=>{let K=H,k=new Uint8Array(P);for(let q=0,X=0,re=0,ue=0;q<K.length;q++)for(X|=(M.encode(K[q])&C)<<re,
-re+=I;re>=8;re-=8,X>>=8)k[ue++]=X&255;return k},decode:H=>{let K=t(n);for(let k=0,q=0,X=0,re=0;k<H.length;k++)for(q|=H[k]<<X,X+=8;X>=I;X-=I,q>>=I)K[re++]=M.decode(
-q&C);return K}}}}},Hf=e=>(t,n)=>{n||(n=e.blockLen);let r=new Uint8Array(t.length+2);r.set(t);let f=t.length,o=new Uint8Array(n),c=e.create({}),s=0,i=0;return{stats:()=>({
-calls:s,xofs:i}),get:(y,E)=>(r[f+0]=y,r[f+1]=E,c.destroy(),c=e.create({}).update(r),s++,()=>(i++,c.xofInto(o))),clean:()=>{c.destroy(),V(o,r)}}},jf=Hf(bf),Pf=Hf(
-ke);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Df=(e,t,n,r)=>{let f=Qe(n),o=n*(t/8);return{bytesLen:o,encode:c=>{if(c.length!==
-t)throw new Error(`wrong length: expected ${t}, got ${c.length}`);let s=new Uint8Array(o);for(let i=0,y=0,E=0,g=0;i<c.length;i++)for(y=y<<n|r.encode(c[i])&f,E+=
-n;E>=8;E-=8)s[g++]=y>>>E-8&255;return s},decode:c=>{let s=e(t);for(let i=0,y=0,E=0,g=0;i<c.length;i++)for(y=y<<8|c[i],E+=8;E>=n;E-=n)s[g++]=r.decode(y>>>E-n&f);
-return s}}},zt=(e,t)=>{let n=t;return{bytesLen:1+n.bytesLen,encode(r){let f=n.encode(r),o=new Uint8Array(1+f.length);return o[0]=e,o.set(f,1),V(f),o},decode(r){
-if(r[0]!==e)throw new Error(`wrong tag: expected ${e}, got 0x${r[0]}`);return n.decode(r.subarray(1))}}},qt=e=>({encode(n){if(n.length!==e)throw new Error("wron\
-g length");let r=[],f=0,o=0,c=(s,i)=>{for(o+=s,f=f<<s|i;o>=8;f&=Qe(o))o-=8,r.push(f>>>o&255)};for(let s=0;s<e;s++){let i=n[s];if(!Number.isInteger(i)||i<-2047||
-i>2047)throw new Error(`data[${s}]=${i} out of range`);let y=i<0?1:0;i=Math.abs(i),c(1,y),c(7,i&127),c((i>>>7)+1,1)}return o>0&&r.push(f<<8-o&255),new Uint8Array(
-r)},decode(n){let r=new Int16Array(e),f=0,o=0,c=0,s=i=>{for(;o<i&&c<n.length;o+=8)f=f<<8|n[c++];if(o<i)throw new Error(`end of buffer: len=${o} buf=${f} lastByt\
-e=${n[c]}`);o-=i;let y=f>>>o;return f&=Qe(o),y};for(let i=0;i<e;i++){let y=s(1),E=s(7),g=0;for(;!s(1);)if(g++,g>15)throw new Error(`limit: ${E|g<<7} > 2047`);let A=E|
-g<<7;if(y&&A===0)throw new Error("negative zero encoding");if(A>2047)throw new Error(`limit: ${A} > 2047`);r[i]=y?-A:A}if(f)throw new Error("non-empty accumulat\
-or");return r}}),$f=e=>({encode(t){let n=new Uint8Array(e);return n.set(t),n},decode(t){let n=t.length;for(;n>0&&t[n-1]===0;)n--;return t.subarray(0,n)}}),br=(...e)=>{
-for(let t of e)for(let n=0;n<t.length;n++)t[n].re=0,t[n].im=0};function ys(e){let t=e;return{lift:n=>n.re!==void 0&&n.im!==void 0?n:{re:n,im:t.ZERO},add:(n,r)=>({
-re:t.add(n.re,r.re),im:t.add(n.im,r.im)}),sub:(n,r)=>({re:t.sub(n.re,r.re),im:t.sub(n.im,r.im)}),mul:(n,r)=>({re:t.sub(t.mul(n.re,r.re),t.mul(n.im,r.im)),im:t.add(
-t.mul(n.re,r.im),t.mul(n.im,r.re))}),div:(n,r)=>{let f=t.add(t.mul(r.re,r.re),t.mul(r.im,r.im));return{re:t.div(t.add(t.mul(n.re,r.re),t.mul(n.im,r.im)),f),im:t.
-div(t.sub(t.mul(n.im,r.re),t.mul(n.re,r.im)),f)}},neg:n=>({re:t.neg(n.re),im:t.neg(n.im)}),conj:n=>({re:n.re,im:t.neg(n.im)}),scale:(n,r)=>({re:t.mul(n.re,r),im:t.
-mul(n.im,r)}),magSqSum:(n,r)=>t.add(t.add(t.add(t.mul(n.re,n.re),t.mul(n.im,n.im)),t.mul(r.re,r.re)),t.mul(r.im,r.im)),eql:(n,r)=>t.eql(n.re,r.re)&&t.eql(n.im,r.
-im),clone:n=>({re:n.re,im:n.im}),inv:()=>{throw new Error("not implemented")}}}var ur={decode(e){let n=e.length>>1,r=e.length;if(r===0)return[];if(r%2!==0)throw new Error(
-"Array length must be even to pair real and imaginary parts.");let f=[];for(let o=0;o<n;o++)f.push({re:e[o],im:e[o+n]});return f},encode(e){let t=[],n=[];for(let r of e)
-t.push(r.re),n.push(r.im);return[...t,...n]}},ps={decode(e){let t=e.length;if(t===0)return[];if(t%2!==0)throw new Error("Array length must be even to pair real \
-and imaginary parts.");let n=[];for(let r=0;r<t;r+=2)n.push({re:e[r],im:e[r+1]});return n},encode(e){let t=[];for(let n of e)t.push(n.re),t.push(n.im);return t}},
-gs=e=>new Uint8Array(e.buffer,e.byteOffset,e.byteLength),ms=e=>new Float64Array(ir(Uint8Array.from(e.subarray(0,Math.floor(e.byteLength/8)*8))).buffer),ws=Object.
-freeze({encode(e){let t=new Uint8Array(8);return new DataView(t.buffer,t.byteOffset,t.byteLength).setFloat64(0,e,!1),pt(t)},decode(e){let t=Wt(e);return new DataView(
-t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),Te=e=>ws.decode(kf(e)),xs=new Uint8Array(64),Re=40,Ve=12289,Es=Ve>>1,pr=BigInt(Ve),ct=BigInt(0),lr=BigInt(
-1),Kf=BigInt(10),As=BigInt(25),hr=BigInt(31),Ts=BigInt(32),Ss=BigInt(63),_s=BigInt(64),Ls=BigInt("0xffffffff"),zf=BigInt("0x7fffffffffffffff"),Gf=10952,Os=12287,
-Yf=1/Ve,ks=-Yf,vs=[1,1,2,2,4,7,14,27,53,106,209],Bs=[2,2,5,7,12,21,40,78,157,308],Us=Te(BigInt("4670353323383631276")),Bn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
+"info length is too big");this.update(n)}let r=new Uint8Array(e);return er(this.key,this.nonce).encrypt(r,r),Zn(this.nonce,!1,Math.ceil(e/this.blockLen)),this.update(
+n),this.reseedCnt++,r}clean(){this.state.fill(0),this.reseedCnt=0,this.destroyed=!0}},es=t=>(e,n=void 0)=>new tr(t,e,n);var xo=es(256);var Ao=t=>Uint8Array.from(t.split(""),e=>e.charCodeAt(0)),ts=Ze(Pe(Ao("expand 16-byte k"))),ns=Ze(Pe(Ao("expand 32-byte k")));function ne(t,e){return t<<e|t>>>32-
+e}var en=64,rs=16,rr=2**32-1,Eo=Uint32Array.of();function os(t,e,n,r,o,f,c,s){let i=o.length,h=new Uint8Array(en),E=Pe(h),g=rt&&bt(o)&&bt(f),A=g?Pe(o):Eo,_=g?Pe(
+f):Eo;if(!rt){for(let S=0;S<i;c++){if(t(e,n,r,E,c,s),Ze(E),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-S);for(let N=0,P;N<U;N++)P=S+N,f[P]=
+o[P]^h[N];S+=U}return}for(let S=0;S<i;c++){if(t(e,n,r,E,c,s),c>=rr)throw new Error("arx: counter overflow");let U=Math.min(en,i-S);if(g&&U===en){let N=S/4;if(S%
+4!==0)throw new Error("arx: invalid block position");for(let P=0,J;P<rs;P++)J=N+P,_[J]=A[J]^E[P];S+=en;continue}for(let N=0,P;N<U;N++)P=S+N,f[P]=o[P]^h[N];S+=U}}
+function _o(t,e){let{allowShortKeys:n,extendNonceFn:r,counterLength:o,counterRight:f,rounds:c}=yo({allowShortKeys:!1,counterLength:8,counterRight:!1,rounds:20},
+e);if(typeof t!="function")throw new Error("core must be a function");return Bt(o),Bt(c),Wn(f),Wn(n),(s,i,h,E,g=0)=>{ye(s,void 0,"key"),ye(i,void 0,"nonce"),ye(
+h,void 0,"data");let A=h.length,_=E!==void 0;if(E=kn(A,E,!1),_&&Sn(h,E),Bt(g),g<0||g>=rr)throw new Error("arx: counter overflow");let S=[],U=s.length,N,P;if(U===
+32)S.push(N=Ut(s)),P=ns;else if(U===16&&n)N=new Uint8Array(32),N.set(s),N.set(s,16),P=ts,S.push(N);else throw ye(s,32,"arx key"),new Error("invalid key size");(!rt||
+!bt(i))&&S.push(i=Ut(i));let J=Pe(N);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let C=i.subarray(0,16);if(rt)r(P,J,Pe(C),J);else{
+let j=Ze(Uint32Array.from(P));r(j,J,Pe(C),J),wt(j),Ze(J)}i=i.subarray(16)}else rt||Ze(J);let I=16-o;if(I!==i.length)throw new Error(`arx: nonce must be ${I} or \
+16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,f?0:12-i.length),i=C,S.push(i)}let F=Ze(Pe(i));try{return os(t,P,J,F,h,E,g,c),E}finally{wt(...S)}}}function fs(t,e,n,r,o,f=20){let c=t[0],s=t[1],i=t[2],h=t[3],E=e[0],g=e[1],A=e[2],_=e[3],S=e[4],U=e[5],N=e[6],P=e[7],J=o,I=n[0],F=n[1],C=n[2],j=c,H=s,K=i,L=h,q=E,
+W=g,re=A,ue=_,me=S,pe=U,le=N,we=P,Se=J,xe=I,Ee=F,Ae=C;for(let je=0;je<f;je+=2)j=j+q|0,Se=ne(Se^j,16),me=me+Se|0,q=ne(q^me,12),j=j+q|0,Se=ne(Se^j,8),me=me+Se|0,q=
+ne(q^me,7),H=H+W|0,xe=ne(xe^H,16),pe=pe+xe|0,W=ne(W^pe,12),H=H+W|0,xe=ne(xe^H,8),pe=pe+xe|0,W=ne(W^pe,7),K=K+re|0,Ee=ne(Ee^K,16),le=le+Ee|0,re=ne(re^le,12),K=K+
+re|0,Ee=ne(Ee^K,8),le=le+Ee|0,re=ne(re^le,7),L=L+ue|0,Ae=ne(Ae^L,16),we=we+Ae|0,ue=ne(ue^we,12),L=L+ue|0,Ae=ne(Ae^L,8),we=we+Ae|0,ue=ne(ue^we,7),j=j+W|0,Ae=ne(Ae^
+j,16),le=le+Ae|0,W=ne(W^le,12),j=j+W|0,Ae=ne(Ae^j,8),le=le+Ae|0,W=ne(W^le,7),H=H+re|0,Se=ne(Se^H,16),we=we+Se|0,re=ne(re^we,12),H=H+re|0,Se=ne(Se^H,8),we=we+Se|
+0,re=ne(re^we,7),K=K+ue|0,xe=ne(xe^K,16),me=me+xe|0,ue=ne(ue^me,12),K=K+ue|0,xe=ne(xe^K,8),me=me+xe|0,ue=ne(ue^me,7),L=L+q|0,Ee=ne(Ee^L,16),pe=pe+Ee|0,q=ne(q^pe,
+12),L=L+q|0,Ee=ne(Ee^L,8),pe=pe+Ee|0,q=ne(q^pe,7);let ae=0;r[ae++]=c+j|0,r[ae++]=s+H|0,r[ae++]=i+K|0,r[ae++]=h+L|0,r[ae++]=E+q|0,r[ae++]=g+W|0,r[ae++]=A+re|0,r[ae++]=
+_+ue|0,r[ae++]=S+me|0,r[ae++]=U+pe|0,r[ae++]=N+le|0,r[ae++]=P+we|0,r[ae++]=J+Se|0,r[ae++]=I+xe|0,r[ae++]=F+Ee|0,r[ae++]=C+Ae|0}var To=_o(fs,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var cs=(t,e,n)=>z(t,e,n),ss=Re;function or(t,e="object"){if(t===null||typeof t!="object"||Array.isArray(t))throw new TypeError(e==="object"?"expected valid options object":`"${e}" expected ob\
+ject, got type=${typeof t}`);return t}var So=BigInt(0);var as=t=>t?`"${t}" `:"";function ko(t,e=""){if(typeof t!="boolean")throw new TypeError(as(e)+"expected boolean, got type="+typeof t);return t}function Oo(t){if(typeof t==
+"bigint"){if(!ds(t))throw new RangeError("positive bigint expected, got "+t)}else ss(t);return t}function Lo(t){let e=Oo(t).toString(16);return e.length&1?"0"+e:e}function vo(t){if(typeof t!="string")throw new TypeError("hex string expected, got "+typeof t);
+return t===""?So:BigInt("0x"+t)}function fr(t){return vo(gt(t))}function Bo(t){return vo(gt(is(z(t)).reverse()))}function Uo(t,e){if(Re(e),e===0)throw new Error(
+"zero output length is invalid");t=Oo(t);let n=e*2,r=t.toString(16);if(r.length>n)throw new RangeError("number is too large");return Xt(r.padStart(n,"0"))}function is(t){return Uint8Array.from(cs(t))}function ds(t){return typeof t=="bigint"&&So<=t}function Io(t,e={},n={},r="object"){or(t,r),or(e,"fields"),or(n,"optFields");function o(c,s,i){let h=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,E=t[c];
+if(!Object.hasOwn(t,c)&&(i?E!==void 0:s!=="function"))throw new TypeError(`${h} is invalid: expected own property`);if(i&&E===void 0)return;let g=typeof E;if(g!==
+s||E===null)throw new TypeError(`${h} is invalid: expected ${s}, got ${g}`)}let f=(c,s)=>Object.entries(c).forEach(([i,h])=>o(i,h,s));f(e,!1),f(n,!0)}/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var tn=BigInt(0),cr=BigInt(1);function Ro(t,e){if(e<=tn)throw new Error("mod: expected positive modulus, got "+e);let n=t%e;return n>=tn?n:e+n}function sr(t,e){if(t===tn)throw new Error("invert: expected non-zero number");if(e<=cr)throw new Error("invert: expected modulus > 1, got "+e);let n=Ro(t,e),r=e,
+o=tn,f=cr;for(;n!==tn;){let s=r/n,i=r-n*s,h=o-f*s;r=n,n=i,o=f,f=h}if(r!==cr)throw new Error("invert: does not exist");return Ro(o,e)}function nn(t,e="n"){if(typeof t!="number")throw new TypeError(`wrong u32 integer "${e}": expected number, got type=${typeof t}`);if(!Number.isSafeInteger(t)||t<
+0||t>4294967295)throw new RangeError(`wrong u32 integer "${e}": expected 0..4294967295, got ${t}`);return t}function Mo(t){return nn(t,"x"),(t&t-1)===0&&t!==0}function ar(t,e){if(nn(t),typeof e!="number")throw new TypeError('"bits" expected number, got type='+typeof e);if(!Number.isSafeInteger(e)||e<0||e>32)throw new Error(
+`expected integer 0 <= bits <= 32, got ${e}`);let n=0;for(let r=0;r<e;r++,t>>>=1)n=n<<1|t&1;return n>>>0}function Fo(t){return nn(t),31-Math.clz32(t)}function No(t){
+if(!t||typeof t!="object"||typeof t.length!="number")throw new TypeError('"values" expected array-like, got type='+typeof t);let e=t.length;if(!Mo(e))throw new Error(
+"expected positive power-of-two length, got "+e);let n=Fo(e);for(let r=0;r<e;r++){let o=ar(r,n);if(r<o){let f=t[r];t[r]=t[o],t[o]=f}}return t}var jt=(t,e)=>{Io(e,{N:"number",roots:"object",dit:"boolean"},{invertButterflies:"boolean",skipStages:"number",brp:"boolean"},"coreOpts");let{N:n,roots:r,dit:o,
+invertButterflies:f=!1,skipStages:c=0,brp:s=!0}=e;nn(n,"coreOpts.N");let i=Fo(n);if(!Mo(n))throw new Error("FFT: Polynomial size should be power of two");nn(c,"\
+coreOpts.skipStages");let h=i===0?0:i-1;if(c>h)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${h}`);if(r.length!==n)throw new Error(`FFT: \
+wrong roots length: expected ${n}, got ${r.length}`);let E=o!==f;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");o&&s&&No(g);for(let A=0,
+_=1;A<i-c;A++){let S=o?A+1+c:i-A,U=1<<S,N=U>>1,P=n>>S;for(let J=0;J<n;J+=U)for(let I=0,F=_++;I<N;I++){let C=f?o?n-F:F:I*P,j=J+I,H=J+I+N,K=r[C],L=g[H],q=g[j];if(E){
+let W=t.mul(L,K);g[j]=t.add(q,W),g[H]=t.sub(q,W)}else f?(g[j]=t.add(L,q),g[H]=t.mul(t.sub(L,q),K)):(g[j]=t.add(q,L),g[H]=t.mul(t.sub(q,L),K))}}return!o&&s&&No(g),
+g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var qe=z;var Dt=Lt;function bs(t,e,n=()=>{}){if(!Array.isArray(t))throw new TypeError(`"${e}" expected array, got type=${typeof t}`);for(let r=0;r<t.length;r++)n(t[r],`${e}\
+[${r}]`);return t}function us(t,e="object"){if(t===null||typeof t!="object"||Array.isArray(t))throw new TypeError(e==="object"?"expected valid options object":`\
+"${e}" expected object, got type=${typeof t}`);return t}function rn(t,e){if(t=z(t),e=z(e),t.length!==e.length)return!1;let n=0;for(let r=0;r<t.length;r++)n|=t[r]^
+e[r];return n===0}function Ke(t){return new Uint8Array(z(t))}function ls(t){let e=new Uint8Array(t.buffer,t.byteOffset,t.byteLength);for(let n=0;n<e.length;n+=8){
+let r=e[n+0],o=e[n+1],f=e[n+2],c=e[n+3];e[n+0]=e[n+7],e[n+1]=e[n+6],e[n+2]=e[n+5],e[n+3]=e[n+4],e[n+4]=c,e[n+5]=f,e[n+6]=o,e[n+7]=r}return t}var ir=Vn?t=>t:ls;function hs(t){
+if(Wt(t))throw new TypeError('"opts" expected object, got Uint8Array');us(t,"opts");let e=Object.getPrototypeOf(t);if(e!==null&&e!==Object.prototype)throw new TypeError(
+'"opts" expected a plain object')}var ys=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function Ln(t,e){hs(t);let n=Object.assign(Object.
+create(null),t);for(let[r,o]of Object.entries(n))if(o!==void 0&&!e.includes(r))throw new TypeError('unexpected option "'+String(r)+'"; expected one of: '+e.join(
+", "));return Object.freeze(n)}function ut(t,e=ys){let n=Ln(t,e);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n}function ot(t,e=dr){let n=Ln(t,
+e);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&z(n.extraEntropy,void 0,"opts.extraEntropy"),n}function ve(t,...e){
+let n=o=>typeof o=="number"?o:o.bytesLen,r=e.reduce((o,f)=>o+n(f),0);return{bytesLen:r,encode:o=>{let f=new Uint8Array(r);for(let c=0,s=0;c<e.length;c++){let i=e[c],
+h=n(i),E=typeof i=="number"?o[c]:i.encode(o[c]);z(E,h,t),f.set(E,s),typeof i!="number"&&E.fill(0),s+=h}return f},decode:o=>{z(o,r,t);let f=[];for(let c of e){let s=n(
+c),i=o.subarray(0,s);f.push(typeof c=="number"?i:c.decode(i)),o=o.subarray(s)}return f}}}function ft(t,e){let n=t,r=e*n.bytesLen;return{bytesLen:r,encode:o=>{let f=bs(
+o,"u");if(f.length!==e)throw new RangeError(`vecCoder.encode: wrong length=${f.length}. Expected: ${e}`);let c=new Uint8Array(r);for(let s=0,i=0;s<f.length;s++){
+let h=n.encode(f[s]);c.set(h,i),h.fill(0),i+=h.length}return c},decode:o=>{z(o,r);let f=[];for(let c=0;c<o.length;c+=n.bytesLen)f.push(n.decode(o.subarray(c,c+n.
+bytesLen)));return f}}}function V(...t){for(let e of t)if(Array.isArray(e))for(let n of e)n.fill(0);else e.fill(0)}function Qe(t){if(Re(t,"bits"),t>32)throw new RangeError(
+'"bits" expected <= 32, got '+t);return t===32?4294967295:~(-1<<t)>>>0}var Co=Uint8Array.of();function $t(t,e=Co){if(z(t,void 0,"msg"),z(e,void 0,"ctx"),e.length>
+255)throw new RangeError("context should be 255 bytes or less");return mt(new Uint8Array([0,e.length]),e,t)}var ps=Uint8Array.from([6,9,96,134,72,1,101,3,4,2]),
+gs={"060960864801650304020b":32,"060960864801650304020c":64};function on(t,e=0){if(typeof t!="function"||typeof t.create!="function")throw new TypeError('"hash"\
+ expected hash function, got type='+typeof t);An(t),Re(e,"requiredStrength");let n=t.oid;if(z(n,void 0,"hash.oid"),!rn(n.subarray(0,10),ps))throw new Error('"ha\
+sh.oid" is invalid: expected NIST hash');let r=gs[gt(n)];if(r!==void 0&&t.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
+ OID, got: "+t.outputLen);let o=t.outputLen*8/2;if(e>o)throw new Error("Pre-hash security strength too low: "+o+", required: "+e)}function Kt(t,e,n=Co){if(on(t),
+z(e,void 0,"msg"),z(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=t(e);return mt(new Uint8Array([1,n.length]),n,
+t.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var vn=t=>{let{newPoly:e,N:n,Q:r,F:o,ROOT_OF_UNITY:f,brvBits:c,isKyber:s}=t,i=(I,F=r)=>{
+let C=I%F|0;return(C>=0?C|0:F+C|0)|0},h=(I,F=r)=>{let C=i(I,F)|0;return(C>F>>1?C-F|0:C)|0};function E(){let I=e(n);for(let F=0;F<n;F++){let C=ar(F,c),j=BigInt(f)**
+BigInt(C)%BigInt(r);I[F]=Number(j)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},_=s?{add:(I,F)=>{let C=I+F|0;return C>=r?C-r|0:C},sub:(I,F)=>{
+let C=I-F|0;return C<0?C+r|0:C},mul:(I,F)=>i((I|0)*(F|0))|0,inv:A}:{add:(I,F)=>i((I|0)+(F|0))|0,sub:(I,F)=>i((I|0)-(F|0))|0,mul:(I,F)=>i((I|0)*(F|0))|0,inv:A},S={
+N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=jt(_,{dit:!1,...S}),N=jt(_,{dit:!0,...S}),P={encode:I=>U(I),decode:I=>{N(I);for(let F=0;F<I.length;F++)
+I[F]=i(o*I[F]);return I}};return{mod:i,smod:h,nttZetas:g,NTT:{encode:I=>P.encode(I),decode:I=>P.decode(I)},bitsCoder:(I,F)=>{for(let H=0,K=0;H<n;H++)K+=I,K>32&&
+Qe(K),K%=8;let C=Qe(I),j=I*(n/8);return{bytesLen:j,encode:H=>{let K=H,L=new Uint8Array(j);for(let q=0,W=0,re=0,ue=0;q<K.length;q++)for(W|=(F.encode(K[q])&C)<<re,
+re+=I;re>=8;re-=8,W>>=8)L[ue++]=W&255;return L},decode:H=>{let K=e(n);for(let L=0,q=0,W=0,re=0;L<H.length;L++)for(q|=H[L]<<W,W+=8;W>=I;W-=I,q>>=I)K[re++]=F.decode(
+q&C);return K}}}}},Ho=t=>(e,n)=>{n||(n=t.blockLen);let r=new Uint8Array(e.length+2);r.set(e);let o=e.length,f=new Uint8Array(n),c=t.create({}),s=0,i=0;return{stats:()=>({
+calls:s,xofs:i}),get:(h,E)=>(r[o+0]=h,r[o+1]=E,c.destroy(),c=t.create({}).update(r),s++,()=>(i++,c.xofInto(f))),clean:()=>{c.destroy(),V(f,r)}}},Po=Ho(bo),jo=Ho(
+Le);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Do=(t,e,n,r)=>{let o=Qe(n),f=n*(e/8);return{bytesLen:f,encode:c=>{if(c.length!==
+e)throw new Error(`wrong length: expected ${e}, got ${c.length}`);let s=new Uint8Array(f);for(let i=0,h=0,E=0,g=0;i<c.length;i++)for(h=h<<n|r.encode(c[i])&o,E+=
+n;E>=8;E-=8)s[g++]=h>>>E-8&255;return s},decode:c=>{let s=t(e);for(let i=0,h=0,E=0,g=0;i<c.length;i++)for(h=h<<8|c[i],E+=8;E>=n;E-=n)s[g++]=r.decode(h>>>E-n&o);
+return s}}},zt=(t,e)=>{let n=e;return{bytesLen:1+n.bytesLen,encode(r){let o=n.encode(r),f=new Uint8Array(1+o.length);return f[0]=t,f.set(o,1),V(o),f},decode(r){
+if(r[0]!==t)throw new Error(`wrong tag: expected ${t}, got 0x${r[0]}`);return n.decode(r.subarray(1))}}},qt=t=>({encode(n){if(n.length!==t)throw new Error("wron\
+g length");let r=[],o=0,f=0,c=(s,i)=>{for(f+=s,o=o<<s|i;f>=8;o&=Qe(f))f-=8,r.push(o>>>f&255)};for(let s=0;s<t;s++){let i=n[s];if(!Number.isInteger(i)||i<-2047||
+i>2047)throw new Error(`data[${s}]=${i} out of range`);let h=i<0?1:0;i=Math.abs(i),c(1,h),c(7,i&127),c((i>>>7)+1,1)}return f>0&&r.push(o<<8-f&255),new Uint8Array(
+r)},decode(n){let r=new Int16Array(t),o=0,f=0,c=0,s=i=>{for(;f<i&&c<n.length;f+=8)o=o<<8|n[c++];if(f<i)throw new Error(`end of buffer: len=${f} buf=${o} lastByt\
+e=${n[c]}`);f-=i;let h=o>>>f;return o&=Qe(f),h};for(let i=0;i<t;i++){let h=s(1),E=s(7),g=0;for(;!s(1);)if(g++,g>15)throw new Error(`limit: ${E|g<<7} > 2047`);let A=E|
+g<<7;if(h&&A===0)throw new Error("negative zero encoding");if(A>2047)throw new Error(`limit: ${A} > 2047`);r[i]=h?-A:A}if(o)throw new Error("non-empty accumulat\
+or");return r}}),$o=t=>({encode(e){let n=new Uint8Array(t);return n.set(e),n},decode(e){let n=e.length;for(;n>0&&e[n-1]===0;)n--;return e.subarray(0,n)}}),br=(...t)=>{
+for(let e of t)for(let n=0;n<e.length;n++)e[n].re=0,e[n].im=0};function ms(t){let e=t;return{lift:n=>n.re!==void 0&&n.im!==void 0?n:{re:n,im:e.ZERO},add:(n,r)=>({
+re:e.add(n.re,r.re),im:e.add(n.im,r.im)}),sub:(n,r)=>({re:e.sub(n.re,r.re),im:e.sub(n.im,r.im)}),mul:(n,r)=>({re:e.sub(e.mul(n.re,r.re),e.mul(n.im,r.im)),im:e.add(
+e.mul(n.re,r.im),e.mul(n.im,r.re))}),div:(n,r)=>{let o=e.add(e.mul(r.re,r.re),e.mul(r.im,r.im));return{re:e.div(e.add(e.mul(n.re,r.re),e.mul(n.im,r.im)),o),im:e.
+div(e.sub(e.mul(n.im,r.re),e.mul(n.re,r.im)),o)}},neg:n=>({re:e.neg(n.re),im:e.neg(n.im)}),conj:n=>({re:n.re,im:e.neg(n.im)}),scale:(n,r)=>({re:e.mul(n.re,r),im:e.
+mul(n.im,r)}),magSqSum:(n,r)=>e.add(e.add(e.add(e.mul(n.re,n.re),e.mul(n.im,n.im)),e.mul(r.re,r.re)),e.mul(r.im,r.im)),eql:(n,r)=>e.eql(n.re,r.re)&&e.eql(n.im,r.
+im),clone:n=>({re:n.re,im:n.im}),inv:()=>{throw new Error("not implemented")}}}var ur={decode(t){let n=t.length>>1,r=t.length;if(r===0)return[];if(r%2!==0)throw new Error(
+"Array length must be even to pair real and imaginary parts.");let o=[];for(let f=0;f<n;f++)o.push({re:t[f],im:t[f+n]});return o},encode(t){let e=[],n=[];for(let r of t)
+e.push(r.re),n.push(r.im);return[...e,...n]}},ws={decode(t){let e=t.length;if(e===0)return[];if(e%2!==0)throw new Error("Array length must be even to pair real \
+and imaginary parts.");let n=[];for(let r=0;r<e;r+=2)n.push({re:t[r],im:t[r+1]});return n},encode(t){let e=[];for(let n of t)e.push(n.re),e.push(n.im);return e}},
+xs=t=>new Uint8Array(t.buffer,t.byteOffset,t.byteLength),Es=t=>new Float64Array(ir(Uint8Array.from(t.subarray(0,Math.floor(t.byteLength/8)*8))).buffer),As=Object.
+freeze({encode(t){let e=new Uint8Array(8);return new DataView(e.buffer,e.byteOffset,e.byteLength).setFloat64(0,t,!1),gt(e)},decode(t){let e=Xt(t);return new DataView(
+e.buffer,e.byteOffset,e.byteLength).getFloat64(0,!1)}}),_e=t=>As.decode(Lo(t)),_s=new Uint8Array(64),Ne=40,Ve=12289,Ts=Ve>>1,pr=BigInt(Ve),ct=BigInt(0),lr=BigInt(
+1),Ko=BigInt(10),Ss=BigInt(25),hr=BigInt(31),ks=BigInt(32),Os=BigInt(63),Ls=BigInt(64),vs=BigInt("0xffffffff"),zo=BigInt("0x7fffffffffffffff"),Go=10952,Bs=12287,
+Yo=1/Ve,Us=-Yo,Is=[1,1,2,2,4,7,14,27,53,106,209],Rs=[2,2,5,7,12,21,40,78,157,308],Ns=_e(BigInt("4670353323383631276")),Bn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
 std:1},{avg:50,std:1},{avg:102,std:1},{avg:202,std:2},{avg:401,std:4},{avg:794,std:5},{avg:1577,std:8},{avg:3138,std:13},{avg:6308,std:25}],yr=["128386877040064\
 3928","6416574995475331444","4078260278032692663","2353523259288686585","1227179971273316331","575931623374121527","242543240509105209","91437049221049666","307\
 99446349977173","9255276791179340","2478152334826140","590642893610164","125206034929641","23590435911403","3948334035941","586753615614","77391054539","9056793\
-210","940121950","86539696","7062824","510971","32764","1862","94","4","0"].map(BigInt),Is=Object.freeze([0,Te(BigInt("4574611497772390042")),Te(BigInt("4574501\
-679055810265")),Te(BigInt("4574396282908341804")),Te(BigInt("4574245855758572086")),Te(BigInt("4574103865040221165")),Te(BigInt("4573969550563515544")),Te(BigInt(
-"4573842244705920822")),Te(BigInt("4573721358406441454")),Te(BigInt("4573606369665796042")),Te(BigInt("4573496814039276259"))]),qf=Object.freeze([0,Te(BigInt("4\
-607707126469777035")),Te(BigInt("4607777455861499430")),Te(BigInt("4607846828256951418")),Te(BigInt("4607949175006100261")),Te(BigInt("4608049571757433526")),Te(
-BigInt("4608148125896792003")),Te(BigInt("4608244935301382692")),Te(BigInt("4608340089478362016")),Te(BigInt("4608433670533905013")),Te(BigInt("4608525754002622\
-308"))]),Rs=1.8205,Un=new Uint32Array([10745844,3068844,3741698,5559083,1580863,8248194,2260429,13669192,2736639,708981,4421575,10046180,169348,7122675,4136815,
+210","940121950","86539696","7062824","510971","32764","1862","94","4","0"].map(BigInt),Ms=Object.freeze([0,_e(BigInt("4574611497772390042")),_e(BigInt("4574501\
+679055810265")),_e(BigInt("4574396282908341804")),_e(BigInt("4574245855758572086")),_e(BigInt("4574103865040221165")),_e(BigInt("4573969550563515544")),_e(BigInt(
+"4573842244705920822")),_e(BigInt("4573721358406441454")),_e(BigInt("4573606369665796042")),_e(BigInt("4573496814039276259"))]),qo=Object.freeze([0,_e(BigInt("4\
+607707126469777035")),_e(BigInt("4607777455861499430")),_e(BigInt("4607846828256951418")),_e(BigInt("4607949175006100261")),_e(BigInt("4608049571757433526")),_e(
+BigInt("4608148125896792003")),_e(BigInt("4608244935301382692")),_e(BigInt("4608340089478362016")),_e(BigInt("4608433670533905013")),_e(BigInt("4608525754002622\
+308"))]),Fs=1.8205,Un=new Uint32Array([10745844,3068844,3741698,5559083,1580863,8248194,2260429,13669192,2736639,708981,4421575,10046180,169348,7122675,4136815,
 30538,13063405,7650655,4132,14505003,7826148,417,16768101,11363290,31,8444042,8086568,1,12844466,265321,0,1232676,13644283,0,38047,9111839,0,870,6138264,0,14,12545723,
-0,0,3104126,0,0,28824,0,0,198,0,0,1]),Xf=[0,101498,208714,428865,892039,1852696,3842630,7959734,16468416,34034726,70265242],Ns=(()=>{let e=ms(Wt("00000000000000\
+0,0,3104126,0,0,28824,0,0,198,0,0,1]),Wo=[0,101498,208714,428865,892039,1852696,3842630,7959734,16468416,34034726,70265242],Cs=(()=>{let t=Es(Xt("00000000000000\
 0000000000000000000000000000000080000000000000f03fcd3b7f669ea0e63fcd3b7f669ea0e63fcd3b7f669ea0e6bfcd3b7f669ea0e63f468d32cf6b90ed3f63a9aea6e27dd83f63a9aea6e27dd8\
 bf468d32cf6b90ed3f63a9aea6e27dd83f468d32cf6b90ed3f468d32cf6b90edbf63a9aea6e27dd83fb05cf7cf9762ef3f0ba6693cb8f8c83f0ba6693cb8f8c8bfb05cf7cf9762ef3fc868ae393bc7e1\
 3fa3a10e29669bea3fa3a10e29669beabfc868ae393bc7e13fa3a10e29669bea3fc868ae393bc7e13fc868ae393bc7e1bfa3a10e29669bea3f0ba6693cb8f8c83fb05cf7cf9762ef3fb05cf7cf9762ef\
@@ -412,436 +412,456 @@ bfa2322b695a60e43f04c041318344ec3fde41a966fffedd3fde41a966fffeddbf04c041318344ec
 bf554618756acce83f5ca824ebb6dfb93f9e5ca72d0dd6ef3f9e5ca72d0dd6efbf5ca824ebb6dfb93fee3c88567567ef3f0418c4271796c83f0418c4271796c8bfee3c88567567ef3f7248dc641bdce1\
 3fd25a546e678dea3fd25a546e678deabf7248dc641bdce13f8eb92c7a54a9ea3fbf73131750b2e13fbf73131750b2e1bf8eb92c7a54a9ea3ffa2ab6e9495bc93f5d6843eda65def3f5d6843eda65def\
 bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed3f44edd5864bacd83f4fa44584c486ed3f4fa44584c486edbf44edd5864bacd83f9ce22fed5cb2e6\
-3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),t=gs(ir(Float64Array.from(e)));if(pt(ke(t))!==
-"f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),on={mul(e,t){let n=Math.imul(e,t),r=Math.
-imul(Ve,Math.imul(n,Os)&65535);return n=(n+r>>>16)-Ve,n+=Ve&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,Gf),n=this.mul(t,t),
-r=this.mul(n,t),f=this.mul(r,n),o=this.mul(f,f),c=this.mul(o,o),s=this.mul(c,c),i=this.mul(s,s),y=this.mul(i,i),E=this.mul(y,r),g=this.mul(E,y),A=this.mul(g,g),
-T=this.mul(A,A),_=this.mul(T,E),U=this.mul(_,_),N=this.mul(U,U),j=this.mul(N,g),J=this.mul(j,j);return this.mul(J,t)},div:(e,t)=>on.mul(e,on.inv(t))};function Fs(e){
-let t=1<<e,n=g=>new Uint16Array(g),r=Number(sr(BigInt(t),pr)),{mod:f,smod:o,NTT:c}=vn({N:t,Q:Ve,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
-intPoly:{create:n,smallSqnorm(g){let A=0,T=0;for(let _=0;_<t;_++){let U=g[_];A=A+U*U>>>0,T|=A}return(A|-(T>>>31))>>>0},isShort(g,A){let T=0,_=0;for(let U=0;U<t;U++){
-let N=g[U]<<16>>16;T=T+(N*N>>>0)>>>0,_|=T;let j=A[U]<<16>>16;T=T+(j*j>>>0)>>>0,_|=T}return _&2147483648&&(T=4294967295),T<=Xf[e]},sub(g,A){for(let T=0;T<t;T++)g[T]=
-f(g[T]-A[T]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let A=0;A<t;A++)g[A]=on.mul(g[A],Gf);return g},mul(g,A){for(let T=0;T<t;T++)g[T]=
-on.mul(g[T],A[T]);return g},div(g,A){for(let T=0;T<t;T++)g[T]=on.div(g[T],A[T]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,A=>o(A)),decode:g=>Uint16Array.
-from(g,A=>f(A))}}}var W=ys({ZERO:0,ONE:1,add:(e,t)=>e+t,sub:(e,t)=>e-t,mul:(e,t)=>e*t,div:(e,t)=>e/t,eql:(e,t)=>e===t,inv:e=>1/e,neg:e=>-e}),cn=ps.decode(Ns),Wf={},
-Jf={};for(let e=0;e<10;e++){let t=new Array(1<<e),n=new Array(1<<e);for(let r=0,f=1,o=1;r<e;r++){let c=1<<r;for(let i=0;i<c;i++)t[f++]=cn[(c<<1)+i];let s=1<<e-r;
-for(let i=0;i<s>>1;i++)n[t.length-o++]=W.neg(W.conj(cn[s+i]))}Wf[e]=t,Jf[e]=n}function Vf(e){let n=1<<e>>1,r=Math.log2(n),f={N:n,invertButterflies:!0,skipStages:0,
-brp:!1},o=1/n;return{to:c=>ur.decode(Array.from(c)),from:c=>new Float64Array(ur.encode(c)),convSmall:c=>ur.decode(Array.from(c)),add:(c,s)=>c.map((i,y)=>W.add(i,
-s[y])),sub:(c,s)=>c.map((i,y)=>W.sub(i,s[y])),neg:c=>c.map(s=>W.neg(s)),mul:(c,s)=>c.map((i,y)=>W.mul(i,s[y])),conj:c=>c.map(s=>W.conj(s)),mulConst:(c,s)=>c.map(
-i=>W.scale(i,s)),scaleNorm:(c,s)=>c.map((i,y)=>W.scale(i,s[y])),invNorm:(c,s)=>new Float64Array(c.map((i,y)=>1/W.magSqSum(i,s[y]))),FFT:c=>Pt(W,{...f,dit:!1,roots:Wf[r]})(
-c),iFFT(c){Pt(W,{...f,dit:!0,roots:Jf[r]})(c);for(let s=0;s<c.length;s++)c[s]=W.scale(c[s],o);return c}}}function Ms(e,t,n,r){t=t.slice(),n=n.slice(),r=r.slice();
-let f=1<<e-1;for(let o=0;o<f;o++){let c=n[o],s=r[o],i=W.scale(c,1/t[o].re);r[o]={re:s.re-(i.re*c.re+i.im*c.im),im:s.im},n[o]=W.conj(i)}return{g00:t,g01:n,g11:r}}
-function Cs(e,t){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
-27555863502191225e-22,2756073561604778e-22,2529950637944207e-23,2073772366009083e-24],r=-e,f=n[n.length-1];for(let o=n.length-2;o>=0;o--)f=f*r+n[o];return t*(1+
-f*r)}function Hs(e){let{N:t}=e,n=Math.log2(t),r=x=>x,{newPoly:f,intPoly:o,signedCoder:c}=Fs(n),s=Vf(n);class i{logn;shake;constructor(u,a){this.logn=u,this.shake=
-ke.create().update(a)}gaussSingle(){let u=1<<10-this.logn,a=0;for(let d=0;d<u;d++){let b=Bf(this.shake.xof(16)),l=b&zf,h=b>>_s&zf,p=Number(b>>Ss&lr),w=l<yr[0]?1:
-0,m=0;for(let S=1;S<yr.length;S++){let v=h>=yr[S]?1:0;m|=S&-(v&(w^1)),w|=v}a+=p===1?-m:m}return a}polyGauss(){let u=1<<this.logn,a=0,d=new Int8Array(u);for(let b=0;b<
+3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),e=xs(ir(Float64Array.from(t)));if(gt(Le(e))!==
+"f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return t})(),fn={mul(t,e){let n=Math.imul(t,e),r=Math.
+imul(Ve,Math.imul(n,Bs)&65535);return n=(n+r>>>16)-Ve,n+=Ve&n>>31,n>>>0},inv(t){if(t===0)throw new Error("divison by zero");let e=this.mul(t,Go),n=this.mul(e,e),
+r=this.mul(n,e),o=this.mul(r,n),f=this.mul(o,o),c=this.mul(f,f),s=this.mul(c,c),i=this.mul(s,s),h=this.mul(i,i),E=this.mul(h,r),g=this.mul(E,h),A=this.mul(g,g),
+_=this.mul(A,A),S=this.mul(_,E),U=this.mul(S,S),N=this.mul(U,U),P=this.mul(N,g),J=this.mul(P,P);return this.mul(J,e)},div:(t,e)=>fn.mul(t,fn.inv(e))};function Hs(t){
+let e=1<<t,n=g=>new Uint16Array(g),r=Number(sr(BigInt(e),pr)),{mod:o,smod:f,NTT:c}=vn({N:e,Q:Ve,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
+intPoly:{create:n,smallSqnorm(g){let A=0,_=0;for(let S=0;S<e;S++){let U=g[S];A=A+U*U>>>0,_|=A}return(A|-(_>>>31))>>>0},isShort(g,A){let _=0,S=0;for(let U=0;U<e;U++){
+let N=g[U]<<16>>16;_=_+(N*N>>>0)>>>0,S|=_;let P=A[U]<<16>>16;_=_+(P*P>>>0)>>>0,S|=_}return S&2147483648&&(_=4294967295),_<=Wo[t]},sub(g,A){for(let _=0;_<e;_++)g[_]=
+o(g[_]-A[_]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let A=0;A<e;A++)g[A]=fn.mul(g[A],Go);return g},mul(g,A){for(let _=0;_<e;_++)g[_]=
+fn.mul(g[_],A[_]);return g},div(g,A){for(let _=0;_<e;_++)g[_]=fn.div(g[_],A[_]);return this.intt(g),g}},signedCoder:{encode:g=>Int16Array.from(g,A=>f(A)),decode:g=>Uint16Array.
+from(g,A=>o(A))}}}var X=ms({ZERO:0,ONE:1,add:(t,e)=>t+e,sub:(t,e)=>t-e,mul:(t,e)=>t*e,div:(t,e)=>t/e,eql:(t,e)=>t===e,inv:t=>1/t,neg:t=>-t}),cn=ws.decode(Cs),Xo={},
+Jo={};for(let t=0;t<10;t++){let e=new Array(1<<t),n=new Array(1<<t);for(let r=0,o=1,f=1;r<t;r++){let c=1<<r;for(let i=0;i<c;i++)e[o++]=cn[(c<<1)+i];let s=1<<t-r;
+for(let i=0;i<s>>1;i++)n[e.length-f++]=X.neg(X.conj(cn[s+i]))}Xo[t]=e,Jo[t]=n}function Vo(t){let n=1<<t>>1,r=Math.log2(n),o={N:n,invertButterflies:!0,skipStages:0,
+brp:!1},f=1/n;return{to:c=>ur.decode(Array.from(c)),from:c=>new Float64Array(ur.encode(c)),convSmall:c=>ur.decode(Array.from(c)),add:(c,s)=>c.map((i,h)=>X.add(i,
+s[h])),sub:(c,s)=>c.map((i,h)=>X.sub(i,s[h])),neg:c=>c.map(s=>X.neg(s)),mul:(c,s)=>c.map((i,h)=>X.mul(i,s[h])),conj:c=>c.map(s=>X.conj(s)),mulConst:(c,s)=>c.map(
+i=>X.scale(i,s)),scaleNorm:(c,s)=>c.map((i,h)=>X.scale(i,s[h])),invNorm:(c,s)=>new Float64Array(c.map((i,h)=>1/X.magSqSum(i,s[h]))),FFT:c=>jt(X,{...o,dit:!1,roots:Xo[r]})(
+c),iFFT(c){jt(X,{...o,dit:!0,roots:Jo[r]})(c);for(let s=0;s<c.length;s++)c[s]=X.scale(c[s],f);return c}}}function Ps(t,e,n,r){e=e.slice(),n=n.slice(),r=r.slice();
+let o=1<<t-1;for(let f=0;f<o;f++){let c=n[f],s=r[f],i=X.scale(c,1/e[f].re);r[f]={re:s.re-(i.re*c.re+i.im*c.im),im:s.im},n[f]=X.conj(i)}return{g00:e,g01:n,g11:r}}
+function js(t,e){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
+27555863502191225e-22,2756073561604778e-22,2529950637944207e-23,2073772366009083e-24],r=-t,o=n[n.length-1];for(let f=n.length-2;f>=0;f--)o=o*r+n[f];return e*(1+
+o*r)}function Ds(t){let{N:e}=t,n=Math.log2(e),r=x=>x,{newPoly:o,intPoly:f,signedCoder:c}=Hs(n),s=Vo(n);class i{logn;shake;constructor(u,a){this.logn=u,this.shake=
+Le.create().update(a)}gaussSingle(){let u=1<<10-this.logn,a=0;for(let d=0;d<u;d++){let b=Bo(this.shake.xof(16)),l=b&zo,y=b>>Ls&zo,p=Number(b>>Os&lr),w=l<yr[0]?1:
+0,m=0;for(let T=1;T<yr.length;T++){let v=y>=yr[T]?1:0;m|=T&-(v&(w^1)),w|=v}a+=p===1?-m:m}return a}polyGauss(){let u=1<<this.logn,a=0,d=new Int8Array(u);for(let b=0;b<
 u;b++){let l;for(;l=this.gaussSingle(),!(!(l<-127||l>127)&&!(b===u-1&&(a^l&1)===0)););b<u-1&&(a^=l&1),d[b]=l}return d}galoisNorm(u,a){let d=1<<u,b=new Array(d>>
-1);for(let l=0;l<d;l+=2){let h=ct;for(let p=0;p<=l;p+=2)h+=a[p]*a[l-p];for(let p=l+2;p<d;p+=2)h-=a[p]*a[l+d-p];b[l>>>1]=h}for(let l=0;l<d;l+=2){let h=ct;for(let p=1;p<
-l;p+=2)h+=a[p]*a[l-p];for(let p=l+1;p<d;p+=2)h-=a[p]*a[l+d-p];b[l>>>1]-=h}return b}mulConjD(u,a,d,b){let l=1<<u;for(let h=0;h<l;h++){let p=ct;for(let w=0;w<=h;w+=
-2)p+=b[w>>>1]*d[h-w];for(let w=h+2-(h&1);w<l;w+=2)p-=b[w>>>1]*d[h+l-w];(h&1)===0?a[h]=p:a[h]=-p}return a}subMul(u,a,d,b,l){let h=1<<u;for(let p=0;p<h;p++){let w=ct;
-for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<h;m++)w-=d[m]*b[p+h-m];a[p]-=w<<l}return a}reduce(u,a,d,b,l,h){let p=1<<u,w=h-u,m=Vf(u),S=vs[w],v=Bs[w],O=BigInt(
-31*v),R=BigInt(v),D=BigInt(31*(S-10)),F=Bn[w].avg+6*Bn[w].std,B=Bn[w].avg-6*Bn[w].std,Z=BigInt(Math.round(31*v-B)),$=new Float64Array(p),G=new Float64Array(p);for(let te=0;te<
-p;te++)$[te]=Number(a[te]>>D),G[te]=Number(d[te]>>D);let Y=m.conj(m.FFT(m.to($))),fe=m.conj(m.FFT(m.to(G))),he=m.invNorm(Y,fe),de=new Float64Array(p),ie=new Float64Array(
-p),Q=new Array(p);for(;;){let te=hr*(R-Kf);for(let Be=0;Be<p;Be++)de[Be]=Number(b[Be]>>te),ie[Be]=Number(l[Be]>>te);let ce=m.mul(m.FFT(m.to(ie)),fe),Le=m.mul(m.
-FFT(m.to(de)),Y),ee=m.from(m.iFFT(m.scaleNorm(m.add(ce,Le),he))),ge=2**Number(te-D-Z);for(let Be=0;Be<p;Be++){let ht=ee[Be]*ge;if(ht<=-2147483647||ht>=2147483647)
-return!1;Q[Be]=BigInt(Math.round(ht))}b=this.subMul(u,b,a,Q,Z),l=this.subMul(u,l,d,Q,Z);let Ue=Z+BigInt(Math.round(F))+Kf;if(Ue<O&&(O=Ue),R>lr&&R*hr>=O+hr&&R--,
-Z<=ct)break;Z-=As,Z<ct&&(Z=ct)}return!0}solveBranch(u,a,d,b,l,h){if(u===0){let R=a[0],D=d[0];if(R<=ct||D<=ct)return!1;try{let F=sr(R,D),B=(lr-F*R)/D;return b[0]=
--B*pr,l[0]=F*pr,!0}catch{return!1}}h===void 0&&(h=u);let p=1<<u,w=p>>>1;if(!a||a.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,a),S=this.galoisNorm(
-u,d),v=new Array(w),O=new Array(w);return this.solveBranch(u-1,m,S,v,O,h)?(b=this.mulConjD(u,b,d,v),l=this.mulConjD(u,l,a,O),this.reduce(u,a,d,b,l,h)):!1}solve(u,a){
-let d=1<<n,b=Array.from(u).map(BigInt),l=Array.from(a).map(BigInt),h=new Array(d),p=new Array(d);if(!this.solveBranch(n,b,l,h,p))return!1;let w=new Int8Array(d),
-m=new Int8Array(d);for(let S=0;S<d;S++){let v=h[S],O=p[S];if(v<-127||v>127||O<-127||O>127)return!1;w[S]=Number(v),m[S]=Number(O)}return[w,m]}generate(){let u=1e6,
-a=0;for(;;){if(a++===u)throw new Error("can't generate key");let d=this.polyGauss(),b=this.polyGauss(),l=1<<e.fgBits-1;for(let F=0;F<t;F++)if(d[F]>=l||d[F]<=-l||
-b[F]>=l||b[F]<=-l){l=-1;break}if(l<0)continue;let h=o.smallSqnorm(d),p=o.smallSqnorm(b);if((h+p|-((h|p)>>>31))>=16823)continue;let m=s.FFT(s.convSmall(d)),S=s.FFT(
-s.convSmall(b)),v=s.invNorm(m,S);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Ve),v)),S=s.iFFT(s.scaleNorm(s.mulConst(s.conj(S),Ve),v));let O=0;for(let F=0;F<m.length;F++)
-O+=m[F].re*m[F].re,O+=S[F].re*S[F].re;for(let F=0;F<m.length;F++)O+=m[F].im*m[F].im,O+=S[F].im*S[F].im;if(!(O<Us))continue;let R;try{R=H(d,b)}catch{continue}let D=this.
-solve(d,b);if(D!==!1)return[d,b,D[0],D[1],R]}}}let y=()=>{let x=Df(f,t,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let a=0;a<u.length;a++)if(u[a]>=
+1);for(let l=0;l<d;l+=2){let y=ct;for(let p=0;p<=l;p+=2)y+=a[p]*a[l-p];for(let p=l+2;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]=y}for(let l=0;l<d;l+=2){let y=ct;for(let p=1;p<
+l;p+=2)y+=a[p]*a[l-p];for(let p=l+1;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]-=y}return b}mulConjD(u,a,d,b){let l=1<<u;for(let y=0;y<l;y++){let p=ct;for(let w=0;w<=y;w+=
+2)p+=b[w>>>1]*d[y-w];for(let w=y+2-(y&1);w<l;w+=2)p-=b[w>>>1]*d[y+l-w];(y&1)===0?a[y]=p:a[y]=-p}return a}subMul(u,a,d,b,l){let y=1<<u;for(let p=0;p<y;p++){let w=ct;
+for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];a[p]-=w<<l}return a}reduce(u,a,d,b,l,y){let p=1<<u,w=y-u,m=Vo(u),T=Is[w],v=Rs[w],O=BigInt(
+31*v),R=BigInt(v),D=BigInt(31*(T-10)),M=Bn[w].avg+6*Bn[w].std,B=Bn[w].avg-6*Bn[w].std,Z=BigInt(Math.round(31*v-B)),$=new Float64Array(p),G=new Float64Array(p);for(let te=0;te<
+p;te++)$[te]=Number(a[te]>>D),G[te]=Number(d[te]>>D);let Y=m.conj(m.FFT(m.to($))),oe=m.conj(m.FFT(m.to(G))),he=m.invNorm(Y,oe),de=new Float64Array(p),ie=new Float64Array(
+p),Q=new Array(p);for(;;){let te=hr*(R-Ko);for(let Ue=0;Ue<p;Ue++)de[Ue]=Number(b[Ue]>>te),ie[Ue]=Number(l[Ue]>>te);let ce=m.mul(m.FFT(m.to(ie)),oe),ke=m.mul(m.
+FFT(m.to(de)),Y),ee=m.from(m.iFFT(m.scaleNorm(m.add(ce,ke),he))),ge=2**Number(te-D-Z);for(let Ue=0;Ue<p;Ue++){let ht=ee[Ue]*ge;if(ht<=-2147483647||ht>=2147483647)
+return!1;Q[Ue]=BigInt(Math.round(ht))}b=this.subMul(u,b,a,Q,Z),l=this.subMul(u,l,d,Q,Z);let Ie=Z+BigInt(Math.round(M))+Ko;if(Ie<O&&(O=Ie),R>lr&&R*hr>=O+hr&&R--,
+Z<=ct)break;Z-=Ss,Z<ct&&(Z=ct)}return!0}solveBranch(u,a,d,b,l,y){if(u===0){let R=a[0],D=d[0];if(R<=ct||D<=ct)return!1;try{let M=sr(R,D),B=(lr-M*R)/D;return b[0]=
+-B*pr,l[0]=M*pr,!0}catch{return!1}}y===void 0&&(y=u);let p=1<<u,w=p>>>1;if(!a||a.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,a),T=this.galoisNorm(
+u,d),v=new Array(w),O=new Array(w);return this.solveBranch(u-1,m,T,v,O,y)?(b=this.mulConjD(u,b,d,v),l=this.mulConjD(u,l,a,O),this.reduce(u,a,d,b,l,y)):!1}solve(u,a){
+let d=1<<n,b=Array.from(u).map(BigInt),l=Array.from(a).map(BigInt),y=new Array(d),p=new Array(d);if(!this.solveBranch(n,b,l,y,p))return!1;let w=new Int8Array(d),
+m=new Int8Array(d);for(let T=0;T<d;T++){let v=y[T],O=p[T];if(v<-127||v>127||O<-127||O>127)return!1;w[T]=Number(v),m[T]=Number(O)}return[w,m]}generate(){let u=1e6,
+a=0;for(;;){if(a++===u)throw new Error("can't generate key");let d=this.polyGauss(),b=this.polyGauss(),l=1<<t.fgBits-1;for(let M=0;M<e;M++)if(d[M]>=l||d[M]<=-l||
+b[M]>=l||b[M]<=-l){l=-1;break}if(l<0)continue;let y=f.smallSqnorm(d),p=f.smallSqnorm(b);if((y+p|-((y|p)>>>31))>=16823)continue;let m=s.FFT(s.convSmall(d)),T=s.FFT(
+s.convSmall(b)),v=s.invNorm(m,T);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Ve),v)),T=s.iFFT(s.scaleNorm(s.mulConst(s.conj(T),Ve),v));let O=0;for(let M=0;M<m.length;M++)
+O+=m[M].re*m[M].re,O+=T[M].re*T[M].re;for(let M=0;M<m.length;M++)O+=m[M].im*m[M].im,O+=T[M].im*T[M].im;if(!(O<Ns))continue;let R;try{R=H(d,b)}catch{continue}let D=this.
+solve(d,b);if(D!==!1)return[d,b,D[0],D[1],R]}}}let h=()=>{let x=Do(o,e,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let a=0;a<u.length;a++)if(u[a]>=
 12289)throw new Error("public key coeff out of range");return x.encode(u)},decode(u){if(u.length!==x.bytesLen)throw new Error("wrong public key length");let a=x.
 decode(u);for(let b=0;b<a.length;b++)if(a[b]>=12289)throw new Error("public key coeff out of range");let d=x.encode(a);if(d.length!==u.length)throw new Error("w\
-rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return a}}},E=x=>{let u=32-x,a=Df(d=>new Int8Array(
-d),t,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&Qe(x))<<u>>u});return{bytesLen:a.bytesLen,encode(d){let b=(1<<x-1)-1,l=-b;for(let h=0;h<d.length;h++)if(d[h]<l||d[h]>b)
-throw new Error("private key coeff out of range");return a.encode(d)},decode(d){let b=a.decode(d),l=-(1<<x-1);for(let h=0;h<b.length;h++)if(b[h]===l)throw new Error(
-"forbidden private key coeff");return b}}},g=E(e.fgBits),A=E(e.FGBits),T=zt(80+n,ve("falcon.secretKey",g,g,A)),_=zt(0+n,y()),U=x=>{let u=qt(t).encode(qt(t).decode(
-x));for(let a=u.length;a<x.length;a++)if(x[a]!==0)throw new Error("non-zero padding");return u},N=x=>{if(qt(t).encode(qt(t).decode(x)).length!==x.length)throw new Error(
-"wrong signature length");return x},j=e.padded?U:N,J=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,h=1+l.length,p=2+Re+a.length+h,w=new Uint8Array(
-p),m=0;return w[m++]=h>>8&255,w[m++]=h&255,w.set(d,m),m+=Re,w.set(a,m),m+=a.length,w[m++]=u,w.set(l,m),w},decode(a){if(!a||a.length<Re+3)throw new Error("signat\
-ure coder: wrong length");let b=(a[0]<<8|a[1])-1,l=a.length-Re-3-b;if(l<0)throw new Error("signature coder: wrong msg length");if(a[2+Re+l]!==u)throw new Error(
-"signature coder: wrong type byte");let p=a.subarray(2,2+Re),w=a.subarray(2+Re,2+Re+l),m=N(a.subarray(2+Re+l+1));if(m.length!==b)throw new Error("signature code\
-r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},I=x=>{let u=e.paddedLen;return{encode({msg:a,nonce:d,s2:b}){return zt(48+x,ve("falcon.signature",Re,u,a.length)).
-encode([d,$f(u).encode(b),a])},decode(a){z(a,void 0,"signature");let d=a.length-Re-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,h]=zt(48+
-x,ve("falcon.signature",Re,u,d)).decode(a);return{nonce:b,s2:j(l),msg:h}}}},M=x=>{let u=e.sigLen-1-Re,a=d=>e.padded?u:d.length;return{encode({nonce:d,s2:b}){return zt(
-48+x,ve("falcon.detachedSignature",Re,a(b))).encode([d,e.padded?$f(u).encode(b):b])},decode(d){if(!e.padded&&d.length>1+Re+e.maxS2Len)throw new Error("detached \
-signature too long");let b=e.padded?u:d.length-Re-1,[l,h]=zt(48+x,ve("falcon.detachedSignature",Re,b)).decode(d),p=j(h);return{nonce:l,s2:p}}}},C=(e.padded?I:J)(
-n),P=x=>{let u=o.ntt(c.decode(x));for(let a=0;a<t;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function H(x,u){let a=P(x),d=o.
-ntt(c.decode(u)),b=o.div(d,a);return V(a),b}function K(x,u,a){let d=o.toMontgomery(o.ntt(c.decode(u))),b=o.ntt(c.decode(a)),l=P(x);d=o.div(o.mul(d,b),l);let h=new Int8Array(
-t);for(let p=0;p<t;p++){let w=d[p];w-=Ve&~-(w-Es>>>31);let m=w|0;if(m<-127||m>127)throw V(d,b,l,h),new Error("Coefficient out of bounds");h[p]=m}return V(d,b,l),
-h}function k(x,u){let a=ke.create().update(x).update(u),d=new Uint16Array(t),b=5*Ve;for(let l=0;l<t;){let h=a.xof(2),p=h[0]<<8|h[1];p<b&&(d[l++]=p%Ve)}return d}
-class q{logn;shake;shakeBuf;ctrView;ctr=ct;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,h){this.logn=u,this.shake=
-ke.create().update(a),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=Ot(this.shakeBuf.subarray(32,48)),this.ctrView=dt(this.
+rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return a}}},E=x=>{let u=32-x,a=Do(d=>new Int8Array(
+d),e,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&Qe(x))<<u>>u});return{bytesLen:a.bytesLen,encode(d){let b=(1<<x-1)-1,l=-b;for(let y=0;y<d.length;y++)if(d[y]<l||d[y]>b)
+throw new Error("private key coeff out of range");return a.encode(d)},decode(d){let b=a.decode(d),l=-(1<<x-1);for(let y=0;y<b.length;y++)if(b[y]===l)throw new Error(
+"forbidden private key coeff");return b}}},g=E(t.fgBits),A=E(t.FGBits),_=zt(80+n,ve("falcon.secretKey",g,g,A)),S=zt(0+n,h()),U=x=>{let u=qt(e).encode(qt(e).decode(
+x));for(let a=u.length;a<x.length;a++)if(x[a]!==0)throw new Error("non-zero padding");return u},N=x=>{if(qt(e).encode(qt(e).decode(x)).length!==x.length)throw new Error(
+"wrong signature length");return x},P=t.padded?U:N,J=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Ne+a.length+y,w=new Uint8Array(
+p),m=0;return w[m++]=y>>8&255,w[m++]=y&255,w.set(d,m),m+=Ne,w.set(a,m),m+=a.length,w[m++]=u,w.set(l,m),w},decode(a){if(!a||a.length<Ne+3)throw new Error("signat\
+ure coder: wrong length");let b=(a[0]<<8|a[1])-1,l=a.length-Ne-3-b;if(l<0)throw new Error("signature coder: wrong msg length");if(a[2+Ne+l]!==u)throw new Error(
+"signature coder: wrong type byte");let p=a.subarray(2,2+Ne),w=a.subarray(2+Ne,2+Ne+l),m=N(a.subarray(2+Ne+l+1));if(m.length!==b)throw new Error("signature code\
+r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},I=x=>{let u=t.paddedLen;return{encode({msg:a,nonce:d,s2:b}){return zt(48+x,ve("falcon.signature",Ne,u,a.length)).
+encode([d,$o(u).encode(b),a])},decode(a){z(a,void 0,"signature");let d=a.length-Ne-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,y]=zt(48+
+x,ve("falcon.signature",Ne,u,d)).decode(a);return{nonce:b,s2:P(l),msg:y}}}},F=x=>{let u=t.sigLen-1-Ne,a=d=>t.padded?u:d.length;return{encode({nonce:d,s2:b}){return zt(
+48+x,ve("falcon.detachedSignature",Ne,a(b))).encode([d,t.padded?$o(u).encode(b):b])},decode(d){if(!t.padded&&d.length>1+Ne+t.maxS2Len)throw new Error("detached \
+signature too long");let b=t.padded?u:d.length-Ne-1,[l,y]=zt(48+x,ve("falcon.detachedSignature",Ne,b)).decode(d),p=P(y);return{nonce:l,s2:p}}}},C=(t.padded?I:J)(
+n),j=x=>{let u=f.ntt(c.decode(x));for(let a=0;a<e;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function H(x,u){let a=j(x),d=f.
+ntt(c.decode(u)),b=f.div(d,a);return V(a),b}function K(x,u,a){let d=f.toMontgomery(f.ntt(c.decode(u))),b=f.ntt(c.decode(a)),l=j(x);d=f.div(f.mul(d,b),l);let y=new Int8Array(
+e);for(let p=0;p<e;p++){let w=d[p];w-=Ve&~-(w-Ts>>>31);let m=w|0;if(m<-127||m>127)throw V(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return V(d,b,l),
+y}function L(x,u){let a=Le.create().update(x).update(u),d=new Uint16Array(e),b=5*Ve;for(let l=0;l<e;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Ve)}return d}
+class q{logn;shake;shakeBuf;ctrView;ctr=ct;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,y){this.logn=u,this.shake=
+Le.create().update(a),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=Ot(this.shakeBuf.subarray(32,48)),this.ctrView=dt(this.
 shakeBuf.subarray(48,56)),this.curBlock=new Uint8Array(64),this.curBlock32=Ot(this.curBlock),this.buf=new Uint8Array(8*this.curBlock.length),this.buf32=Ot(this.
-buf),this.pos=this.buf.length,this.view=dt(this.buf),this.b01=b,this.b11=h;let{g00:p,g01:w,g11:m}=this.gramFFT(d,l);this.g00=p,this.g01=w,this.g11=m}destroy(){this.
+buf),this.pos=this.buf.length,this.view=dt(this.buf),this.b01=b,this.b11=y;let{g00:p,g01:w,g11:m}=this.gramFFT(d,l);this.g00=p,this.g01=w,this.g11=m}destroy(){this.
 shake.destroy(),V(this.shakeBuf,this.curBlock,this.buf),br(this.b01,this.b11,this.g00,this.g01,this.g11)}refill(u){if(this.buf.length-this.pos>=u)return;let a=nt(
-this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=nt(this.nonce32.slice());b[2]^=Number(this.ctr&Ls),b[3]^=Number(this.ctr>>Ts),nt(b.subarray(1)),Sf(this.key,tf(
-b.subarray(1)),xs,this.curBlock,b[0]);let l=nt(this.curBlock32);for(let h=0;h<16;h++)a[d+h*8]=l[h];nt(l)}nt(a),this.pos=0}gaussian0(){this.refill(9);let u=this.
-view.getUint32(this.pos,!0),a=this.view.getUint32(this.pos+4,!0),d=this.buf[this.pos+8];this.pos+=9;let b=u&16777215,l=u>>>24&255|(a&65535)<<8,h=a>>>16&65535|d<<
-16,p=0;for(let w=0;w<Un.length;w+=3){let m=b-Un[w+2]>>>31;m=(l-Un[w+1]|0)-m>>>31,m=(h-Un[w+0]|0)-m>>>31,p+=m}return p}berExp(u,a){let d=Math.trunc(u*1.4426950408889634),
-b=u-d*.6931471805599453,l=Cs(b,a);l*=2147483648;let h=l|0;l=(l-h)*4294967296;let p=l|0;h=h<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^h),h&=~w,
-d&=31,p=p>>>d|h<<31-d<<1,h>>>=d;for(let m=0;m<2;m++){for(let S=24;S>=0;S-=8){this.refill(1);let v=this.buf[this.pos++],O=h>>>S&255;if(v!==O)return v<O}h=p}return!1}samplerZ(u,a){
-let d=Math.floor(u),b=u-d,l=a*a*.5,h=a*qf[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,S=m-b;if(S=S*S*
-l-p*p*.15086504887537272,this.berExp(S,h))return d+m}}splitFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:a[0].im,im:0}]};let l=new Array(
-b),h=new Array(b),p=a;for(let w=0;w<b;w++){let m=p[(w<<1)+0],S=p[(w<<1)+1];l[w]=W.scale(W.add(m,S),.5),h[w]=W.scale(W.mul(W.sub(m,S),W.conj(cn[w+d])),.5)}return{
-f0:l,f1:h}}splitSelfAdjFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:0,im:0}]};let l=new Array(b),h=new Array(b),p=a;for(let w=0;w<
-b;w++){let m=p[(w<<1)+0],S=p[(w<<1)+1];l[w]=W.scale(W.add(m,S),.5),h[w]=W.scale(W.scale(W.conj(cn[w+d]),W.sub(m,S).re),.5)}return{f0:l,f1:h}}mergeFFT(u,a,d){let b=1<<
-u-1,l=b>>1;if(u===1)return[{re:a[0].re,im:d[0].re}];let h=new Array(2*l);for(let p=0;p<l;p++){let w=a[p],m=W.mul(d[p],cn[p+b]);h[(p<<1)+0]=W.add(w,m),h[(p<<1)+1]=
-W.sub(w,m)}return h}gramFFT(u,a){let{b01:d,b11:b}=this,l=1<<this.logn>>1,h=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let S=u[m],v=d[m],O=a[m],
-R=b[m],D=W.mul(S,W.conj(O)),F=W.mul(v,W.conj(R));h[m]={re:W.magSqSum(S,v),im:0},p[m]=W.add(D,F),w[m]={re:W.magSqSum(O,R),im:0}}return{g00:h,g01:p,g11:w}}ffsampRec(u,a,d,b,l,h){
-if(u===0){let Q=Math.sqrt(b[0].re)*Is[this.logn],te=1/Q;if(!(te>=qf[this.logn]&&te<=Rs))throw new Error("invalid secretKey: sampler sigma out of range");let ce=this.
-samplerZ(a[0].re,Q),Le=this.samplerZ(d[0].re,Q);return{t0:[{re:ce,im:0}],t1:[{re:Le,im:0}]}}let{g00:p,g01:w,g11:m}=Ms(u,b,l,h),{f0:S,f1:v}=this.splitSelfAdjFFT(
-u,p),{f0:O,f1:R}=this.splitSelfAdjFFT(u,m),{f0:D,f1:F}=this.splitFFT(u,d),{t0:B,t1:Z}=this.ffsampRec(u-1,D,F,O,R,O),$=this.mergeFFT(u,B,Z),G=s.add(a,s.mul(w,s.sub(
-d,$))),{f0:Y,f1:fe}=this.splitFFT(u,G),{t0:he,t1:de}=this.ffsampRec(u-1,Y,fe,S,v,S);return{t0:this.mergeFFT(u,he,de),t1:$}}sample(u){let a=s.FFT(s.convSmall(u)),
-d=s.mulConst(s.mul(a,this.b11),Yf),b=s.mulConst(s.mul(a,this.b01),ks);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
-this.logn,d,b,this.g00,this.g01,this.g11)}}let X=(x,u,a,d=kt)=>{z(u,void 0,"msg"),z(x,T.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=k(b,u),h=d(48);z(
-h,48,"seed");try{let[p,w,m]=T.decode(x);try{let S=K(p,w,m),v=s.FFT(s.convSmall(w)),O=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(S)),D=s.FFT(s.neg(s.convSmall(
-m))),F=new q(n,h,v,O,R,D),B=new Int16Array(t);try{for(;;){let{t0:Z,t1:$}=F.sample(l),G=s.add(s.mul(Z,v),s.mul($,R)),Y=s.mul(Z,O),fe=s.iFFT(G),he=s.iFFT(s.add(s.
-mul($,D),Y)),de=t>>1,ie=0;for(let te=0;te<de;te++){ie+=(l[te]-(Math.round(fe[te].re)|0))**2,ie+=(l[de+te]-(Math.round(fe[te].im)|0))**2;let ce=-Math.round(he[te].
-re);ie+=ce*ce,B[te]=ce&65535;let Le=-Math.round(he[te].im);ie+=Le*Le,B[te+de]=Le&65535}if(br(Z,$,G,Y,fe,he),!(ie<=Xf[n]))continue;let Q=qt(t).encode(B);if(Q.length>
-a){V(Q);continue}return{s2:Q,nonce:b,msg:u}}}finally{V(B),F.destroy(),br(v,O,R,D),V(S)}}finally{V(p,w,m)}}finally{V(h)}},re=(x,u,a,d)=>{let b=qt(t).decode(u),l=k(
-a,d),h=o.toMontgomery(o.ntt(_.decode(x))),p=o.intt(o.mul(o.ntt(c.decode(b)),h));return o.sub(p,l),o.isShort(c.encode(p),b)},ue=Object.freeze({type:"falcon"}),me=Object.
-freeze({seed:48,publicKey:_.bytesLen,secretKey:T.bytesLen}),pe=[...dr,"random"],le=(x={})=>{if(x=ft(x,pe),x.context!==void 0)throw new Error("context is not sup\
+this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=nt(this.nonce32.slice());b[2]^=Number(this.ctr&vs),b[3]^=Number(this.ctr>>ks),nt(b.subarray(1)),To(this.key,to(
+b.subarray(1)),_s,this.curBlock,b[0]);let l=nt(this.curBlock32);for(let y=0;y<16;y++)a[d+y*8]=l[y];nt(l)}nt(a),this.pos=0}gaussian0(){this.refill(9);let u=this.
+view.getUint32(this.pos,!0),a=this.view.getUint32(this.pos+4,!0),d=this.buf[this.pos+8];this.pos+=9;let b=u&16777215,l=u>>>24&255|(a&65535)<<8,y=a>>>16&65535|d<<
+16,p=0;for(let w=0;w<Un.length;w+=3){let m=b-Un[w+2]>>>31;m=(l-Un[w+1]|0)-m>>>31,m=(y-Un[w+0]|0)-m>>>31,p+=m}return p}berExp(u,a){let d=Math.trunc(u*1.4426950408889634),
+b=u-d*.6931471805599453,l=js(b,a);l*=2147483648;let y=l|0;l=(l-y)*4294967296;let p=l|0;y=y<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^y),y&=~w,
+d&=31,p=p>>>d|y<<31-d<<1,y>>>=d;for(let m=0;m<2;m++){for(let T=24;T>=0;T-=8){this.refill(1);let v=this.buf[this.pos++],O=y>>>T&255;if(v!==O)return v<O}y=p}return!1}samplerZ(u,a){
+let d=Math.floor(u),b=u-d,l=a*a*.5,y=a*qo[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,T=m-b;if(T=T*T*
+l-p*p*.15086504887537272,this.berExp(T,y))return d+m}}splitFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:a[0].im,im:0}]};let l=new Array(
+b),y=new Array(b),p=a;for(let w=0;w<b;w++){let m=p[(w<<1)+0],T=p[(w<<1)+1];l[w]=X.scale(X.add(m,T),.5),y[w]=X.scale(X.mul(X.sub(m,T),X.conj(cn[w+d])),.5)}return{
+f0:l,f1:y}}splitSelfAdjFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:0,im:0}]};let l=new Array(b),y=new Array(b),p=a;for(let w=0;w<
+b;w++){let m=p[(w<<1)+0],T=p[(w<<1)+1];l[w]=X.scale(X.add(m,T),.5),y[w]=X.scale(X.scale(X.conj(cn[w+d]),X.sub(m,T).re),.5)}return{f0:l,f1:y}}mergeFFT(u,a,d){let b=1<<
+u-1,l=b>>1;if(u===1)return[{re:a[0].re,im:d[0].re}];let y=new Array(2*l);for(let p=0;p<l;p++){let w=a[p],m=X.mul(d[p],cn[p+b]);y[(p<<1)+0]=X.add(w,m),y[(p<<1)+1]=
+X.sub(w,m)}return y}gramFFT(u,a){let{b01:d,b11:b}=this,l=1<<this.logn>>1,y=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let T=u[m],v=d[m],O=a[m],
+R=b[m],D=X.mul(T,X.conj(O)),M=X.mul(v,X.conj(R));y[m]={re:X.magSqSum(T,v),im:0},p[m]=X.add(D,M),w[m]={re:X.magSqSum(O,R),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,a,d,b,l,y){
+if(u===0){let Q=Math.sqrt(b[0].re)*Ms[this.logn],te=1/Q;if(!(te>=qo[this.logn]&&te<=Fs))throw new Error("invalid secretKey: sampler sigma out of range");let ce=this.
+samplerZ(a[0].re,Q),ke=this.samplerZ(d[0].re,Q);return{t0:[{re:ce,im:0}],t1:[{re:ke,im:0}]}}let{g00:p,g01:w,g11:m}=Ps(u,b,l,y),{f0:T,f1:v}=this.splitSelfAdjFFT(
+u,p),{f0:O,f1:R}=this.splitSelfAdjFFT(u,m),{f0:D,f1:M}=this.splitFFT(u,d),{t0:B,t1:Z}=this.ffsampRec(u-1,D,M,O,R,O),$=this.mergeFFT(u,B,Z),G=s.add(a,s.mul(w,s.sub(
+d,$))),{f0:Y,f1:oe}=this.splitFFT(u,G),{t0:he,t1:de}=this.ffsampRec(u-1,Y,oe,T,v,T);return{t0:this.mergeFFT(u,he,de),t1:$}}sample(u){let a=s.FFT(s.convSmall(u)),
+d=s.mulConst(s.mul(a,this.b11),Yo),b=s.mulConst(s.mul(a,this.b01),Us);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
+this.logn,d,b,this.g00,this.g01,this.g11)}}let W=(x,u,a,d=Lt)=>{z(u,void 0,"msg"),z(x,_.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=L(b,u),y=d(48);z(
+y,48,"seed");try{let[p,w,m]=_.decode(x);try{let T=K(p,w,m),v=s.FFT(s.convSmall(w)),O=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(T)),D=s.FFT(s.neg(s.convSmall(
+m))),M=new q(n,y,v,O,R,D),B=new Int16Array(e);try{for(;;){let{t0:Z,t1:$}=M.sample(l),G=s.add(s.mul(Z,v),s.mul($,R)),Y=s.mul(Z,O),oe=s.iFFT(G),he=s.iFFT(s.add(s.
+mul($,D),Y)),de=e>>1,ie=0;for(let te=0;te<de;te++){ie+=(l[te]-(Math.round(oe[te].re)|0))**2,ie+=(l[de+te]-(Math.round(oe[te].im)|0))**2;let ce=-Math.round(he[te].
+re);ie+=ce*ce,B[te]=ce&65535;let ke=-Math.round(he[te].im);ie+=ke*ke,B[te+de]=ke&65535}if(br(Z,$,G,Y,oe,he),!(ie<=Wo[n]))continue;let Q=qt(e).encode(B);if(Q.length>
+a){V(Q);continue}return{s2:Q,nonce:b,msg:u}}}finally{V(B),M.destroy(),br(v,O,R,D),V(T)}}finally{V(p,w,m)}}finally{V(y)}},re=(x,u,a,d)=>{let b=qt(e).decode(u),l=L(
+a,d),y=f.toMontgomery(f.ntt(S.decode(x))),p=f.intt(f.mul(f.ntt(c.decode(b)),y));return f.sub(p,l),f.isShort(c.encode(p),b)},ue=Object.freeze({type:"falcon"}),me=Object.
+freeze({seed:48,publicKey:S.bytesLen,secretKey:_.bytesLen}),pe=[...dr,"random"],le=(x={})=>{if(x=ot(x,pe),x.context!==void 0)throw new Error("context is not sup\
 ported");if(x.random!==void 0&&typeof x.random!="function")throw new TypeError('"opts.random" expected function, got type='+typeof x.random);if(x.random!==void 0)
-return x.random;if(x.extraEntropy===void 0)return kt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let a=xf(u);return(d=0)=>a.
-randomBytes(d)},we=(x={})=>{if(ut(x).context!==void 0)throw new Error("context is not supported")},_e=Object.freeze({publicKeyCoder:Object.freeze(_),privateKeyCoder:Object.
-freeze(T),maxS2Len:e.maxS2Len}),xe=Object.freeze({...me,signRand:48}),Ee=e.padded?Object.freeze({...xe,signature:e.sigLen}):xe,Ae=x=>{let u=x===void 0;u&&(x=kt(
-48)),z(x,48,"seed");let[a,d,b,l,h]=new i(n,x).generate(),p=T.encode([a,d,b]),w=_.encode(h);return u&&V(x),V(a,d,b,l),{publicKey:w,secretKey:p}},ae=x=>{z(x,T.bytesLen,
-"secretKey");let[u,a,d]=T.decode(x);try{let b=H(u,a);return V(u,a,d),_.encode(b)}catch(b){throw V(u,a,d),b}},Pe=(x,u,a={})=>{let{s2:d,nonce:b}=X(u,x,e.maxS2Len,
-le(a));return M(n).encode({nonce:b,s2:d})},st=(x,u,a,d={})=>{we(d),z(x,void 0,"signature"),z(u,void 0,"msg"),z(a,void 0,"publicKey");try{let{s2:b,nonce:l}=M(n).
-decode(x);return re(a,b,l,u)}catch{return!1}},Ce=Object.freeze({info:ue,lengths:xe,keygen:Ae,getPublicKey:ae,seal(x,u,a={}){let{s2:d,nonce:b}=X(u,x,e.maxS2Len,le(
-a));return C.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){we(a),z(x,void 0,"signature"),z(u,void 0,"publicKey");let d=Ke(x),b=Ke(u);try{let l;try{let{s2:h,nonce:p,
-msg:w}=C.decode(d);re(b,h,p,w)&&(l=w)}catch(h){throw new Error("invalid signature",{cause:h})}if(l===void 0)throw new Error("invalid signature");return Ke(l)}finally{
-V(d,b)}}}),L={info:ue,lengths:Ee,attached:Ce,keygen:Ae,getPublicKey:ae,sign:Pe,verify:st};return L.__test=_e,Object.freeze(L)}var js={N:512,padded:!1,sigLen:666,
-fgBits:6,FGBits:8,paddedLen:625};var Zf=Hs({...js,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Qf=Object.freeze(["extraEntropy","externalMu"]),Ps=Object.freeze(["externalMu"]);
-function eo(e,t){let n=kn(e,t);return n.externalMu!==void 0&&Lf(n.externalMu,"opts.externalMu"),n}var be=256,Et=8380417,Ds=1753,$s=8347681,It=13,gr=Math.floor((Et-
-1)/88)|0,mr=Math.floor((Et-1)/32)|0,Ks=Object.freeze({2:Object.freeze({K:4,L:4,D:It,GAMMA1:2**17,GAMMA2:gr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:It,
-GAMMA1:2**19,GAMMA2:mr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:It,GAMMA1:2**19,GAMMA2:mr,TAU:60,ETA:2,OMEGA:75})}),ze=e=>new Int32Array(e),oe=vn({N:be,
-Q:Et,F:$s,ROOT_OF_UNITY:Ds,newPoly:ze,isKyber:!1,brvBits:8}),to=e=>e,sn=(e,t=to,n=to)=>oe.bitsCoder(e,{encode:r=>t(n(r)),decode:r=>n(t(r))}),wt=(e,t)=>{let n=e,
-r=t;for(let f=0;f<n.length;f++)n[f]=oe.mod(n[f]+r[f]);return n},no=(e,t)=>{let n=e,r=t;for(let f=0;f<n.length;f++)n[f]=oe.mod(n[f]-r[f]);return n},zs=e=>{let t=e;
-for(let n=0;n<be;n++)t[n]<<=It;return t},an=(e,t)=>{let n=e;for(let r=0;r<be;r++)if(Math.abs(oe.smod(n[r]))>=t)return!0;return!1},xt=(e,t)=>{let n=e,r=t,f=ze(be);
-for(let o=0;o<n.length;o++)f[o]=oe.mod(n[o]*r[o]);return f};function In(e){let t=e,n=ze(be);for(let r=0;r<be;){let f=t();if(f.length%3)throw new Error("RejNTTPo\
-ly: unaligned block");for(let o=0;r<be&&o<=f.length-3;o+=3){let c=(f[o+0]|f[o+1]<<8|f[o+2]<<16)&8388607;c<Et&&(n[r++]=c)}}return n}function qs(e){let t=e,{K:n,L:r,
-GAMMA1:f,GAMMA2:o,TAU:c,ETA:s,OMEGA:i}=t,{CRH_BYTES:y,TR_BYTES:E,C_TILDE_BYTES:g,XOF128:A,XOF256:T,securityLevel:_}=t;if(![2,4].includes(s))throw new Error("Wro\
-ng ETA");if(![1<<17,1<<19].includes(f))throw new Error("Wrong GAMMA1");if(![gr,mr].includes(o))throw new Error("Wrong GAMMA2");let U=c*s,N=L=>{let x=oe.mod(L),u=oe.
-smod(x,2*o)|0;return x-u===Et-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*o))|0,r0:u}},j=L=>N(L).r1,J=L=>N(L).r0,I=(L,x)=>L<=o||L>Et-o||L===Et-o&&x===0?0:1,M=Math.
-floor((Et-1)/(2*o)),C=(L,x)=>{let{r1:u,r0:a}=N(x);return L===1?a>0?oe.mod(u+1,M)|0:oe.mod(u-1,M)|0:u|0},P=L=>{let x=oe.mod(L),u=oe.smod(x,2**It)|0;return{r1:Math.
-floor((x-u)/2**It)|0,r0:u}},H={bytesLen:i+n,encode:L=>{let x=L;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
-n;a++){for(let b=0;b<be;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:L=>{let x=[],u=0;for(let a=0;a<n;a++){let d=ze(be);if(L[i+a]<u||L[i+a]>i)return!1;
-for(let b=u;b<L[i+a];b++){if(b>u&&L[b]<=L[b-1])return!1;d[L[b]]=1}u=L[i+a],x.push(d)}for(let a=u;a<i;a++)if(L[a]!==0)return!1;return x}},K=sn(s===2?3:4,L=>s-L,L=>{
-if(!(-s<=L&&L<=s))throw new Error(`malformed key s1/s3 ${L} outside of ETA range [${-s}, ${s}]`);return L}),k=sn(13,L=>(1<<It-1)-L),q=sn(10),X=sn(f===1<<17?18:20,
-L=>oe.smod(f-L)),re=sn(o===gr?6:4),ue=ot(re,n),me=ve("publicKey",32,ot(q,n)),pe=ve("secretKey",32,32,E,ot(K,r),ot(K,n),ot(k,n)),le=ve("signature",g,ot(X,r),H),we=s===
-2?L=>L<15?2-L%5:!1:L=>L<9?4-L:!1;function _e(L){let x=L,u=ze(be);for(let a=0;a<be;){let d=x();for(let b=0;a<be&&b<d.length;b+=1){let l=we(d[b]&15),h=we(d[b]>>4&
-15);l!==!1&&(u[a++]=l),a<be&&h!==!1&&(u[a++]=h)}}return u}let xe=L=>{let x=ze(be),u=ke.create({}).update(L),a=new Uint8Array(ke.blockLen);u.xofInto(a);let d=a.slice(
-0,8);for(let b=be-c,l=8,h=0,p=0;b<be;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<ke.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[h]>>p++&1)<<1),p>=8&&(h++,p=0)}
-return x},Ee=L=>{let x=L,u=ze(be),a=ze(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=P(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ae=(L,x)=>{let u=L,a=x;for(let d=0;d<
-be;d++)u[d]=C(a[d],u[d]);return u},ae=(L,x)=>{let u=L,a=x,d=ze(be),b=0;for(let l=0;l<be;l++){let h=I(u[l],a[l]);d[l]=h,b+=h}return{v:d,cnt:b}},Pe=32,st=ve("seed",
+return x.random;if(x.extraEntropy===void 0)return Lt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let a=xo(u);return(d=0)=>a.
+randomBytes(d)},we=(x={})=>{if(ut(x).context!==void 0)throw new Error("context is not supported")},Se=Object.freeze({publicKeyCoder:Object.freeze(S),privateKeyCoder:Object.
+freeze(_),maxS2Len:t.maxS2Len}),xe=Object.freeze({...me,signRand:48}),Ee=t.padded?Object.freeze({...xe,signature:t.sigLen}):xe,Ae=x=>{let u=x===void 0;u&&(x=Lt(
+48)),z(x,48,"seed");let[a,d,b,l,y]=new i(n,x).generate(),p=_.encode([a,d,b]),w=S.encode(y);return u&&V(x),V(a,d,b,l),{publicKey:w,secretKey:p}},ae=x=>{z(x,_.bytesLen,
+"secretKey");let[u,a,d]=_.decode(x);try{let b=H(u,a);return V(u,a,d),S.encode(b)}catch(b){throw V(u,a,d),b}},je=(x,u,a={})=>{let{s2:d,nonce:b}=W(u,x,t.maxS2Len,
+le(a));return F(n).encode({nonce:b,s2:d})},st=(x,u,a,d={})=>{we(d),z(x,void 0,"signature"),z(u,void 0,"msg"),z(a,void 0,"publicKey");try{let{s2:b,nonce:l}=F(n).
+decode(x);return re(a,b,l,u)}catch{return!1}},Ce=Object.freeze({info:ue,lengths:xe,keygen:Ae,getPublicKey:ae,seal(x,u,a={}){let{s2:d,nonce:b}=W(u,x,t.maxS2Len,le(
+a));return C.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){we(a),z(x,void 0,"signature"),z(u,void 0,"publicKey");let d=Ke(x),b=Ke(u);try{let l;try{let{s2:y,nonce:p,
+msg:w}=C.decode(d);re(b,y,p,w)&&(l=w)}catch(y){throw new Error("invalid signature",{cause:y})}if(l===void 0)throw new Error("invalid signature");return Ke(l)}finally{
+V(d,b)}}}),k={info:ue,lengths:Ee,attached:Ce,keygen:Ae,getPublicKey:ae,sign:je,verify:st};return k.__test=Se,Object.freeze(k)}var $s={N:512,padded:!1,sigLen:666,
+fgBits:6,FGBits:8,paddedLen:625};var Zo=Ds({...$s,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Qo=Object.freeze(["extraEntropy","externalMu"]),Ks=Object.freeze(["externalMu"]);
+function ef(t,e){let n=Ln(t,e);return n.externalMu!==void 0&&ko(n.externalMu,"opts.externalMu"),n}var be=256,At=8380417,zs=1753,qs=8347681,It=13,gr=Math.floor((At-
+1)/88)|0,mr=Math.floor((At-1)/32)|0,Vs=Object.freeze({2:Object.freeze({K:4,L:4,D:It,GAMMA1:2**17,GAMMA2:gr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:It,
+GAMMA1:2**19,GAMMA2:mr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:It,GAMMA1:2**19,GAMMA2:mr,TAU:60,ETA:2,OMEGA:75})}),ze=t=>new Int32Array(t),fe=vn({N:be,
+Q:At,F:qs,ROOT_OF_UNITY:zs,newPoly:ze,isKyber:!1,brvBits:8}),tf=t=>t,sn=(t,e=tf,n=tf)=>fe.bitsCoder(t,{encode:r=>e(n(r)),decode:r=>n(e(r))}),xt=(t,e)=>{let n=t,
+r=e;for(let o=0;o<n.length;o++)n[o]=fe.mod(n[o]+r[o]);return n},nf=(t,e)=>{let n=t,r=e;for(let o=0;o<n.length;o++)n[o]=fe.mod(n[o]-r[o]);return n},Gs=t=>{let e=t;
+for(let n=0;n<be;n++)e[n]<<=It;return e},an=(t,e)=>{let n=t;for(let r=0;r<be;r++)if(Math.abs(fe.smod(n[r]))>=e)return!0;return!1},Et=(t,e)=>{let n=t,r=e,o=ze(be);
+for(let f=0;f<n.length;f++)o[f]=fe.mod(n[f]*r[f]);return o};function In(t){let e=t,n=ze(be);for(let r=0;r<be;){let o=e();if(o.length%3)throw new Error("RejNTTPo\
+ly: unaligned block");for(let f=0;r<be&&f<=o.length-3;f+=3){let c=(o[f+0]|o[f+1]<<8|o[f+2]<<16)&8388607;c<At&&(n[r++]=c)}}return n}function Ys(t){let e=t,{K:n,L:r,
+GAMMA1:o,GAMMA2:f,TAU:c,ETA:s,OMEGA:i}=e,{CRH_BYTES:h,TR_BYTES:E,C_TILDE_BYTES:g,XOF128:A,XOF256:_,securityLevel:S}=e;if(![2,4].includes(s))throw new Error("Wro\
+ng ETA");if(![1<<17,1<<19].includes(o))throw new Error("Wrong GAMMA1");if(![gr,mr].includes(f))throw new Error("Wrong GAMMA2");let U=c*s,N=k=>{let x=fe.mod(k),u=fe.
+smod(x,2*f)|0;return x-u===At-1?{r1:0,r0:u-1|0}:{r1:Math.floor((x-u)/(2*f))|0,r0:u}},P=k=>N(k).r1,J=k=>N(k).r0,I=(k,x)=>k<=f||k>At-f||k===At-f&&x===0?0:1,F=Math.
+floor((At-1)/(2*f)),C=(k,x)=>{let{r1:u,r0:a}=N(x);return k===1?a>0?fe.mod(u+1,F)|0:fe.mod(u-1,F)|0:u|0},j=k=>{let x=fe.mod(k),u=fe.smod(x,2**It)|0;return{r1:Math.
+floor((x-u)/2**It)|0,r0:u}},H={bytesLen:i+n,encode:k=>{let x=k;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
+n;a++){for(let b=0;b<be;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:k=>{let x=[],u=0;for(let a=0;a<n;a++){let d=ze(be);if(k[i+a]<u||k[i+a]>i)return!1;
+for(let b=u;b<k[i+a];b++){if(b>u&&k[b]<=k[b-1])return!1;d[k[b]]=1}u=k[i+a],x.push(d)}for(let a=u;a<i;a++)if(k[a]!==0)return!1;return x}},K=sn(s===2?3:4,k=>s-k,k=>{
+if(!(-s<=k&&k<=s))throw new Error(`malformed key s1/s3 ${k} outside of ETA range [${-s}, ${s}]`);return k}),L=sn(13,k=>(1<<It-1)-k),q=sn(10),W=sn(o===1<<17?18:20,
+k=>fe.smod(o-k)),re=sn(f===gr?6:4),ue=ft(re,n),me=ve("publicKey",32,ft(q,n)),pe=ve("secretKey",32,32,E,ft(K,r),ft(K,n),ft(L,n)),le=ve("signature",g,ft(W,r),H),we=s===
+2?k=>k<15?2-k%5:!1:k=>k<9?4-k:!1;function Se(k){let x=k,u=ze(be);for(let a=0;a<be;){let d=x();for(let b=0;a<be&&b<d.length;b+=1){let l=we(d[b]&15),y=we(d[b]>>4&
+15);l!==!1&&(u[a++]=l),a<be&&y!==!1&&(u[a++]=y)}}return u}let xe=k=>{let x=ze(be),u=Le.create({}).update(k),a=new Uint8Array(Le.blockLen);u.xofInto(a);let d=a.slice(
+0,8);for(let b=be-c,l=8,y=0,p=0;b<be;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<Le.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[y]>>p++&1)<<1),p>=8&&(y++,p=0)}
+return x},Ee=k=>{let x=k,u=ze(be),a=ze(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=j(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ae=(k,x)=>{let u=k,a=x;for(let d=0;d<
+be;d++)u[d]=C(a[d],u[d]);return u},ae=(k,x)=>{let u=k,a=x,d=ze(be),b=0;for(let l=0;l<be;l++){let y=I(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},je=32,st=ve("seed",
 32,64,32),Ce=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:pe.bytesLen,publicKey:me.bytesLen,seed:32,signature:le.
-bytesLen,signRand:Pe}),keygen:L=>{let x=new Uint8Array(34),u=L===void 0;u&&(L=Dt(32)),qe(L,32,"seed"),x.set(L),u&&V(L),x[32]=n,x[33]=r;let[a,d,b]=st.decode(ke(x,
-{dkLen:st.bytesLen})),l=T(d),h=[];for(let B=0;B<r;B++)h.push(_e(l.get(B&255,B>>8&255)));let p=[];for(let B=r;B<r+n;B++)p.push(_e(l.get(B&255,B>>8&255)));let w=h.
-map(B=>oe.NTT.encode(B.slice())),m=[],S=[],v=A(a),O=ze(be);for(let B=0;B<n;B++){V(O);for(let G=0;G<r;G++){let Y=In(v.get(G,B));wt(O,xt(Y,w[G]))}oe.NTT.decode(O);
-let{r0:Z,r1:$}=Ee(wt(O,p[B]));m.push(Z),S.push($)}let R=me.encode([a,S]),D=ke(R,{dkLen:E}),F=pe.encode([a,b,D,h,p,m]);return v.clean(),l.clean(),V(a,d,b,h,p,w,O,
-m,S,D,x),{publicKey:R,secretKey:F}},getPublicKey:L=>{let[x,u,a,d,b,l]=pe.decode(L),h=A(x),p=d.map(S=>oe.NTT.encode(S.slice())),w=[],m=ze(be);for(let S=0;S<n;S++){
-m.fill(0);for(let O=0;O<r;O++){let R=In(h.get(O,S));wt(m,xt(R,p[O]))}oe.NTT.decode(m),wt(m,b[S]);let{r1:v}=Ee(m);w.push(v)}return h.clean(),V(m,p,l,d,b),me.encode(
-[x,w])},sign:(L,x,u={})=>{u=ft(u,Qf),u=eo(u,Qf);let{extraEntropy:a,externalMu:d=!1}=u;d&&qe(L,y,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
-Dt(Pe):a;qe(l,32,"extraEntropy");let h=(()=>{try{return pe.decode(x)}catch($){throw b&&V(l),$}})(),[p,w,m,S,v,O]=h,R=[],D=A(p);for(let $=0;$<n;$++){let G=[];for(let Y=0;Y<
-r;Y++)G.push(In(D.get(Y,$)));R.push(G)}D.clean();for(let $=0;$<r;$++)oe.NTT.encode(S[$]);for(let $=0;$<n;$++)oe.NTT.encode(v[$]),oe.NTT.encode(O[$]);let F=d?L:ke.
-create({dkLen:y}).update(m).update(L).digest(),B=ke.create({dkLen:y}).update(w).update(l).update(F).digest();b&&V(l),qe(B,y);let Z=T(B,X.bytesLen);e:for(let $=0;;){
-let G=[];for(let ee=0;ee<r;ee++,$++)G.push(X.decode(Z.get($&255,$>>8)()));let Y=G.map(ee=>oe.NTT.encode(ee.slice())),fe=[];for(let ee=0;ee<n;ee++){let ge=ze(be);
-for(let Ue=0;Ue<r;Ue++)wt(ge,xt(R[ee][Ue],Y[Ue]));oe.NTT.decode(ge),fe.push(ge)}let he=fe.map(ee=>ee.map(j)),de=ke.create({dkLen:g}).update(F).update(ue.encode(
-he)).digest(),ie=oe.NTT.encode(xe(de)),Q=S.map(ee=>xt(ee,ie));for(let ee=0;ee<r;ee++)if(wt(oe.NTT.decode(Q[ee]),G[ee]),an(Q[ee],f-U)){V(de,Q,ie,he,fe,Y,G);continue e}
-let te=0,ce=[];for(let ee=0;ee<n;ee++){let ge=oe.NTT.decode(xt(v[ee],ie)),Ue=no(fe[ee],ge).map(J);if(an(Ue,o-U)){V(de,Q,ie,he,fe,Y,G,ce,ge,Ue);continue e}let Be=oe.
-NTT.decode(xt(O[ee],ie));if(an(Be,o)){V(de,Q,ie,he,fe,Y,G,ce,ge,Ue,Be);continue e}wt(Ue,Be);let _t=ae(Ue,he[ee]);ce.push(_t.v),te+=_t.cnt}if(te>i){V(de,Q,ie,he,
-fe,Y,G,ce);continue}Z.clean();let Le=le.encode([de,Q,ce]);return V(de,Q,ce,ie,he,fe,Y,G,B,S,v,O,...R),d||V(F),Le}throw new Error("Unreachable code path reached,\
- report this error")},verify:(L,x,u,a={})=>{a=eo(a,Ps);let{externalMu:d=!1}=a;d&&qe(x,y,"mu");let[b,l]=me.decode(u),h=ke(u,{dkLen:E});if(L.length!==le.bytesLen)
-return!1;let[p,w,m]=le.decode(L);if(m===!1)return!1;for(let B=0;B<r;B++)if(an(w[B],f-U))return!1;let S=d?x:ke.create({dkLen:y}).update(h).update(x).digest(),v=oe.
-NTT.encode(xe(p)),O=w.map(B=>B.slice());for(let B=0;B<r;B++)oe.NTT.encode(O[B]);let R=[],D=A(b);for(let B=0;B<n;B++){let Z=xt(oe.NTT.encode(zs(l[B])),v),$=ze(be);
-for(let Y=0;Y<r;Y++){let fe=In(D.get(Y,B));wt($,xt(fe,O[Y]))}let G=oe.NTT.decode(no($,Z));R.push(Ae(G,m[B]))}D.clean();let F=ke.create({dkLen:g}).update(S).update(
-ue.encode(R)).digest();for(let B of m)if(!(B.reduce(($,G)=>$+G,0)<=i))return!1;for(let B of w)if(an(B,f-U))return!1;return rn(p,F)}});return Object.freeze({info:Object.
-freeze({type:"ml-dsa"}),internal:Ce,securityLevel:_,keygen:Ce.keygen,lengths:Ce.lengths,getPublicKey:Ce.getPublicKey,sign:(L,x,u={})=>{u=ft(u);let a=$t(L,u.context),
-d=Ce.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return V(a),d},verify:(L,x,u,a={})=>(a=ut(a),qe(L,void 0,"signature"),Ce.verify(L,$t(x,a.context),u,{
-externalMu:!1})),prehash:L=>{fn(L,_);let x=L;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:_,lengths:Ce.lengths,keygen:Ce.keygen,getPublicKey:Ce.
-getPublicKey,sign:(u,a,d={})=>{d=ft(d);let b=Kt(x,u,d.context),l=Ce.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return V(b),l},verify:(u,a,d,b={})=>(b=
-ut(b),qe(u,void 0,"signature"),Ce.verify(u,Kt(x,a,b.context),d,{externalMu:!1}))})}})}var ro=qs({...Ks[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:jf,XOF256:Pf,securityLevel:192});var Rn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(An(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
-update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,f=new Uint8Array(
-r);f.set(n.length>r?t.create().update(n).digest():n);for(let o=0;o<f.length;o++)f[o]^=54;this.iHash.update(f),this.oHash=t.create();for(let o=0;o<f.length;o++)f[o]^=
-106;this.oHash.update(f),yt(f)}update(t){return it(this),this.iHash.update(t),this}digestInto(t){it(this),Ct(t,this),this.finished=!0;let n=t.subarray(0,this.outputLen);
-this.iHash.digestInto(n),this.oHash.update(n),this.oHash.digestInto(n),this.destroy()}digest(){let t=new Uint8Array(this.oHash.outputLen);return this.digestInto(
-t),t}_cloneInto(t){t||=Object.create(Object.getPrototypeOf(this),{});let{oHash:n,iHash:r,finished:f,destroyed:o,blockLen:c,outputLen:s,canXOF:i}=this;return t=t,
-t.finished=f,t.destroyed=o,t.blockLen=c,t.outputLen=s,t.canXOF=i,t.oHash=n._cloneInto(t.oHash),t.iHash=r._cloneInto(t.iHash),t}clone(){return this._cloneInto()}destroy(){
-this.destroyed=!0,this.oHash.destroy(),this.iHash.destroy()}},fo=(()=>{let e=((t,n,r)=>new Rn(t,n).update(r).digest());return e.create=(t,n)=>new Rn(t,n),e})();function oo(e,t,n){return e&t^~e&n}function co(e,t,n){return e&t^e&n^t&n}var Nn=class{blockLen;outputLen;canXOF=!1;padOffset;isLE;buffer;view;finished=!1;length=0;pos=0;destroyed=!1;constructor(t,n,r,f){
-this.blockLen=t,this.outputLen=n,this.padOffset=r,this.isLE=f,this.buffer=new Uint8Array(t),this.view=dt(this.buffer)}update(t){it(this),z(t);let{view:n,buffer:r,
-blockLen:f}=this,o=t.length,c=!1;for(let s=0;s<o;){let i=Math.min(f-this.pos,o-s);if(i===f){let y=dt(t);for(;f<=o-s;s+=f)this.process(y,s);c=!0;continue}r.set(s===
-0&&i===o?t:t.subarray(s,s+i),this.pos),this.pos+=i,s+=i,this.pos===f&&(this.process(n,0),this.pos=0,c=!0)}return this.length+=t.length,c&&this.roundClean(),this}digestInto(t){
-it(this),Ct(t,this),this.finished=!0;let{buffer:n,view:r,blockLen:f,isLE:o}=this,{pos:c}=this;n[c++]=128,n.fill(0,c),this.padOffset>f-c&&(this.process(r,0),n.fill(
-0)),Jr(r,f-8,this.length*8,o),this.process(r,0),this.roundClean();let s=t===n?r:dt(t),i=this.outputLen,y=i/4,E=this.get();if(i%4||y>E.length)throw new Error("in\
-valid outputLen");for(let g=0;g<y;g++)s.setUint32(4*g,E[g],o)}digest(){let{buffer:t,outputLen:n}=this;this.digestInto(t);let r=t.slice(0,n);return this.destroy(),
-r}_cloneIntoMeta(t){let{buffer:n,length:r,finished:f,destroyed:o,pos:c}=this;return t.destroyed=o,t.finished=f,t.length=r,t.pos=c,c&&t.buffer.set(n),t}clone(){return this.
-_cloneInto()}},so=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,1359893119,2600822924,528734635,1541459225]);var Vs=Uint32Array.from([1116352408,1899447441,3049323471,3921009573,961987163,1508970993,2453635748,2870763221,3624381080,310598401,607225278,1426881987,1925078388,
+bytesLen,signRand:je}),keygen:k=>{let x=new Uint8Array(34),u=k===void 0;u&&(k=Dt(32)),qe(k,32,"seed"),x.set(k),u&&V(k),x[32]=n,x[33]=r;let[a,d,b]=st.decode(Le(x,
+{dkLen:st.bytesLen})),l=_(d),y=[];for(let B=0;B<r;B++)y.push(Se(l.get(B&255,B>>8&255)));let p=[];for(let B=r;B<r+n;B++)p.push(Se(l.get(B&255,B>>8&255)));let w=y.
+map(B=>fe.NTT.encode(B.slice())),m=[],T=[],v=A(a),O=ze(be);for(let B=0;B<n;B++){V(O);for(let G=0;G<r;G++){let Y=In(v.get(G,B));xt(O,Et(Y,w[G]))}fe.NTT.decode(O);
+let{r0:Z,r1:$}=Ee(xt(O,p[B]));m.push(Z),T.push($)}let R=me.encode([a,T]),D=Le(R,{dkLen:E}),M=pe.encode([a,b,D,y,p,m]);return v.clean(),l.clean(),V(a,d,b,y,p,w,O,
+m,T,D,x),{publicKey:R,secretKey:M}},getPublicKey:k=>{let[x,u,a,d,b,l]=pe.decode(k),y=A(x),p=d.map(T=>fe.NTT.encode(T.slice())),w=[],m=ze(be);for(let T=0;T<n;T++){
+m.fill(0);for(let O=0;O<r;O++){let R=In(y.get(O,T));xt(m,Et(R,p[O]))}fe.NTT.decode(m),xt(m,b[T]);let{r1:v}=Ee(m);w.push(v)}return y.clean(),V(m,p,l,d,b),me.encode(
+[x,w])},sign:(k,x,u={})=>{u=ot(u,Qo),u=ef(u,Qo);let{extraEntropy:a,externalMu:d=!1}=u;d&&qe(k,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
+Dt(je):a;qe(l,32,"extraEntropy");let y=(()=>{try{return pe.decode(x)}catch($){throw b&&V(l),$}})(),[p,w,m,T,v,O]=y,R=[],D=A(p);for(let $=0;$<n;$++){let G=[];for(let Y=0;Y<
+r;Y++)G.push(In(D.get(Y,$)));R.push(G)}D.clean();for(let $=0;$<r;$++)fe.NTT.encode(T[$]);for(let $=0;$<n;$++)fe.NTT.encode(v[$]),fe.NTT.encode(O[$]);let M=d?k:Le.
+create({dkLen:h}).update(m).update(k).digest(),B=Le.create({dkLen:h}).update(w).update(l).update(M).digest();b&&V(l),qe(B,h);let Z=_(B,W.bytesLen);e:for(let $=0;;){
+let G=[];for(let ee=0;ee<r;ee++,$++)G.push(W.decode(Z.get($&255,$>>8)()));let Y=G.map(ee=>fe.NTT.encode(ee.slice())),oe=[];for(let ee=0;ee<n;ee++){let ge=ze(be);
+for(let Ie=0;Ie<r;Ie++)xt(ge,Et(R[ee][Ie],Y[Ie]));fe.NTT.decode(ge),oe.push(ge)}let he=oe.map(ee=>ee.map(P)),de=Le.create({dkLen:g}).update(M).update(ue.encode(
+he)).digest(),ie=fe.NTT.encode(xe(de)),Q=T.map(ee=>Et(ee,ie));for(let ee=0;ee<r;ee++)if(xt(fe.NTT.decode(Q[ee]),G[ee]),an(Q[ee],o-U)){V(de,Q,ie,he,oe,Y,G);continue e}
+let te=0,ce=[];for(let ee=0;ee<n;ee++){let ge=fe.NTT.decode(Et(v[ee],ie)),Ie=nf(oe[ee],ge).map(J);if(an(Ie,f-U)){V(de,Q,ie,he,oe,Y,G,ce,ge,Ie);continue e}let Ue=fe.
+NTT.decode(Et(O[ee],ie));if(an(Ue,f)){V(de,Q,ie,he,oe,Y,G,ce,ge,Ie,Ue);continue e}xt(Ie,Ue);let kt=ae(Ie,he[ee]);ce.push(kt.v),te+=kt.cnt}if(te>i){V(de,Q,ie,he,
+oe,Y,G,ce);continue}Z.clean();let ke=le.encode([de,Q,ce]);return V(de,Q,ce,ie,he,oe,Y,G,B,T,v,O,...R),d||V(M),ke}throw new Error("Unreachable code path reached,\
+ report this error")},verify:(k,x,u,a={})=>{a=ef(a,Ks);let{externalMu:d=!1}=a;d&&qe(x,h,"mu");let[b,l]=me.decode(u),y=Le(u,{dkLen:E});if(k.length!==le.bytesLen)
+return!1;let[p,w,m]=le.decode(k);if(m===!1)return!1;for(let B=0;B<r;B++)if(an(w[B],o-U))return!1;let T=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),v=fe.
+NTT.encode(xe(p)),O=w.map(B=>B.slice());for(let B=0;B<r;B++)fe.NTT.encode(O[B]);let R=[],D=A(b);for(let B=0;B<n;B++){let Z=Et(fe.NTT.encode(Gs(l[B])),v),$=ze(be);
+for(let Y=0;Y<r;Y++){let oe=In(D.get(Y,B));xt($,Et(oe,O[Y]))}let G=fe.NTT.decode(nf($,Z));R.push(Ae(G,m[B]))}D.clean();let M=Le.create({dkLen:g}).update(T).update(
+ue.encode(R)).digest();for(let B of m)if(!(B.reduce(($,G)=>$+G,0)<=i))return!1;for(let B of w)if(an(B,o-U))return!1;return rn(p,M)}});return Object.freeze({info:Object.
+freeze({type:"ml-dsa"}),internal:Ce,securityLevel:S,keygen:Ce.keygen,lengths:Ce.lengths,getPublicKey:Ce.getPublicKey,sign:(k,x,u={})=>{u=ot(u);let a=$t(k,u.context),
+d=Ce.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return V(a),d},verify:(k,x,u,a={})=>(a=ut(a),qe(k,void 0,"signature"),Ce.verify(k,$t(x,a.context),u,{
+externalMu:!1})),prehash:k=>{on(k,S);let x=k;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:S,lengths:Ce.lengths,keygen:Ce.keygen,getPublicKey:Ce.
+getPublicKey,sign:(u,a,d={})=>{d=ot(d);let b=Kt(x,u,d.context),l=Ce.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return V(b),l},verify:(u,a,d,b={})=>(b=
+ut(b),qe(u,void 0,"signature"),Ce.verify(u,Kt(x,a,b.context),d,{externalMu:!1}))})}})}var rf=Ys({...Vs[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:Po,XOF256:jo,securityLevel:192});var Rn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(e,n){if(An(e),z(n,void 0,"key"),this.iHash=e.create(),typeof this.iHash.
+update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,o=new Uint8Array(
+r);o.set(n.length>r?e.create().update(n).digest():n);for(let f=0;f<o.length;f++)o[f]^=54;this.iHash.update(o),this.oHash=e.create();for(let f=0;f<o.length;f++)o[f]^=
+106;this.oHash.update(o),pt(o)}update(e){return it(this),this.iHash.update(e),this}digestInto(e){it(this),Ct(e,this),this.finished=!0;let n=e.subarray(0,this.outputLen);
+this.iHash.digestInto(n),this.oHash.update(n),this.oHash.digestInto(n),this.destroy()}digest(){let e=new Uint8Array(this.oHash.outputLen);return this.digestInto(
+e),e}_cloneInto(e){e||=Object.create(Object.getPrototypeOf(this),{});let{oHash:n,iHash:r,finished:o,destroyed:f,blockLen:c,outputLen:s,canXOF:i}=this;return e=e,
+e.finished=o,e.destroyed=f,e.blockLen=c,e.outputLen=s,e.canXOF=i,e.oHash=n._cloneInto(e.oHash),e.iHash=r._cloneInto(e.iHash),e}clone(){return this._cloneInto()}destroy(){
+this.destroyed=!0,this.oHash.destroy(),this.iHash.destroy()}},of=(()=>{let t=((e,n,r)=>new Rn(e,n).update(r).digest());return t.create=(e,n)=>new Rn(e,n),t})();function ff(t,e,n){return t&e^~t&n}function cf(t,e,n){return t&e^t&n^e&n}var Nn=class{blockLen;outputLen;canXOF=!1;padOffset;isLE;buffer;view;finished=!1;length=0;pos=0;destroyed=!1;constructor(e,n,r,o){
+this.blockLen=e,this.outputLen=n,this.padOffset=r,this.isLE=o,this.buffer=new Uint8Array(e),this.view=dt(this.buffer)}update(e){it(this),z(e);let{view:n,buffer:r,
+blockLen:o}=this,f=e.length,c=!1;for(let s=0;s<f;){let i=Math.min(o-this.pos,f-s);if(i===o){let h=dt(e);for(;o<=f-s;s+=o)this.process(h,s);c=!0;continue}r.set(s===
+0&&i===f?e:e.subarray(s,s+i),this.pos),this.pos+=i,s+=i,this.pos===o&&(this.process(n,0),this.pos=0,c=!0)}return this.length+=e.length,c&&this.roundClean(),this}digestInto(e){
+it(this),Ct(e,this),this.finished=!0;let{buffer:n,view:r,blockLen:o,isLE:f}=this,{pos:c}=this;n[c++]=128,n.fill(0,c),this.padOffset>o-c&&(this.process(r,0),n.fill(
+0)),Jr(r,o-8,this.length*8,f),this.process(r,0),this.roundClean();let s=e===n?r:dt(e),i=this.outputLen,h=i/4,E=this.get();if(i%4||h>E.length)throw new Error("in\
+valid outputLen");for(let g=0;g<h;g++)s.setUint32(4*g,E[g],f)}digest(){let{buffer:e,outputLen:n}=this;this.digestInto(e);let r=e.slice(0,n);return this.destroy(),
+r}_cloneIntoMeta(e){let{buffer:n,length:r,finished:o,destroyed:f,pos:c}=this;return e.destroyed=f,e.finished=o,e.length=r,e.pos=c,c&&e.buffer.set(n),e}clone(){return this.
+_cloneInto()}},sf=Uint32Array.from([1779033703,3144134277,1013904242,2773480762,1359893119,2600822924,528734635,1541459225]);var Ws=Uint32Array.from([1116352408,1899447441,3049323471,3921009573,961987163,1508970993,2453635748,2870763221,3624381080,310598401,607225278,1426881987,1925078388,
 2162078206,2614888103,3248222580,3835390401,4022224774,264347078,604807628,770255983,1249150122,1555081692,1996064986,2554220882,2821834349,2952996808,3210313671,
 3336571891,3584528711,113926993,338241895,666307205,773529912,1294757372,1396182291,1695183700,1986661051,2177026350,2456956037,2730485921,2820302411,3259730800,
 3345764771,3516065817,3600352804,4094571909,275423344,430227734,506948616,659060556,883997877,958139571,1322822218,1537002063,1747873779,1955562222,2024104815,2227730452,
-2361852424,2428436474,2756734187,3204031479,3329325298]),At=new Uint32Array(64),wr=class extends Nn{A=0;B=0;C=0;D=0;E=0;F=0;G=0;H=0;constructor(t,n){super(64,t,
-8,!1),this.A=n[0]|0,this.B=n[1]|0,this.C=n[2]|0,this.D=n[3]|0,this.E=n[4]|0,this.F=n[5]|0,this.G=n[6]|0,this.H=n[7]|0}get(){let{A:t,B:n,C:r,D:f,E:o,F:c,G:s,H:i}=this;
-return[t,n,r,f,o,c,s,i]}set(t,n,r,f,o,c,s,i){this.A=t|0,this.B=n|0,this.C=r|0,this.D=f|0,this.E=o|0,this.F=c|0,this.G=s|0,this.H=i|0}_cloneInto(t){return(t||=new this.
-constructor).set(...this.get()),this._cloneIntoMeta(t)}process(t,n){for(let g=0;g<16;g++,n+=4)At[g]=t.getUint32(n,!1);for(let g=16;g<64;g++){let A=At[g-15],T=At[g-
-2],_=Je(A,7)^Je(A,18)^A>>>3,U=Je(T,17)^Je(T,19)^T>>>10;At[g]=U+At[g-7]+_+At[g-16]|0}let{A:r,B:f,C:o,D:c,E:s,F:i,G:y,H:E}=this;for(let g=0;g<64;g++){let A=Je(s,6)^
-Je(s,11)^Je(s,25),T=E+A+oo(s,i,y)+Vs[g]+At[g]|0,U=(Je(r,2)^Je(r,13)^Je(r,22))+co(r,f,o)|0;E=y,y=i,i=s,s=c+T|0,c=o,o=f,f=r,r=T+U|0}r=r+this.A|0,f=f+this.B|0,o=o+
-this.C|0,c=c+this.D|0,s=s+this.E|0,i=i+this.F|0,y=y+this.G|0,E=E+this.H|0,this.set(r,f,o,c,s,i,y,E)}roundClean(){yt(At)}destroy(){this.destroyed=!0,this.set(0,0,
-0,0,0,0,0,0),yt(this.buffer)}},xr=class extends wr{constructor(){super(32,so)}};var Rt=Jt(()=>new xr,Ht(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Gs=Object.freeze(["extraEntropy"]),Ys=Object.freeze([]),Xs=Object.freeze({"128f":Object.
+2361852424,2428436474,2756734187,3204031479,3329325298]),_t=new Uint32Array(64),wr=class extends Nn{A=0;B=0;C=0;D=0;E=0;F=0;G=0;H=0;constructor(e,n){super(64,e,
+8,!1),this.A=n[0]|0,this.B=n[1]|0,this.C=n[2]|0,this.D=n[3]|0,this.E=n[4]|0,this.F=n[5]|0,this.G=n[6]|0,this.H=n[7]|0}get(){let{A:e,B:n,C:r,D:o,E:f,F:c,G:s,H:i}=this;
+return[e,n,r,o,f,c,s,i]}set(e,n,r,o,f,c,s,i){this.A=e|0,this.B=n|0,this.C=r|0,this.D=o|0,this.E=f|0,this.F=c|0,this.G=s|0,this.H=i|0}_cloneInto(e){return(e||=new this.
+constructor).set(...this.get()),this._cloneIntoMeta(e)}process(e,n){for(let g=0;g<16;g++,n+=4)_t[g]=e.getUint32(n,!1);for(let g=16;g<64;g++){let A=_t[g-15],_=_t[g-
+2],S=Je(A,7)^Je(A,18)^A>>>3,U=Je(_,17)^Je(_,19)^_>>>10;_t[g]=U+_t[g-7]+S+_t[g-16]|0}let{A:r,B:o,C:f,D:c,E:s,F:i,G:h,H:E}=this;for(let g=0;g<64;g++){let A=Je(s,6)^
+Je(s,11)^Je(s,25),_=E+A+ff(s,i,h)+Ws[g]+_t[g]|0,U=(Je(r,2)^Je(r,13)^Je(r,22))+cf(r,o,f)|0;E=h,h=i,i=s,s=c+_|0,c=f,f=o,o=r,r=_+U|0}r=r+this.A|0,o=o+this.B|0,f=f+
+this.C|0,c=c+this.D|0,s=s+this.E|0,i=i+this.F|0,h=h+this.G|0,E=E+this.H|0,this.set(r,o,f,c,s,i,h,E)}roundClean(){pt(_t)}destroy(){this.destroyed=!0,this.set(0,0,
+0,0,0,0,0,0),pt(this.buffer)}},xr=class extends wr{constructor(){super(32,sf)}};var Rt=Jt(()=>new xr,Ht(1));/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Xs=Object.freeze(["extraEntropy"]),Js=Object.freeze([]),Zs=Object.freeze({"128f":Object.
 freeze({W:16,N:16,H:66,D:22,K:33,A:6,securityLevel:128}),"128s":Object.freeze({W:16,N:16,H:63,D:7,K:14,A:12,securityLevel:128}),"192f":Object.freeze({W:16,N:24,
 H:66,D:22,K:33,A:8,securityLevel:192}),"192s":Object.freeze({W:16,N:24,H:63,D:7,K:17,A:14,securityLevel:192}),"256f":Object.freeze({W:16,N:32,H:68,D:17,K:35,A:9,
-securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),Me={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
-Er=(e,t)=>{let n=Qe(t);return r=>{let f=new Uint32Array(e);for(let o=0,c=0,s=0,i=0;o<e;o++){for(;s<t;)i=i<<8|r[c++],s+=8;s-=t,f[o]=i>>>s&n}return f}},ao=BigInt(
-1),Ws=BigInt(8),Js=BigInt(255);function Ar(e){return(ao<<BigInt(e))-ao}function Zs(e,t){let n=t,{N:r,W:f,H:o,D:c,K:s,A:i,securityLevel:y}=e,E=n.getContext(e);if(f!==
-16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),T=r<=8?2:r<=136?3:4,_=Math.floor(o/c),U=A+T,N=22,j=0,J=1,I=9,M=12,C=13,P=17,H=18,
-K=21;n.isCompressed||(N=32,j+=3,J+=7,I+=10,M+=10,C+=10,P+=10,H+=10,K+=10);let k=(a,d=new Uint8Array(N))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
-a,"height")?a.height:void 0,h=Object.hasOwn(a,"tree")?a.tree:void 0,p=Object.hasOwn(a,"layer")?a.layer:void 0,w=Object.hasOwn(a,"index")?a.index:void 0,m=Object.
-hasOwn(a,"chain")?a.chain:void 0,S=Object.hasOwn(a,"hash")?a.hash:void 0,v=Object.hasOwn(a,"keypair")?a.keypair:void 0,O=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
-void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[P]=l),p!==void 0&&(d[j]=p),b!==void 0&&(d[I]=b),m!==void 0&&(d[P]=m),S!==void 0&&
-(d[K]=S),w!==void 0&&(d[H+0]=w>>>24,d[H+1]=w>>>16,d[H+2]=w>>>8,d[H+3]=w),O&&d.set(O.subarray(0,J+8)),h!==void 0){let D=h;for(let F=7;F>=0;F--,D>>=Ws)d[J+F]=Number(
-D&Js)}return v!==void 0&&(d[C]=v,_>8&&(d[M]=v>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],_>8&&(d[M]=R[M])),d},q=Er(T,g),X=a=>{let d=Er(A,g)(a),b=0;for(let p=0;p<
-d.length;p++)b+=f-1-d[p];b<<=(8-T*g%8)%8;let l=q(Uf(b,Math.ceil(T*g/8))),h=new Uint32Array(U);return h.set(d),h.set(l,d.length),h},re=Er(s,i),ue=_*(c-1),me=_,pe=ve(
-"hashedMessage",Math.ceil(i*s/8),Math.ceil(ue/8),Math.ceil(_/8)),le=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,pe.bytesLen),[w,m,S]=pe.decode(p),v=or(m)&Ar(ue),O=Number(or(
-S))&Qe(me);return{tree:v,leafIdx:O,md:w}},we=(a,d)=>function(l,h,p,w,m){let S=l,v=d,O=(1<<a)-1,R=new Uint8Array(a*r),D=new Uint8Array(a*r),F=new Uint8Array(2*r),
-B=F.subarray(0,r),Z=F.subarray(r);for(let $=0;;$++){let G=$+p;Z.set(v(h,G,S,m));let Y=0;for(let fe=$,he=p,de=h;;Y++,fe>>>=1,de>>>=1,he>>>=1){if(Y===a)return{root:Z,
-authPath:D};if((fe^de)===1&&D.subarray(Y*r).set(Z),(fe&1)===0&&$<O)break;k({height:Y+1,index:(fe>>1)+(he>>1)},w),B.set(R.subarray(Y*r).subarray(0,r)),Z.set(S.thashN(
-2,F,w))}R.subarray(Y*r).set(Z)}throw new Error("Unreachable code path reached, report this error")},_e=we(_,(a,d,b,l)=>{let h=b,p=new Uint8Array(U*r),w=d===a?0:
--1>>>0;k({keypair:d},l.leafAddr),k({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let S=l.wotsSteps[m]|w,v=p.subarray(m*r,(m+1)*r);k({chain:m,hash:0,type:Me.WOTSPRF},
-l.leafAddr),v.set(h.PRFaddr(l.leafAddr)),k({type:Me.WOTS},l.leafAddr);for(let O=0;O===S&&l.wotsSig.subarray(m*r).set(v),O!==f-1;O++)k({hash:O},l.leafAddr),v.set(
-h.thash1(v,l.leafAddr))}return h.thashN(U,p,l.pkAddr)}),xe=we(i,(a,d,b,l)=>{let h=b;k({type:Me.FORSPRF,index:d},l);let p=h.PRFaddr(l);return k({type:Me.FORSTREE},
-l),h.thash1(p,l)}),Ee=(a,d,b,l,h=new Uint8Array(r))=>{k({type:Me.HASHTREE},b);let p={wotsSig:new Uint8Array(L.bytesLen),wotsSteps:X(h),leafAddr:k({subtreeAddr:d}),
-pkAddr:k({type:Me.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=_e(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ae=(a,d,b,l,h,p,w)=>{let m=p,
-S=new Uint8Array(2*r),v=S.subarray(0,r),O=S.subarray(r,2*r);(d&1)!==0?(O.set(a.subarray(0,r)),v.set(l.subarray(0,r))):(v.set(a.subarray(0,r)),O.set(l.subarray(0,
-r))),d>>>=1,b>>>=1;for(let R=0;R<h-1;R++,d>>=1,b>>=1){k({height:R+1,index:d+b},w);let D=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(O.set(m.thashN(2,S,w)),v.set(D)):
-(S.set(m.thashN(2,S,w)),O.set(D))}return k({height:h,index:d+b},w),m.thashN(2,S,w)},ae=ve("seed",r,r,r),Pe=ve("publicKey",r,r),st=ve("secretKey",r,r,Pe.bytesLen),
-Ce=ot(ve("fors",r,r*i),s),L=ot(ve("wots",U*r,_*r),c),x=ve("signature",r,Ce,L),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
-{publicKey:Pe.bytesLen,secretKey:st.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&qe(a,ae.bytesLen,"seed"),a=a===void 0?Dt(ae.
-bytesLen):Ke(a);let[d,b,l]=ae.decode(a),h=E(l,d),p=k({layer:c-1}),w=k({layer:c-1}),{root:m}=Ee(h,w,p,-1>>>0),S=Pe.encode([l,m]),v=st.encode([d,b,S]);return h.clean(),
-V(d,b,m,w,p),{publicKey:S,secretKey:v}},getPublicKey:a=>{let[d,b,l]=st.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ft(b,Gs);let{extraEntropy:l}=b,[
-h,p,w]=st.decode(d),[m,S]=Pe.decode(w);l===!1?l=Ke(m):l===void 0?l=Dt(r):l=Ke(l),qe(l,r);let v=E(m,h),O=v.PRFmsg(p,l,a),{tree:R,leafIdx:D,md:F}=le(O,w,a,v),B=k(
-{type:Me.WOTS,tree:R,keypair:D}),Z=[],$=k({keypairAddr:B}),G=k({keypairAddr:B}),Y=re(F),fe=[];for(let ce=0;ce<Y.length;ce++){let Le=ce<<i;k({type:Me.FORSPRF,height:0,
-index:Y[ce]+Le},G);let ee=Ke(v.PRFaddr(G));k({type:Me.FORSTREE},G);let{root:ge,authPath:Ue}=xe(v,Y[ce],Le,G,$);Z.push(ge),fe.push([ee,Ue])}let he=k({type:Me.FORSPK,
-keypairAddr:B}),de=Ke(v.thashN(s,gt(...Z),he)),ie=k({type:Me.HASHTREE}),Q=[];for(let ce=0;ce<c;ce++,R>>=BigInt(_)){k({tree:R,layer:ce},ie),k({subtreeAddr:ie,keypair:D},
-B);let{sigWots:Le,sigAuth:ee,root:ge}=Ee(v,B,ie,D,de);de.set(ge),V(ge),Q.push([Le,ee]),D=Number(R&Ar(_))}v.clean();let te=x.encode([O,fe,Q]);return V(O,l,ie,B,$,
-G,Y,Z),te},verify:(a,d,b,l={})=>{ut(l,Ys);let[h,p]=Pe.decode(b),w=b;if(qe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,S,v]=x.decode(a),O=E(h),{tree:R,
-leafIdx:D,md:F}=le(m,w,d,O),B=k({type:Me.WOTS,tree:R,keypair:D}),Z=[],$=k({type:Me.FORSTREE,keypairAddr:B}),G=re(F);for(let Q=0;Q<S.length;Q++){let[te,ce]=S[Q],
-Le=Q<<i;k({height:0,index:G[Q]+Le},$);let ee=O.thash1(te,$);Z.push(Ke(Ae(ee,G[Q],Le,ce,i,O,$)))}let Y=k({type:Me.FORSPK,keypairAddr:B}),fe=Ke(O.thashN(s,gt(...Z),
-Y)),he=k({type:Me.HASHTREE}),de=k({type:Me.WOTSPK}),ie=new Uint8Array(U*r);for(let Q=0;Q<v.length;Q++,R>>=BigInt(_)){let[te,ce]=v[Q];k({tree:R,layer:Q},he),k({subtreeAddr:he,
-keypair:D},B),k({keypairAddr:B},de);let Le=X(fe);for(let ge=0;ge<U;ge++){k({chain:ge},B);let Ue=f-1-Le[ge],Be=Le[ge],_t=ie.subarray(ge*r);_t.set(te.subarray(ge*
-r,(ge+1)*r));for(let ht=Be;ht<Be+Ue&&ht<f;ht++)k({hash:ht},B),_t.set(O.thash1(_t,B))}let ee=O.thashN(U,ie,de);fe=Ke(Ae(ee,D,0,ce,_,O,he)),D=Number(R&Ar(_))}return rn(
-fe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:y,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(a,d,b={})=>{
-b=ft(b);let l=$t(a,b.context),h=u.sign(l,d,{extraEntropy:b.extraEntropy});return V(l),h},verify:(a,d,b,l={})=>(l=ut(l),u.verify(a,$t(d,l.context),b)),prehash:a=>{
-fn(a,y);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(b,l,h={})=>{h=
-ft(h);let p=Kt(d,b,h.context),w=u.sign(p,l,{extraEntropy:h.extraEntropy});return V(p),w},verify:(b,l,h,p={})=>(p=ut(p),u.verify(b,Kt(d,l,p.context),h))})}})}var Qs=(e,t)=>n=>(r,f)=>{let{N:o}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=dt(s),y=e.create().update(r).update(new Uint8Array(
-e.blockLen-o)),E=t.create().update(r).update(new Uint8Array(t.blockLen-o)),g=y.clone(),A=E.clone(),T=new Uint8Array(e.outputLen),_=new Uint8Array(t.outputLen),U=new Uint8Array(
-e.outputLen),N=T.subarray(0,o),j=_.subarray(0,o),J=U.subarray(0,o);function I(C,P,H){c.mgf1++;let K=new Uint8Array(Math.ceil(P/H.outputLen)*H.outputLen);if(P>2**
-32)throw new Error("mask too long");for(let k=0,q=K;q.length;k++)i.setUint32(0,k,!1),H.create().update(C).update(s).digestInto(q),q=q.subarray(H.outputLen);return V(
-K.subarray(P)),K.subarray(0,P)}let M=(C,P,H,K)=>(k,q,X)=>{c.thash++;let re=k*o;return C._cloneInto(P).update(X).update(q.length===re?q:q.subarray(0,re)).digestInto(
-H),K};return{PRFaddr:C=>{if(!f)throw new Error("No sk seed");return c.prf++,y._cloneInto(g).update(C).update(f).digestInto(U),J},PRFmsg:(C,P,H)=>(c.gen_message_random++,
-fo.create(t,C).update(P).update(H).digest().subarray(0,o)),Hmsg:(C,P,H,K)=>{c.hmsg++;let k=gt(C.subarray(0,o),P.subarray(0,o),t.create().update(C.subarray(0,o)).
-update(P).update(H).digest());return I(k,K,t)},thash1:M(y,g,T,N).bind(null,1),thashN:M(E,A,_,j),clean:()=>{y.destroy(),E.destroy(),g.destroy(),A.destroy(),V(T,_,
-U)}}},ea={isCompressed:!0,getContext:Qs(Rt,Rt)};var io=Zs(Xs["128f"],ea);function Tr(e,t,n,[r,f],o){return Object.freeze({id:e,name:t,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:f,verifies:(s,i,y)=>s.length===r&&y.length===f&&o.verify(
-y,i,s)})}var Tt=Tr("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],ro),Fn=Tr("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],Zf),Mn=Tr(
-"slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],io),St=[Tt,Fn,Mn];function Nt(e){return{"ml-dsa-65":e(Tt),"falcon-512-padded-r3":e(Fn),"slh\
--dsa-sha2-128f":e(Mn)}}var ta="trefoil:statement/2",et=255,Lr=16,Or=64,bo=64,na=120n,dn=1024,uo=32,Vt=-65537,bn=255,ra=65535,Ne=4294967295,fa=["no_match","match"],oa=[void 0,"plain","\
-shared"];function Cn(e){return vt(e)}function Hn(e){let t=De.of("statement",e,dn);t.map("statement",8);let n=t.key("iss",1).text("iss",et),r=t.key("aud",3).text(
-"aud",et),f=t.key("exp",4).uint("exp"),o=t.key("iat",6).uint("iat"),c=f-o;if(c<1n||c>na)throw t.outOfRange("exp");let s=t.key("cti",7).bytes("cti",17),i=s[16]??
-uo;if(i>=uo)throw t.outOfRange("cti");let y=t.key("eat_nonce",10).bytes("eat_nonce",Lr,Or);t.key("eat_profile",265).format("eat_profile",ta),t.key("trefoil",Vt);
-let E=ca(t);t.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:f,issuedAt:o,batchId:g,place:i,nonce:y,...E})}var Sr=11;
-function ca(e){let t=e.map("trefoil",Sr,Sr+1),n={suite:un(e.key("suite",1)),tenant:e.key("tenant",2).bytes("tenant",16),account:e.key("account",3).bytes("accoun\
-t",32),requestDigest:e.key("request_digest",4).bytes("request_digest",32),decision:lo(e.key("decision",5),"decision",fa),probeMode:lo(e.key("probe_mode",6),"pro\
-be_mode",oa),policyId:_r(e.key("policy",7),"policy").number("policy.id",Ne),policyVersion:e.number("policy.version",Ne),fmrClass:e.key("fmr_class",8).number("fm\
-r_class",bn),embedder:_r(e.key("model",9),"model").text("model.embedder",bo),quantiser:e.text("model.quantiser",bo),templateGeneration:e.key("template_generatio\
-n",10).number("template_generation",Ne),proof:sa(e.key("proof",11))};if(t===Sr)return{...n,reveal:void 0};let r=e.offset,f=aa(e.key("reveal",12));if(n.proof===void 0)
-throw e.outOfRange("reveal",r);return{...n,reveal:f}}function un(e){let t=e.offset,n=e.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown; \
-update the verifier`;throw e.error("suite","unknown-suite",r,t)}function _r(e,t){return e.array(t,2),e}function lo(e,t,n){let r=e.offset,f=e.uint(t),o=f<BigInt(
-n.length)?n[Number(f)]:void 0;if(o===void 0)throw e.outOfRange(t,r);return o}function sa(e){if(e.isNull()){e.null("proof");return}return e.array("proof",5),Object.
-freeze({circuit:e.number("proof.circuit",ra),root:e.bytes("proof.root",32),level:e.number("proof.level",bn),epoch:e.number("proof.epoch",Ne),session:e.bytes("pr\
-oof.session",32)})}function aa(e){_r(e,"reveal");let t=e.offset,n=e.number("reveal.position",Ne);if(n===0)throw e.outOfRange("reveal.position",t);return Object.
-freeze({position:n,value:e.bytes("reveal.value",32)})}var yo=63,ln=32,po=Rt(new Uint8Array);function ia(e){return Rt.create().update(Uint8Array.of(0)).update(e).digest()}function ho(e,t){return Rt.create().update(Uint8Array.
-of(1)).update(e).update(t).digest()}function da(e,t,n,r){if(t<0n||t>=n)return;let f=t,o=n-1n,c=e;for(let s of r){if(o===0n)return;if((f&1n)===1n||f===o)for(c=ho(
-s,c);(f&1n)===0n&&f!==0n;)f>>=1n,o>>=1n;else c=ho(c,s);f>>=1n,o>>=1n}return o===0n?c:void 0}function jn(e,t,n,r,f){let o=da(ia(e),t,n,r);return o!==void 0&&He(o,
-f)}var mo="trefoil:seal/2",ba=24*1024,wo=1,xo=4,Eo=15,Ao=395,kr=1,ua=18,la=544,ha=3,tt=class e{header;signatures;constructor(t,n){this.header=Object.freeze(t),this.
-signatures=Object.freeze(n)}static decode(t){let n=De.of("seal",t,ba),r=e.read(n);return n.finish("seal"),r}static read(t){t.array("seal",4);let n=t.bytes("seal\
-.root",ln),r=go(t,Tt),f=pa(r.protectedHeader,n),o=c=>{let s=t.offset,{protectedHeader:i,signature:y}=go(t,c);if(He(i,To(f,c)))return y;throw t.error("seal.prote\
-cted","wrong-identifier","the identifier does not match the content it names",s)};return new e(f,Nt(c=>c===Tt?r.signature:o(c)))}reference(){let{header:t}=this,
-n=new at().array(4).bytes(t.keySetId);return So(n,t),n.int(kr).bytes(t.root),{sealNumber:t.sealNumber,digest:vt(n.finish())}}isSignedBy(t,n){return t.verifies(n,
-ya(this.header,t),this.signatures[t.id])}};function ya(e,t){return new at().array(4).text("Signature1").bytes(To(e,t)).bytes(new Uint8Array).bytes(e.root).finish()}
-function To(e,t){let n=new at().map(4);return n.int(wo).int(t.coseAlgorithm),n.int(xo).bytes(e.keySetId),So(n.int(Eo),e),n.int(Ao).int(kr).finish()}function So(e,t){
-e.map(4),e.int(1).text(t.issuer),e.int(6).uint(t.time),e.int(265).text(mo),e.int(Vt).map(t.restored===void 0?6:7),e.int(1).int(t.suite),e.int(2).uint(t.sealNumber),
-e.int(3).bytes(t.previous),e.int(4).uint(t.treeSize),e.int(5).bytes(t.logRoot),e.int(6).array(t.vaults.length);for(let n of t.vaults)n===void 0?e.null():e.array(
-2).uint(n.generation).uint(n.restored);t.restored!==void 0&&e.int(7).array(2).uint(t.restored.first).uint(t.restored.time)}function pa(e,t){let n=new De(e);n.map(
-"seal.protected",4),n.key("seal.alg",wo).key("seal.alg",Tt.coseAlgorithm);let r=n.key("seal.kid",xo).bytes("seal.kid",32);n.key("seal.claims",Eo).map("seal.clai\
-ms",4);let f=n.key("seal.iss",1).text("seal.iss",et),o=n.key("seal.iat",6).uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",mo);let c=n.
-key("seal.trefoil",Vt).map("seal.trefoil",6,7),s=un(n.key("seal.suite",1)),i=n.key("seal.number",2).uint("seal.number"),y=n.key("seal.previous",3).bytes("seal.p\
+securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityLevel:256})}),Fe={WOTS:0,WOTSPK:1,HASHTREE:2,FORSTREE:3,FORSPK:4,WOTSPRF:5,FORSPRF:6},
+Er=(t,e)=>{let n=Qe(e);return r=>{let o=new Uint32Array(t);for(let f=0,c=0,s=0,i=0;f<t;f++){for(;s<e;)i=i<<8|r[c++],s+=8;s-=e,o[f]=i>>>s&n}return o}},af=BigInt(
+1),Qs=BigInt(8),ea=BigInt(255);function Ar(t){return(af<<BigInt(t))-af}function ta(t,e){let n=e,{N:r,W:o,H:f,D:c,K:s,A:i,securityLevel:h}=t,E=n.getContext(t);if(o!==
+16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),_=r<=8?2:r<=136?3:4,S=Math.floor(f/c),U=A+_,N=22,P=0,J=1,I=9,F=12,C=13,j=17,H=18,
+K=21;n.isCompressed||(N=32,P+=3,J+=7,I+=10,F+=10,C+=10,j+=10,H+=10,K+=10);let L=(a,d=new Uint8Array(N))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
+a,"height")?a.height:void 0,y=Object.hasOwn(a,"tree")?a.tree:void 0,p=Object.hasOwn(a,"layer")?a.layer:void 0,w=Object.hasOwn(a,"index")?a.index:void 0,m=Object.
+hasOwn(a,"chain")?a.chain:void 0,T=Object.hasOwn(a,"hash")?a.hash:void 0,v=Object.hasOwn(a,"keypair")?a.keypair:void 0,O=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
+void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[j]=l),p!==void 0&&(d[P]=p),b!==void 0&&(d[I]=b),m!==void 0&&(d[j]=m),T!==void 0&&
+(d[K]=T),w!==void 0&&(d[H+0]=w>>>24,d[H+1]=w>>>16,d[H+2]=w>>>8,d[H+3]=w),O&&d.set(O.subarray(0,J+8)),y!==void 0){let D=y;for(let M=7;M>=0;M--,D>>=Qs)d[J+M]=Number(
+D&ea)}return v!==void 0&&(d[C]=v,S>8&&(d[F]=v>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],S>8&&(d[F]=R[F])),d},q=Er(_,g),W=a=>{let d=Er(A,g)(a),b=0;for(let p=0;p<
+d.length;p++)b+=o-1-d[p];b<<=(8-_*g%8)%8;let l=q(Uo(b,Math.ceil(_*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},re=Er(s,i),ue=S*(c-1),me=S,pe=ve(
+"hashedMessage",Math.ceil(i*s/8),Math.ceil(ue/8),Math.ceil(S/8)),le=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,pe.bytesLen),[w,m,T]=pe.decode(p),v=fr(m)&Ar(ue),O=Number(fr(
+T))&Qe(me);return{tree:v,leafIdx:O,md:w}},we=(a,d)=>function(l,y,p,w,m){let T=l,v=d,O=(1<<a)-1,R=new Uint8Array(a*r),D=new Uint8Array(a*r),M=new Uint8Array(2*r),
+B=M.subarray(0,r),Z=M.subarray(r);for(let $=0;;$++){let G=$+p;Z.set(v(y,G,T,m));let Y=0;for(let oe=$,he=p,de=y;;Y++,oe>>>=1,de>>>=1,he>>>=1){if(Y===a)return{root:Z,
+authPath:D};if((oe^de)===1&&D.subarray(Y*r).set(Z),(oe&1)===0&&$<O)break;L({height:Y+1,index:(oe>>1)+(he>>1)},w),B.set(R.subarray(Y*r).subarray(0,r)),Z.set(T.thashN(
+2,M,w))}R.subarray(Y*r).set(Z)}throw new Error("Unreachable code path reached, report this error")},Se=we(S,(a,d,b,l)=>{let y=b,p=new Uint8Array(U*r),w=d===a?0:
+-1>>>0;L({keypair:d},l.leafAddr),L({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let T=l.wotsSteps[m]|w,v=p.subarray(m*r,(m+1)*r);L({chain:m,hash:0,type:Fe.WOTSPRF},
+l.leafAddr),v.set(y.PRFaddr(l.leafAddr)),L({type:Fe.WOTS},l.leafAddr);for(let O=0;O===T&&l.wotsSig.subarray(m*r).set(v),O!==o-1;O++)L({hash:O},l.leafAddr),v.set(
+y.thash1(v,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),xe=we(i,(a,d,b,l)=>{let y=b;L({type:Fe.FORSPRF,index:d},l);let p=y.PRFaddr(l);return L({type:Fe.FORSTREE},
+l),y.thash1(p,l)}),Ee=(a,d,b,l,y=new Uint8Array(r))=>{L({type:Fe.HASHTREE},b);let p={wotsSig:new Uint8Array(k.bytesLen),wotsSteps:W(y),leafAddr:L({subtreeAddr:d}),
+pkAddr:L({type:Fe.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Se(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ae=(a,d,b,l,y,p,w)=>{let m=p,
+T=new Uint8Array(2*r),v=T.subarray(0,r),O=T.subarray(r,2*r);(d&1)!==0?(O.set(a.subarray(0,r)),v.set(l.subarray(0,r))):(v.set(a.subarray(0,r)),O.set(l.subarray(0,
+r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){L({height:R+1,index:d+b},w);let D=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(O.set(m.thashN(2,T,w)),v.set(D)):
+(T.set(m.thashN(2,T,w)),O.set(D))}return L({height:y,index:d+b},w),m.thashN(2,T,w)},ae=ve("seed",r,r,r),je=ve("publicKey",r,r),st=ve("secretKey",r,r,je.bytesLen),
+Ce=ft(ve("fors",r,r*i),s),k=ft(ve("wots",U*r,S*r),c),x=ve("signature",r,Ce,k),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
+{publicKey:je.bytesLen,secretKey:st.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&qe(a,ae.bytesLen,"seed"),a=a===void 0?Dt(ae.
+bytesLen):Ke(a);let[d,b,l]=ae.decode(a),y=E(l,d),p=L({layer:c-1}),w=L({layer:c-1}),{root:m}=Ee(y,w,p,-1>>>0),T=je.encode([l,m]),v=st.encode([d,b,T]);return y.clean(),
+V(d,b,m,w,p),{publicKey:T,secretKey:v}},getPublicKey:a=>{let[d,b,l]=st.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ot(b,Xs);let{extraEntropy:l}=b,[
+y,p,w]=st.decode(d),[m,T]=je.decode(w);l===!1?l=Ke(m):l===void 0?l=Dt(r):l=Ke(l),qe(l,r);let v=E(m,y),O=v.PRFmsg(p,l,a),{tree:R,leafIdx:D,md:M}=le(O,w,a,v),B=L(
+{type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=L({keypairAddr:B}),G=L({keypairAddr:B}),Y=re(M),oe=[];for(let ce=0;ce<Y.length;ce++){let ke=ce<<i;L({type:Fe.FORSPRF,height:0,
+index:Y[ce]+ke},G);let ee=Ke(v.PRFaddr(G));L({type:Fe.FORSTREE},G);let{root:ge,authPath:Ie}=xe(v,Y[ce],ke,G,$);Z.push(ge),oe.push([ee,Ie])}let he=L({type:Fe.FORSPK,
+keypairAddr:B}),de=Ke(v.thashN(s,mt(...Z),he)),ie=L({type:Fe.HASHTREE}),Q=[];for(let ce=0;ce<c;ce++,R>>=BigInt(S)){L({tree:R,layer:ce},ie),L({subtreeAddr:ie,keypair:D},
+B);let{sigWots:ke,sigAuth:ee,root:ge}=Ee(v,B,ie,D,de);de.set(ge),V(ge),Q.push([ke,ee]),D=Number(R&Ar(S))}v.clean();let te=x.encode([O,oe,Q]);return V(O,l,ie,B,$,
+G,Y,Z),te},verify:(a,d,b,l={})=>{ut(l,Js);let[y,p]=je.decode(b),w=b;if(qe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,T,v]=x.decode(a),O=E(y),{tree:R,
+leafIdx:D,md:M}=le(m,w,d,O),B=L({type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=L({type:Fe.FORSTREE,keypairAddr:B}),G=re(M);for(let Q=0;Q<T.length;Q++){let[te,ce]=T[Q],
+ke=Q<<i;L({height:0,index:G[Q]+ke},$);let ee=O.thash1(te,$);Z.push(Ke(Ae(ee,G[Q],ke,ce,i,O,$)))}let Y=L({type:Fe.FORSPK,keypairAddr:B}),oe=Ke(O.thashN(s,mt(...Z),
+Y)),he=L({type:Fe.HASHTREE}),de=L({type:Fe.WOTSPK}),ie=new Uint8Array(U*r);for(let Q=0;Q<v.length;Q++,R>>=BigInt(S)){let[te,ce]=v[Q];L({tree:R,layer:Q},he),L({subtreeAddr:he,
+keypair:D},B),L({keypairAddr:B},de);let ke=W(oe);for(let ge=0;ge<U;ge++){L({chain:ge},B);let Ie=o-1-ke[ge],Ue=ke[ge],kt=ie.subarray(ge*r);kt.set(te.subarray(ge*
+r,(ge+1)*r));for(let ht=Ue;ht<Ue+Ie&&ht<o;ht++)L({hash:ht},B),kt.set(O.thash1(kt,B))}let ee=O.thashN(U,ie,de);oe=Ke(Ae(ee,D,0,ce,S,O,he)),D=Number(R&Ar(S))}return rn(
+oe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:h,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(a,d,b={})=>{
+b=ot(b);let l=$t(a,b.context),y=u.sign(l,d,{extraEntropy:b.extraEntropy});return V(l),y},verify:(a,d,b,l={})=>(l=ut(l),u.verify(a,$t(d,l.context),b)),prehash:a=>{
+on(a,h);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(b,l,y={})=>{y=
+ot(y);let p=Kt(d,b,y.context),w=u.sign(p,l,{extraEntropy:y.extraEntropy});return V(p),w},verify:(b,l,y,p={})=>(p=ut(p),u.verify(b,Kt(d,l,p.context),y))})}})}var na=(t,e)=>n=>(r,o)=>{let{N:f}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=dt(s),h=t.create().update(r).update(new Uint8Array(
+t.blockLen-f)),E=e.create().update(r).update(new Uint8Array(e.blockLen-f)),g=h.clone(),A=E.clone(),_=new Uint8Array(t.outputLen),S=new Uint8Array(e.outputLen),U=new Uint8Array(
+t.outputLen),N=_.subarray(0,f),P=S.subarray(0,f),J=U.subarray(0,f);function I(C,j,H){c.mgf1++;let K=new Uint8Array(Math.ceil(j/H.outputLen)*H.outputLen);if(j>2**
+32)throw new Error("mask too long");for(let L=0,q=K;q.length;L++)i.setUint32(0,L,!1),H.create().update(C).update(s).digestInto(q),q=q.subarray(H.outputLen);return V(
+K.subarray(j)),K.subarray(0,j)}let F=(C,j,H,K)=>(L,q,W)=>{c.thash++;let re=L*f;return C._cloneInto(j).update(W).update(q.length===re?q:q.subarray(0,re)).digestInto(
+H),K};return{PRFaddr:C=>{if(!o)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(C).update(o).digestInto(U),J},PRFmsg:(C,j,H)=>(c.gen_message_random++,
+of.create(e,C).update(j).update(H).digest().subarray(0,f)),Hmsg:(C,j,H,K)=>{c.hmsg++;let L=mt(C.subarray(0,f),j.subarray(0,f),e.create().update(C.subarray(0,f)).
+update(j).update(H).digest());return I(L,K,e)},thash1:F(h,g,_,N).bind(null,1),thashN:F(E,A,S,P),clean:()=>{h.destroy(),E.destroy(),g.destroy(),A.destroy(),V(_,S,
+U)}}},ra={isCompressed:!0,getContext:na(Rt,Rt)};var df=ta(Zs["128f"],ra);function _r(t,e,n,[r,o],f){return Object.freeze({id:t,name:e,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:o,verifies:(s,i,h)=>s.length===r&&h.length===o&&f.verify(
+h,i,s)})}var Tt=_r("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],rf),Mn=_r("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],Zo),Fn=_r(
+"slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],df),St=[Tt,Mn,Fn];function Nt(t){return{"ml-dsa-65":t(Tt),"falcon-512-padded-r3":t(Mn),"slh\
+-dsa-sha2-128f":t(Fn)}}var oa="trefoil:statement/2",et=255,kr=16,Or=64,bf=64,fa=120n,dn=1024,uf=32,Vt=-65537,bn=255,ca=65535,Be=4294967295,sa=["no_match","match"],aa=[void 0,"plain","\
+shared"];function Cn(t){return vt(t)}function Hn(t){let e=De.of("statement",t,dn);e.map("statement",8);let n=e.key("iss",1).text("iss",et),r=e.key("aud",3).text(
+"aud",et),o=e.key("exp",4).uint("exp"),f=e.key("iat",6).uint("iat"),c=o-f;if(c<1n||c>fa)throw e.outOfRange("exp");let s=e.key("cti",7).bytes("cti",17),i=s[16]??
+uf;if(i>=uf)throw e.outOfRange("cti");let h=e.key("eat_nonce",10).bytes("eat_nonce",kr,Or);e.key("eat_profile",265).format("eat_profile",oa),e.key("trefoil",Vt);
+let E=ia(e);e.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:o,issuedAt:f,batchId:g,place:i,nonce:h,...E})}var Tr=11;
+function ia(t){let e=t.map("trefoil",Tr,Tr+1),n={suite:un(t.key("suite",1)),tenant:t.key("tenant",2).bytes("tenant",16),account:t.key("account",3).bytes("accoun\
+t",32),requestDigest:t.key("request_digest",4).bytes("request_digest",32),decision:lf(t.key("decision",5),"decision",sa),probeMode:lf(t.key("probe_mode",6),"pro\
+be_mode",aa),policyId:Sr(t.key("policy",7),"policy").number("policy.id",Be),policyVersion:t.number("policy.version",Be),fmrClass:t.key("fmr_class",8).number("fm\
+r_class",bn),embedder:Sr(t.key("model",9),"model").text("model.embedder",bf),quantiser:t.text("model.quantiser",bf),templateGeneration:t.key("template_generatio\
+n",10).number("template_generation",Be),proof:da(t.key("proof",11))};if(e===Tr)return{...n,reveal:void 0};let r=t.offset,o=ba(t.key("reveal",12));if(n.proof===void 0)
+throw t.outOfRange("reveal",r);return{...n,reveal:o}}function un(t){let e=t.offset,n=t.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown; \
+update the verifier`;throw t.error("suite","unknown-suite",r,e)}function Sr(t,e){return t.array(e,2),t}function lf(t,e,n){let r=t.offset,o=t.uint(e),f=o<BigInt(
+n.length)?n[Number(o)]:void 0;if(f===void 0)throw t.outOfRange(e,r);return f}function da(t){if(t.isNull()){t.null("proof");return}return t.array("proof",5),Object.
+freeze({circuit:t.number("proof.circuit",ca),root:t.bytes("proof.root",32),level:t.number("proof.level",bn),epoch:t.number("proof.epoch",Be),session:t.bytes("pr\
+oof.session",32)})}function ba(t){Sr(t,"reveal");let e=t.offset,n=t.number("reveal.position",Be);if(n===0)throw t.outOfRange("reveal.position",e);return Object.
+freeze({position:n,value:t.bytes("reveal.value",32)})}var yf=63,ln=32,pf=Rt(new Uint8Array);function ua(t){return Rt.create().update(Uint8Array.of(0)).update(t).digest()}function hf(t,e){return Rt.create().update(Uint8Array.
+of(1)).update(t).update(e).digest()}function la(t,e,n,r){if(e<0n||e>=n)return;let o=e,f=n-1n,c=t;for(let s of r){if(f===0n)return;if((o&1n)===1n||o===f)for(c=hf(
+s,c);(o&1n)===0n&&o!==0n;)o>>=1n,f>>=1n;else c=hf(c,s);o>>=1n,f>>=1n}return f===0n?c:void 0}function Pn(t,e,n,r,o){let f=la(ua(t),e,n,r);return f!==void 0&&He(f,
+o)}var mf="trefoil:seal/2",ha=24*1024,wf=1,xf=4,Ef=15,Af=395,Lr=1,ya=18,pa=544,ga=3,tt=class t{header;signatures;constructor(e,n){this.header=Object.freeze(e),this.
+signatures=Object.freeze(n)}static decode(e){let n=De.of("seal",e,ha),r=t.read(n);return n.finish("seal"),r}static read(e){e.array("seal",4);let n=e.bytes("seal\
+.root",ln),r=gf(e,Tt),o=wa(r.protectedHeader,n),f=c=>{let s=e.offset,{protectedHeader:i,signature:h}=gf(e,c);if(He(i,_f(o,c)))return h;throw e.error("seal.prote\
+cted","wrong-identifier","the identifier does not match the content it names",s)};return new t(o,Nt(c=>c===Tt?r.signature:f(c)))}reference(){let{header:e}=this,
+n=new at().array(4).bytes(e.keySetId);return Tf(n,e),n.int(Lr).bytes(e.root),{sealNumber:e.sealNumber,digest:vt(n.finish())}}isSignedBy(e,n){return e.verifies(n,
+ma(this.header,e),this.signatures[e.id])}};function ma(t,e){return new at().array(4).text("Signature1").bytes(_f(t,e)).bytes(new Uint8Array).bytes(t.root).finish()}
+function _f(t,e){let n=new at().map(4);return n.int(wf).int(e.coseAlgorithm),n.int(xf).bytes(t.keySetId),Tf(n.int(Ef),t),n.int(Af).int(Lr).finish()}function Tf(t,e){
+t.map(4),t.int(1).text(e.issuer),t.int(6).uint(e.time),t.int(265).text(mf),t.int(Vt).map(e.restored===void 0?6:7),t.int(1).int(e.suite),t.int(2).uint(e.sealNumber),
+t.int(3).bytes(e.previous),t.int(4).uint(e.treeSize),t.int(5).bytes(e.logRoot),t.int(6).array(e.vaults.length);for(let n of e.vaults)n===void 0?t.null():t.array(
+2).uint(n.generation).uint(n.restored);e.restored!==void 0&&t.int(7).array(2).uint(e.restored.first).uint(e.restored.time)}function wa(t,e){let n=new De(t);n.map(
+"seal.protected",4),n.key("seal.alg",wf).key("seal.alg",Tt.coseAlgorithm);let r=n.key("seal.kid",xf).bytes("seal.kid",32);n.key("seal.claims",Ef).map("seal.clai\
+ms",4);let o=n.key("seal.iss",1).text("seal.iss",et),f=n.key("seal.iat",6).uint("seal.iat");n.key("seal.eat_profile",265).format("seal.eat_profile",mf);let c=n.
+key("seal.trefoil",Vt).map("seal.trefoil",6,7),s=un(n.key("seal.suite",1)),i=n.key("seal.number",2).uint("seal.number"),h=n.key("seal.previous",3).bytes("seal.p\
 revious",32),E=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("seal.log_root",5).bytes("seal.log_root",ln),A=Array.from({length:n.key("seal.vaults",6).
-array("seal.vaults",0,ha)},()=>ga(n)),T=c===7?ma(n.key("seal.restored",7)):void 0;if(E===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&y.some(U=>U!==0))throw n.
-outOfRange("seal.previous");if(i===0n&&!He(g,po))throw n.outOfRange("seal.log_root");if(T!==void 0&&(T.first>i||T.time>o))throw n.outOfRange("seal.restored");n.
-key("seal.vds",Ao).key("seal.vds",kr),n.finish("seal.protected");let _=Object.freeze(A);return{issuer:f,keySetId:r,sealNumber:i,previous:y,logRoot:g,treeSize:E,
-root:t,time:o,suite:s,vaults:_,restored:T}}function ga(e){if(e.isNull()){e.null("seal.vault");return}e.array("seal.vault",2);let t=e.uint("seal.vault.generation");
-return Object.freeze({generation:t,restored:e.uint("seal.vault.restored")})}function ma(e){e.array("seal.restored",2);let t=e.uint("seal.restored.first");return Object.
-freeze({first:t,time:e.uint("seal.restored.time")})}function go(e,t){e.tag("seal.receipt",ua),e.array("seal.receipt",4);let n=e.bytes("seal.protected",1,la);return e.
-map("seal.unprotected",0),e.null("seal.payload"),{protectedHeader:n,signature:e.bytes("seal.signature",t.signatureBytes)}}var wa="trefoil:attestation/1",xa=28*1024;function lt(e){let t=De.of("attestation",e,xa);t.map("attestation",6),t.key("format",0).format("format",wa);let n=t.key(
-"statement",1).bytes("statement",1,dn),r=t.key("tree_size",2).uint("tree_size"),f=t.key("leaf_index",3).uint("leaf_index"),o=t.key("path",4).array("path",0,yo),
-c=Array.from({length:o},()=>t.bytes("path",ln)),s=Ea(t);return t.finish("attestation"),{statement:n,treeSize:r,leafIndex:f,path:c,evidence:s}}function Ea(e){let t=e.
-offset,n=e.int("seal");if(n===5n)return{form:"full",seal:tt.read(e)};if(n!==6n)throw e.unexpectedKey("seal",5,n,t);return e.array("seal_reference",2),{form:"com\
-pact",reference:{sealNumber:e.uint("seal_reference.number"),digest:e.bytes("seal_reference.digest",32)}}}var Se=class extends Error{name="JsonError"},Aa=8,Ta=(1n<<64n)-1n;function _o(e){let t=new vr(e),n=t.value(Aa);return t.finish(),n}var vr=class{#t;#e=0;constructor(t){
-this.#t=t}#n(t){return new Se(`unexpected JSON at character ${this.#e}: ${t}`)}#r(){for(;` 	
-\r`.includes(this.#t[this.#e]??"end");)this.#e+=1;return this.#t[this.#e]??""}#f(t){return this.#r()!==t?!1:(this.#e+=1,!0)}finish(){if(this.#r()!=="")throw this.#n(
-"the text must end here")}value(t){if(t===0)throw this.#n("nested too deeply");let n=this.#r();return n==="{"?this.#o(t):n==="["?this.#s(t):n==='"'?this.#c():this.#t.
-startsWith("null",this.#e)?(this.#e+=4,null):this.#a()}#o(t){let n=new Map;if(this.#e+=1,this.#f("}"))return n;do{if(this.#r()!=='"')throw this.#n("a field name\
- belongs here");let r=this.#c();if(n.has(r))throw this.#n(`field ${JSON.stringify(r)} is repeated`);if(!this.#f(":"))throw this.#n("a colon belongs here");n.set(
-r,this.value(t-1))}while(this.#f(","));if(!this.#f("}"))throw this.#n("a comma or a closing brace belongs here");return n}#s(t){let n=[];if(this.#e+=1,this.#f("\
-]"))return n;do n.push(this.value(t-1));while(this.#f(","));if(!this.#f("]"))throw this.#n("a comma or a closing bracket belongs here");return n}#c(){let t=this.#e+
-1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=Sa(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
-ters belongs here");return this.#e=t+1,n}#a(){let t=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;t.lastIndex=this.#e;let n=t.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
-Ta)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function Sa(e){try{let t=JSON.
-parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var Br="trefoil:trust-root/1",vo="trefoil:key-set/1",Lo=64,Oo=512*1024,_a=320*1024,Bo=4,Uo={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ge=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
-this.issuer=t,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
-let t=this.version===1n,n=new at().array(t?3:5).text(Br).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){Fo(n.array(3),r);let{status:f}=r;
-n.int(["active","retired","revoked"].indexOf(f.state)).uint(f.state==="active"?0n:f.since)}return t||n.uint(this.version).bytes(this.previous),vt(n.finish())}keySet(t){
-return this.keySets.find(n=>He(n.id,t))}static decode(t){let n=De.of("trust_root",t,_a),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
-oot");n.format("trust_root.format",Br);let f=n.text("trust_root.issuer",et),o=n.array("trust_root.key_sets",1,Lo),c=Array.from({length:o},()=>va(n));if(ko(c))throw n.
-outOfRange("trust_root.key_sets");let s=r===3?Uo:ka(n);return n.finish("trust_root"),new e(f,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
-a trust root in text form is a string");if(t.length>Oo||Yt(t).length>Oo)throw new Se("the JSON text is too long; pass exactly one object");let n=_o(t),[r,f,o]=Ur(
-n,["format","issuer","key_sets"],...Io);if(r!==Br)throw new Se("unknown format or version; update this program");if(typeof f!="string"||!wn(f,et))throw new Se("\
-the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(o)||o.length<1||o.length>Lo)throw new Se("a trust root holds 1 to 64 key sets; \
-drop the oldest retired ones");let c=o.map(Ua);if(ko(c))throw new Se("a key set is listed twice; list it once with its current status");return new e(f,c,La(n))}},
-Io=["version","previous","cosignatures"];function La(e){let[t,n,r]=Io.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return Uo;let f=typeof n=="string"?
-Ro(n):void 0;if(typeof t!="bigint"||t<2n||f===void 0||!Array.isArray(r))throw new Se("version 1 has neither version, previous nor cosignatures; later ones have \
-all three");if(r.length>Bo)throw new Se("a trust root has at most 4 cosignatures");let o=r.map(Oa);return{version:t,previous:f,cosignatures:o}}function Oa(e){let[
-t,...n]=Ur(e,["key_set",...St.map(o=>o.id)]),r=typeof t=="string"?Ro(t):void 0;if(r===void 0)throw new Se("a key set's id is 64 lower-case hexadecimal digits");
-let f=Nt(o=>Mo(n[St.indexOf(o)],o,o.signatureBytes));return{keySetId:r,signatures:f}}function Ro(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},
-(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function ka(e){let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),f=e.array("trust\
-_root.cosignatures",0,Bo),o=Array.from({length:f},()=>(e.array("trust_root.cosignature",4),{keySetId:e.bytes("trust_root.cosignature.key_set",32),signatures:Nt(
-s=>e.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:o}}function ko(e){
-return new Set(e.map(t=>Lt(t.id))).size!==e.length}function No(e){let t=new at;return Fo(t,e),Object.freeze({id:vt(t.finish()),...e})}function Fo(e,t){e.array(6).
-text(vo);for(let n of St)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).uint(t.notAfter)}function va(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.
-format("key_set.format",vo);let t=Nt(y=>e.bytes(`key_set.${y.id}`,y.publicKeyBytes)),n=e.uint("key_set.not_before"),r=e.offset,f=e.uint("key_set.not_after");if(n>=
-f)throw e.outOfRange("key_set.not_after",r);let o=e.offset,c=e.uint("trust_root.status"),s=e.uint("trust_root.since"),i=Ba(c,s);if(i===void 0)throw e.outOfRange(
-"trust_root.status",o);return No({publicKeys:t,notBefore:n,notAfter:f,status:i})}function Ba(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"\
-retired",since:t};if(e===2n)return{state:"revoked",since:t}}function Ua(e){let t=["id","status","not_before","not_after",...St.map(E=>E.id)],[n,r,f,o,...c]=Ur(e,
-t,"since"),s=e.get("since")??null,i=Nt(E=>Ra(c[St.indexOf(E)],E));if(typeof f!="bigint"||typeof o!="bigint"||f>=o)throw new Se("a key set's not_before must be e\
-arlier than its not_after");let y=No({publicKeys:i,notBefore:f,notAfter:o,status:Ia(r,s)});if(Lt(y.id)===n)return y;throw new Se("a key set's id does not match \
-its keys; fetch the file again")}function Ia(e,t){if(e==="active"&&t===null)return{state:e};if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,
-since:t};throw new Se("status is active without since, or retired or revoked with since")}function Ra(e,t){return Mo(e,t,t.publicKeyBytes)}function Mo(e,t,n){let r=typeof e==
-"string"?gn(e):void 0;if(r?.length!==n)throw new Se(`${t.id} is not unpadded base64url of the right length`);return r}function Ur(e,t,...n){if(!(e instanceof Map))
-throw new Se("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(r)&&!t.includes(r))throw new Se(`unexpected JSON: unknown field ${JSON.
-stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Se(`unexpected JSON: field ${r} is missing`);return e.get(r)})}var Na=60,Ir=10,Rr=Symbol("trefoil: dangerous: any nonce"),Co={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
-proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Gt=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
-Fa(t);let{trustRoot:n,audience:r,nonce:f,tenant:o,account:c,requestDigest:s}=t,{decision:i="match",probeMode:y,proofLevel:E,policyVersion:g,fmrClass:A=0}=t,{acceptNoProof:T=!1,
-clockSkew:_=Ir}=t;if(!(n instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!wn(r,et))throw new TypeError("audience must\
- be text of 1 to 255 bytes without control characters");if(i!=="match"&&i!=="any")throw new TypeError('decision must be "match" or "any"');if(y!==void 0&&y!=="p\
-lain"&&y!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof T!="boolean")throw new TypeError("acceptNoProof must be true or false");
-if(T&&E!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=r,this.nonce=f===
-Rr?f:Pn("nonce",f,Lr,Or),this.tenant=o===void 0?void 0:Pn("tenant",o,16),this.account=c===void 0?void 0:Pn("account",c,32),this.requestDigest=s===void 0?void 0:
-Pn("requestDigest",s,32),this.decision=i==="any"?void 0:i,this.probeMode=y,this.proofLevel=T?void 0:hn("proofLevel",E??0,bn),this.policyVersion=g===void 0?void 0:
-Object.freeze({id:hn("policyVersion.id",g.id,Ne),version:hn("policyVersion.version",g.version,Ne)}),this.fmrClass=hn("fmrClass",A,bn),this.clockSkew=BigInt(hn("\
-clockSkew",_,Na)),Object.freeze(this)}};function Fa(e){for(let[t,n]of Object.entries(e)){if(!Object.hasOwn(Co,t))throw new TypeError(`unknown requirement ${t}; \
-correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where it is not required`)}for(let[t,n]of Object.entries(Co))if(n&&
-!Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function Pn(e,t,n,r=n){if(!Mt(t)||t.length<n||t.length>r){let f=n===r?`${n}`:`${n} to ${r}`;
-throw new TypeError(`${e} must be a Uint8Array of ${f} bytes`)}return new Uint8Array(t)}function hn(e,t,n){if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(
-`${e} must be a whole number from 0 to ${n}`);return t}var Fe=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
-return t.problem==="unknown-suite"?new e("unknown-suite",t.explanation,{cause:t}):new e("malformed",`not a valid attestation: ${t.message}`,{cause:t})}static signature(t){
-return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var Ma=[Fn,Tt,Mn],jo,Ho=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,f){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
-f,Object.freeze(this)}static{jo=(...t)=>new e(...t)}};function Po(e,t,n){$o(t,n);let r=Ft(()=>lt(e)),{evidence:f}=r;if(f.form==="full")return Ko(r,f.seal,t,n);let{
-sealNumber:o}=f.reference,c=`compact attestation; fetch seal ${o} from the issuer and pass it too`;throw new Fe("seal-needed",c,{seal:f.reference})}function Do(e,t,n,r){
-if($o(n,r),!(t instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Ft(()=>lt(e)),{evidence:o}=f,c=o.form==="full"?o.seal.
-reference():o.reference;if(Mr(c,t.reference()))return Ko(f,t,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Fe(
-"other-seal",s,{seal:c})}function Nr(e,t){if(!(e instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");if(!(t instanceof Ge))throw new TypeError(
-"trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Dn(n.issuer);let{publicKeys:r}=Pa(n,t);for(let f of Ma)if(!e.isSignedBy(f,r[f.id]))
-throw Fe.signature(f)}function $o(e,t){if(!(e instanceof Gt))throw new TypeError("policy must be a Policy");Fr(t)}function Fr(e){if(!Number.isSafeInteger(e)||e<
-0)throw new RangeError("now must be whole Unix seconds")}function Ft(e){try{return e()}catch(t){throw t instanceof We?Fe.undecodable(t):t}}function Mr(e,t){return e.
-sealNumber===t.sealNumber&&He(e.digest,t.digest)}function se(e,t,n){if(e)throw new Fe(t,n)}function Ko(e,t,n,r){let f=Ft(()=>Hn(e.statement)),{header:o}=t;Ca(f,
-n),Ha(f,n),ja(f,o,n.clockSkew,BigInt(r));let{leafIndex:c,treeSize:s,path:i}=e;se(o.suite!==f.suite,"suite-mismatch","statement and seal name different suites; d\
-o not accept"),se(o.treeSize!==s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let y=Cn(e.statement);return se(!jn(y,c,s,
-i,o.root),"not-in-tree","the statement is not in the sealed tree; do not accept"),Nr(t,n.trustRoot),jo(f,y,c,o)}function Dn(e){return new Fe("issuer",`issued by\
- ${e}, not by the trust root's issuer; do not accept`)}function Ca(e,t){let{issuer:n,audience:r}=e,{nonce:f,tenant:o,account:c,requestDigest:s}=t;if(n!==t.trustRoot.
-issuer)throw Dn(n);se(r!==t.audience,"audience",`made for ${r}, not for this relying party; do not accept`),se(f!==Rr&&!He(f,e.nonce),"nonce","the nonce is not \
-the one issued; treat as a replay"),se(o!==void 0&&!He(o,e.tenant),"tenant","another tenant than required; do not accept"),se(c!==void 0&&!He(c,e.account),"acco\
-unt","another account than required; do not accept"),se(s!==void 0&&!He(s,e.requestDigest),"request-digest","made for another request; do not accept")}function Ha(e,t){
-let{decision:n,probeMode:r,proof:f,policyId:o,policyVersion:c,fmrClass:s}=e,{proofLevel:i,policyVersion:y}=t;se(t.decision!==void 0&&t.decision!==n,"decision",`\
-the decision is ${n}; nobody was authenticated`),se(t.probeMode!==void 0&&t.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),se(i!==void 0&&
-f===void 0,"no-proof","no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy says that this is enough"),
-se(i!==void 0&&f!==void 0&&f.level<i,"proof-level","the credential proof is below the required level; ask for a step-up"),se(y!==void 0&&(o!==y.id||c<y.version),
-"policy-version","made under another policy or an older version; authenticate again"),se(s<t.fmrClass,"fmr-class",`false-match class ${s} is weaker than require\
-d`)}function ja(e,t,n,r){let{issuedAt:f,expiresAt:o}=e,c=r+n;se(f>c,"not-yet-valid",`issued at ${f}, in the future; check the clocks`),se(r>=o+n,"expired",`expi\
-red at ${o}; authenticate again`),se(t.time>c||t.time+n<f,"seal-time",`sealed at ${t.time}, before its statement or in the future`)}function Pa(e,t){let{keySetId:n,
-time:r}=e,f=`key set ${Lt(n)}`,o=t.keySet(n);if(o===void 0){let y=`${f} is not in the trust root; update it from the issuer`;throw new Fe("unknown-key-set",y)}let{
-status:c,notBefore:s,notAfter:i}=o;if(c.state!=="active"){let{state:y,since:E}=c;se(y==="revoked","revoked-key-set",`${f} is revoked since ${E}; do not accept`),
-se(r>=E,"retired-key-set",`${f} was retired at ${E}, before this seal; do not accept`)}return se(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the valid\
-ity of ${f}`),o}var Da="trefoil:change/1";function qo(e){let t=De.of("change",e,dn);t.map("change",5);let n=t.key("iss",1).text("iss",et),r=t.key("iat",6).uint("iat"),f=t.key("cti",7).bytes("cti",16);t.
-key("eat_profile",265).format("eat_profile",Da),t.key("trefoil",Vt).map("trefoil",4);let o=un(t.key("suite",1)),c=t.key("tenant",2).bytes("tenant",16),s=t.key("\
-kind",3).uint("kind"),i=Object.freeze($a(s,t.key("what",4)));return t.finish("change"),Object.freeze({suite:o,issuer:n,tenant:c,changedAt:r,salt:f,what:i})}function Vo(e){
-try{return qo(lt(e).statement)}catch(t){if(t instanceof We)return;throw t}}function $a(e,t){let n=t.offset;switch(e){case 1n:return t.array("what",3),{kind:"enr\
-olled",handle:t.bytes("what.handle",32),generation:t.number("what.generation",Ne),consent:t.bytes("what.consent",32)};case 2n:return t.array("what",2),{kind:"er\
-ased",handle:t.bytes("what.handle",32),generation:t.number("what.generation",Ne)};case 3n:return t.array("what",4),{kind:"root_published",generation:t.number("w\
-hat.generation",Ne),generationMin:t.number("what.generation_min",Ne),root:t.bytes("what.root",32),head:t.bytes("what.head",32)};case 4n:return t.array("what",3),
-{kind:"policy_changed",policyId:t.number("what.policy_id",Ne),policyVersion:t.number("what.policy_version",Ne),policyDigest:t.bytes("what.digest",32)};case 5n:return t.
-array("what",2),{kind:"session_opened",session:t.bytes("what.session",32),expiresAt:t.uint("what.expires_at")};case 6n:return t.array("what",1),{kind:"session_e\
-nded",session:t.bytes("what.session",32)};case 7n:return t.array("what",4),{kind:"replaced",handle:t.bytes("what.handle",32),generation:t.number("what.generatio\
-n",Ne),replaced:t.number("what.replaced",Ne),consent:t.bytes("what.consent",32)};default:throw t.outOfRange("kind",n)}}var Go,zo=class e{change;digest;leafIndex;seal;constructor(t,n,r,f){
-this.change=t,this.digest=n,this.leafIndex=r,this.seal=f,Object.freeze(this)}static{Go=(...t)=>new e(...t)}};function Yo(e,t,n,r){Wo(t,n,r);let f=Ft(()=>lt(e)),
-{evidence:o}=f;if(o.form==="full")return Jo(f,o.seal,t,n,r);let{sealNumber:c}=o.reference,s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Fe(
-"seal-needed",s,{seal:o.reference})}function Xo(e,t,n,r,f){if(Wo(n,r,f),!(t instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");
-let o=Ft(()=>lt(e)),{evidence:c}=o,s=c.form==="full"?c.seal.reference():c.reference;if(Mr(s,t.reference()))return Jo(o,t,n,r,f);let i=`the seal passed is not th\
-e one named; fetch seal ${s.sealNumber} from the issuer`;throw new Fe("other-seal",i,{seal:s})}function Wo(e,t,n){if(!(e instanceof Ge))throw new TypeError("tru\
-stRoot must be a TrustRoot");if(t!==void 0&&!(Mt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Fr(n)}function Jo(e,t,n,r,f){
-let o=Ft(()=>qo(e.statement)),{header:c}=t;if(o.issuer!==n.issuer)throw Dn(o.issuer);se(r!==void 0&&!He(o.tenant,r),"tenant","another tenant than required; do n\
-ot accept");let s=BigInt(Ir),{changedAt:i}=o,y=BigInt(f)+s;se(i>y,"not-yet-valid",`done at ${i}, in the future; check the clocks`),se(c.time>y||c.time+s<i,"seal\
--time",`sealed at ${c.time}, before its change or in the future`);let{leafIndex:E,treeSize:g,path:A}=e;se(c.suite!==o.suite,"suite-mismatch","change and seal na\
-me different suites; do not accept"),se(c.treeSize!==g,"tree-size-mismatch","receipt and seal name different tree sizes; do not accept");let T=Cn(e.statement);return se(
-!jn(T,E,g,A,c.root),"not-in-tree","the change is not in the sealed tree; do not accept"),Nr(t,n),Go(o,T,E,c)}var Ye=class extends Error{name="InputError"};function Qo(e){let t=Cr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=Ka(t),r=typeof n=="string"?Zo(
-n):void 0;if(r===void 0)throw new Ye("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return Zo(t)??
-e}function ec(e){let t=e.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Ye("The nonce is 32 to 128 hexadecimal digits: the one that you i\
-ssued for this login.");return Uint8Array.from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function Cr(e){try{return new TextDecoder("utf\
--8",{fatal:!0}).decode(e).trim()}catch{return}}function Ka(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ye("This begi\
-ns like JSON and is not JSON: copy all of it.")}}function Zo(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return gn(
-t)}var za="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
-ept it.";function tc(e,t){let{statement:n,seal:r}=e,f=n.decision==="match",o=Oe("div","",`outcome ${f?"good":"attested-denial"}`),c=n.proof===void 0?", without \
-a credential proof":"";return o.append(Oe("h2",`${f?"Verified: match":"Verified: no match"}${c}`),Oe("p",f?"The holder of this account was authenticated.":"The \
-service attests a denial: nobody was authenticated.")),n.proof===void 0&&o.append(Oe("p",za)),o.append(...rc(t)),o.append(oc([["Issuer",n.issuer],["Audience",n.
+array("seal.vaults",0,ga)},()=>xa(n)),_=c===7?Ea(n.key("seal.restored",7)):void 0;if(E===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&h.some(U=>U!==0))throw n.
+outOfRange("seal.previous");if(i===0n&&!He(g,pf))throw n.outOfRange("seal.log_root");if(_!==void 0&&(_.first>i||_.time>f))throw n.outOfRange("seal.restored");n.
+key("seal.vds",Af).key("seal.vds",Lr),n.finish("seal.protected");let S=Object.freeze(A);return{issuer:o,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:E,
+root:e,time:f,suite:s,vaults:S,restored:_}}function xa(t){if(t.isNull()){t.null("seal.vault");return}t.array("seal.vault",2);let e=t.uint("seal.vault.generation");
+return Object.freeze({generation:e,restored:t.uint("seal.vault.restored")})}function Ea(t){t.array("seal.restored",2);let e=t.uint("seal.restored.first");return Object.
+freeze({first:e,time:t.uint("seal.restored.time")})}function gf(t,e){t.tag("seal.receipt",ya),t.array("seal.receipt",4);let n=t.bytes("seal.protected",1,pa);return t.
+map("seal.unprotected",0),t.null("seal.payload"),{protectedHeader:n,signature:t.bytes("seal.signature",e.signatureBytes)}}var Aa="trefoil:attestation/1",_a=28*1024;function lt(t){let e=De.of("attestation",t,_a);e.map("attestation",6),e.key("format",0).format("format",Aa);let n=e.key(
+"statement",1).bytes("statement",1,dn),r=e.key("tree_size",2).uint("tree_size"),o=e.key("leaf_index",3).uint("leaf_index"),f=e.key("path",4).array("path",0,yf),
+c=Array.from({length:f},()=>e.bytes("path",ln)),s=Ta(e);return e.finish("attestation"),{statement:n,treeSize:r,leafIndex:o,path:c,evidence:s}}function Ta(t){let e=t.
+offset,n=t.int("seal");if(n===5n)return{form:"full",seal:tt.read(t)};if(n!==6n)throw t.unexpectedKey("seal",5,n,e);return t.array("seal_reference",2),{form:"com\
+pact",reference:{sealNumber:t.uint("seal_reference.number"),digest:t.bytes("seal_reference.digest",32)}}}var Te=class extends Error{name="JsonError"},Sa=8,ka=(1n<<64n)-1n;function Sf(t){let e=new vr(t),n=e.value(Sa);return e.finish(),n}var vr=class{#t;#e=0;constructor(e){
+this.#t=e}#n(e){return new Te(`unexpected JSON at character ${this.#e}: ${e}`)}#r(){for(;` 	
+\r`.includes(this.#t[this.#e]??"end");)this.#e+=1;return this.#t[this.#e]??""}#o(e){return this.#r()!==e?!1:(this.#e+=1,!0)}finish(){if(this.#r()!=="")throw this.#n(
+"the text must end here")}value(e){if(e===0)throw this.#n("nested too deeply");let n=this.#r();return n==="{"?this.#f(e):n==="["?this.#s(e):n==='"'?this.#c():this.#t.
+startsWith("null",this.#e)?(this.#e+=4,null):this.#a()}#f(e){let n=new Map;if(this.#e+=1,this.#o("}"))return n;do{if(this.#r()!=='"')throw this.#n("a field name\
+ belongs here");let r=this.#c();if(n.has(r))throw this.#n(`field ${JSON.stringify(r)} is repeated`);if(!this.#o(":"))throw this.#n("a colon belongs here");n.set(
+r,this.value(e-1))}while(this.#o(","));if(!this.#o("}"))throw this.#n("a comma or a closing brace belongs here");return n}#s(e){let n=[];if(this.#e+=1,this.#o("\
+]"))return n;do n.push(this.value(e-1));while(this.#o(","));if(!this.#o("]"))throw this.#n("a comma or a closing bracket belongs here");return n}#c(){let e=this.#e+
+1;for(;e<this.#t.length&&this.#t[e]!=='"';)e+=this.#t[e]==="\\"?2:1;let n=Oa(this.#t.slice(this.#e,e+1));if(n===void 0)throw this.#n("a string of Unicode charac\
+ters belongs here");return this.#e=e+1,n}#a(){let e=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;e.lastIndex=this.#e;let n=e.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
+ka)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function Oa(t){try{let e=JSON.
+parse(t);return typeof e=="string"&&!/\p{Cs}/u.test(e)?e:void 0}catch{return}}var Br="trefoil:trust-root/1",vf="trefoil:key-set/1",kf=64,Of=512*1024,La=320*1024,Bf=4,Uf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ge=class t{issuer;keySets;version;previous;cosignatures;constructor(e,n,r){
+this.issuer=e,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
+let e=this.version===1n,n=new at().array(e?3:5).text(Br).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){Mf(n.array(3),r);let{status:o}=r;
+n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return e||n.uint(this.version).bytes(this.previous),vt(n.finish())}keySet(e){
+return this.keySets.find(n=>He(n.id,e))}static decode(e){let n=De.of("trust_root",e,La),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
+oot");n.format("trust_root.format",Br);let o=n.text("trust_root.issuer",et),f=n.array("trust_root.key_sets",1,kf),c=Array.from({length:f},()=>Ia(n));if(Lf(c))throw n.
+outOfRange("trust_root.key_sets");let s=r===3?Uf:Ua(n);return n.finish("trust_root"),new t(o,c,s)}static fromJson(e){if(typeof e!="string")throw new TypeError("\
+a trust root in text form is a string");if(e.length>Of||Yt(e).length>Of)throw new Te("the JSON text is too long; pass exactly one object");let n=Sf(e),[r,o,f]=Ur(
+n,["format","issuer","key_sets"],...If);if(r!==Br)throw new Te("unknown format or version; update this program");if(typeof o!="string"||!wn(o,et))throw new Te("\
+the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>kf)throw new Te("a trust root holds 1 to 64 key sets; \
+drop the oldest retired ones");let c=f.map(Na);if(Lf(c))throw new Te("a key set is listed twice; list it once with its current status");return new t(o,c,va(n))}},
+If=["version","previous","cosignatures"];function va(t){let[e,n,r]=If.map(c=>t.get(c)??null);if(e===null&&n===null&&r===null)return Uf;let o=typeof n=="string"?
+Rf(n):void 0;if(typeof e!="bigint"||e<2n||o===void 0||!Array.isArray(r))throw new Te("version 1 has neither version, previous nor cosignatures; later ones have \
+all three");if(r.length>Bf)throw new Te("a trust root has at most 4 cosignatures");let f=r.map(Ba);return{version:e,previous:o,cosignatures:f}}function Ba(t){let[
+e,...n]=Ur(t,["key_set",...St.map(f=>f.id)]),r=typeof e=="string"?Rf(e):void 0;if(r===void 0)throw new Te("a key set's id is 64 lower-case hexadecimal digits");
+let o=Nt(f=>Ff(n[St.indexOf(f)],f,f.signatureBytes));return{keySetId:r,signatures:o}}function Rf(t){if(/^[0-9a-f]{64}$/.test(t))return Uint8Array.from({length:32},
+(e,n)=>Number.parseInt(t.slice(2*n,2*n+2),16))}function Ua(t){let e=t.offset,n=t.uint("trust_root.version"),r=t.bytes("trust_root.previous",32),o=t.array("trust\
+_root.cosignatures",0,Bf),f=Array.from({length:o},()=>(t.array("trust_root.cosignature",4),{keySetId:t.bytes("trust_root.cosignature.key_set",32),signatures:Nt(
+s=>t.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<2n)throw t.outOfRange("trust_root.version",e);return{version:n,previous:r,cosignatures:f}}function Lf(t){
+return new Set(t.map(e=>yt(e.id))).size!==t.length}function Nf(t){let e=new at;return Mf(e,t),Object.freeze({id:vt(e.finish()),...t})}function Mf(t,e){t.array(6).
+text(vf);for(let n of St)t.bytes(e.publicKeys[n.id]);t.uint(e.notBefore).uint(e.notAfter)}function Ia(t){t.array("trust_root.key_set",3),t.array("key_set",6),t.
+format("key_set.format",vf);let e=Nt(h=>t.bytes(`key_set.${h.id}`,h.publicKeyBytes)),n=t.uint("key_set.not_before"),r=t.offset,o=t.uint("key_set.not_after");if(n>=
+o)throw t.outOfRange("key_set.not_after",r);let f=t.offset,c=t.uint("trust_root.status"),s=t.uint("trust_root.since"),i=Ra(c,s);if(i===void 0)throw t.outOfRange(
+"trust_root.status",f);return Nf({publicKeys:e,notBefore:n,notAfter:o,status:i})}function Ra(t,e){if(t===0n&&e===0n)return{state:"active"};if(t===1n)return{state:"\
+retired",since:e};if(t===2n)return{state:"revoked",since:e}}function Na(t){let e=["id","status","not_before","not_after",...St.map(E=>E.id)],[n,r,o,f,...c]=Ur(t,
+e,"since"),s=t.get("since")??null,i=Nt(E=>Fa(c[St.indexOf(E)],E));if(typeof o!="bigint"||typeof f!="bigint"||o>=f)throw new Te("a key set's not_before must be e\
+arlier than its not_after");let h=Nf({publicKeys:i,notBefore:o,notAfter:f,status:Ma(r,s)});if(yt(h.id)===n)return h;throw new Te("a key set's id does not match \
+its keys; fetch the file again")}function Ma(t,e){if(t==="active"&&e===null)return{state:t};if((t==="retired"||t==="revoked")&&typeof e=="bigint")return{state:t,
+since:e};throw new Te("status is active without since, or retired or revoked with since")}function Fa(t,e){return Ff(t,e,e.publicKeyBytes)}function Ff(t,e,n){let r=typeof t==
+"string"?gn(t):void 0;if(r?.length!==n)throw new Te(`${e.id} is not unpadded base64url of the right length`);return r}function Ur(t,e,...n){if(!(t instanceof Map))
+throw new Te("unexpected JSON: an object belongs here");for(let r of t.keys())if(!n.includes(r)&&!e.includes(r))throw new Te(`unexpected JSON: unknown field ${JSON.
+stringify(r)}`);return e.map(r=>{if(!t.has(r))throw new Te(`unexpected JSON: field ${r} is missing`);return t.get(r)})}var Ca=60,Ir=10,Rr=Symbol("trefoil: dangerous: any nonce"),Cf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
+proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Gt=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(e){
+Ha(e);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,requestDigest:s}=e,{decision:i="match",probeMode:h,proofLevel:E,policyVersion:g,fmrClass:A=0}=e,{acceptNoProof:_=!1,
+clockSkew:S=Ir}=e;if(!(n instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!wn(r,et))throw new TypeError("audience must\
+ be text of 1 to 255 bytes without control characters");if(i!=="match"&&i!=="any")throw new TypeError('decision must be "match" or "any"');if(h!==void 0&&h!=="p\
+lain"&&h!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof _!="boolean")throw new TypeError("acceptNoProof must be true or false");
+if(_&&E!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=r,this.nonce=o===
+Rr?o:jn("nonce",o,kr,Or),this.tenant=f===void 0?void 0:jn("tenant",f,16),this.account=c===void 0?void 0:jn("account",c,32),this.requestDigest=s===void 0?void 0:
+jn("requestDigest",s,32),this.decision=i==="any"?void 0:i,this.probeMode=h,this.proofLevel=_?void 0:hn("proofLevel",E??0,bn),this.policyVersion=g===void 0?void 0:
+Object.freeze({id:hn("policyVersion.id",g.id,Be),version:hn("policyVersion.version",g.version,Be)}),this.fmrClass=hn("fmrClass",A,bn),this.clockSkew=BigInt(hn("\
+clockSkew",S,Ca)),Object.freeze(this)}};function Ha(t){for(let[e,n]of Object.entries(t)){if(!Object.hasOwn(Cf,e))throw new TypeError(`unknown requirement ${e}; \
+correct its name`);if(n==null)throw new TypeError(`requirement ${e} has no value; leave it out where it is not required`)}for(let[e,n]of Object.entries(Cf))if(n&&
+!Object.hasOwn(t,e))throw new TypeError(`requirement ${e} is missing`)}function jn(t,e,n,r=n){if(!Ft(e)||e.length<n||e.length>r){let o=n===r?`${n}`:`${n} to ${r}`;
+throw new TypeError(`${t} must be a Uint8Array of ${o} bytes`)}return new Uint8Array(e)}function hn(t,e,n){if(!Number.isInteger(e)||e<0||e>n)throw new RangeError(
+`${t} must be a whole number from 0 to ${n}`);return e}var Me=class t extends Error{name="VerifyError";code;seal;constructor(e,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=e,this.seal=r.seal}static undecodable(e){
+return e.problem==="unknown-suite"?new t("unknown-suite",e.explanation,{cause:e}):new t("malformed",`not a valid attestation: ${e.message}`,{cause:e})}static signature(e){
+return new t(`signature-${e.id}`,`the ${e.name} signature does not verify; do not accept`)}};var Pa=[Mn,Tt,Fn],Pf,Hf=class t{statement;statementDigest;leafIndex;seal;constructor(e,n,r,o){this.statement=e,this.statementDigest=n,this.leafIndex=r,this.seal=
+o,Object.freeze(this)}static{Pf=(...e)=>new t(...e)}};function jf(t,e,n){$f(e,n);let r=Mt(()=>lt(t)),{evidence:o}=r;if(o.form==="full")return Kf(r,o.seal,e,n);let{
+sealNumber:f}=o.reference,c=`compact attestation; fetch seal ${f} from the issuer and pass it too`;throw new Me("seal-needed",c,{seal:o.reference})}function Df(t,e,n,r){
+if($f(n,r),!(e instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let o=Mt(()=>lt(t)),{evidence:f}=o,c=f.form==="full"?f.seal.
+reference():f.reference;if(Fr(c,e.reference()))return Kf(o,e,n,r);let s=`the seal passed is not the one named; fetch seal ${c.sealNumber} from the issuer`;throw new Me(
+"other-seal",s,{seal:c})}function Nr(t,e){if(!(t instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");if(!(e instanceof Ge))throw new TypeError(
+"trustRoot must be a TrustRoot");let{header:n}=t;if(n.issuer!==e.issuer)throw Dn(n.issuer);let{publicKeys:r}=Ka(n,e);for(let o of Pa)if(!t.isSignedBy(o,r[o.id]))
+throw Me.signature(o)}function $f(t,e){if(!(t instanceof Gt))throw new TypeError("policy must be a Policy");Mr(e)}function Mr(t){if(!Number.isSafeInteger(t)||t<
+0)throw new RangeError("now must be whole Unix seconds")}function Mt(t){try{return t()}catch(e){throw e instanceof Xe?Me.undecodable(e):e}}function Fr(t,e){return t.
+sealNumber===e.sealNumber&&He(t.digest,e.digest)}function se(t,e,n){if(t)throw new Me(e,n)}function Kf(t,e,n,r){let o=Mt(()=>Hn(t.statement)),{header:f}=e;ja(o,
+n),Da(o,n),$a(o,f,n.clockSkew,BigInt(r));let{leafIndex:c,treeSize:s,path:i}=t;se(f.suite!==o.suite,"suite-mismatch","statement and seal name different suites; d\
+o not accept"),se(f.treeSize!==s,"tree-size-mismatch","attestation and seal name different tree sizes; do not accept");let h=Cn(t.statement);return se(!Pn(h,c,s,
+i,f.root),"not-in-tree","the statement is not in the sealed tree; do not accept"),Nr(e,n.trustRoot),Pf(o,h,c,f)}function Dn(t){return new Me("issuer",`issued by\
+ ${t}, not by the trust root's issuer; do not accept`)}function ja(t,e){let{issuer:n,audience:r}=t,{nonce:o,tenant:f,account:c,requestDigest:s}=e;if(n!==e.trustRoot.
+issuer)throw Dn(n);se(r!==e.audience,"audience",`made for ${r}, not for this relying party; do not accept`),se(o!==Rr&&!He(o,t.nonce),"nonce","the nonce is not \
+the one issued; treat as a replay"),se(f!==void 0&&!He(f,t.tenant),"tenant","another tenant than required; do not accept"),se(c!==void 0&&!He(c,t.account),"acco\
+unt","another account than required; do not accept"),se(s!==void 0&&!He(s,t.requestDigest),"request-digest","made for another request; do not accept")}function Da(t,e){
+let{decision:n,probeMode:r,proof:o,policyId:f,policyVersion:c,fmrClass:s}=t,{proofLevel:i,policyVersion:h}=e;se(e.decision!==void 0&&e.decision!==n,"decision",`\
+the decision is ${n}; nobody was authenticated`),se(e.probeMode!==void 0&&e.probeMode!==r,"probe-mode",`probe mode ${r} is not the required one`),se(i!==void 0&&
+o===void 0,"no-proof","no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy says that this is enough"),
+se(i!==void 0&&o!==void 0&&o.level<i,"proof-level","the credential proof is below the required level; ask for a step-up"),se(h!==void 0&&(f!==h.id||c<h.version),
+"policy-version","made under another policy or an older version; authenticate again"),se(s<e.fmrClass,"fmr-class",`false-match class ${s} is weaker than require\
+d`)}function $a(t,e,n,r){let{issuedAt:o,expiresAt:f}=t,c=r+n;se(o>c,"not-yet-valid",`issued at ${o}, in the future; check the clocks`),se(r>=f+n,"expired",`expi\
+red at ${f}; authenticate again`),se(e.time>c||e.time+n<o,"seal-time",`sealed at ${e.time}, before its statement or in the future`)}function Ka(t,e){let{keySetId:n,
+time:r}=t,o=`key set ${yt(n)}`,f=e.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update it from the issuer`;throw new Me("unknown-key-set",h)}let{
+status:c,notBefore:s,notAfter:i}=f;if(c.state!=="active"){let{state:h,since:E}=c;se(h==="revoked","revoked-key-set",`${o} is revoked since ${E}; do not accept`),
+se(r>=E,"retired-key-set",`${o} was retired at ${E}, before this seal; do not accept`)}return se(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the valid\
+ity of ${o}`),f}var zf=255,za=64,qa="trefoil:change/1",qf=["enrolled","erased","root_published","policy_changed","session_opened","session_ended","tenant_created","tenant_disab\
+led","tenant_enabled","api_key_created","api_key_revoked","issuer_key_registered","key_rotation_begun","key_rotation_ended","malformed_reset","operator_created",
+"operator_revoked","operator_token_created","operator_token_revoked","refused","tenant_deleted","attempts_reset","replaced"];function Yf(t){let e=De.of("change",t,dn);e.map("change",5);let n=e.key("iss",1).text("iss",et),r=e.key("iat",6).uint("iat"),o=e.key("cti",7).bytes("cti",16);e.
+key("eat_profile",265).format("eat_profile",qa);let f=e.key("trefoil",Vt).map("trefoil",4,5),c=un(e.key("suite",1)),s=e.key("tenant",2).bytes("tenant",16),i=e.key(
+"kind",3).uint("kind"),h=Object.freeze(Ga(i,e.key("what",4))),E=f===5?Object.freeze(Va(e.key("by",5))):void 0;return e.finish("change"),Object.freeze({suite:c,issuer:n,
+tenant:s,changedAt:r,salt:o,what:h,by:E})}function Va(t){return t.array("by",2),{operator:t.bytes("by.operator",8),name:t.text("by.name",za)}}function Wf(t){try{
+return Yf(lt(t).statement)}catch(e){if(e instanceof Xe)return;throw e}}function Ga(t,e){let n=e.offset;switch(t){case 1n:return e.array("what",3),{kind:"enrolle\
+d",handle:e.bytes("what.handle",32),generation:e.number("what.generation",Be),consent:e.bytes("what.consent",32)};case 2n:return e.array("what",2),{kind:"erased",
+handle:e.bytes("what.handle",32),generation:e.number("what.generation",Be)};case 3n:return e.array("what",4),{kind:"root_published",generation:e.number("what.ge\
+neration",Be),generationMin:e.number("what.generation_min",Be),root:e.bytes("what.root",32),head:e.bytes("what.head",32)};case 4n:return e.array("what",3),{kind:"\
+policy_changed",policyId:e.number("what.policy_id",Be),policyVersion:e.number("what.policy_version",Be),policyDigest:e.bytes("what.digest",32)};case 5n:return e.
+array("what",2),{kind:"session_opened",session:e.bytes("what.session",32),expiresAt:e.uint("what.expires_at")};case 6n:return e.array("what",1),{kind:"session_e\
+nded",session:e.bytes("what.session",32)};case 23n:return e.array("what",4),{kind:"replaced",handle:e.bytes("what.handle",32),generation:e.number("what.generati\
+on",Be),replaced:e.number("what.replaced",Be),consent:e.bytes("what.consent",32)};default:return Ya(t,e,n)}}function Ya(t,e,n){let r=Vf(t);switch(r){case"tenant\
+_created":return e.array("what",1),{kind:r,policyDigest:e.bytes("what.digest",32)};case"tenant_disabled":case"tenant_enabled":case"malformed_reset":case"attempt\
+s_reset":return e.array("what",0),{kind:r};case"api_key_created":return e.array("what",2),{kind:r,apiKey:e.bytes("what.key",8),scopes:e.number("what.scopes",zf)};case"\
+api_key_revoked":return e.array("what",1),{kind:r,apiKey:e.bytes("what.key",8)};case"issuer_key_registered":return e.array("what",1),{kind:r,issuerKey:e.bytes("\
+what.key",32)};case"key_rotation_begun":case"key_rotation_ended":return e.array("what",1),{kind:r,epoch:e.number("what.epoch",Be)};case"operator_created":return e.
+array("what",2),{kind:r,operator:e.bytes("what.operator",8),role:e.number("what.role",zf)};case"operator_revoked":return e.array("what",1),{kind:r,operator:e.bytes(
+"what.operator",8)};case"operator_token_created":case"operator_token_revoked":return e.array("what",2),{kind:r,operator:e.bytes("what.operator",8),token:e.number(
+"what.token",Be)};case"refused":{e.array("what",1);let o=e.offset,f=Vf(e.uint("what.action"));if(f===void 0||f==="refused")throw e.outOfRange("what.action",o);return{
+kind:r,action:f}}case"tenant_deleted":return e.array("what",1),{kind:r,templates:e.uint("what.templates")};default:throw e.outOfRange("kind",n)}}function Vf(t){
+return t>BigInt(qf.length)?void 0:qf[Number(t)-1]}var Xf,Gf=class t{change;digest;leafIndex;seal;constructor(e,n,r,o){this.change=e,this.digest=n,this.leafIndex=
+r,this.seal=o,Object.freeze(this)}static{Xf=(...e)=>new t(...e)}};function Jf(t,e,n,r){Qf(e,n,r);let o=Mt(()=>lt(t)),{evidence:f}=o;if(f.form==="full")return ec(
+o,f.seal,e,n,r);let{sealNumber:c}=f.reference,s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Me("seal-needed",s,{seal:f.reference})}
+function Zf(t,e,n,r,o){if(Qf(n,r,o),!(e instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Mt(()=>lt(t)),{evidence:c}=f,
+s=c.form==="full"?c.seal.reference():c.reference;if(Fr(s,e.reference()))return ec(f,e,n,r,o);let i=`the seal passed is not the one named; fetch seal ${s.sealNumber}\
+ from the issuer`;throw new Me("other-seal",i,{seal:s})}function Qf(t,e,n){if(!(t instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(e!==void 0&&
+!(Ft(e)&&e.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Mr(n)}function ec(t,e,n,r,o){let f=Mt(()=>Yf(t.statement)),
+{header:c}=e;if(f.issuer!==n.issuer)throw Dn(f.issuer);se(r!==void 0&&!He(f.tenant,r),"tenant","another tenant than required; do not accept");let s=BigInt(Ir),{
+changedAt:i}=f,h=BigInt(o)+s;se(i>h,"not-yet-valid",`done at ${i}, in the future; check the clocks`),se(c.time>h||c.time+s<i,"seal-time",`sealed at ${c.time}, b\
+efore its change or in the future`);let{leafIndex:E,treeSize:g,path:A}=t;se(c.suite!==f.suite,"suite-mismatch","change and seal name different suites; do not ac\
+cept"),se(c.treeSize!==g,"tree-size-mismatch","receipt and seal name different tree sizes; do not accept");let _=Cn(t.statement);return se(!Pn(_,E,g,A,c.root),"\
+not-in-tree","the change is not in the sealed tree; do not accept"),Nr(e,n),Xf(f,_,E,c)}var Ye=class extends Error{name="InputError"};function nc(t){let e=Cr(t);if(e===void 0||e==="")return t;if(e.startsWith("{")){let n=Wa(e),r=typeof n=="string"?tc(
+n):void 0;if(r===void 0)throw new Ye("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return tc(e)??
+t}function rc(t){let e=t.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(e))throw new Ye("The nonce is 32 to 128 hexadecimal digits: the one that you i\
+ssued for this login.");return Uint8Array.from({length:e.length/2},(n,r)=>Number.parseInt(e.slice(2*r,2*r+2),16))}function Cr(t){try{return new TextDecoder("utf\
+-8",{fatal:!0}).decode(t).trim()}catch{return}}function Wa(t){try{let e=JSON.parse(t);return e.attestation??e.receipt?.attestation}catch{throw new Ye("This begi\
+ns like JSON and is not JSON: copy all of it.")}}function tc(t){let e=t.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return gn(
+e)}var Xa="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
+ept it.";function oc(t,e){let{statement:n,seal:r}=t,o=n.decision==="match",f=Oe("div","",`outcome ${o?"good":"attested-denial"}`),c=n.proof===void 0?", without \
+a credential proof":"";return f.append(Oe("h2",`${o?"Verified: match":"Verified: no match"}${c}`),Oe("p",o?"The holder of this account was authenticated.":"The \
+service attests a denial: nobody was authenticated.")),n.proof===void 0&&f.append(Oe("p",Xa)),f.append(...cc(e)),f.append(ac([["Issuer",n.issuer],["Audience",n.
 audience],["Account",n.account],["Proof",n.proof===void 0?"none":`level ${n.proof.level}`],["Session",n.proof?.session??"none"],["Tenant",n.tenant],["Nonce",n.nonce],
-["Issued",yn(n.issuedAt)],["Expires",yn(n.expiresAt)],...fc(r,e.leafIndex)]),Oe("p","Keep the account: it is the same at every login of this person here. Sessio\
-n and nonce are not.")),o}function nc(e,t){let{change:n,seal:r}=e,{heading:f,details:o}=qa(n.what),c=Oe("div","","outcome good");return c.append(Oe("h2",`Verifi\
-ed receipt: ${f}`),Oe("p","The service attests that it made this change. It says nothing about a login."),...rc(t),oc([["Issuer",n.issuer],["Tenant",n.tenant],...o,
-["Done",yn(n.changedAt)],...fc(r,e.leafIndex)]),Oe("p","Compare tenant and what was done with what you expect: this page does not know it.")),c}function qa(e){switch(e.
-kind){case"enrolled":return{heading:"subject enrolled",details:[["Subject",e.handle],["Generation",`${e.generation}`],["Consent digest",e.consent]]};case"erased":
-return{heading:"subject erased",details:[["Subject",e.handle],["Generation",`${e.generation}`]]};case"root_published":return{heading:"credential root published",
-details:[["Generation",`${e.generation}, accepted from ${e.generationMin}`],["Credential root",e.root],["Log head",e.head]]};case"policy_changed":return{heading:"\
-policy changed",details:[["Policy",`${e.policyId} version ${e.policyVersion}`],["Policy digest",e.policyDigest]]};case"session_opened":return{heading:"session o\
-pened",details:[["Session",e.session],["Ends",yn(e.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[["Session",e.session]]};case"replac\
-ed":{let t=`${e.generation}, in place of ${e.replaced}`;return{heading:"template replaced",details:[["Subject",e.handle],["Generation",t],["Consent digest",e.consent]]}}}}
-function rc(e){let t=Oe("ul","");return t.append(...St.map(({name:r})=>Oe("li",`${r} signature verifies`))),e?[t,Oe("p","The trust root came from this server. T\
-hat shows consistency, not who the issuer is.")]:[t]}function fc(e,t){return[["Sealed",`${yn(e.time)}, seal ${e.sealNumber}`],["Root",e.root],["Place",`leaf ${t}\
- of ${e.treeSize}`],["Key set",e.keySetId]]}function oc(e){let t=Oe("dl","");for(let[n,r]of e){let f=typeof r=="string"?Oe("dd",r):Oe("dd",Lt(r),"bytes");t.append(
-Oe("dt",n),f)}return t}function pn(e,t,n){let r=Oe("div","","outcome refused");return r.setAttribute("role","alert"),r.append(Oe("h2",e),Oe("p",t)),n!==void 0&&
-r.append(Oe("p",`Code: ${n}`)),r}function yn(e){let t=new Date(Number(e)*1e3);return Number.isNaN(t.getTime())?`${e} s`:t.toISOString().replace(".000Z","Z")}function Oe(e,t,n=""){
-let r=document.createElement(e);return r.textContent=t,n!==""&&(r.className=n),r}var Va=512*1024,Hr=Xe("form",HTMLFormElement),$n=Xe("outcome",HTMLElement),jr=Xe("attestation",HTMLTextAreaElement),sc=Xe("attestation-state",HTMLElement),Kn=Xe(
-"trust-root",HTMLTextAreaElement),Pr,zn;function Xe(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Dr(e){return String(new FormData(Hr).get(e))}async function Ga(){let e=Pr??new TextEncoder().encode(jr.value);if(e.length===0)throw new Ye("Paste an at\
-testation, or drop a file.");let t=Qo(e),n=Vo(t);return n===void 0?Ya(t):Xa(t,n)}async function Ya(e){let t=Xe("audience",HTMLInputElement).value.trim();if(t===
-"")throw new Ye("Enter the audience: the relying party that the attestation must be for.");let n=ec(Xe("nonce",HTMLInputElement).value),r=await ac(),f=new Gt({trustRoot:r,
-audience:t,nonce:n,decision:"any",acceptNoProof:!0}),o=ic(()=>Za(e)),c=await dc(()=>Po(e,f,o),s=>Do(e,s,f,o));return tc(c,$r())}async function Xa(e,t){let n=await ac(),
-r=ic(()=>Number(t.changedAt)),f=await dc(()=>Yo(e,n,void 0,r),o=>Xo(e,o,n,void 0,r));return nc(f,$r())}function $r(){return Dr("root")==="served"}async function ac(){
-return $r()?Wa():Ja()}function ic(e){return Dr("time")==="issued"?e():Math.floor(Date.now()/1e3)}async function dc(e,t){try{return e()}catch(n){if(!(n instanceof
-Fe)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=await bc(`/v1/seals/${n.seal.sealNumber}`,`seal ${n.seal.sealNumber}`);return t(tt.decode(new Uint8Array(
-await r.arrayBuffer())))}}async function Wa(){let e=await bc("/v1/keys","the trust root");return Ge.fromJson(await e.text())}function Ja(){if(zn!==void 0)return Ge.
-decode(zn);if(Kn.value.trim()==="")throw new Ye("Paste your trust root, or choose its file.");return Ge.fromJson(Kn.value)}async function bc(e,t){let n=await fetch(
-e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ye(`This server did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Za(e){
-try{return Number(Hn(lt(e).statement).issuedAt)}catch(t){throw t instanceof We?Fe.undecodable(t):t}}function Kr(e){return e instanceof Fe?pn("Not verified",e.message,
-e.code):e instanceof Se||e instanceof We?pn("The trust root cannot be read",e.message):e instanceof Ye?pn("Nothing was verified yet",e.message):pn("Nothing was \
-verified",`Unexpected: ${String(e)}`)}async function uc(e,t){if(e.size>Va)throw new Ye(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.
-arrayBuffer()),r=Cr(n),f=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=f?r:"",f?void 0:n}async function lc(e){if(e!==void 0)try{Pr=await uc(e,jr),sc.textContent=
-`${e.name}, ${e.size} bytes`}catch(t){$n.replaceChildren(Kr(t))}}Hr.addEventListener("submit",async e=>{e.preventDefault(),$n.replaceChildren(await Ga().catch(Kr)),
-$n.focus()});Hr.addEventListener("change",()=>{let e=Dr("root")==="own";Xe("own-root",HTMLElement).hidden=!e,Xe("served-note",HTMLElement).hidden=e});jr.addEventListener(
-"input",()=>{Pr=void 0,sc.textContent=""});Kn.addEventListener("input",()=>{zn=void 0});Xe("attestation-file",HTMLInputElement).addEventListener("change",e=>{lc(
-e.currentTarget.files?.[0])});Xe("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(zn=await uc(
-t,Kn))}catch(n){$n.replaceChildren(Kr(n))}});var cc=Xe("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])cc.addEventListener(e,t=>{t.preventDefault(),
-cc.classList.toggle("over",e==="dragover"),e==="drop"&&lc(t.dataTransfer?.files[0])});
+["Issued",yn(n.issuedAt)],["Expires",yn(n.expiresAt)],...sc(r,t.leafIndex)]),Oe("p","Keep the account: it is the same at every login of this person here. Sessio\
+n and nonce are not.")),f}function fc(t,e){let{change:n,seal:r}=t,{heading:o,details:f}=Ja(n.what),c=Oe("div","","outcome good");return c.append(Oe("h2",`Verifi\
+ed receipt: ${o}`),Oe("p",n.what.kind==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that it made this\
+ change. It says nothing about a login."),...cc(e),ac([["Issuer",n.issuer],["Tenant",n.tenant.every(s=>s===0)?"none: the service itself":n.tenant],...f,...n.by?
+[["By",`${n.by.name} (${yt(n.by.operator)})`]]:[],["Done",yn(n.changedAt)],...sc(r,t.leafIndex)]),Oe("p","Compare tenant and what was done with what you expect:\
+ this page does not know it.")),c}function Ja(t){switch(t.kind){case"enrolled":return{heading:"subject enrolled",details:[["Subject",t.handle],["Generation",`${t.
+generation}`],["Consent digest",t.consent]]};case"erased":return{heading:"subject erased",details:[["Subject",t.handle],["Generation",`${t.generation}`]]};case"\
+root_published":return{heading:"credential root published",details:[["Generation",`${t.generation}, accepted from ${t.generationMin}`],["Credential root",t.root],
+["Log head",t.head]]};case"policy_changed":return{heading:"policy changed",details:[["Policy",`${t.policyId} version ${t.policyVersion}`],["Policy digest",t.policyDigest]]};case"\
+session_opened":return{heading:"session opened",details:[["Session",t.session],["Ends",yn(t.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[
+["Session",t.session]]};case"replaced":{let e=`${t.generation}, in place of ${t.replaced}`;return{heading:"template replaced",details:[["Subject",t.handle],["Ge\
+neration",e],["Consent digest",t.consent]]}}default:return{heading:t.kind.replaceAll("_"," "),details:ei(t)}}}var Za=["unknown","viewer","operator","owner"],Qa=[
+"enrol","authenticate","issue"];function ei(t){switch(t.kind){case"tenant_created":return[["Policy digest",t.policyDigest]];case"tenant_disabled":case"tenant_en\
+abled":case"malformed_reset":case"attempts_reset":return[];case"api_key_created":return[["API key",t.apiKey],["Scopes",Qa.filter((e,n)=>(t.scopes>>n)%2===1).join(
+", ")]];case"api_key_revoked":return[["API key",t.apiKey]];case"issuer_key_registered":return[["Issuer key",t.issuerKey]];case"key_rotation_begun":case"key_rota\
+tion_ended":return[["Epoch",`${t.epoch}`]];case"operator_created":return[["Operator",t.operator],["Role",Za[t.role]??"unknown"]];case"operator_revoked":return[[
+"Operator",t.operator]];case"operator_token_created":case"operator_token_revoked":return[["Operator",t.operator],["Token",`${t.token}`]];case"tenant_deleted":return[
+["Templates destroyed",`${t.templates}`]];case"refused":return[["Change",t.action.replaceAll("_"," ")]]}}function cc(t){let e=Oe("ul","");return e.append(...St.
+map(({name:r})=>Oe("li",`${r} signature verifies`))),t?[e,Oe("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[e]}function sc(t,e){
+return[["Sealed",`${yn(t.time)}, seal ${t.sealNumber}`],["Root",t.root],["Place",`leaf ${e} of ${t.treeSize}`],["Key set",t.keySetId]]}function ac(t){let e=Oe("\
+dl","");for(let[n,r]of t){let o=typeof r=="string"?Oe("dd",r):Oe("dd",yt(r),"bytes");e.append(Oe("dt",n),o)}return e}function pn(t,e,n){let r=Oe("div","","outco\
+me refused");return r.setAttribute("role","alert"),r.append(Oe("h2",t),Oe("p",e)),n!==void 0&&r.append(Oe("p",`Code: ${n}`)),r}function yn(t){let e=new Date(Number(
+t)*1e3);return Number.isNaN(e.getTime())?`${t} s`:e.toISOString().replace(".000Z","Z")}function Oe(t,e,n=""){let r=document.createElement(t);return r.textContent=
+e,n!==""&&(r.className=n),r}var ti=512*1024,Hr=We("form",HTMLFormElement),$n=We("outcome",HTMLElement),Pr=We("attestation",HTMLTextAreaElement),dc=We("attestation-state",HTMLElement),Kn=We(
+"trust-root",HTMLTextAreaElement),jr,zn;function We(t,e){let n=document.getElementById(t);if(!(n instanceof e))throw new Error(`the page has no ${t}`);return n}
+function Dr(t){return String(new FormData(Hr).get(t))}async function ni(){let t=jr??new TextEncoder().encode(Pr.value);if(t.length===0)throw new Ye("Paste an at\
+testation, or drop a file.");let e=nc(t),n=Wf(e);return n===void 0?ri(e):oi(e,n)}async function ri(t){let e=We("audience",HTMLInputElement).value.trim();if(e===
+"")throw new Ye("Enter the audience: the relying party that the attestation must be for.");let n=rc(We("nonce",HTMLInputElement).value),r=await bc(),o=new Gt({trustRoot:r,
+audience:e,nonce:n,decision:"any",acceptNoProof:!0}),f=uc(()=>si(t)),c=await lc(()=>jf(t,o,f),s=>Df(t,s,o,f));return oc(c,$r())}async function oi(t,e){let n=await bc(),
+r=uc(()=>Number(e.changedAt)),o=await lc(()=>Jf(t,n,void 0,r),f=>Zf(t,f,n,void 0,r));return fc(o,$r())}function $r(){return Dr("root")==="served"}async function bc(){
+return $r()?fi():ci()}function uc(t){return Dr("time")==="issued"?t():Math.floor(Date.now()/1e3)}async function lc(t,e){try{return t()}catch(n){if(!(n instanceof
+Me)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=await hc(`/v1/seals/${n.seal.sealNumber}`,`seal ${n.seal.sealNumber}`);return e(tt.decode(new Uint8Array(
+await r.arrayBuffer())))}}async function fi(){let t=await hc("/v1/keys","the trust root");return Ge.fromJson(await t.text())}function ci(){if(zn!==void 0)return Ge.
+decode(zn);if(Kn.value.trim()==="")throw new Ye("Paste your trust root, or choose its file.");return Ge.fromJson(Kn.value)}async function hc(t,e){let n=await fetch(
+t,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ye(`This server did not give ${e}${n?` (status ${n.status})`:""}; try again.`)}function si(t){
+try{return Number(Hn(lt(t).statement).issuedAt)}catch(e){throw e instanceof Xe?Me.undecodable(e):e}}function Kr(t){return t instanceof Me?pn("Not verified",t.message,
+t.code):t instanceof Te||t instanceof Xe?pn("The trust root cannot be read",t.message):t instanceof Ye?pn("Nothing was verified yet",t.message):pn("Nothing was \
+verified",`Unexpected: ${String(t)}`)}async function yc(t,e){if(t.size>ti)throw new Ye(`${t.name} is too large: ${t.size} bytes.`);let n=new Uint8Array(await t.
+arrayBuffer()),r=Cr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return e.value=o?r:"",o?void 0:n}async function pc(t){if(t!==void 0)try{jr=await yc(t,Pr),dc.textContent=
+`${t.name}, ${t.size} bytes`}catch(e){$n.replaceChildren(Kr(e))}}Hr.addEventListener("submit",async t=>{t.preventDefault(),$n.replaceChildren(await ni().catch(Kr)),
+$n.focus()});Hr.addEventListener("change",()=>{let t=Dr("root")==="own";We("own-root",HTMLElement).hidden=!t,We("served-note",HTMLElement).hidden=t});Pr.addEventListener(
+"input",()=>{jr=void 0,dc.textContent=""});Kn.addEventListener("input",()=>{zn=void 0});We("attestation-file",HTMLInputElement).addEventListener("change",t=>{pc(
+t.currentTarget.files?.[0])});We("trust-root-file",HTMLInputElement).addEventListener("change",async t=>{let e=t.currentTarget.files?.[0];try{e!==void 0&&(zn=await yc(
+e,Kn))}catch(n){$n.replaceChildren(Kr(n))}});var ic=We("drop",HTMLElement);for(let t of["dragover","dragleave","drop"])ic.addEventListener(t,e=>{e.preventDefault(),
+ic.classList.toggle("over",t==="dragover"),t==="drop"&&pc(e.dataTransfer?.files[0])});

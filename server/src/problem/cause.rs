@@ -54,12 +54,15 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 56] = [
+    pub const ALL: [Code; 62] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
         Code::CallerUnauthenticated,
         Code::ScopeMissing,
+        Code::RoleMissing,
+        Code::OperatorUnknown,
+        Code::OperatorConflict,
         Code::PolicyOvertaken,
         Code::AudienceNotAllowed,
         Code::RequestMacInvalid,
@@ -68,6 +71,7 @@ impl Code {
         Code::SubjectUnknown,
         Code::TenantUnknown,
         Code::TenantDisabled,
+        Code::TenantInUse,
         Code::ApiKeyUnknown,
         Code::SessionUnknown,
         Code::AttestationUnknown,
@@ -81,6 +85,7 @@ impl Code {
         Code::TenantExists,
         Code::NonceReplayed,
         Code::ChainValueRefused,
+        Code::SecretShown,
         Code::IdempotencyInFlight,
         Code::RootGenerationStale,
         Code::IssuerKeyMissing,
@@ -98,6 +103,7 @@ impl Code {
         Code::ProofModeMismatch,
         Code::RequestNotFresh,
         Code::IdempotencyKeyReused,
+        Code::DistinctFailures,
         Code::QuotaExceeded,
         Code::Overloaded,
         Code::BeforeRestart,
@@ -139,6 +145,7 @@ impl Code {
             Code::BodyTimeout
             | Code::TenantExists
             | Code::IdempotencyInFlight
+            | Code::DistinctFailures
             | Code::QuotaExceeded
             | Code::Overloaded
             | Code::DiskLow
@@ -160,6 +167,11 @@ impl Code {
             Code::IdempotencyKeyMissing => "an enrolment without `Idempotency-Key`",
             Code::CallerUnauthenticated => "no API key or token, or one that is unknown, expired or revoked",
             Code::ScopeMissing => "the API key lacks the route's scope",
+            Code::RoleMissing => "the operator's role is below the one that the route needs",
+            Code::OperatorUnknown => "no such operator, or no such token of it",
+            Code::OperatorConflict => {
+                "the last owner cannot be revoked, an operator has at most two tokens, and one that was revoked gets none"
+            }
             Code::PolicyOvertaken => "`If-Match` names another version of the policy than the one in force",
             Code::AudienceNotAllowed => "the policy does not list the audience",
             Code::RequestMacInvalid => "the MAC is not that of the request under the session's key",
@@ -168,6 +180,7 @@ impl Code {
             Code::SubjectUnknown => "no active template under this handle",
             Code::TenantUnknown => "no such tenant",
             Code::TenantDisabled => "the operator disabled the tenant",
+            Code::TenantInUse => "only a disabled tenant is deleted, and not while its keys are rotated",
             Code::ApiKeyUnknown => "the tenant has no such API key",
             Code::SessionUnknown => "the tenant has no such session",
             Code::AttestationUnknown => {
@@ -185,6 +198,9 @@ impl Code {
                 "the session, or the subject without one, has taken this nonce. After a repetition: the first one was attempted, and its answer is lost"
             }
             Code::ChainValueRefused => "the revealed value is missing, used or not of this chain",
+            Code::SecretShown => {
+                "an earlier request with this `Idempotency-Key` created it; the service does not keep secrets that it shows"
+            }
             Code::IdempotencyInFlight => "a request with this `Idempotency-Key` is still running",
             Code::RootGenerationStale => "the root is not newer than the last one",
             Code::IssuerKeyMissing => "no issuer key is registered",
@@ -204,6 +220,9 @@ impl Code {
             }
             Code::RequestNotFresh => "`issued_at` is outside the window, or before the service started",
             Code::IdempotencyKeyReused => "the `Idempotency-Key` came with another body",
+            Code::DistinctFailures => {
+                "logins with this API key failed for too many different subjects that did not match since"
+            }
             Code::QuotaExceeded => "too many requests of the tenant in flight, or no credit for proofs",
             Code::Overloaded => "a queue is full; nothing was attempted",
             Code::BeforeRestart => {

@@ -4,6 +4,7 @@ use super::Code;
 
 impl Code {
     /// What to do next.
+    #[expect(clippy::too_many_lines, reason = "a table with a line or two for each code")]
     pub fn cure(self) -> &'static str {
         match self {
             Code::MalformedJson => {
@@ -17,6 +18,9 @@ impl Code {
                 "Send the header `Authorization: Bearer KEY`: on the public listener with an API key that is active (`trefoil admin \
                  api-key list`), on the admin listener with the token in admin.token."
             }
+            Code::RoleMissing => "Ask an operator with that role; `trefoil admin operator list` shows them.",
+            Code::OperatorUnknown => "Correct it; `trefoil admin operator list` shows operators and tokens.",
+            Code::OperatorConflict => "Do first what `detail` names.",
             Code::ScopeMissing => {
                 "Use an API key with that scope; `trefoil admin api-key create --scope` makes one."
             }
@@ -33,6 +37,9 @@ impl Code {
             Code::TenantUnknown => "Correct the tenant; `trefoil admin tenant list` shows them.",
             Code::TenantDisabled => {
                 "Ask the operator: `trefoil admin tenant enable TENANT` lets it in again."
+            }
+            Code::TenantInUse => {
+                "Disable it first (`trefoil admin tenant disable TENANT`), and let a rotation end."
             }
             Code::ApiKeyUnknown => "Correct the id; `trefoil admin api-key list --tenant TENANT` shows them.",
             Code::SessionUnknown => {
@@ -53,6 +60,9 @@ impl Code {
             Code::TenantExists => "Repeat the request: another identifier is drawn.",
             Code::NonceReplayed => "Make a new request with a fresh nonce.",
             Code::ChainValueRefused => "Reveal the next value of the session's chain, or open a new session.",
+            Code::SecretShown => {
+                "If you did not see the secret, revoke what `detail` names and create another with a fresh Idempotency-Key."
+            }
             Code::IdempotencyInFlight => {
                 "Repeat the request with the same Idempotency-Key after Retry-After."
             }
@@ -78,6 +88,9 @@ impl Code {
             }
             Code::RequestNotFresh => "Set the clock, then sign a new request with its time.",
             Code::IdempotencyKeyReused => "Use a fresh Idempotency-Key for another request.",
+            Code::DistinctFailures => {
+                "Look for a caller that tries one face on many people, or for a camera or a model that fails; the limit goes up as subjects match."
+            }
             Code::QuotaExceeded => "Repeat after Retry-After, with fewer requests in flight.",
             Code::Overloaded | Code::Draining => "Repeat after Retry-After; nothing was attempted.",
             Code::Undecided => {

@@ -17,6 +17,15 @@ impl From<Refused> for Problem {
                 let detail = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
                 return Problem::new(Code::CallerUnauthenticated, detail);
             }
+            Refused::OperatorToken => {
+                let detail = "send `Authorization: Bearer <token>` with an operator's token that is neither expired nor revoked, or the one in the \
+                              data directory's admin.token";
+                return Problem::new(Code::CallerUnauthenticated, detail);
+            }
+            Refused::OperatorUnknown => {
+                let detail = format!("{refused}; GET /v1/operators lists them");
+                return Problem::new(Code::OperatorUnknown, detail);
+            }
             Refused::ApiKeyUnknown => {
                 let detail = format!("{refused}; GET /v1/tenants/{{tenant}}/api-keys lists them");
                 return Problem::new(Code::ApiKeyUnknown, detail);
@@ -36,7 +45,10 @@ impl From<Refused> for Problem {
             Refused::IssuerKey => return field("/ml_dsa_65", &refused),
             Refused::RootEarly | Refused::TooManyRoots => return field("/statement", &refused),
             Refused::Root(cause) => return root(cause),
+            Refused::OperatorTokenUnknown | Refused::BootstrapToken => Code::OperatorUnknown,
+            Refused::OperatorRevoked | Refused::TwoTokens | Refused::LastOwner => Code::OperatorConflict,
             Refused::TenantDisabled => Code::TenantDisabled,
+            Refused::TenantEnabled | Refused::TenantRotates => Code::TenantInUse,
             Refused::TenantUnknown => Code::TenantUnknown,
             Refused::TenantExists => Code::TenantExists,
             Refused::Audience { .. } => Code::AudienceNotAllowed,
@@ -46,6 +58,7 @@ impl From<Refused> for Problem {
             Refused::SessionUnknown => Code::SessionUnknown,
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
+            Refused::DistinctFailures { .. } => Code::DistinctFailures,
             Refused::TooManyChains
             | Refused::ProofLate(_)
             | Refused::TooManyProofs(_)
@@ -232,6 +245,33 @@ mod tests {
                 "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked",
             ),
             (
+                Refused::OperatorToken,
+                "caller-unauthenticated",
+                "send `Authorization: Bearer <token>` with an operator's token that is neither expired nor revoked, or the one in the data \
+                 directory's admin.token",
+            ),
+            (
+                Refused::OperatorUnknown,
+                "operator-unknown",
+                "no operator has this identifier; GET /v1/operators lists them",
+            ),
+            (
+                Refused::OperatorTokenUnknown,
+                "operator-unknown",
+                "this operator has no token with this number",
+            ),
+            (
+                Refused::TwoTokens,
+                "operator-conflict",
+                "two tokens of this operator are taken already; revoke one of them first",
+            ),
+            (Refused::OperatorRevoked, "operator-conflict", "this operator was revoked; create another one"),
+            (
+                Refused::LastOwner,
+                "operator-conflict",
+                "no other owner has a token that is taken, so nobody could manage operators; create another owner first",
+            ),
+            (
                 Refused::TenantDisabled,
                 "tenant-disabled",
                 "the service's operator disabled this tenant; ask the operator to enable it",
@@ -328,8 +368,8 @@ mod tests {
             (
                 Refused::KeyHolderForbids("not today".to_owned()),
                 "key-holder-forbids",
-                "not today (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed` and \
-                 `set-policy` are its operator's)",
+                "not today (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed`, \
+                 `reset-attempts` and `set-policy` are its operator's)",
             ),
             (
                 Refused::Fault,

@@ -61,7 +61,7 @@ impl Server {
 
     /// The operator's token, also in the data directory.
     pub fn admin_token(&self) -> &str {
-        &self.app.admin_token
+        self.app.service.operators.bootstrap_token()
     }
 
     /// What relying parties pin.

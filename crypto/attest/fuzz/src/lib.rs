@@ -5,9 +5,9 @@ use serde_json::Value;
 use trefoil_attest::json::{attestation_from_json, attestation_to_json};
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
-    Attestation, Change, Cosignature, Handle, Nonce, Policy, PrunedSeal, PublicKeySet, Seal, SealHeader,
-    SessionId, Statement, Suite, TenantId, TrustRoot, What, verify, verify_pruned_seal, verify_seal,
-    verify_with_seal,
+    Actor, ApiKeyId, Attestation, Change, Cosignature, Handle, IssuerKeyId, Kind, Nonce, OperatorId, Policy,
+    PrunedSeal, PublicKeySet, Seal, SealHeader, SessionId, Statement, Suite, TenantId, TrustRoot, What,
+    verify, verify_pruned_seal, verify_seal, verify_with_seal,
 };
 
 /// The honest attestations, from the vectors that all clients share: a full one, the compact form of it, a compact one
@@ -370,13 +370,36 @@ fn changes() -> Vec<Vec<u8>> {
         What::SessionEnded { session },
         What::Replaced { handle, generation: 9, replaced: 8, consent: [9; 32] },
     ];
-    let change = |what| Change {
+    let (key, operator) = (ApiKeyId::new([9; 8]), OperatorId::new([10; 8]));
+    let by_operators = [
+        What::TenantCreated { digest: [6; 32] },
+        What::TenantDisabled,
+        What::TenantEnabled,
+        What::ApiKeyCreated { key, scopes: 7 },
+        What::ApiKeyRevoked { key },
+        What::IssuerKeyRegistered { key: IssuerKeyId::new([11; 32]) },
+        What::KeyRotationBegun { epoch: 1 },
+        What::KeyRotationEnded { epoch: 1 },
+        What::MalformedReset,
+        What::OperatorCreated { operator, role: 2 },
+        What::OperatorRevoked { operator },
+        What::OperatorTokenCreated { operator, token: 2 },
+        What::OperatorTokenRevoked { operator, token: 1 },
+        What::Refused { action: Kind::PolicyChanged },
+        What::TenantDeleted { templates: 70_000 },
+        What::AttemptsReset,
+    ];
+    let change = |what, by| Change {
         suite: Suite::One,
         issuer: "https://auth.example",
         tenant: TenantId::new([7; 16]),
         changed_at: 1_800_000_000,
         salt: [8; 16],
         what,
+        by,
     };
-    all.map(|what| change(what).encode().expect("a change")).to_vec()
+    let by = Some(Actor { operator, name: "ann" });
+    let all = all.into_iter().map(|what| change(what, None));
+    let all = all.chain(by_operators.into_iter().map(|what| change(what, by)));
+    all.map(|change| change.encode().expect("a change")).collect()
 }

@@ -8,8 +8,8 @@ use crate::target::{Form, Target};
 use trefoil_testing::volume;
 
 /// Mutants at full volume, and the fewest among which some decode in every form.
-const EXECUTIONS: usize = 60_000;
-const EXECUTIONS_MIN: usize = 6_000;
+const EXECUTIONS: usize = 120_000;
+const EXECUTIONS_MIN: usize = 18_000;
 
 /// Most mutations of one input.
 const MUTATIONS: u64 = 4;

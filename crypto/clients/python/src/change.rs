@@ -30,18 +30,31 @@ pub(crate) struct Change {
     policy_digest: Option<Py<PyBytes>>,
     session: Option<Py<PyBytes>>,
     expires_at: Option<u64>,
+    api_key: Option<Py<PyBytes>>,
+    scopes: Option<u8>,
+    issuer_key: Option<Py<PyBytes>>,
+    epoch: Option<u32>,
+    operator: Option<Py<PyBytes>>,
+    role: Option<u8>,
+    token: Option<u32>,
+    action: Option<&'static str>,
+    templates: Option<u64>,
+    by_operator: Option<Py<PyBytes>>,
+    by_name: Option<String>,
 }
 
 impl Change {
     fn of(py: Python<'_>, change: &attest::Change<'_>) -> PyResult<Self> {
         let bytes = |bytes: &[u8]| Some(PyBytes::new(py, bytes).unbind());
-        let attest::Change { issuer, tenant, changed_at, salt, what, .. } = change;
+        let attest::Change { issuer, tenant, changed_at, salt, what, by, .. } = change;
         let common = Self {
             kind: what.name(),
             issuer: (*issuer).to_owned(),
             tenant: bytes(tenant.as_bytes()),
             changed_at: *changed_at,
             salt: bytes(salt),
+            by_operator: by.and_then(|by| bytes(by.operator.as_bytes())),
+            by_name: by.map(|by| by.name.to_owned()),
             ..Self::default()
         };
         Ok(match what {
@@ -78,6 +91,34 @@ impl Change {
                 consent: bytes(consent),
                 ..common
             },
+            administrative => return Self::of_operators(py, administrative, common),
+        })
+    }
+
+    /// What operators do.
+    fn of_operators(py: Python<'_>, what: &What, common: Self) -> PyResult<Self> {
+        let bytes = |bytes: &[u8]| Some(PyBytes::new(py, bytes).unbind());
+        Ok(match what {
+            What::TenantCreated { digest } => Self { policy_digest: bytes(digest), ..common },
+            What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => common,
+            What::ApiKeyCreated { key, scopes } => {
+                Self { api_key: bytes(key.as_bytes()), scopes: Some(*scopes), ..common }
+            }
+            What::ApiKeyRevoked { key } => Self { api_key: bytes(key.as_bytes()), ..common },
+            What::IssuerKeyRegistered { key } => Self { issuer_key: bytes(key.as_bytes()), ..common },
+            What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => {
+                Self { epoch: Some(*epoch), ..common }
+            }
+            What::OperatorCreated { operator, role } => {
+                Self { operator: bytes(operator.as_bytes()), role: Some(*role), ..common }
+            }
+            What::OperatorRevoked { operator } => Self { operator: bytes(operator.as_bytes()), ..common },
+            What::OperatorTokenCreated { operator, token }
+            | What::OperatorTokenRevoked { operator, token } => {
+                Self { operator: bytes(operator.as_bytes()), token: Some(*token), ..common }
+            }
+            What::TenantDeleted { templates } => Self { templates: Some(*templates), ..common },
+            What::Refused { action } => Self { action: Some(action.name()), ..common },
             other => {
                 let detail = format!("{} is a kind that this package does not show; update it", other.name());
                 return Err(PyValueError::new_err(detail));

@@ -301,6 +301,8 @@ def test_subjects_and_sessions_are_listed_shown_and_ended(
     opened = tenant.open_session(proof)
     (subject,) = tenant.subjects()
     assert subject == tenant.subject(proof.handle.hex())
+    counts = tenant.counts()
+    assert (counts.locked_out, counts.distinct_failures_refused) == (0, 0) and len(counts.tenant_id) == 16
     assert (subject.handle, subject.generation, subject.consent_ref) == (proof.handle, 1, "form 12")
     assert abs(subject.enrolled_at - time.time()) < 60
     # Counts arrive within seconds.

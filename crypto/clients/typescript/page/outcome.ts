@@ -1,7 +1,7 @@
 /** The outcome as elements. Text is set as text, so nothing in an attestation can become markup. */
 
 import { toHex } from "../src/bytes.js";
-import type { VerifiedChange, What } from "../src/change.js";
+import type { OperatorsWhat, VerifiedChange, What } from "../src/change.js";
 import { FAMILIES } from "../src/family.js";
 import type { SealHeader } from "../src/seal.js";
 import type { Verified } from "../src/verify.js";
@@ -47,12 +47,13 @@ export function showReceipt(verified: VerifiedChange, served: boolean): HTMLElem
   const box = element("div", "", "outcome good");
   box.append(
     element("h2", `Verified receipt: ${heading}`),
-    element("p", "The service attests that it made this change. It says nothing about a login."),
+    element("p", change.what.kind === "refused" ? "The service attests that it refused this change, and changed nothing." : "The service attests that it made this change. It says nothing about a login."),
     ...signatures(served),
     rows([
       ["Issuer", change.issuer],
-      ["Tenant", change.tenant],
+      ["Tenant", change.tenant.every((byte) => byte === 0) ? "none: the service itself" : change.tenant],
       ...details,
+      ...(change.by ? ([["By", `${change.by.name} (${toHex(change.by.operator)})`]] as const) : []),
       ["Done", time(change.changedAt)],
       ...place(seal, verified.leafIndex),
     ]),
@@ -90,6 +91,46 @@ function done(what: What): { readonly heading: string; readonly details: readonl
       const details: Row[] = [["Subject", what.handle], ["Generation", generation], ["Consent digest", what.consent]];
       return { heading: "template replaced", details };
     }
+    default:
+      return { heading: what.kind.replaceAll("_", " "), details: detailsOf(what) };
+  }
+}
+
+/** Names of roles by their numbers. */
+const ROLES = ["unknown", "viewer", "operator", "owner"];
+/** Names of scopes by their bits. */
+const SCOPES = ["enrol", "authenticate", "issue"];
+
+/** What operators do. */
+function detailsOf(what: OperatorsWhat): readonly Row[] {
+  switch (what.kind) {
+    case "tenant_created":
+      return [["Policy digest", what.policyDigest]];
+    case "tenant_disabled":
+    case "tenant_enabled":
+    case "malformed_reset":
+    case "attempts_reset":
+      return [];
+    case "api_key_created":
+      return [["API key", what.apiKey], ["Scopes", SCOPES.filter((_, bit) => (what.scopes >> bit) % 2 === 1).join(", ")]];
+    case "api_key_revoked":
+      return [["API key", what.apiKey]];
+    case "issuer_key_registered":
+      return [["Issuer key", what.issuerKey]];
+    case "key_rotation_begun":
+    case "key_rotation_ended":
+      return [["Epoch", `${what.epoch}`]];
+    case "operator_created":
+      return [["Operator", what.operator], ["Role", ROLES[what.role] ?? "unknown"]];
+    case "operator_revoked":
+      return [["Operator", what.operator]];
+    case "operator_token_created":
+    case "operator_token_revoked":
+      return [["Operator", what.operator], ["Token", `${what.token}`]];
+    case "tenant_deleted":
+      return [["Templates destroyed", `${what.templates}`]];
+    case "refused":
+      return [["Change", what.action.replaceAll("_", " ")]];
   }
 }
 

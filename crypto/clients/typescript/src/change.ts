@@ -26,6 +26,10 @@ import { TrustRoot } from "./trust-root.js";
 import { checkNow, decoded, isSame, otherIssuer, refuseIf, verifySeal } from "./verify.js";
 import { VerifyError } from "./verify-error.js";
 
+/** Largest number of one byte. */
+const U8_MAX = 255;
+/** Longest name of an operator, bytes. */
+const OPERATOR_NAME_BYTES_MAX = 64;
 /** Name and version of the format (`eat_profile`). */
 const CHANGE_FORMAT = "trefoil:change/1";
 
@@ -96,7 +100,119 @@ export type What =
       readonly replaced: number;
       /** {@link consentDigest} of the caller's reference to the subject's consent. */
       readonly consent: Uint8Array;
+    }
+  | OperatorsWhat;
+
+/** What operators do. */
+export type OperatorsWhat =
+  | {
+      /** A tenant was created. */
+      readonly kind: "tenant_created";
+      /** SHA3-256 of version 1 of its policy in canonical JSON (RFC 8785). */
+      readonly policyDigest: Uint8Array;
+    }
+  | {
+      /** A tenant's API keys are refused from now on, or taken again; or its count of malformed jobs or the delay of one of its subjects was reset. */
+      readonly kind: "tenant_disabled" | "tenant_enabled" | "malformed_reset" | "attempts_reset";
+    }
+  | {
+      /** An API key was created. */
+      readonly kind: "api_key_created";
+      /** Its public part, 8 bytes. */
+      readonly apiKey: Uint8Array;
+      /** The sum of 1 for `enrol`, 2 for `authenticate` and 4 for `issue`. */
+      readonly scopes: number;
+    }
+  | {
+      /** An API key was revoked. */
+      readonly kind: "api_key_revoked";
+      /** Its public part, 8 bytes. */
+      readonly apiKey: Uint8Array;
+    }
+  | {
+      /** The key under which a tenant's roots verify from now on was registered. */
+      readonly kind: "issuer_key_registered";
+      /** Its name, 32 bytes. */
+      readonly issuerKey: Uint8Array;
+    }
+  | {
+      /** A rotation of the keys of a tenant's templates began, or ended. */
+      readonly kind: "key_rotation_begun" | "key_rotation_ended";
+      /** The epoch of the new keys. */
+      readonly epoch: number;
+    }
+  | {
+      /** An operator was created. */
+      readonly kind: "operator_created";
+      /** The new operator, 8 bytes. */
+      readonly operator: Uint8Array;
+      /** 1 viewer, 2 operator, 3 owner. */
+      readonly role: number;
+    }
+  | {
+      /** All tokens of an operator are refused from now on. */
+      readonly kind: "operator_revoked";
+      /** Whose, 8 bytes. */
+      readonly operator: Uint8Array;
+    }
+  | {
+      /** An operator has one more token, or one less. */
+      readonly kind: "operator_token_created" | "operator_token_revoked";
+      /** The operator, 8 bytes. */
+      readonly operator: Uint8Array;
+      /** Counts the operator's tokens from 1. */
+      readonly token: number;
+    }
+  | {
+      /** An operator asked for a change that its role does not allow, and nothing was changed. */
+      readonly kind: "refused";
+      /** The change that it would have been. */
+      readonly action: Exclude<Kind, "refused">;
+    }
+  | {
+      /** A disabled tenant was deleted: its templates with their keys, its sessions, API keys and policies. */
+      readonly kind: "tenant_deleted";
+      /** Templates that were destroyed. */
+      readonly templates: bigint;
     };
+
+/** In the order of their numbers on the wire, which count from 1. */
+const KINDS = [
+  "enrolled",
+  "erased",
+  "root_published",
+  "policy_changed",
+  "session_opened",
+  "session_ended",
+  "tenant_created",
+  "tenant_disabled",
+  "tenant_enabled",
+  "api_key_created",
+  "api_key_revoked",
+  "issuer_key_registered",
+  "key_rotation_begun",
+  "key_rotation_ended",
+  "malformed_reset",
+  "operator_created",
+  "operator_revoked",
+  "operator_token_created",
+  "operator_token_revoked",
+  "refused",
+  "tenant_deleted",
+  "attempts_reset",
+  "replaced",
+] as const;
+
+/** The kinds of changes. */
+export type Kind = (typeof KINDS)[number];
+
+/** An operator of the service. */
+export interface Actor {
+  /** Who, 8 bytes. */
+  readonly operator: Uint8Array;
+  /** The operator's name. */
+  readonly name: string;
+}
 
 /** What a service changed for a tenant. */
 export interface Change {
@@ -104,7 +220,7 @@ export interface Change {
   readonly suite: Suite;
   /** The service that states this. */
   readonly issuer: string;
-  /** For whom, 16 bytes. */
+  /** For whom, 16 bytes; zeros where the change concerns the service itself. */
   readonly tenant: Uint8Array;
   /** When it was done, Unix seconds. */
   readonly changedAt: bigint;
@@ -112,6 +228,8 @@ export interface Change {
   readonly salt: Uint8Array;
   /** What was done. */
   readonly what: What;
+  /** The operator who did it, or tried to; undefined where a tenant did it with its API key, or the service on its own. */
+  readonly by: Actor | undefined;
 }
 
 /** What a receipt calls a reference to a consent by, so that the reference itself stays with the tenant. */
@@ -127,13 +245,19 @@ function decodeChange(bytes: Uint8Array): Change {
   const changedAt = r.key("iat", 6).uint("iat");
   const salt = r.key("cti", 7).bytes("cti", 16);
   r.key("eat_profile", 265).format("eat_profile", CHANGE_FORMAT);
-  r.key("trefoil", TREFOIL_CLAIM).map("trefoil", 4);
+  const fields = r.key("trefoil", TREFOIL_CLAIM).map("trefoil", 4, 5);
   const suite = readSuite(r.key("suite", 1));
   const tenant = r.key("tenant", 2).bytes("tenant", 16);
   const kind = r.key("kind", 3).uint("kind");
   const what = Object.freeze(readWhat(kind, r.key("what", 4)));
+  const by = fields === 5 ? Object.freeze(readActor(r.key("by", 5))) : undefined;
   r.finish("change");
-  return Object.freeze({ suite, issuer, tenant, changedAt, salt, what });
+  return Object.freeze({ suite, issuer, tenant, changedAt, salt, what, by });
+}
+
+function readActor(r: Reader): Actor {
+  r.array("by", 2);
+  return { operator: r.bytes("by.operator", 8), name: r.text("by.name", OPERATOR_NAME_BYTES_MAX) };
 }
 
 /** What a receipt says, and undefined for an attestation of a login and for what is neither. Nothing is verified. */
@@ -192,7 +316,7 @@ function readWhat(kind: bigint, r: Reader): What {
     case 6n:
       r.array("what", 1);
       return { kind: "session_ended", session: r.bytes("what.session", 32) };
-    case 7n:
+    case 23n:
       r.array("what", 4);
       return {
         kind: "replaced",
@@ -202,8 +326,62 @@ function readWhat(kind: bigint, r: Reader): What {
         consent: r.bytes("what.consent", 32),
       };
     default:
+      return readOperatorsWhat(kind, r, start);
+  }
+}
+
+function readOperatorsWhat(number: bigint, r: Reader, start: number): OperatorsWhat {
+  const kind = kindOf(number);
+  switch (kind) {
+    case "tenant_created":
+      r.array("what", 1);
+      return { kind, policyDigest: r.bytes("what.digest", 32) };
+    case "tenant_disabled":
+    case "tenant_enabled":
+    case "malformed_reset":
+    case "attempts_reset":
+      r.array("what", 0);
+      return { kind };
+    case "api_key_created":
+      r.array("what", 2);
+      return { kind, apiKey: r.bytes("what.key", 8), scopes: r.number("what.scopes", U8_MAX) };
+    case "api_key_revoked":
+      r.array("what", 1);
+      return { kind, apiKey: r.bytes("what.key", 8) };
+    case "issuer_key_registered":
+      r.array("what", 1);
+      return { kind, issuerKey: r.bytes("what.key", 32) };
+    case "key_rotation_begun":
+    case "key_rotation_ended":
+      r.array("what", 1);
+      return { kind, epoch: r.number("what.epoch", U32_MAX) };
+    case "operator_created":
+      r.array("what", 2);
+      return { kind, operator: r.bytes("what.operator", 8), role: r.number("what.role", U8_MAX) };
+    case "operator_revoked":
+      r.array("what", 1);
+      return { kind, operator: r.bytes("what.operator", 8) };
+    case "operator_token_created":
+    case "operator_token_revoked":
+      r.array("what", 2);
+      return { kind, operator: r.bytes("what.operator", 8), token: r.number("what.token", U32_MAX) };
+    case "refused": {
+      r.array("what", 1);
+      const at = r.offset;
+      const action = kindOf(r.uint("what.action"));
+      if (action === undefined || action === "refused") throw r.outOfRange("what.action", at);
+      return { kind, action };
+    }
+    case "tenant_deleted":
+      r.array("what", 1);
+      return { kind, templates: r.uint("what.templates") };
+    default:
       throw r.outOfRange("kind", start);
   }
+}
+
+function kindOf(number: bigint): Kind | undefined {
+  return number > BigInt(KINDS.length) ? undefined : KINDS[Number(number) - 1];
 }
 
 let newVerified: (change: Change, digest: Uint8Array, leafIndex: bigint, seal: SealHeader) => VerifiedChange;

@@ -367,6 +367,8 @@ test("subjects and sessions are listed, shown and ended", async () => {
   await carl.enrol(proof.handle, OWN, "form 12");
   const { expiresAt } = await carl.openSession(proof);
   const subject = await carl.subject(toHex(proof.handle));
+  const { tenantId, ...counts } = await carl.counts();
+  assert.deepEqual({ length: tenantId.length, ...counts }, { length: 16, lockedOut: 0, distinctFailuresRefused: 0 });
   assert.deepEqual(await all(carl.subjects()), [subject]);
   assert.deepEqual([subject.handle, subject.generation, subject.consentRef], [proof.handle, 1, "form 12"]);
   // Counts arrive within seconds.

@@ -139,6 +139,24 @@ impl KeyHolder {
         known(&self.tenants(), &tenant)?.forgive_malformed(&*self.vault)
     }
 
+    /// Ends the delay of a subject and forgets its failures of the day. What its template's generation has spent of its budget stays spent.
+    /// For an operator who knows the subject.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`] when tenant or subject are unknown or the vault fails.
+    pub fn reset_attempts(&self, name: TemplateName) -> Result<(), KeyHolderError> {
+        let TemplateName { tenant, handle, generation } = name;
+        known(&self.tenants(), &tenant)?.reset_attempts(&*self.vault, handle, generation)
+    }
+
+    /// How many subjects of a tenant have no attempt at `now`, in unix seconds: until a delay or a day is over, or for good.
+    ///
+    /// # Errors
+    /// [`KeyHolderError::UnknownTenant`].
+    pub fn locked_out(&self, tenant: TenantId, now: u64) -> Result<u64, KeyHolderError> {
+        Ok(known(&self.tenants(), &tenant)?.locked_out(now))
+    }
+
     /// Encrypts a blinded template into `lane` under the tenant's newest keys and a fresh salt. `now` is in unix seconds.
     ///
     /// # Errors

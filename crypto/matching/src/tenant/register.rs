@@ -84,6 +84,23 @@ impl Tenant {
         Ok(())
     }
 
+    /// Ends the delay of a subject and forgets its failures of the day.
+    pub(crate) fn reset_attempts(
+        &self,
+        vault: &dyn Vault,
+        handle: Handle,
+        generation: u32,
+    ) -> Result<(), KeyHolderError> {
+        let _register = self.register.lock();
+        let ledger = self.subjects.read(&(handle, generation), |subject| Arc::clone(&subject.ledger));
+        let ledger = ledger.ok_or(KeyHolderError::UnknownSubjects(LaneSet::EMPTY))?;
+        ledger.reset();
+        let record = ledger.record();
+        vault.put_attempts(&self.id, &[(handle, ledger.generation(), record)])?;
+        ledger.recorded(&record);
+        Ok(())
+    }
+
     /// Counts a malformed job, which renews the tag keys. In memory first, so that the job is counted even if the vault fails.
     pub(crate) fn count_malformed(&self, vault: &dyn Vault) -> Result<KeyHolderError, KeyHolderError> {
         let _register = self.register.lock();

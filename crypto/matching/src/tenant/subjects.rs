@@ -79,6 +79,11 @@ impl Subjects {
         self.map.pin().retain(|_, subject| keep(subject));
     }
 
+    /// How many templates are such. Looks at each.
+    pub(crate) fn count(&self, is_such: impl Fn(&Name, &Subject) -> bool) -> u64 {
+        self.map.pin().iter().filter(|(name, subject)| is_such(name, subject)).count() as u64
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.map.len()
     }

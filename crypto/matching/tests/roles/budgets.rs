@@ -73,6 +73,38 @@ fn a_spent_budget_is_spent_for_the_right_face_too_and_spares_the_neighbours() {
 }
 
 #[test]
+fn a_reset_ends_delay_and_day_and_gives_the_generation_nothing_back_also_after_a_restart() {
+    let mut world = World::new(STRICT);
+    let (face, wrong) = (world.face(), world.face());
+    let (target, neighbour) = (world.enrol(1, 10, &face), world.enrol(2, 11, &face));
+    let name = TemplateName { tenant: TENANT, handle: target.handle, generation: target.generation };
+    let fail = |world: &mut World, times: usize| {
+        (0..times).filter(|_| attempt(world, &[(&target, &wrong)], NOW) == [Some(false)]).count()
+    };
+    assert_eq!((fail(&mut world, 9), world.key_holder.locked_out(TENANT, NOW)), (3, Ok(1)), "a delay");
+    let before = world.attempts_of(1);
+    world.key_holder.reset_attempts(name).unwrap();
+    let after = world.attempts_of(1);
+    assert_eq!((after.consecutive, after.retry_at, after.day_failures), (0, 0, 0));
+    assert_eq!(
+        (after.generation_failures, after.generation_attempts, after.day_attempts),
+        (before.generation_failures, before.generation_attempts, before.day_attempts)
+    );
+    assert_eq!(attempt(&mut world, &[(&target, &face)], NOW), [Some(true)], "the right face is taken again");
+    world.restart();
+    assert_eq!(world.key_holder.locked_out(TENANT, NOW), Ok(0));
+    assert_eq!(fail(&mut world, 9), 3);
+    world.key_holder.reset_attempts(name).unwrap();
+    // Seven failures of this generation: the last one, and then no reset helps.
+    assert_eq!(fail(&mut world, 9), 1);
+    world.key_holder.reset_attempts(name).unwrap();
+    assert_eq!((fail(&mut world, 9), world.key_holder.locked_out(TENANT, NOW)), (0, Ok(1)));
+    assert_eq!(attempt(&mut world, &[(&neighbour, &face)], NOW), [Some(true)]);
+    let nobody = TemplateName { generation: 9, ..name };
+    assert!(matches!(world.key_holder.reset_attempts(nobody), Err(KeyHolderError::UnknownSubjects(_))));
+}
+
+#[test]
 fn matches_spend_attempts_and_no_failures() {
     let mut world = World::new(STRICT);
     let face = world.face();

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Change, Evidence, Handle, Seal, SessionId, Suite, TenantId, TrustRoot, VerifyError, What,
-    consent_digest, statement_digest, verify_change, verify_change_with_seal,
+    Actor, ApiKeyId, Attestation, Change, Evidence, Handle, IssuerKeyId, Kind, OperatorId, SERVICE, Seal,
+    SessionId, Suite, TenantId, TrustRoot, VerifyError, What, consent_digest, statement_digest,
+    verify_change, verify_change_with_seal,
 };
 
 const TENANT: TenantId = TenantId::new([1; 16]);
@@ -25,13 +26,14 @@ fn change(what: What) -> Change<'static> {
         changed_at: ISSUED_AT,
         salt: [0xa5; 16],
         what,
+        by: None,
     }
 }
 
-/// One of each kind, with numbers of several lengths.
-fn changes() -> [Change<'static>; 7] {
+/// One of each kind, with numbers of several lengths; of two of them one more, of which the service and no operator is the actor.
+fn changes() -> Vec<Change<'static>> {
     let handle = Handle::new([2; 32]);
-    [
+    let of_tenants = [
         What::Enrolled { handle, generation: 1, consent: consent_digest("form 7") },
         What::Erased { handle, generation: 300 },
         What::RootPublished { generation: 70_000, generation_min: 0, root: [5; 32], head: [6; 32] },
@@ -39,8 +41,32 @@ fn changes() -> [Change<'static>; 7] {
         What::SessionOpened { session: SessionId::new([8; 32]), expires_at: NOW + 3_300 },
         What::SessionEnded { session: SessionId::new([8; 32]) },
         What::Replaced { handle, generation: 301, replaced: 300, consent: consent_digest("form 8") },
-    ]
-    .map(change)
+        What::KeyRotationEnded { epoch: 2 },
+    ];
+    let (key, operator) = (ApiKeyId::new([9; 8]), OperatorId::new([10; 8]));
+    let by_operators = [
+        What::TenantCreated { digest: [7; 32] },
+        What::TenantDisabled,
+        What::TenantEnabled,
+        What::ApiKeyCreated { key, scopes: 7 },
+        What::ApiKeyRevoked { key },
+        What::IssuerKeyRegistered { key: IssuerKeyId::new([11; 32]) },
+        What::KeyRotationBegun { epoch: 2 },
+        What::MalformedReset,
+        What::Refused { action: Kind::PolicyChanged },
+        What::TenantDeleted { templates: 5_000_000_000 },
+        What::AttemptsReset,
+    ];
+    let of_the_service = [
+        What::OperatorCreated { operator, role: 3 },
+        What::OperatorRevoked { operator },
+        What::OperatorTokenCreated { operator, token: 300 },
+        What::OperatorTokenRevoked { operator, token: 1 },
+    ];
+    let by = Some(Actor { operator: OperatorId::new([12; 8]), name: "Ann \u{c4}" });
+    let by_operators = by_operators.map(|what| Change { by, ..change(what) });
+    let of_the_service = of_the_service.map(|what| Change { by, tenant: SERVICE, ..change(what) });
+    of_tenants.map(change).into_iter().chain(by_operators).chain(of_the_service).collect()
 }
 
 /// A change as the vectors write it.
@@ -67,13 +93,37 @@ fn told(change: &Change<'_>) -> Value {
             let (handle, consent) = (hex::encode(handle), hex::encode(consent));
             json!({"handle": handle, "generation": generation, "replaced": replaced, "consent": consent})
         }
-        _ => panic!("a kind without vectors"),
+        administrative => told_of_operators(administrative),
     };
+    if let Some(Actor { operator, name }) = change.by {
+        (told["by_operator"], told["by_name"]) = (json!(hex::encode(operator)), json!(name));
+    }
     told["kind"] = json!(change.what.name());
     told["changed_at"] = json!(change.changed_at);
     told["tenant"] = json!(hex::encode(change.tenant));
     told["salt"] = json!(hex::encode(change.salt));
     told
+}
+
+fn told_of_operators(what: What) -> Value {
+    match what {
+        What::TenantCreated { digest } => json!({"policy_digest": hex::encode(digest)}),
+        What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => json!({}),
+        What::ApiKeyCreated { key, scopes } => json!({"api_key": hex::encode(key), "scopes": scopes}),
+        What::ApiKeyRevoked { key } => json!({"api_key": hex::encode(key)}),
+        What::IssuerKeyRegistered { key } => json!({"issuer_key": hex::encode(key)}),
+        What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => json!({"epoch": epoch}),
+        What::OperatorCreated { operator, role } => {
+            json!({"operator": hex::encode(operator), "role": role})
+        }
+        What::OperatorRevoked { operator } => json!({"operator": hex::encode(operator)}),
+        What::OperatorTokenCreated { operator, token } | What::OperatorTokenRevoked { operator, token } => {
+            json!({"operator": hex::encode(operator), "token": token})
+        }
+        What::Refused { action } => json!({"action": action.name()}),
+        What::TenantDeleted { templates } => json!({"templates": templates}),
+        _ => panic!("a kind without vectors"),
+    }
 }
 
 /// Full and compact receipts of all changes under one seal, with a login beside them.
@@ -133,7 +183,8 @@ fn decide(manifest: &Value, case: &Value) -> Result<Value, &'static str> {
     let root = TrustRoot::from_json(&String::from_utf8(read(case["trust_root"].as_str().unwrap())).unwrap());
     let tenant =
         hex::decode(case["tenant"].as_str().unwrap_or(manifest["tenant"].as_str().unwrap())).unwrap();
-    let tenant = Some(TenantId::new(tenant.try_into().unwrap()));
+    // Receipts of the service itself are of no tenant.
+    let tenant = (!tenant.is_empty()).then(|| TenantId::new(tenant.try_into().unwrap()));
     let now = case["now"].as_u64().unwrap_or(NOW);
     let verified = match case["seal"].as_bool().unwrap() {
         true => verify_change_with_seal(&bytes, &seal, &root.unwrap(), tenant.as_ref(), now),
@@ -153,8 +204,13 @@ fn make() -> Value {
     let case = |name: &str, base: &str, seal: bool| json!({"name": name, "base": base, "seal": seal, "edits": [], "trust_root": root});
     let mut cases = vec![case("full", FULL, false), case("full with its seal", FULL, true)];
     for (name, _) in &compact {
-        cases.push(case(name, name, true));
+        let mut case = case(name, name, true);
+        if name.starts_with("operator_") {
+            case["tenant"] = json!("");
+        }
+        cases.push(case);
     }
+    cases.push(case("of the service and not of the tenant", "operator_revoked", true));
     cases.push(case("compact without its seal", "erased", false));
     let with = |name: &str, field: &str, value: Value| {
         let mut case = case(name, "erased", true);
@@ -167,7 +223,7 @@ fn make() -> Value {
     for root in ["trust-root-revoked.json", "trust-root-other-keys.json", "trust-root-other-issuer.json"] {
         cases.push(with(root, "trust_root", json!(root)));
     }
-    for base in ["erased", "policy_changed"] {
+    for base in ["erased", "policy_changed", "refused"] {
         let bytes = &compact.iter().find(|(name, _)| *name == base).unwrap().1;
         for (at, byte) in bytes.iter().enumerate() {
             let mut case = case(&format!("{base}, byte {at}"), base, true);
@@ -215,7 +271,7 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
             }
         }
     }
-    assert!(verified == 10 && refused > 400, "{verified} verified, {refused} refused");
+    assert!(verified == 26 && refused > 1000, "{verified} verified, {refused} refused");
     // Signatures differ each time, what they sign does not.
     for (name, bytes) in &seal().compact {
         assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");
@@ -233,4 +289,14 @@ fn every_kind_reads_back_equal_and_a_login_is_none() {
     assert!(Change::decode(&statement().encode().unwrap()).is_err());
     let nameless = Change { issuer: "", ..changes()[0] };
     assert!(nameless.encode().is_err());
+    let nobody = Actor { operator: OperatorId::new([0; 8]), name: "" };
+    assert!(Change { by: Some(nobody), ..changes()[0] }.encode().is_err());
+    let kinds: Vec<Kind> = changes().iter().map(|change| change.what.kind()).collect();
+    assert!(Kind::ALL.iter().all(|kind| kinds.contains(kind)), "a kind without vectors");
+    // A refusal of a refusal is none.
+    let refusal =
+        changes().iter().find(|change| change.what.kind() == Kind::Refused).unwrap().encode().unwrap();
+    let at = refusal.windows(4).position(|part| part == [4, 0x81, 4, 5]).unwrap() + 2;
+    let twice = [&refusal[..at], &[20], &refusal[at + 1..]].concat();
+    assert!(Change::decode(&twice).is_err());
 }

@@ -48,6 +48,19 @@ pub(super) enum Command {
         #[arg(long, value_name = "FILE")]
         receipt: Option<PathBuf>,
     },
+    /// End the delay of a locked-out subject and forget its failures of the day. With an operator's token, over the admin API.
+    #[command(
+        after_help = "What its template has spent of its budget for good stays spent. A key-holder that runs apart does it for its own operator\n\
+        only: trefoil key-holder reset-attempts.\n\n\
+        Example:\n  trefoil admin subject reset-attempts 0011... --tenant 00112233445566778899aabbccddeeff"
+    )]
+    ResetAttempts {
+        #[arg(value_name = "HANDLE", value_parser = handle)]
+        handle: Hex<32>,
+        /// The tenant.
+        #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
+        tenant: Hex<16>,
+    },
     /// Destroy a subject's template and its keys, for good.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
         Examples:\n  trefoil admin subject erase 0011... --api-key-file api.key --receipt erased.cbor\n  \
@@ -95,6 +108,10 @@ impl Command {
                         "the template is now of generation {generation}; generation {replaced} is destroyed\n{kept}"
                     )
                 })
+            }
+            Command::ResetAttempts { handle, tenant } => {
+                let reset = place.call(async |admin| admin.reset_attempts(*tenant, *handle).await)?;
+                show(json, &reset, || "the subject may try again\n".to_owned())
             }
             Command::Erase { handle, caller, receipt } => {
                 let erased = place.call_as(caller, async |client| client.erase(*handle).await)?;

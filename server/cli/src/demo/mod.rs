@@ -247,6 +247,8 @@ impl Service {
         config.server.admin_listen = loopback;
         config.server.issuer = ISSUER.to_owned();
         config.pipeline.workers = arguments.workers.into();
+        // Half of its logins are somebody else's, on purpose.
+        config.limits.distinct_failures = 0;
         let server = Server::start(config, Arc::new(SystemClock::default())).await;
         let server = server.map_err(|cause| DemoError::step("service", &cause))?;
         let certificate = std::fs::read(server.certificate_path());

@@ -3,11 +3,15 @@
 use super::outcome::{Given, Outcome, mark, refused};
 use serde_json::{Map, Value, json};
 use trefoil_attest::{
-    Attestation, Change, TrustRoot, VerifiedChange, What, verify_change, verify_change_with_pruned_seal,
-    verify_change_with_seal,
+    Attestation, Change, SERVICE, TrustRoot, VerifiedChange, What, verify_change,
+    verify_change_with_pruned_seal, verify_change_with_seal,
 };
+use trefoil_service::tenant::Scopes;
 use trefoil_service::time;
 use trefoil_types::TenantId;
+
+/// By the numbers that receipts have.
+const ROLES: [&str; 4] = ["unknown", "viewer", "operator", "owner"];
 
 /// Whether the bytes are a receipt, or would be one if they verified.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
@@ -30,19 +34,20 @@ pub(super) fn verify(
 }
 
 fn report(verified: &VerifiedChange<'_>, of_any_tenant: bool) -> Outcome {
-    let Change { issuer, tenant, changed_at, what, .. } = verified.change();
+    let Change { issuer, tenant, changed_at, what, by, .. } = verified.change();
     let head = [
         ("change", what.name().to_owned()),
         ("issuer", (*issuer).to_owned()),
-        ("tenant", hex::encode(tenant)),
+        ("tenant", if *tenant == SERVICE { "none: the service".to_owned() } else { hex::encode(tenant) }),
         ("done", time::format(*changed_at)),
     ];
+    let by = by.map(|by| ("by", format!("{} ({})", by.name, hex::encode(by.operator))));
     let seal = verified.seal();
     let tail = [("seal", seal.seal_number.to_string()), ("sealed", time::format(seal.time))];
     let key_set = hex::encode(seal.key_set_id);
     let mut text = format!("{} three signatures verify under key set {}\n", mark(true), &key_set[..16]);
     let mut json = Map::new();
-    for (name, value) in head.into_iter().chain(details(what)).chain(tail) {
+    for (name, value) in head.into_iter().chain(details(what)).chain(by).chain(tail) {
         text += &format!("  {name:<15}{value}\n");
         json.insert(name.replace(' ', "_"), Value::String(value));
     }
@@ -82,6 +87,28 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
             ("in place of", replaced.to_string()),
             ("consent digest", hex::encode(consent)),
         ],
+        What::TenantCreated { digest } => vec![("policy digest", hex::encode(digest))],
+        What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => Vec::new(),
+        What::ApiKeyCreated { key, scopes } => {
+            let scopes = Scopes::from_bits(*scopes).list();
+            let scopes: Vec<&str> = scopes.iter().map(|scope| scope.name()).collect();
+            vec![("api key", hex::encode(key)), ("scopes", scopes.join(", "))]
+        }
+        What::ApiKeyRevoked { key } => vec![("api key", hex::encode(key))],
+        What::IssuerKeyRegistered { key } => vec![("issuer key", hex::encode(key))],
+        What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => {
+            vec![("epoch", epoch.to_string())]
+        }
+        What::OperatorCreated { operator, role } => {
+            let role = ROLES.get(usize::from(*role)).unwrap_or(&"unknown");
+            vec![("operator", hex::encode(operator)), ("role", (*role).to_owned())]
+        }
+        What::OperatorRevoked { operator } => vec![("operator", hex::encode(operator))],
+        What::OperatorTokenCreated { operator, token } | What::OperatorTokenRevoked { operator, token } => {
+            vec![("operator", hex::encode(operator)), ("token", token.to_string())]
+        }
+        What::TenantDeleted { templates } => vec![("templates", templates.to_string())],
+        What::Refused { action } => vec![("refused", action.name().to_owned())],
         other => vec![("more", format!("this build does not show what {} has", other.name()))],
     }
 }

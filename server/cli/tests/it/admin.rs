@@ -85,13 +85,53 @@ async fn tenants_and_api_keys_from_the_command_line() {
     assert_eq!(revoked["state"], "revoked");
     caller.post("/v1/authentications", &json!({})).await.problem(401, "caller-unauthenticated");
 
+    let gone = operator.json(&["tenant", "create", "gone", "--audience", "https://gone.example"]);
+    let gone = gone["tenant_id"].as_str().unwrap();
+    assert!(operator.refused(&["tenant", "delete", gone]).contains("tenant disable"));
+    assert_eq!(operator.run(&["tenant", "disable", gone]).0, 0);
+    let receipt = directory.path().join("deleted.cbor").to_str().unwrap().to_owned();
+    let (_, deleted, _) = operator.run(&["tenant", "delete", gone, "--receipt", &receipt]);
+    assert!(deleted.starts_with("deleted, 0 templates") && deleted.contains(&receipt), "{deleted}");
+    assert!(operator.refused(&["tenant", "show", gone]).contains("tenant-unknown"));
+
     let (_, shown, _) = operator.run(&["tenant", "show", tenant]);
     assert!(shown.contains("\"https://shop.example\""), "{shown}");
     assert_eq!(operator.json(&["tenant", "list"])[0]["name"], "shop");
     assert_eq!(operator.run(&["reset-malformed", tenant]).0, 0);
+    operators_from_the_command_line(&operator, directory.path(), tenant);
     let rotated = operator.json(&["rotate-keys", tenant]);
     assert_eq!((&rotated["tenant"], &rotated["epoch"]), (&json!(tenant), &json!(1)));
     assert_eq!(operator.run(&["rotate-keys", tenant, "--status"]).0, 0);
+}
+
+fn operators_from_the_command_line(owner: &Operator, directory: &Path, tenant: &str) {
+    let file = directory.join("ann.token").to_str().unwrap().to_owned();
+    let create = ["operator", "create", "ann", "--role", "viewer", "--expires", "2100-01-01T00:00:00Z"];
+    let (code, out, error) = owner.run(&[&create[..], &["--output", &file]].concat());
+    assert_eq!(code, 0, "{error}");
+    let token = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let id = &token["trefoil_operator_".len()..][..16];
+    assert!(out.contains(id) && !out.contains(token.trim()), "{out}");
+    let ann = ["--admin-token-file", &file];
+    assert_eq!(owner.run(&[&["tenant", "list"], &ann[..]].concat()).0, 0);
+    let refused = owner.refused(&[&["tenant", "disable", tenant], &ann[..]].concat());
+    assert!(refused.contains("role-missing") && refused.contains("operator list"), "{refused}");
+    let (_, listed, _) = owner.run(&["operator", "list"]);
+    assert!(listed.contains(id) && listed.contains("viewer") && listed.contains("admin.token"), "{listed}");
+    let second = owner.json(&["operator", "new-token", id]);
+    assert_eq!((&second["number"], &second["expires_at"]), (&json!(2), &Value::Null));
+    let (_, shown, _) = owner.run(&["operator", "show", id]);
+    assert!(shown.contains("2100-01-01T00:00:00Z") && shown.contains("never"), "{shown}");
+    let one = owner.json(&["operator", "revoke", id, "--token", "2"]);
+    assert!(one["tokens"][1]["revoked_at"].is_u64() && one["revoked_at"].is_null(), "{one}");
+    assert!(owner.json(&["operator", "revoke", id])["revoked_at"].is_u64());
+    assert_eq!(owner.run(&[&["tenant", "list"], &ann[..]].concat()).0, 1);
+    assert!(owner.refused(&["operator", "revoke", "0000000000000000"]).contains("operator-conflict"));
+    let (_, trail, _) = owner.run(&["audit", "--tenant", tenant]);
+    assert!(trail.lines().last().unwrap().contains("tenant_disabled  refused"), "{trail}");
+    let trail = owner.json(&["audit"]);
+    assert!(trail.as_array().unwrap().iter().all(|entry| entry["receipt"].is_object()), "{trail}");
 }
 
 /// A service in this process, so that subjects are enrolled and sessions opened without a wallet for each.

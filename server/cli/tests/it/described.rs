@@ -196,7 +196,14 @@ async fn every_route_answers_a_foreign_name_as_one_that_never_was() {
     let no_tenant = "5a".repeat(16);
     let mut ids = 0;
     for route in named(Listener::Admin) {
-        let never = route.ask(&service.admin, &[("tenant", &no_tenant), ("id", &no_bytes_8)], &request).await;
+        let names = [
+            ("tenant", &*no_tenant),
+            ("id", &*no_bytes_8),
+            ("operator", &*no_bytes_8),
+            ("number", "9"),
+            ("handle", &*no_bytes_32),
+        ];
+        let never = route.ask(&service.admin, &names, &request).await;
         assert_eq!(never.0, 404, "{} {}: {}", route.method, route.path, never.1);
         if route.names.iter().any(|name| name == "id") {
             let foreign = route.ask(&service.admin, &[("tenant", &other), ("id", &own_id)], &request).await;

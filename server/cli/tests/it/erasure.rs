@@ -1,18 +1,20 @@
 //! Erasure in numbers: what was destroyed is in no file soon after the answer, and nobody else notices.
 
 use crate::enrolment::join_all;
-use crate::service::{self, Person, Service, answer};
+use crate::http::Endpoint;
+use crate::service::{self, Customer, Person, Service, answer};
 use hyper::Method;
 use serde_json::json;
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_api::{Base64, Decision, Vector};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
 use trefoil_testing::{Patterns, search, volume};
-use trefoil_types::Handle;
+use trefoil_types::{Handle, TenantId};
 
 /// Erasures of the full volume.
 const ERASURES: usize = 1_000;
@@ -131,4 +133,99 @@ async fn what_was_erased_is_in_no_file_within_a_minute_and_neighbours_log_in() {
     assert_eq!(there, staying);
     assert!(service.server.shutdown().await);
     assert_eq!(found(&data, &pieces), staying, "nor after the end");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_deleted_tenant_nothing_is_left_but_its_root_log_and_its_neighbour_logs_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let service = Service::new(service::config(&data)).await;
+    let people = service.people(5, 1, 62).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    logs_in(&service, &people, 1).await;
+    let tenant = json!({ "name": "neighbour", "policy": service::policy() });
+    let (public, admin, clock) = (service.public.clone(), service.admin.clone(), Arc::clone(&service.clock));
+    let neighbour = Customer::new(public, admin, clock, tenant).await;
+    let neighbours = neighbour.people(1, 1, 63).await;
+    neighbour.welcome(&neighbours[0]).await;
+
+    let mut pieces = stored(&data);
+    pieces.extend(of_tenant(&data, service.tenant));
+    let staying = BTreeSet::from([hex::encode(neighbours[0].handle)]);
+    let mut leaving: BTreeSet<String> = people.iter().map(|person| hex::encode(person.handle)).collect();
+    leaving.insert(KEPT.to_owned());
+    assert_eq!(
+        found(&data, &pieces),
+        leaving.union(&staying).cloned().collect(),
+        "each is in some file before"
+    );
+
+    let path = |rest: &str| format!("/v1/tenants/{}{rest}", hex::encode(service.tenant));
+    let delete = async || service.admin.send(Method::DELETE, &path(""), &[], "").await;
+    delete().await.problem(409, "tenant-in-use");
+    assert_eq!(service.admin.post(&path("/disable"), &json!({})).await.status, 200);
+    let before =
+        service.public.get(&format!("/v1/credentials/roots/{}", hex::encode(service.tenant))).await.json();
+    let begun = Instant::now();
+    let deleted = delete().await;
+    assert_eq!(
+        (deleted.status.as_u16(), &deleted.json()["templates"]),
+        (200, &json!(5)),
+        "{}",
+        deleted.text()
+    );
+    let receipt =
+        serde_json::from_value::<Base64>(deleted.json()["receipt"]["attestation"].clone()).unwrap().0;
+    let now = service.clock.unix_s();
+    let verified = verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap();
+    assert_eq!(verified.change().what, What::TenantDeleted { templates: 5 });
+    while found(&data, &pieces) != staying {
+        assert!(begun.elapsed() < GONE_WITHIN, "{:?}", found(&data, &pieces));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    delete().await.problem(404, "tenant-unknown");
+    service.admin.get(&path("")).await.problem(404, "tenant-unknown");
+    service.admin.post(&path("/enable"), &json!({})).await.problem(404, "tenant-unknown");
+    service.public.post("/v1/authentications", &json!({})).await.problem(401, "caller-unauthenticated");
+    let listed = service.admin.get("/v1/tenants").await.json();
+    assert_eq!(listed["tenants"].as_array().unwrap().len(), 1);
+    let metrics = service.admin.get("/metrics").await;
+    assert!(!metrics.text().contains(&hex::encode(service.tenant)), "its partition of the cache is gone");
+    let request = neighbour.request(&neighbours[0], &neighbours[0].face, 7);
+    assert_eq!(answer(&neighbour.authenticate(&request).await).decision, Decision::Match);
+
+    // The log of its roots stays, after a restart too.
+    let (tenant, neighbour_key) = (service.tenant, neighbour.public.bearer.clone().unwrap());
+    let service = service.restart(service::config(&data)).await;
+    let stranger = Endpoint { bearer: None, ..service.public.clone() };
+    let roots = stranger.get(&format!("/v1/credentials/roots/{}", hex::encode(tenant))).await.json();
+    assert_eq!((&roots, roots["roots"].as_array().unwrap().len()), (&before, 1));
+    let call = service.public.with_bearer(&neighbour_key).post("/v1/authentications", &json!({})).await;
+    call.problem(422, "field-invalid");
+    assert_eq!(found(&data, &pieces), staying);
+    assert!(service.server.shutdown().await);
+}
+
+/// The name under which pieces of what is kept of a tenant itself are looked for.
+const KEPT: &str = "the tenant";
+
+/// What is stored of a tenant: its data key, its keys at the key-holder, its sessions, the hashes of its API keys.
+fn of_tenant(data: &Path, tenant: TenantId) -> Vec<(String, Vec<u8>)> {
+    let read = |file: &str, query: &str| {
+        let database = rusqlite::Connection::open(data.join(file)).unwrap();
+        let mut rows = database.prepare(query).unwrap();
+        let rows = rows.query_map([tenant.as_bytes()], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>()
+    };
+    let all = [
+        read("store.sqlite", "SELECT wrapped_key FROM tenants WHERE id = ?"),
+        read("store.sqlite", "SELECT wrapped FROM sessions WHERE tenant = ?"),
+        read("store.sqlite", "SELECT tag FROM api_keys WHERE tenant = ?"),
+        read("vault.sqlite", "SELECT wrapped_master FROM epochs WHERE tenant = ?"),
+    ];
+    assert!(all.iter().all(|rows| !rows.is_empty()));
+    all.into_iter().flatten().map(|bytes| (KEPT.to_owned(), bytes[..PIECE].to_vec())).collect()
 }

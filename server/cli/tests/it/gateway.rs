@@ -116,6 +116,8 @@ async fn process() {
     tracing_subscriber::fmt().with_env_filter(everything).with_writer(std::io::stderr).init();
     let mut config = service::config(Path::new(plan["data"].as_str().unwrap()));
     config.key_holder.url = plan["key_holder"].as_str().unwrap().to_owned();
+    // Everybody shows somebody else's face there.
+    config.limits.distinct_failures = 0;
     config.key_holder.timeout_ms = 60_000;
     if let Some(delay @ 1..) = plan["batch_delay_us"].as_u64() {
         config.pipeline.batch_delay_us = delay;

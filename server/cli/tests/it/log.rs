@@ -3,6 +3,7 @@
 use crate::service::{self, AUDIENCE, Service};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
 use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_same_log};
 use trefoil_pipeline::Clock as _;
@@ -61,8 +62,10 @@ async fn proof(service: &Service, path: &str) -> Vec<Hash> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
     let directory = tempfile::tempdir().unwrap();
+    let nothing = service::start(service::config(&directory.path().join("empty")), &Arc::default()).await;
+    service::endpoints(&nothing).0.get("/v1/log/head").await.problem(404, "seal-unknown");
+    assert!(nothing.shutdown().await);
     let service = Service::new(service::config(&directory.path().join("data"))).await;
-    service.public.get("/v1/log/head").await.problem(404, "seal-unknown");
     let people = service.people(1, 1, 31).await;
     service.welcome(&people[0]).await;
     seal(&service, &people[0], 0, 6).await;
@@ -174,6 +177,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
         include_str!("../../../storage/src/store/schema_4.sql"),
         include_str!("../../../storage/src/store/schema_5.sql"),
         include_str!("../../../storage/src/store/schema_usage.sql"),
+        include_str!("../../../storage/src/store/schema_operators.sql"),
     );
     let store = fork.join("store.sqlite");
     let cut =

@@ -222,8 +222,10 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     let mut config = service::config(&data);
     config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
     config.key_holder.timeout_ms = 60_000;
-    let service = Service::new(config.clone()).await;
-    // Nothing was sealed yet, so the next process knows of no vault but those that it sees.
+    // Nothing is sealed yet, for want of room, so the next process knows of no vault but those that it sees.
+    let mut full = config.clone();
+    full.disk.low_water_mib = 1 << 40;
+    let service = Service::new(full).await;
     holders[1].kill();
     config.key_holder.timeout_ms = 3000;
     let service = service.restart(config).await;

@@ -144,12 +144,14 @@ impl World {
             Request::EnrolSeat(Box::new(for_seat)),
             Request::Parts(Box::new(parts)),
             Request::SeatKey(TENANT, [u32::MAX; 3]),
+            Request::ResetAttempts(NAME),
+            Request::LockedOut(TENANT),
         ]
     }
 }
 
 /// Names of the kinds as the variants are called, in their order.
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 21] = [
     "Ping",
     "Decide(",
     "EncryptProbes(",
@@ -169,6 +171,8 @@ const NAMES: [&str; 19] = [
     "EnrolSeat(",
     "Parts(",
     "SeatKey(",
+    "ResetAttempts(",
+    "LockedOut(",
 ];
 
 #[test]
@@ -188,10 +192,11 @@ fn every_request_at_its_longest_fits_its_kind_and_comes_back_as_it_was() {
         assert!(read_request(&frame[4..frame.len() - 1]).is_err());
     }
     let rights: Vec<Option<Right>> = KINDS.iter().map(|kind| kind.right).collect();
-    let operators: Vec<usize> = (0..18).filter(|index| rights[*index] == Some(Right::Operate)).collect();
-    let peers: Vec<usize> = (0..18).filter(|index| rights[*index] == Some(Right::Peer)).collect();
-    let anybodys: Vec<usize> = (0..18).filter(|index| rights[*index].is_none()).collect();
-    assert_eq!((operators, peers, anybodys), (vec![13], vec![17], vec![0, 10, 11, 12]));
+    let operators: Vec<usize> =
+        (0..KINDS.len()).filter(|index| rights[*index] == Some(Right::Operate)).collect();
+    let peers: Vec<usize> = (0..KINDS.len()).filter(|index| rights[*index] == Some(Right::Peer)).collect();
+    let anybodys: Vec<usize> = (0..KINDS.len()).filter(|index| rights[*index].is_none()).collect();
+    assert_eq!((operators, peers, anybodys), (vec![13, 19], vec![17], vec![0, 10, 11, 12]));
 }
 
 #[test]

@@ -247,12 +247,15 @@ impl KeyHolding for Quorum {
             }
             Request::PublicKeys(tenant) => self.public_key(tenant),
             Request::Enrol(enrolment) => self.enrol(*enrolment),
-            Request::Ping | Request::Shred(_) | Request::SetPolicy(..) | Request::ForgiveMalformed(_) => {
-                self.done(&request)
-            }
+            Request::Ping
+            | Request::Shred(_)
+            | Request::SetPolicy(..)
+            | Request::ForgiveMalformed(_)
+            | Request::ResetAttempts(_) => self.done(&request),
             Request::Status => Ok(self.status()),
             Request::CreateTenant(..)
             | Request::EncryptProbes(_)
+            | Request::LockedOut(_)
             | Request::BeginRotation(_)
             | Request::Renew(_)
             | Request::FinishRotation(..)

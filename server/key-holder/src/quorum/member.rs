@@ -75,15 +75,18 @@ impl Member {
             Request::SetPolicy(tenant, policy) => {
                 self.holder.set_policy(tenant, policy).map(|()| Reply::Done)
             }
-            Request::Ping | Request::Shred(_) | Request::Status | Request::ForgiveMalformed(_) => {
-                self.holder.key_holder().answer(request, now)
-            }
+            Request::Ping
+            | Request::Shred(_)
+            | Request::Status
+            | Request::ForgiveMalformed(_)
+            | Request::ResetAttempts(_) => self.holder.key_holder().answer(request, now),
             Request::CreateTenant(..)
             | Request::PublicKeys(_)
             | Request::Decide(_)
             | Request::EncryptProbes(_)
             | Request::Enrol(_)
             | Request::SealingKey
+            | Request::LockedOut(_)
             | Request::BeginRotation(_)
             | Request::Renew(_)
             | Request::FinishRotation(..) => Err(ALONE_ONLY),

@@ -108,6 +108,9 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     let foreign = gateway.remote.set_policy(TenantId::new([9; 16]), lenient(15_000));
     assert!(matches!(foreign, Err(KeyHolderError::UnknownTenant)), "{foreign:?}");
     forbidden(gateway.remote.forgive_malformed(TENANT));
+    // A gateway that could do this would have as many failures a day as it likes.
+    forbidden(gateway.remote.reset_attempts(named(0, 0)));
+    assert_eq!(gateway.remote.locked_out(TENANT).unwrap(), 0);
     let operator = running.connected(house.operator());
     forbidden(operator.decide(job.clone()).map(drop));
     forbidden(operator.create_tenant(TenantId::new([8; 16]), KeyStructure::PerSubject, lenient(0)).map(drop));
@@ -119,6 +122,11 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0, "the operator's threshold is in force");
     let lifted = house.command(&["reset-malformed"], &[&hex::encode(TENANT)]);
     assert!(lifted.status.success(), "{}", String::from_utf8_lossy(&lifted.stderr));
+    let name = named(0, 0);
+    let (tenant, handle) = (hex::encode(name.tenant), hex::encode(name.handle));
+    let reset =
+        house.command(&["reset-attempts"], &["--generation", &name.generation.to_string(), &tenant, &handle]);
+    assert!(reset.status.success(), "{}", String::from_utf8_lossy(&reset.stderr));
     let stricter = house.command(&["set-policy"], &["--threshold", "15000", &hex::encode(TENANT)]);
     assert!(stricter.status.success(), "{}", String::from_utf8_lossy(&stricter.stderr));
     assert_eq!(gateway.decide(&gateway.honest(3)).unwrap(), 0b11);

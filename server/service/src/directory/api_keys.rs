@@ -1,12 +1,15 @@
 //! API keys over their life: made, used, listed, expired, revoked.
 
 use super::{Directory, Snapshot};
+use crate::distinct_failures::DistinctFailures;
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::{Scope, Scopes, Tenant};
 use crate::usage::KeyUses;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trefoil_attest::What;
 use trefoil_storage::store::{self, StoreError, TenantId, UsageCounts};
 use trefoil_types::ApiKeyId;
 use zeroize::Zeroizing;
@@ -36,6 +39,8 @@ pub struct Known {
     pub id: ApiKeyId,
     /// Counts what it is used for.
     pub uses: Arc<KeyUses>,
+    /// What its subjects did.
+    pub failures: Arc<DistinctFailures>,
 }
 
 /// Whether an API key is taken.
@@ -56,6 +61,8 @@ pub(super) struct HeldKey {
     used: AtomicU64,
     /// What the store has of it.
     noted: AtomicU64,
+    /// What its subjects did.
+    failures: Arc<DistinctFailures>,
     /// What it was used for.
     uses: Arc<KeyUses>,
 }
@@ -69,7 +76,17 @@ impl AsRef<store::ApiKey> for HeldKey {
 impl HeldKey {
     pub(super) fn new(record: store::ApiKey) -> HeldKey {
         let used = record.last_used_at.unwrap_or(0);
-        HeldKey { record, used: used.into(), noted: used.into(), uses: Arc::default() }
+        HeldKey {
+            record,
+            used: used.into(),
+            noted: used.into(),
+            failures: Arc::default(),
+            uses: Arc::default(),
+        }
+    }
+
+    pub(super) fn tenant(&self) -> TenantId {
+        self.record.tenant
     }
 
     fn is_live(&self, now: u64) -> bool {
@@ -108,8 +125,13 @@ impl Directory {
             return Err(Refused::TenantDisabled);
         }
         key.touch(now);
-        let (tenant, uses) = (Arc::clone(tenant), Arc::clone(&key.uses));
-        Ok(Known { tenant, scopes: Scopes::from_bits(key.record.scopes), id: key.record.id, uses })
+        Ok(Known {
+            tenant: Arc::clone(tenant),
+            scopes: Scopes::from_bits(key.record.scopes),
+            id: key.record.id,
+            uses: Arc::clone(&key.uses),
+            failures: Arc::clone(&key.failures),
+        })
     }
 
     /// What each API key was used for since the process began.
@@ -135,8 +157,9 @@ impl Directory {
         &self,
         tenant: &TenantId,
         (scopes, label, expires_at): (&[Scope], String, Option<u64>),
+        by: &By,
         now: u64,
-    ) -> Result<(Zeroizing<String>, ApiKeyId), Refused> {
+    ) -> Result<(Zeroizing<String>, ApiKeyId, Noted), Refused> {
         if scopes.is_empty() {
             return Err(Refused::NoScope);
         }
@@ -147,10 +170,12 @@ impl Directory {
         self.tenant(tenant)?;
         let (text, record) = self.pepper.new_api_key(*tenant, Scopes::of(scopes), now);
         let record = store::ApiKey { label, expires_at, ..record };
-        self.store.add_api_key(record.clone())?;
         let id = record.id;
+        let created = (*tenant, now, What::ApiKeyCreated { key: id, scopes: record.scopes });
+        let noted =
+            self.notes.with(created, Some(by), |note| self.store.add_api_key(record.clone(), note))?;
         self.hold(HeldKey::new(record));
-        Ok((text, id))
+        Ok((text, id, noted))
     }
 
     /// A page of a tenant's API keys, from an id on, ordered by id; the ended ones too. And where the next page begins.
@@ -171,24 +196,40 @@ impl Directory {
     }
 
     /// Revokes an API key: the next request with it is refused. One that is revoked already stays as it is.
-    pub fn revoke_api_key(&self, tenant: &TenantId, id: ApiKeyId, now: u64) -> Result<ApiKey, Refused> {
+    pub fn revoke_api_key(
+        &self,
+        tenant: &TenantId,
+        id: ApiKeyId,
+        by: &By,
+        now: u64,
+    ) -> Result<(ApiKey, Option<Noted>), Refused> {
         let _changing = self.change();
         self.tenant(tenant)?;
         let held = self.snapshot.load().api_keys.get(&id).cloned();
         let held = held.filter(|key| key.record.tenant == *tenant).ok_or(Refused::ApiKeyUnknown)?;
         if held.record.revoked_at.is_some() {
-            return Ok(held.shown(now));
+            return Ok((held.shown(now), None));
         }
-        self.store.revoke_api_key(&id, now)?;
+        let revoked = (*tenant, now, What::ApiKeyRevoked { key: id });
+        let noted = self.notes.with(revoked, Some(by), |note| self.store.revoke_api_key(&id, now, note))?;
         let revoked = HeldKey {
             record: store::ApiKey { revoked_at: Some(now), ..held.record.clone() },
             used: held.used.load(Relaxed).into(),
             noted: held.noted.load(Relaxed).into(),
+            failures: Arc::clone(&held.failures),
             uses: Arc::clone(&held.uses),
         };
         let shown = revoked.shown(now);
         self.hold(revoked);
-        Ok(shown)
+        Ok((shown, Some(noted)))
+    }
+
+    /// Logins that were refused since the start because too many different subjects failed: of one tenant's keys, or of all.
+    pub fn refused_for_failures(&self, tenant: Option<&TenantId>) -> u64 {
+        let snapshot = self.snapshot.load();
+        let own =
+            snapshot.api_keys.values().filter(|key| tenant.is_none_or(|tenant| key.record.tenant == *tenant));
+        own.map(|key| key.failures.refused()).sum()
     }
 
     /// Stores when API keys were last used, where that changed. For a task in the background.

@@ -1,8 +1,10 @@
 //! The versions of tenants' policies.
 
 use super::Directory;
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
-use crate::tenant::{Policy, Tenant, policy};
+use crate::tenant::{POLICY_ID, Policy, Tenant, policy};
+use trefoil_attest::What;
 use trefoil_storage::store::{self, TenantId};
 
 /// Versions in one page of the list. A policy with all audiences that it may have has 67 KB, and a page stays below what a client reads.
@@ -29,8 +31,9 @@ impl Directory {
         tenant: &TenantId,
         policy: Policy,
         if_version: Option<u32>,
+        by: &By,
         now: u64,
-    ) -> Result<PolicyVersion, Refused> {
+    ) -> Result<(PolicyVersion, Noted), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         let present = current.policy_version;
@@ -42,20 +45,24 @@ impl Directory {
             self.room.check(&policy)?;
         }
         self.key_holder.set_policy(*tenant, policy::decision(&policy))?;
+        let digest = (self.policies.digest)(&policy);
+        let changed = |version| What::PolicyChanged { id: POLICY_ID, version, digest };
         if policy == current.policy {
             let (mut in_force, _) = self.policies(tenant, present)?;
-            return in_force.pop().ok_or_else(|| Refused::fault("the store lacks the policy in force"));
+            let in_force =
+                in_force.pop().ok_or_else(|| Refused::fault("the store lacks the policy in force"))?;
+            let again = (*tenant, in_force.made_at, changed(present));
+            let noted = self.notes.with(again, Some(by), |note| self.store.note(note))?;
+            return Ok((in_force, noted));
         }
         let version = present.checked_add(1).ok_or_else(|| Refused::fault("a policy has no version left"))?;
         let text = (self.policies.write)(&policy).map_err(Refused::fault)?;
-        self.store.put_policy(store::PolicyVersion {
-            tenant: *tenant,
-            version,
-            policy: text,
-            made_at: now,
-        })?;
+        let record = store::PolicyVersion { tenant: *tenant, version, policy: text, made_at: now };
+        let noted = self
+            .notes
+            .with((*tenant, now, changed(version)), Some(by), |note| self.store.put_policy(record, note))?;
         self.publish(Tenant { policy: policy.clone(), policy_version: version, ..Tenant::clone(&current) });
-        Ok(PolicyVersion { version, made_at: now, policy })
+        Ok((PolicyVersion { version, made_at: now, policy }, noted))
     }
 
     /// A page of the versions of a tenant's policy, from one on, and where the next page begins.

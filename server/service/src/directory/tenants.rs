@@ -1,9 +1,11 @@
 //! Tenants as the operator sees them.
 
-use super::Directory;
+use super::{Directory, Snapshot};
+use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::sync::Arc;
+use trefoil_attest::What;
 use trefoil_storage::store::TenantId;
 
 /// Tenants in one page of the list.
@@ -25,15 +27,45 @@ impl Directory {
         (all, next)
     }
 
+    /// Forgets a tenant, here and in the store.
+    pub(crate) fn delete(
+        &self,
+        (tenant, at, what): (TenantId, u64, What),
+        by: &By,
+    ) -> Result<Noted, Refused> {
+        let _changing = self.change();
+        let current = self.tenant(&tenant)?;
+        let noted = self
+            .notes
+            .with((tenant, at, what), Some(by), |note| self.store.delete_tenant(&tenant, at, note))?;
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        snapshot.tenants.remove(&tenant);
+        snapshot.api_keys.retain(|_, key| key.tenant() != tenant);
+        snapshot.deleted.insert(tenant, current.issuer_keys.clone());
+        self.registry.remove(&tenant);
+        self.snapshot.store(Arc::new(snapshot));
+        Ok(noted)
+    }
+
     /// Disables a tenant or enables it; disabled again it keeps the first time.
-    pub fn set_disabled(&self, tenant: &TenantId, disabled: bool, now: u64) -> Result<Arc<Tenant>, Refused> {
+    pub fn set_disabled(
+        &self,
+        tenant: &TenantId,
+        disabled: bool,
+        by: &By,
+        now: u64,
+    ) -> Result<(Arc<Tenant>, Option<Noted>), Refused> {
         let _changing = self.change();
         let current = self.tenant(tenant)?;
         let disabled_at = disabled.then(|| current.disabled_at.unwrap_or(now));
-        if disabled_at != current.disabled_at {
-            self.store.set_tenant_disabled(tenant, disabled_at)?;
-            self.publish(Tenant { disabled_at, ..Tenant::clone(&current) });
+        if disabled_at == current.disabled_at {
+            return Ok((current, None));
         }
-        self.tenant(tenant)
+        let what = if disabled { What::TenantDisabled } else { What::TenantEnabled };
+        let noted = self.notes.with((*tenant, now, what), Some(by), |note| {
+            self.store.set_tenant_disabled(tenant, disabled_at, note)
+        })?;
+        self.publish(Tenant { disabled_at, ..Tenant::clone(&current) });
+        Ok((self.tenant(tenant)?, Some(noted)))
     }
 }

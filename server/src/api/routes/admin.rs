@@ -3,21 +3,24 @@
 use super::USAGE;
 use super::table::Routes;
 use crate::api::sizes::{EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX};
-use crate::api::{admin, page, reference, roots, usage};
+use crate::api::{admin, operators, page, reference, roots, usage};
 use crate::openapi::{Listener, Method, Operation, examples};
 use crate::problem::Code;
 use axum::response::Response;
 use std::sync::LazyLock;
 use trefoil_api::{
-    ApiKey, ApiKeyPage, ChangedPolicy, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant, Hex,
-    PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, RotationStatus, ServiceStatus, SetPolicy,
-    TenantDetail, TenantPage, TenantSummary, UsagePage,
+    ApiKeyPage, AuditPage, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator,
+    CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DeletedTenant,
+    Hex, Operator, OperatorPage, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey, ResetAttempts,
+    ResetMalformed, RevokedApiKey, Role, RotationStatus, ServiceStatus, SetPolicy, StartedRotation,
+    TenantDetail, TenantPage, UsagePage,
 };
+use trefoil_attest::Kind;
 
 /// Routes of the admin listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Admin);
-    reference::routes(health(keys(policies(tenants(routes)))), document)
+    reference::routes(health(operators(keys(policies(tenants(routes))))), document)
 }
 
 /// `GET /openapi.json`
@@ -28,11 +31,9 @@ async fn document() -> Response {
 
 const ETAG: &str = "The version of the policy, in quotes.";
 
+/// Of one tenant. Who may call it is said by the route.
 fn of_tenant(operation: Operation) -> Operation {
-    operation
-        .for_operators()
-        .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
-        .fails(&[Code::TenantUnknown])
+    operation.path::<Hex<16>>("tenant", "The tenant.", examples::TENANT).fails(&[Code::TenantUnknown])
 }
 
 fn tenants(routes: Routes) -> Routes {
@@ -41,7 +42,9 @@ fn tenants(routes: Routes) -> Routes {
         .route(
             Operation::post("/v1/tenants", "createTenant")
                 .says("Create a tenant.", "Each creates another one, with version 1 of its policy.")
-                .for_operators()
+                .changes(Role::Operator, Kind::TenantCreated)
+                .created_once()
+                .header("Idempotent-Replayed", "`true` where an earlier request with this Idempotency-Key created it")
                 .takes::<CreateTenant>(16 * JSON_BYTES_MAX, &examples::create_tenant())
                 .answers::<CreatedTenant>(201, "The tenant's identifier.", &examples::created_tenant())
                 .writes()
@@ -52,7 +55,7 @@ fn tenants(routes: Routes) -> Routes {
         .route(
             Operation::get("/v1/tenants", "listTenants")
                 .says("List the tenants.", "By their identifiers, at most 256 at a time.")
-                .for_operators()
+                .for_viewers()
                 .query::<Hex<16>>(
                     "from",
                     "Where the page begins: `next` of the page before.",
@@ -63,37 +66,71 @@ fn tenants(routes: Routes) -> Routes {
         )
         .route(
             of_tenant(Operation::get(path, "showTenant"))
+                .for_viewers()
                 .says("Show a tenant.", "With its policy and the generation of its newest credential root.")
                 .answers::<TenantDetail>(200, "The tenant.", &examples::shown_tenant())
                 .header("ETag", ETAG),
             admin::tenant,
         )
         .route(
+            of_tenant(Operation::new(Method::Delete, path, "deleteTenant"))
+                .changes(Role::Owner, Kind::TenantDeleted)
+                .says(
+                    "Delete a disabled tenant.",
+                    "Destroys its templates with their keys at the key-holder, its sessions, API keys and policies. Its root log stays public. \
+                     Repeated, it answers 404.",
+                )
+                .answers::<DeletedTenant>(200, "What was destroyed.", &examples::deleted_tenant())
+                .asks_key_holder()
+                .fails(&[Code::TenantInUse]),
+            admin::delete_tenant,
+        )
+        .route(
             of_tenant(Operation::post("/v1/tenants/{tenant}/disable", "disableTenant"))
+                .changes(Role::Operator, Kind::TenantDisabled)
                 .says(
                     "Disable a tenant.",
                     "All of its API keys get 403 `tenant-disabled`; nothing is deleted.",
                 )
-                .answers::<TenantSummary>(200, "The tenant.", &examples::disabled_tenant())
+                .answers::<ChangedTenant>(200, "The tenant.", &examples::disabled_tenant())
                 .writes(),
             admin::disable,
         )
         .route(
             of_tenant(Operation::post("/v1/tenants/{tenant}/enable", "enableTenant"))
+                .changes(Role::Operator, Kind::TenantEnabled)
                 .says("Enable a tenant.", "Its API keys are taken again.")
-                .answers::<TenantSummary>(200, "The tenant.", &examples::tenant())
+                .answers::<ChangedTenant>(200, "The tenant.", &examples::enabled_tenant())
                 .writes(),
             admin::enable,
         )
         .route(
             of_tenant(Operation::post("/v1/tenants/{tenant}/reset-malformed", "resetMalformed"))
+                .changes(Role::Operator, Kind::MalformedReset)
                 .says(
                     "Reset the count of a tenant's malformed jobs.",
                     "Once their cause is found: a tenant that they froze is decided for again.",
                 )
-                .answers_nothing()
+                .answers::<ResetMalformed>(200, "That it was reset.", &examples::reset_malformed())
                 .asks_key_holder(),
             admin::reset_malformed,
+        )
+        .route(
+            of_tenant(Operation::post(
+                "/v1/tenants/{tenant}/subjects/{handle}/reset-attempts",
+                "resetAttempts",
+            ))
+            .changes(Role::Operator, Kind::AttemptsReset)
+            .says(
+                "End the delay of a locked-out subject.",
+                "And forget its failures of the day. What its template has spent of its budget for good stays spent. A key-holder that runs \
+                 apart does it for its own operator only.",
+            )
+            .path::<Hex<32>>("handle", "The subject.", examples::HANDLE)
+            .answers::<ResetAttempts>(200, "That it was reset.", &examples::reset_attempts())
+            .asks_key_holder()
+            .fails(&[Code::SubjectUnknown]),
+            admin::reset_attempts,
         )
 }
 
@@ -101,6 +138,7 @@ fn policies(routes: Routes) -> Routes {
     routes
         .route(
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/policy", "setPolicy"))
+                .changes(Role::Operator, Kind::PolicyChanged)
                 .says(
                     "Change a tenant's policy.",
                     "Makes the next version, which attestations name from then on, and tells the key-holder first. `embedder` and `probe` stay. \
@@ -117,6 +155,7 @@ fn policies(routes: Routes) -> Routes {
         )
         .route(
             of_tenant(Operation::get("/v1/tenants/{tenant}/policies", "listPolicies"))
+                .for_viewers()
                 .says("List the versions of a tenant's policy.", "Oldest first, at most 8 at a time; none is ever deleted.")
                 .query::<u32>("from", "Where the page begins: `next` of the page before.", 2)
                 .answers::<PolicyPage>(200, "A page of versions.", &examples::policies())
@@ -130,6 +169,9 @@ fn keys(routes: Routes) -> Routes {
     routes
         .route(
             of_tenant(Operation::post(keys, "createApiKey"))
+                .changes(Role::Operator, Kind::ApiKeyCreated)
+                .created_once()
+                .fails(&[Code::SecretShown])
                 .says("Create an API key.", "The answer is the only time that the secret is shown.")
                 .takes::<CreateApiKey>(JSON_BYTES_MAX, &examples::create_api_key())
                 .answers::<CreatedApiKey>(201, "The key.", &examples::created_api_key())
@@ -138,6 +180,7 @@ fn keys(routes: Routes) -> Routes {
         )
         .route(
             of_tenant(Operation::get(keys, "listApiKeys"))
+                .for_viewers()
                 .says("List a tenant's API keys.", "Without their secrets, at most 256 at a time.")
                 .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
                 .answers::<ApiKeyPage>(200, "A page of keys.", &examples::api_keys()),
@@ -145,15 +188,17 @@ fn keys(routes: Routes) -> Routes {
         )
         .route(
             of_tenant(Operation::new(Method::Delete, "/v1/tenants/{tenant}/api-keys/{id}", "revokeApiKey"))
+                .changes(Role::Operator, Kind::ApiKeyRevoked)
                 .says("Revoke an API key.", "It is refused from the answer on. Repeated, it answers the same.")
                 .path::<Hex<8>>("id", "The key's public part.", examples::KEY)
-                .answers::<ApiKey>(200, "The revoked key.", &examples::revoked_api_key())
+                .answers::<RevokedApiKey>(200, "The revoked key.", &examples::revoked_api_key())
                 .writes()
                 .fails(&[Code::ApiKeyUnknown]),
             admin::revoke_api_key,
         )
         .route(
             of_tenant(Operation::get("/v1/tenants/{tenant}/usage", "tenantUsage"))
+                .for_viewers()
                 .says("Read what a tenant's API keys were used for.", USAGE)
                 .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
                 .answers::<UsagePage>(200, "A page of at most 64 keys.", &examples::usage())
@@ -162,6 +207,7 @@ fn keys(routes: Routes) -> Routes {
         )
         .route(
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))
+                .changes(Role::Operator, Kind::IssuerKeyRegistered)
                 .says("Register the issuer's key.", "Sessions go on; the next root must be signed by it.")
                 .takes::<RegisterIssuerKey>(EMBEDDING_JSON_BYTES_MAX, &examples::register_issuer_key())
                 .answers::<RegisteredIssuerKey>(200, "The key's name.", &examples::registered_issuer_key())
@@ -171,21 +217,114 @@ fn keys(routes: Routes) -> Routes {
         )
         .route(
             of_tenant(Operation::post(rotation, "rotateKeys"))
+                .changes(Role::Operator, Kind::KeyRotationBegun)
                 .says(
                     "Rotate the keys of a tenant's templates.",
                     "While its subjects log in. Goes on with a rotation that has stopped; while one runs it changes nothing.",
                 )
-                .answers::<RotationStatus>(202, "Where it stands.", &examples::rotation())
+                .answers::<StartedRotation>(202, "Where it stands.", &examples::started_rotation())
                 .writes()
                 .asks_key_holder(),
             admin::rotate_keys,
         )
         .route(
             of_tenant(Operation::get(rotation, "showKeyRotation"))
+                .for_viewers()
                 .says("Show where the rotation of a tenant's keys stands.", "It changes nothing.")
                 .answers::<RotationStatus>(200, "Where it stands.", &examples::rotation())
                 .reads(),
             admin::key_rotation,
+        )
+}
+
+fn operators(routes: Routes) -> Routes {
+    let operator = |operation: Operation| {
+        operation
+            .path::<Hex<8>>("operator", "The operator.", examples::OPERATOR)
+            .fails(&[Code::OperatorUnknown])
+    };
+    let (one, tokens) = ("/v1/operators/{operator}", "/v1/operators/{operator}/tokens");
+    routes
+        .route(
+            Operation::post("/v1/operators", "createOperator")
+                .changes(Role::Owner, Kind::OperatorCreated)
+                .created_once()
+                .fails(&[Code::SecretShown])
+                .says("Create an operator.", "With a token. The answer is the only time that it is shown.")
+                .takes::<CreateOperator>(JSON_BYTES_MAX, &examples::create_operator())
+                .answers::<CreatedOperatorToken>(201, "Its token.", &examples::created_operator_token()),
+            operators::create,
+        )
+        .route(
+            Operation::get("/v1/operators", "listOperators")
+                .for_viewers()
+                .says("List the operators.", "By their identifiers, at most 256 at a time.")
+                .query::<Hex<8>>(
+                    "from",
+                    "Where the page begins: `next` of the page before.",
+                    examples::OPERATOR,
+                )
+                .answers::<OperatorPage>(200, "A page of operators.", &examples::operators()),
+            operators::list,
+        )
+        .route(
+            operator(Operation::get(one, "showOperator"))
+                .for_viewers()
+                .says("Show an operator.", "With its tokens, but for their secrets.")
+                .answers::<Operator>(200, "The operator.", &examples::operator()),
+            operators::show,
+        )
+        .route(
+            operator(Operation::new(Method::Delete, one, "revokeOperator"))
+                .changes(Role::Owner, Kind::OperatorRevoked)
+                .says(
+                    "Revoke an operator.",
+                    "All of its tokens are refused from the answer on. The last owner cannot be revoked.",
+                )
+                .answers::<ChangedOperator>(200, "The operator.", &examples::revoked_operator())
+                .fails(&[Code::OperatorConflict]),
+            operators::revoke,
+        )
+        .route(
+            operator(Operation::post(tokens, "createOperatorToken"))
+                .changes(Role::Owner, Kind::OperatorTokenCreated)
+                .created_once()
+                .fails(&[Code::SecretShown])
+                .says(
+                    "Create another token of an operator.",
+                    "To replace a token: create one, move to it, revoke the old one. At most two are taken at a time.",
+                )
+                .takes::<CreateOperatorToken>(JSON_BYTES_MAX, &examples::create_operator_token())
+                .answers::<CreatedOperatorToken>(201, "The token.", &examples::created_operator_token())
+                .fails(&[Code::OperatorConflict]),
+            operators::create_token,
+        )
+        .route(
+            operator(Operation::new(
+                Method::Delete,
+                "/v1/operators/{operator}/tokens/{number}",
+                "revokeOperatorToken",
+            ))
+            .changes(Role::Owner, Kind::OperatorTokenRevoked)
+            .says("Revoke a token of an operator.", "It is refused from the answer on.")
+            .path::<u32>("number", "Which of the operator's tokens.", 1)
+            .answers::<ChangedOperator>(200, "The operator.", &examples::changed_operator())
+            .fails(&[Code::OperatorConflict]),
+            operators::revoke_token,
+        )
+        .route(
+            Operation::get("/v1/audit", "audit")
+                .for_viewers()
+                .says(
+                    "Read the audit trail.",
+                    "What operators changed and were refused, oldest first, at most 256 at a time. Each entry has its receipt, whose seal \
+                     `GET /v1/seals/{number}` gives.",
+                )
+                .query::<u64>("from", "Where the page begins: `next` of the page before.", 7)
+                .query::<Hex<16>>("tenant", "Of this tenant alone.", examples::TENANT)
+                .answers::<AuditPage>(200, "A page of entries.", &examples::audit())
+                .reads(),
+            operators::audit,
         )
 }
 
@@ -197,7 +336,7 @@ fn health(routes: Routes) -> Routes {
                     "How the service does.",
                     "What wants attention, with the next step, and the counts of `/metrics` as JSON: what the page `/operator` shows.",
                 )
-                .for_operators()
+                .for_viewers()
                 .answers::<ServiceStatus>(200, "How it does.", &examples::status()),
             admin::status,
         )

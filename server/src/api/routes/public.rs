@@ -14,11 +14,12 @@ use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot, Replaced,
-    RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
+    Enrolment, Erased, FheKeys, Hex, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot,
+    Replaced, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
-const DECIDED: [Code; 22] = [
+const DECIDED: [Code; 23] = [
+    Code::DistinctFailures,
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
     Code::SessionScope,
@@ -112,6 +113,13 @@ fn subjects(routes: Routes) -> Routes {
                     Code::RequestNotFresh,
                 ]),
             templates::replace,
+        )
+        .route(
+            Operation::get("/v1/tenant", "ownTenant")
+                .says("Counts of the tenant whose API key asks.", "How many subjects are locked out, and not which.")
+                .for_tenants(Scope::Authenticate)
+                .answers::<OwnTenant>(200, "The counts.", &examples::own_tenant()),
+            subject_routes::tenant,
         )
         .route(
             Operation::get("/v1/subjects", "listSubjects")

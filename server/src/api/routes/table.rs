@@ -1,10 +1,10 @@
 //! Routes and what the description says of each, which cannot differ.
 
 use crate::app::App;
-use crate::openapi::{self, Listener, Method, Operation};
-use axum::Router;
+use crate::openapi::{self, Caller, Listener, Method, Operation};
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, on};
+use axum::{Extension, Router};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -31,7 +31,11 @@ impl Routes {
             Method::Put => MethodFilter::PUT,
             Method::Delete => MethodFilter::DELETE,
         };
-        self.router = self.router.route(operation.path, on(filter, handler));
+        let mut handler = on(filter, handler);
+        if let Caller::Operator(needs) = operation.caller {
+            handler = handler.layer(Extension(needs));
+        }
+        self.router = self.router.route(operation.path, handler);
         self.operations.push(operation);
         self
     }

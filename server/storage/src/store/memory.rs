@@ -4,8 +4,8 @@
 
 use super::operations::Store;
 use super::records::{
-    ApiKey, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session, Subject,
-    Template, Tenant, Usage, UsageCounts,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 use crate::database::StoreError;
 use std::collections::btree_map::Entry;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
-use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// See the module.
 #[derive(Default)]
@@ -38,6 +38,26 @@ struct Tables {
     cosignatures: BTreeMap<(u64, String), String>,
     restorations: BTreeMap<u64, u64>,
     usage: BTreeMap<(TenantId, ApiKeyId, u64), UsageCounts>,
+    operators: BTreeMap<OperatorId, Operator>,
+    operator_tokens: BTreeMap<(OperatorId, u32), OperatorToken>,
+    audit: Vec<AuditEntry>,
+    creates: BTreeMap<(OperatorId, String), (Once, u64)>,
+}
+
+impl Tables {
+    /// Whether the request was made.
+    fn is_made(&self, note: &Note) -> bool {
+        note.once.as_ref().is_some_and(|once| self.creates.contains_key(&(once.operator, once.key.clone())))
+    }
+
+    fn note(&mut self, mut note: Note) -> u64 {
+        let number = self.audit.len() as u64 + 1;
+        if let Some(once) = note.once.take() {
+            self.creates.insert((once.operator, once.key.clone()), (once, number));
+        }
+        self.audit.push(AuditEntry { number, note, receipt: None });
+        number
+    }
 }
 
 impl Memory {
@@ -71,24 +91,30 @@ impl Store for Memory {
             api_keys: tables.api_keys.values().cloned().collect(),
             roots: tables.roots.values().filter(accepted).cloned().collect(),
             issuer_keys: tables.issuer_keys.values().cloned().collect(),
+            operators: tables.operators.values().cloned().collect(),
+            operator_tokens: tables.operator_tokens.values().cloned().collect(),
         })
     }
 
-    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
+    fn create_tenant(&self, tenant: Tenant, note: Note) -> Result<u64, StoreError> {
         let mut tables = self.tables();
         let Tenant { id, policy_version: version, ref policy, created_at: made_at, .. } = tenant;
         let first = PolicyVersion { tenant: id, version, policy: policy.clone(), made_at };
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
         insert(&mut tables.tenants, id, tenant)?;
-        insert(&mut tables.policies, (id, version), first)
+        insert(&mut tables.policies, (id, version), first)?;
+        Ok(tables.note(note))
     }
 
-    fn put_policy(&self, new: PolicyVersion) -> Result<(), StoreError> {
+    fn put_policy(&self, new: PolicyVersion, note: Note) -> Result<u64, StoreError> {
         let mut tables = self.tables();
         insert(&mut tables.policies, (new.tenant, new.version), new.clone())?;
         if let Some(tenant) = tables.tenants.get_mut(&new.tenant) {
             (tenant.policy, tenant.policy_version) = (new.policy, new.version);
         }
-        Ok(())
+        Ok(tables.note(note))
     }
 
     fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError> {
@@ -97,15 +123,21 @@ impl Store for Memory {
         Ok(range.take(count).map(|(_, version)| version.clone()).collect())
     }
 
-    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
-        insert(&mut self.tables().api_keys, key.id, key)
+    fn add_api_key(&self, key: ApiKey, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
+        insert(&mut tables.api_keys, key.id, key)?;
+        Ok(tables.note(note))
     }
 
-    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError> {
-        if let Some(key) = self.tables().api_keys.get_mut(id) {
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if let Some(key) = tables.api_keys.get_mut(id) {
             key.revoked_at.get_or_insert(at);
         }
-        Ok(())
+        Ok(tables.note(note))
     }
 
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError> {
@@ -148,11 +180,106 @@ impl Store for Memory {
         Ok(rows.into_iter().filter(|row| first.contains(&row.api_key)).collect())
     }
 
-    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError> {
-        if let Some(record) = self.tables().tenants.get_mut(tenant) {
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if let Some(record) = tables.tenants.get_mut(tenant) {
             record.disabled_at = at;
         }
+        Ok(tables.note(note))
+    }
+
+    fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if let Some(record) = tables.tenants.get_mut(tenant) {
+            let Tenant { id, policy_version, created_at, disabled_at, .. } = *record;
+            *record = Tenant {
+                id,
+                name: String::new(),
+                policy: String::new(),
+                policy_version,
+                public_key: Vec::new(),
+                next_key: None,
+                wrapped_key: Vec::new(),
+                created_at,
+                disabled_at,
+                deleted_at: Some(at),
+            };
+        }
+        tables.policies.retain(|(of, _), _| of != tenant);
+        tables.api_keys.retain(|_, key| key.tenant != *tenant);
+        tables.generations.retain(|(of, _), _| of != tenant);
+        tables.templates.retain(|(of, _), _| of != tenant);
+        tables.sessions.retain(|(of, _), _| of != tenant);
+        tables.idempotency.retain(|(of, _), _| of != tenant);
+        tables.usage.retain(|(of, ..), _| of != tenant);
+        Ok(tables.note(note))
+    }
+
+    fn put_operator(
+        &self,
+        operator: Operator,
+        token: Option<OperatorToken>,
+        note: Note,
+    ) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
+        let revoked_at = operator.revoked_at;
+        tables.operators.entry(operator.id).or_insert(operator).revoked_at = revoked_at;
+        tables.operator_tokens.extend(token.map(|token| ((token.operator, token.number), token)));
+        Ok(tables.note(note))
+    }
+
+    fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if tables.is_made(&note) {
+            return Err(StoreError::Conflict);
+        }
+        let revoked_at = token.revoked_at;
+        tables.operator_tokens.entry((token.operator, token.number)).or_insert(token).revoked_at = revoked_at;
+        Ok(tables.note(note))
+    }
+
+    fn note(&self, note: Note) -> Result<u64, StoreError> {
+        Ok(self.tables().note(note))
+    }
+
+    fn created(
+        &self,
+        operator: &OperatorId,
+        key: &str,
+    ) -> Result<Option<([u8; 32], AuditEntry)>, StoreError> {
+        let tables = self.tables();
+        let Some((once, number)) = tables.creates.get(&(*operator, key.to_owned())) else { return Ok(None) };
+        let entry = tables.audit.iter().find(|entry| entry.number == *number).cloned();
+        Ok(entry.map(|entry| (once.request_digest, entry)))
+    }
+
+    fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        if let Some(entry) = tables.audit.iter_mut().find(|entry| entry.number == number) {
+            entry.receipt.get_or_insert(receipt);
+        }
         Ok(())
+    }
+
+    fn audit(
+        &self,
+        from: u64,
+        tenant: Option<&TenantId>,
+        count: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        let tables = self.tables();
+        let from = tables.audit.iter().filter(|entry| entry.number >= from);
+        let own = from.filter(|entry| tenant.is_none_or(|tenant| entry.note.tenant == *tenant));
+        Ok(own.take(count).cloned().collect())
+    }
+
+    fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        let tables = self.tables();
+        let unsealed = tables.audit.iter().filter(|entry| entry.receipt.is_none());
+        Ok(unsealed.take(count).cloned().collect())
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
@@ -170,8 +297,10 @@ impl Store for Memory {
         Ok(range.take(count).map(|(_, root)| root.clone()).collect())
     }
 
-    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError> {
-        insert(&mut self.tables().issuer_keys, (key.tenant, key.number), key)
+    fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        insert(&mut tables.issuer_keys, (key.tenant, key.number), key)?;
+        Ok(tables.note(note))
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
@@ -186,7 +315,8 @@ impl Store for Memory {
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
         let mut tables = self.tables();
-        if tables.idempotency.contains_key(&(answer.tenant, answer.key.clone())) {
+        let deleted = tables.tenants.get(&template.tenant).is_some_and(|tenant| tenant.deleted_at.is_some());
+        if deleted || tables.idempotency.contains_key(&(answer.tenant, answer.key.clone())) {
             return Err(StoreError::Conflict);
         }
         insert(&mut tables.templates, (template.tenant, template.handle), template)?;
@@ -198,11 +328,13 @@ impl Store for Memory {
         tenant: &TenantId,
         public_key: Vec<u8>,
         next_key: Option<Vec<u8>>,
-    ) -> Result<(), StoreError> {
-        if let Some(record) = self.tables().tenants.get_mut(tenant) {
+        note: Note,
+    ) -> Result<u64, StoreError> {
+        let mut tables = self.tables();
+        if let Some(record) = tables.tenants.get_mut(tenant) {
             (record.public_key, record.next_key) = (public_key, next_key);
         }
-        Ok(())
+        Ok(tables.note(note))
     }
 
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError> {
@@ -338,6 +470,7 @@ impl Store for Memory {
         let mut tables = self.tables();
         tables.sessions.retain(|_, session| session.expires_at >= now);
         tables.idempotency.retain(|_, record| record.created_at >= idempotency_before);
+        tables.creates.retain(|_, (once, _)| once.at >= idempotency_before);
         Ok(())
     }
 

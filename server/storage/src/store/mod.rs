@@ -1,4 +1,4 @@
-//! What the gateway keeps: tenants, API keys, templates, credential roots, proof sessions, seals, idempotency keys.
+//! What the gateway keeps: tenants, API keys, operators and what they did, templates, credential roots, proof sessions, seals, idempotency keys.
 //!
 //! A [`Store`] moves opaque bytes: templates and sessions arrive already wrapped (see [`wrap`]), so no
 //! implementation sees one in the clear. Calls block; async code makes them on the blocking pool. A write returns once
@@ -18,10 +18,10 @@ pub use crate::database::StoreError;
 pub use memory::Memory;
 pub use operations::Store;
 pub use records::{
-    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PolicyVersion, Registry,
+    Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
 pub use sqlite::VERSION;
-pub use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+pub use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};

@@ -1,30 +1,33 @@
 //! What a store does.
 
 use super::records::{
-    ApiKey, Idempotency, IssuerKey, PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Registry, Root,
+    Session, Subject, Template, Tenant, Usage,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
-use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// The gateway's durable state. Implementations are compared by one test suite.
+///
+/// What takes a [`Note`] adds it to the audit trail, both or neither, and returns the entry's number; `Conflict` if its request was made.
 pub trait Store: Send + Sync + 'static {
     /// Makes the file complete without its write-ahead log.
     fn checkpoint(&self) -> Result<(), StoreError>;
-    /// Tenants, API keys and accepted roots.
+    /// Tenants, API keys, accepted roots and operators.
     fn registry(&self) -> Result<Registry, StoreError>;
     /// Adds a tenant with the version of its policy; `Conflict` if it exists.
-    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError>;
+    fn create_tenant(&self, tenant: Tenant, note: Note) -> Result<u64, StoreError>;
     /// Adds a version of a policy and makes it the tenant's, both or neither; `Conflict` if the version exists.
-    fn put_policy(&self, version: PolicyVersion) -> Result<(), StoreError>;
+    fn put_policy(&self, version: PolicyVersion, note: Note) -> Result<u64, StoreError>;
     /// Versions of a tenant's policy from one on, in order, at most `count`.
     fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError>;
     /// Adds an API key; `Conflict` if its id exists.
-    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError>;
+    fn add_api_key(&self, key: ApiKey, note: Note) -> Result<u64, StoreError>;
     /// Revokes an API key; the first revocation stays.
-    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError>;
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError>;
     /// Notes when API keys were last used; a later time stays.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
     /// Adds counts to those of their days, and deletes days before `oldest_day`.
@@ -38,16 +41,44 @@ pub trait Store: Send + Sync + 'static {
         keys: usize,
     ) -> Result<Vec<Usage>, StoreError>;
     /// Disables a tenant from this time on, or enables it.
-    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError>;
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError>;
+    /// Deletes all that is kept of a tenant and overwrites the bytes, but for its issuer's keys and its root log; from then on nothing is
+    /// enrolled for it.
+    fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError>;
+    /// Adds an operator, or replaces when it was revoked; with a token of it, if one is given.
+    fn put_operator(
+        &self,
+        operator: Operator,
+        token: Option<OperatorToken>,
+        note: Note,
+    ) -> Result<u64, StoreError>;
+    /// Adds a token of an operator, or replaces when it was revoked.
+    fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError>;
+    /// Adds an entry to the audit trail alone.
+    fn note(&self, note: Note) -> Result<u64, StoreError>;
+    /// The digest of the request that an operator made with a key, and the entry that it left.
+    fn created(&self, operator: &OperatorId, key: &str)
+    -> Result<Option<([u8; 32], AuditEntry)>, StoreError>;
+    /// Adds its receipt to an entry.
+    fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError>;
+    /// Entries of the audit trail from a number on, of one tenant or of all, in order, at most `count`.
+    fn audit(
+        &self,
+        from: u64,
+        tenant: Option<&TenantId>,
+        count: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError>;
+    /// Entries without a receipt, oldest first, at most `count`.
+    fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
     fn publish_root(&self, root: Root) -> Result<(), StoreError>;
     /// Roots of a tenant from a generation on, in order, at most `count`; withdrawn ones too.
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
     /// Adds an issuer key; `Conflict` if the number exists.
-    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError>;
+    fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
     /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active.
+    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active or the tenant was deleted.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(
@@ -55,7 +86,8 @@ pub trait Store: Send + Sync + 'static {
         tenant: &TenantId,
         public_key: Vec<u8>,
         next_key: Option<Vec<u8>>,
-    ) -> Result<(), StoreError>;
+        note: Note,
+    ) -> Result<u64, StoreError>;
     /// How many templates of a tenant are of an epoch of its keys.
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError>;
     /// Subjects whose template is of an epoch of the tenant's keys, at most `count`.
@@ -104,7 +136,7 @@ pub trait Store: Send + Sync + 'static {
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
     /// The answer that was given under an idempotency key.
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
-    /// Removes sessions that expired before `now` and idempotency records made before `idempotency_before`.
+    /// Removes sessions that expired before `now`, and idempotency records and requests of operators made before `idempotency_before`.
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError>;
     /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
     /// number `number >> l` of level `l`. `Conflict` if the number exists.

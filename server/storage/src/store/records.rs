@@ -1,7 +1,7 @@
 //! What a store keeps, row by row.
 
 use trefoil_attest::HEADER_BYTES_MAX;
-use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// What is longer is a seal with its signatures, what is not is the header of one.
 pub(super) const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
@@ -27,6 +27,8 @@ pub struct Tenant {
     pub created_at: u64,
     /// Since when its API keys are refused, Unix seconds.
     pub disabled_at: Option<u64>,
+    /// When it was deleted, Unix seconds: then the rest is empty.
+    pub deleted_at: Option<u64>,
 }
 
 /// A version of a tenant's policy.
@@ -119,6 +121,73 @@ impl AsRef<ApiKey> for ApiKey {
     fn as_ref(&self) -> &ApiKey {
         self
     }
+}
+
+/// Who may operate the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// Identifier.
+    pub id: OperatorId,
+    /// Name for people.
+    pub name: String,
+    /// Number of a role.
+    pub role: u8,
+    /// Unix seconds.
+    pub created_at: u64,
+    /// When all of its tokens were revoked, Unix seconds.
+    pub revoked_at: Option<u64>,
+}
+
+/// A token of an operator without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperatorToken {
+    /// Whose.
+    pub operator: OperatorId,
+    /// Counts the operator's tokens from 1.
+    pub number: u32,
+    /// Keyed hash of the secret part.
+    pub tag: [u8; 32],
+    /// Unix seconds.
+    pub created_at: u64,
+    /// From when on it is refused, Unix seconds.
+    pub expires_at: Option<u64>,
+    /// When it was revoked, Unix seconds.
+    pub revoked_at: Option<u64>,
+}
+
+/// What the audit trail will say of a change, written in the transaction of the change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Whose change.
+    pub tenant: TenantId,
+    /// A [`trefoil_attest::Change`], encoded.
+    pub statement: Vec<u8>,
+    /// The request, where it must not be made twice.
+    pub once: Option<Once>,
+}
+
+/// A request that an operator may send again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Once {
+    /// Who sent it.
+    pub operator: OperatorId,
+    /// The operator's key.
+    pub key: String,
+    /// Keyed digest of route and body.
+    pub request_digest: [u8; 32],
+    /// Unix seconds.
+    pub at: u64,
+}
+
+/// An entry of the audit trail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Counts from 1.
+    pub number: u64,
+    /// What was noted; without the request.
+    pub note: Note,
+    /// Its compact receipt, once it is sealed.
+    pub receipt: Option<Vec<u8>>,
 }
 
 /// A credential root that an issuer published.
@@ -228,4 +297,8 @@ pub struct Registry {
     pub roots: Vec<Root>,
     /// All issuer keys, in the order of their numbers.
     pub issuer_keys: Vec<IssuerKey>,
+    /// All operators with a row.
+    pub operators: Vec<Operator>,
+    /// All of their tokens.
+    pub operator_tokens: Vec<OperatorToken>,
 }

@@ -1,19 +1,26 @@
 //! The store of a single node: SQLite.
 
+mod administration;
+mod rows;
+
 use super::operations::Store;
 use super::records::{
-    ApiKey, Idempotency, IssuerKey, PRUNED_BYTES_MAX, PolicyVersion, Registry, Root, Session, Subject,
-    Template, Tenant, Usage, UsageCounts,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
 use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, conflict_or_fault, fault};
+use rows::{
+    insert_policy, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
+    read_template, read_tenant, read_usage,
+};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::{TemplateName, VaultState};
-use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);
@@ -54,6 +61,19 @@ impl Sqlite {
         self.0.write(move |connection| execute(connection, sql, values).map(drop))
     }
 
+    /// One change by an operator; the number of its entry in the audit trail.
+    fn noted<P: Params + Send + 'static>(
+        &self,
+        sql: &'static str,
+        values: P,
+        note: Note,
+    ) -> Result<u64, StoreError> {
+        self.0.write(move |connection| {
+            execute(connection, sql, values)?;
+            administration::insert(connection, note)
+        })
+    }
+
     fn find<P: Params, T>(
         &self,
         sql: &str,
@@ -65,8 +85,17 @@ impl Sqlite {
 }
 
 /// The version of the schema.
-pub const VERSION: i64 = 7;
+pub const VERSION: i64 = 8;
 const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+    include_str!("schema_5.sql"),
+    include_str!("schema_usage.sql"),
+    include_str!("schema_leftovers.sql"),
+    include_str!("schema_operators.sql")
+);
+const SCHEMA_7: &str = concat!(
     include_str!("schema.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
@@ -99,6 +128,7 @@ const STEPS: &[Step] = &[
     Step { from: 4, tables: SCHEMA_4, apart: &[], sql: include_str!("schema_5.sql") },
     Step { from: 5, tables: SCHEMA_5, apart: &[], sql: include_str!("schema_usage.sql") },
     Step { from: 6, tables: SCHEMA_6, apart: &[], sql: include_str!("schema_leftovers.sql") },
+    Step { from: 7, tables: SCHEMA_7, apart: &[], sql: include_str!("schema_operators.sql") },
 ];
 
 fn key(secret: &[u8; 32]) -> RowKey {
@@ -142,13 +172,15 @@ impl Store for Sqlite {
                 ORDER BY tenant, generation";
             let roots = all(connection, accepted, read_root)?;
             let keys = "SELECT * FROM issuer_keys ORDER BY tenant, number";
-            Ok(Registry { tenants, api_keys, roots, issuer_keys: all(connection, keys, read_issuer_key)? })
+            let issuer_keys = all(connection, keys, read_issuer_key)?;
+            let (operators, operator_tokens) = administration::operators(connection)?;
+            Ok(Registry { tenants, api_keys, roots, issuer_keys, operators, operator_tokens })
         })
     }
 
-    fn create_tenant(&self, tenant: Tenant) -> Result<(), StoreError> {
+    fn create_tenant(&self, tenant: Tenant, note: Note) -> Result<u64, StoreError> {
         let Tenant { id, name, policy, policy_version, public_key, next_key, .. } = tenant;
-        let Tenant { wrapped_key, created_at, disabled_at, .. } = tenant;
+        let Tenant { wrapped_key, created_at, disabled_at, deleted_at, .. } = tenant;
         let first = PolicyVersion { tenant: id, version: policy_version, policy, made_at: created_at };
         self.0.write(move |connection| {
             let values = params![
@@ -160,19 +192,22 @@ impl Store for Sqlite {
                 wrapped_key,
                 created_at,
                 disabled_at,
-                policy_version
+                policy_version,
+                deleted_at
             ];
-            execute(connection, "INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)?;
-            insert_policy(connection, &first)
+            execute(connection, "INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)?;
+            insert_policy(connection, &first)?;
+            administration::insert(connection, note)
         })
     }
 
-    fn put_policy(&self, new: PolicyVersion) -> Result<(), StoreError> {
+    fn put_policy(&self, new: PolicyVersion, note: Note) -> Result<u64, StoreError> {
         self.0.write(move |connection| {
             insert_policy(connection, &new)?;
             let PolicyVersion { tenant, version, policy, .. } = new;
             let sql = "UPDATE tenants SET policy = ?, policy_version = ? WHERE id = ?";
-            execute(connection, sql, (policy, version, tenant.as_bytes())).map(drop)
+            execute(connection, sql, (policy, version, tenant.as_bytes()))?;
+            administration::insert(connection, note)
         })
     }
 
@@ -184,7 +219,7 @@ impl Store for Sqlite {
         })
     }
 
-    fn add_api_key(&self, key: ApiKey) -> Result<(), StoreError> {
+    fn add_api_key(&self, key: ApiKey, note: Note) -> Result<u64, StoreError> {
         let ApiKey { id, tenant, tag, scopes, created_at, label, expires_at, revoked_at, last_used_at } = key;
         let values = (
             id.to_bytes(),
@@ -197,12 +232,12 @@ impl Store for Sqlite {
             revoked_at,
             last_used_at,
         );
-        self.change("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        self.noted("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values, note)
     }
 
-    fn revoke_api_key(&self, id: &ApiKeyId, at: u64) -> Result<(), StoreError> {
+    fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError> {
         let sql = "UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL";
-        self.change(sql, (at, id.to_bytes()))
+        self.noted(sql, (at, id.to_bytes()), note)
     }
 
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError> {
@@ -244,8 +279,65 @@ impl Store for Sqlite {
         })
     }
 
-    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>) -> Result<(), StoreError> {
-        self.change("UPDATE tenants SET disabled_at = ? WHERE id = ?", (at, tenant.to_bytes()))
+    fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError> {
+        self.noted("UPDATE tenants SET disabled_at = ? WHERE id = ?", (at, tenant.to_bytes()), note)
+    }
+
+    fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
+        let tenant = *tenant;
+        self.0.shred(move |connection| {
+            administration::delete_tenant(connection, &tenant, at)?;
+            administration::insert(connection, note)
+        })
+    }
+
+    fn put_operator(
+        &self,
+        operator: Operator,
+        token: Option<OperatorToken>,
+        note: Note,
+    ) -> Result<u64, StoreError> {
+        self.0.write(move |connection| {
+            administration::put_operator(connection, operator)?;
+            token.map_or(Ok(()), |token| administration::put_token(connection, token))?;
+            administration::insert(connection, note)
+        })
+    }
+
+    fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError> {
+        self.0.write(move |connection| {
+            administration::put_token(connection, token)?;
+            administration::insert(connection, note)
+        })
+    }
+
+    fn note(&self, note: Note) -> Result<u64, StoreError> {
+        self.0.write(move |connection| administration::insert(connection, note))
+    }
+
+    fn created(
+        &self,
+        operator: &OperatorId,
+        key: &str,
+    ) -> Result<Option<([u8; 32], AuditEntry)>, StoreError> {
+        self.0.read(|connection| administration::created(connection, operator, key))
+    }
+
+    fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
+        self.change("UPDATE audit SET receipt = ? WHERE number = ? AND receipt IS NULL", (receipt, number))
+    }
+
+    fn audit(
+        &self,
+        from: u64,
+        tenant: Option<&TenantId>,
+        count: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
+        self.0.read(|connection| administration::audit(connection, from, tenant, count))
+    }
+
+    fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.0.read(|connection| administration::unsealed(connection, count))
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
@@ -277,12 +369,10 @@ impl Store for Sqlite {
         })
     }
 
-    fn add_issuer_key(&self, key: IssuerKey) -> Result<(), StoreError> {
+    fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError> {
         let IssuerKey { tenant, number, key, registered_at } = key;
-        self.change(
-            "INSERT INTO issuer_keys VALUES (?, ?, ?, ?)",
-            (tenant.to_bytes(), number, key, registered_at),
-        )
+        let values = (tenant.to_bytes(), number, key, registered_at);
+        self.noted("INSERT INTO issuer_keys VALUES (?, ?, ?, ?)", values, note)
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
@@ -315,9 +405,10 @@ impl Store for Sqlite {
             created_at,
         } = template;
         self.0.write(move |connection| {
-            execute(
+            let enrolled = execute(
                 connection,
-                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO templates SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+                 WHERE NOT EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND deleted_at IS NOT NULL)",
                 params![
                     tenant.as_bytes(),
                     handle.as_bytes(),
@@ -330,6 +421,9 @@ impl Store for Sqlite {
                     wrapped
                 ],
             )?;
+            if enrolled == 0 {
+                return Err(StoreError::Conflict);
+            }
             insert_answer(connection, answer)
         })
     }
@@ -339,12 +433,14 @@ impl Store for Sqlite {
         tenant: &TenantId,
         public_key: Vec<u8>,
         next_key: Option<Vec<u8>>,
-    ) -> Result<(), StoreError> {
+        note: Note,
+    ) -> Result<u64, StoreError> {
         let tenant = tenant.to_bytes();
         // With a checkpoint: at the end of a rotation the wrapped keys of old templates are gone from the log too.
         self.0.shred(move |connection| {
             let sql = "UPDATE tenants SET public_key = ?, next_key = ? WHERE id = ?";
-            execute(connection, sql, (public_key, next_key, tenant)).map(drop)
+            execute(connection, sql, (public_key, next_key, tenant))?;
+            administration::insert(connection, note)
         })
     }
 
@@ -552,7 +648,10 @@ impl Store for Sqlite {
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
         self.0.write(move |connection| {
             execute(connection, "DELETE FROM sessions WHERE expires_at < ?", [now])?;
-            execute(connection, "DELETE FROM idempotency WHERE created_at < ?", [idempotency_before])?;
+            for table in ["idempotency", "creates"] {
+                let sql = format!("DELETE FROM {table} WHERE created_at < ?");
+                execute(connection, &sql, [idempotency_before])?;
+            }
             Ok(())
         })
     }
@@ -672,114 +771,4 @@ fn all<T>(
     read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
     connection.prepare(sql)?.query_map([], |row| read(row))?.collect()
-}
-
-fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
-    Ok(Session {
-        tenant: TenantId::new(row.get("tenant")?),
-        id: SessionId::new(row.get("id")?),
-        expires_at: row.get("expires_at")?,
-        wrapped: row.get("wrapped")?,
-    })
-}
-
-fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
-    Ok(Tenant {
-        id: TenantId::new(row.get("id")?),
-        name: row.get("name")?,
-        policy: row.get("policy")?,
-        policy_version: row.get("policy_version")?,
-        public_key: row.get("public_key")?,
-        next_key: row.get("next_key")?,
-        wrapped_key: row.get("wrapped_key")?,
-        created_at: row.get("created_at")?,
-        disabled_at: row.get("disabled_at")?,
-    })
-}
-
-fn insert_policy(connection: &Connection, new: &PolicyVersion) -> Result<(), StoreError> {
-    let PolicyVersion { tenant, version, policy, made_at } = new;
-    let values = (tenant.as_bytes(), version, policy, made_at);
-    execute(connection, "INSERT INTO policies VALUES (?, ?, ?, ?)", values).map(drop)
-}
-
-fn read_policy(row: &Row<'_>) -> rusqlite::Result<PolicyVersion> {
-    Ok(PolicyVersion {
-        tenant: TenantId::new(row.get("tenant")?),
-        version: row.get("version")?,
-        policy: row.get("policy")?,
-        made_at: row.get("made_at")?,
-    })
-}
-
-fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
-    Ok(ApiKey {
-        id: ApiKeyId::new(row.get("id")?),
-        tenant: TenantId::new(row.get("tenant")?),
-        tag: row.get("tag")?,
-        scopes: row.get("scopes")?,
-        created_at: row.get("created_at")?,
-        label: row.get("label")?,
-        expires_at: row.get("expires_at")?,
-        revoked_at: row.get("revoked_at")?,
-        last_used_at: row.get("last_used_at")?,
-    })
-}
-
-fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
-    Ok(Usage {
-        tenant: TenantId::new(row.get("tenant")?),
-        api_key: ApiKeyId::new(row.get("api_key")?),
-        day: row.get("day")?,
-        counts: UsageCounts {
-            matched: row.get("matched")?,
-            not_matched: row.get("not_matched")?,
-            enrolments: row.get("enrolments")?,
-            refusals: row.get("refusals")?,
-        },
-    })
-}
-
-fn read_root(row: &Row<'_>) -> rusqlite::Result<Root> {
-    Ok(Root {
-        tenant: TenantId::new(row.get("tenant")?),
-        root: row.get("root")?,
-        generation: row.get("generation")?,
-        generation_min: row.get("generation_min")?,
-        statement: row.get("statement")?,
-        signature: row.get("signature")?,
-        published_at: row.get("published_at")?,
-    })
-}
-
-fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
-    Ok(IssuerKey {
-        tenant: TenantId::new(row.get("tenant")?),
-        number: row.get("number")?,
-        key: row.get("key")?,
-        registered_at: row.get("registered_at")?,
-    })
-}
-
-fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
-    Ok(Subject {
-        handle: Handle::new(row.get("handle")?),
-        generation: row.get("generation")?,
-        consent_ref: row.get("consent_ref")?,
-        created_at: row.get("created_at")?,
-    })
-}
-
-fn read_template(row: &Row<'_>) -> rusqlite::Result<Template> {
-    Ok(Template {
-        tenant: TenantId::new(row.get("tenant")?),
-        handle: Handle::new(row.get("handle")?),
-        generation: row.get("generation")?,
-        lane: row.get("lane")?,
-        epoch: row.get("epoch")?,
-        wrapped_key: row.get("wrapped_key")?,
-        wrapped: row.get("wrapped")?,
-        consent_ref: row.get("consent_ref")?,
-        created_at: row.get("created_at")?,
-    })
 }

@@ -22,7 +22,12 @@ fn tenant(id: TenantId) -> Tenant {
         wrapped_key: vec![5; 60],
         created_at: 6,
         disabled_at: None,
+        deleted_at: None,
     }
+}
+
+fn note() -> Note {
+    Note { tenant: T, statement: vec![1; 200], once: None }
 }
 
 /// As one that version 3 kept.
@@ -72,9 +77,9 @@ fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
 
 /// Everything a store promises, on an empty one.
 fn holds(store: &dyn Store) {
-    store.create_tenant(tenant(T)).unwrap();
-    store.create_tenant(tenant(U)).unwrap();
-    assert_eq!(store.create_tenant(tenant(T)), Err(StoreError::Conflict));
+    store.create_tenant(tenant(T), note()).unwrap();
+    store.create_tenant(tenant(U), note()).unwrap();
+    assert_eq!(store.create_tenant(tenant(T), note()), Err(StoreError::Conflict));
     policies_are_kept(store);
     let key = api_keys_live_and_end(store);
     tenants_are_disabled(store);
@@ -83,6 +88,7 @@ fn holds(store: &dyn Store) {
     roots_only_move_forward(store);
     templates_come_and_go(store);
     restorations_stay(store);
+    operators_come_and_go_and_the_trail_stays(store);
 
     let session =
         Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100_000] };
@@ -128,10 +134,93 @@ fn holds(store: &dyn Store) {
     assert_eq!(store.cosignatures(1), Ok(vec!["v1".to_owned(), "w1".to_owned()]));
     assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
 
-    let registry = store.registry().unwrap();
+    a_deleted_tenant_leaves_its_root_log(store);
+    let mut registry = store.registry().unwrap();
+    registry.tenants.retain(|tenant| tenant.deleted_at.is_none());
+    registry.roots.retain(|root| [T, U].contains(&root.tenant));
     let changed = Tenant { policy_version: 3, ..tenant(T) };
     assert_eq!((registry.tenants, registry.api_keys), (vec![changed, tenant(U)], vec![key, api_key(2)]));
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
+}
+
+fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
+    const W: TenantId = TenantId::new([8; 16]);
+    store.create_tenant(tenant(W), note()).unwrap();
+    store.add_api_key(ApiKey { tenant: W, ..api_key(8) }, note()).unwrap();
+    store.publish_root(root(W, 1, 1)).unwrap();
+    store.reserve_generation(&W, &H).unwrap();
+    let enrolled = || (Template { tenant: W, ..template(1) }, Idempotency { tenant: W, ..answer("w") });
+    let (template, answer) = enrolled();
+    store.enrol(template, answer).unwrap();
+    let session = Session { tenant: W, id: SessionId::new([8; 32]), expires_at: 900, wrapped: vec![8; 99] };
+    store.put_sessions(vec![session]).unwrap();
+    store.delete_tenant(&W, 77, note()).unwrap();
+    let registry = store.registry().unwrap();
+    let left = registry.tenants.iter().find(|tenant| tenant.id == W).unwrap();
+    let empty = (left.name.as_str(), left.policy.as_str(), left.wrapped_key.len(), left.public_key.len());
+    assert_eq!((empty, left.deleted_at), (("", "", 0, 0), Some(77)));
+    assert!(registry.api_keys.iter().all(|key| key.tenant != W));
+    assert_eq!((store.template(&W, &H), store.idempotency(&W, "w")), (Ok(None), Ok(None)));
+    assert_eq!(store.session(&W, &SessionId::new([8; 32])), Ok(None));
+    assert_eq!((store.policies(&W, 0, 9), store.roots(&W, 0, 9)), (Ok(vec![]), Ok(vec![root(W, 1, 1)])));
+    let (template, answer) = enrolled();
+    assert_eq!(store.enrol(template, answer), Err(StoreError::Conflict), "nothing is enrolled any more");
+}
+
+fn operator() -> Operator {
+    let id = OperatorId::new([1; 8]);
+    Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None }
+}
+
+fn operators_come_and_go_and_the_trail_stays(store: &dyn Store) {
+    let of_u = |byte| Note { tenant: U, statement: vec![byte; 3], once: None };
+    let before = store.audit(0, None, 1000).unwrap();
+    assert!(before.iter().zip(1..).all(|(entry, number)| entry.number == number && entry.receipt.is_none()));
+    let last = before.len() as u64;
+    let operator = operator();
+    let token = |number, revoked_at| OperatorToken {
+        operator: operator.id,
+        number,
+        tag: [number as u8; 32],
+        created_at: 4,
+        expires_at: Some(9),
+        revoked_at,
+    };
+    assert_eq!(store.put_operator(operator.clone(), Some(token(1, None)), of_u(1)), Ok(last + 1));
+    assert_eq!(store.put_operator_token(token(2, None), of_u(2)), Ok(last + 2));
+    assert_eq!(store.put_operator_token(token(1, Some(7)), of_u(3)), Ok(last + 3));
+    let revoked = Operator { revoked_at: Some(8), ..operator };
+    assert_eq!(store.put_operator(revoked.clone(), None, note()), Ok(last + 4));
+    assert_eq!(store.note(of_u(4)), Ok(last + 5));
+    let Registry { operators, operator_tokens, .. } = store.registry().unwrap();
+    assert_eq!(
+        (operators, operator_tokens),
+        (vec![revoked.clone()], vec![token(1, Some(7)), token(2, None)])
+    );
+
+    let once = Once { operator: revoked.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    assert_eq!(store.created(&revoked.id, "k"), Ok(None));
+    let asked = || Note { once: Some(once.clone()), ..of_u(6) };
+    assert_eq!(store.put_operator_token(token(3, None), asked()), Ok(last + 6));
+    assert_eq!(store.put_operator_token(token(4, None), asked()), Err(StoreError::Conflict));
+    assert_eq!(store.registry().unwrap().operator_tokens.len(), 3, "both or neither");
+    let left = AuditEntry { number: last + 6, note: of_u(6), receipt: None };
+    assert_eq!(store.created(&revoked.id, "k"), Ok(Some(([9; 32], left))));
+    store.expire(0, 5).unwrap();
+    assert!(store.created(&revoked.id, "k").unwrap().is_some());
+    store.expire(0, 6).unwrap();
+    assert_eq!(store.created(&revoked.id, "k"), Ok(None));
+
+    store.seal_note(last + 1, vec![5]).unwrap();
+    store.seal_note(last + 1, vec![6]).unwrap();
+    let sealed = AuditEntry { number: last + 1, note: of_u(1), receipt: Some(vec![5]) };
+    assert_eq!(store.audit(last + 1, None, 1).unwrap(), vec![sealed.clone()], "the first receipt stays");
+    let own = store.audit(0, Some(&U), 1000).unwrap();
+    assert_eq!(own.iter().map(|entry| entry.number - last).collect::<Vec<_>>(), [1, 2, 3, 5, 6]);
+    assert_eq!((&own[0], store.audit(u64::MAX, None, 9)), (&sealed, Ok(vec![])));
+    let unsealed = store.unsealed_notes(1000).unwrap();
+    assert_eq!(unsealed.len() as u64, last + 5);
+    assert_eq!(store.unsealed_notes(1).unwrap(), before[..1]);
 }
 
 /// Leaves the tenants as they were.
@@ -145,14 +234,14 @@ fn policies_are_kept(store: &dyn Store) {
     };
     let all = [version(1, "{}", 6), version(2, "{2}", 7), version(3, "{}", 8)];
     assert_eq!(store.policies(&T, 0, 9).unwrap(), all[..1]);
-    store.put_policy(all[1].clone()).unwrap();
-    assert_eq!(store.put_policy(version(2, "{3}", 9)), Err(StoreError::Conflict));
+    store.put_policy(all[1].clone(), note()).unwrap();
+    assert_eq!(store.put_policy(version(2, "{3}", 9), note()), Err(StoreError::Conflict));
     let present = |store: &dyn Store| {
         let tenant = store.registry().unwrap().tenants.remove(0);
         (tenant.policy, tenant.policy_version)
     };
     assert_eq!(present(store), ("{2}".to_owned(), 2), "a conflict changes nothing");
-    store.put_policy(all[2].clone()).unwrap();
+    store.put_policy(all[2].clone(), note()).unwrap();
     assert_eq!(present(store), ("{}".to_owned(), 3));
     assert_eq!(store.policies(&T, 0, 9).unwrap(), all);
     assert_eq!(store.policies(&T, 2, 1).unwrap(), all[1..2]);
@@ -178,15 +267,15 @@ fn subjects_are_listed(store: &dyn Store) {
 /// The key whose life ended; another one goes on.
 fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
     let key = ApiKey { label: "till 4".to_owned(), expires_at: Some(90), ..api_key(1) };
-    store.add_api_key(key.clone()).unwrap();
-    assert_eq!(store.add_api_key(key.clone()), Err(StoreError::Conflict));
-    store.add_api_key(api_key(2)).unwrap();
+    store.add_api_key(key.clone(), note()).unwrap();
+    assert_eq!(store.add_api_key(key.clone(), note()), Err(StoreError::Conflict));
+    store.add_api_key(api_key(2), note()).unwrap();
     for at in [0, 60, 30] {
         store.note_api_key_uses(vec![(ApiKeyId::new([1; 8]), at), (ApiKeyId::new([9; 8]), at)]).unwrap();
     }
-    store.revoke_api_key(&ApiKeyId::new([1; 8]), 70).unwrap();
-    store.revoke_api_key(&ApiKeyId::new([1; 8]), 80).unwrap();
-    store.revoke_api_key(&ApiKeyId::new([9; 8]), 80).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 70, note()).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 80, note()).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([9; 8]), 80, note()).unwrap();
     let ended = ApiKey { last_used_at: Some(60), revoked_at: Some(70), ..key };
     assert_eq!(store.registry().unwrap().api_keys, vec![ended.clone(), api_key(2)]);
     ended
@@ -216,9 +305,9 @@ fn usage_is_added_up(store: &dyn Store) {
 
 fn tenants_are_disabled(store: &dyn Store) {
     let disabled = || store.registry().unwrap().tenants.into_iter().map(|tenant| tenant.disabled_at);
-    store.set_tenant_disabled(&U, Some(20)).unwrap();
+    store.set_tenant_disabled(&U, Some(20), note()).unwrap();
     assert_eq!(disabled().collect::<Vec<_>>(), [None, Some(20)]);
-    store.set_tenant_disabled(&U, None).unwrap();
+    store.set_tenant_disabled(&U, None, note()).unwrap();
     assert_eq!(disabled().collect::<Vec<_>>(), [None, None]);
 }
 
@@ -236,9 +325,9 @@ fn roots_only_move_forward(store: &dyn Store) {
     assert_eq!(store.roots(&T, 3, 9), Ok(vec![root(T, 4, 3)]));
     assert_eq!(store.roots(&T, 0, 1), Ok(vec![root(T, 2, 1)]));
     let key = |number| IssuerKey { tenant: T, number, key: vec![16; 1952], registered_at: 17 };
-    store.add_issuer_key(key(0)).unwrap();
-    store.add_issuer_key(key(1)).unwrap();
-    assert_eq!(store.add_issuer_key(key(1)), Err(StoreError::Conflict));
+    store.add_issuer_key(key(0), note()).unwrap();
+    store.add_issuer_key(key(1), note()).unwrap();
+    assert_eq!(store.add_issuer_key(key(1), note()), Err(StoreError::Conflict));
     assert_eq!(store.registry().unwrap().issuer_keys, vec![key(0), key(1)]);
 }
 
@@ -328,11 +417,11 @@ fn templates_are_renewed(store: &dyn Store) {
         (Ok(vec![]), Ok(vec![H]))
     );
     assert_eq!(store.subjects_of_epoch(&T, 1, 0), Ok(vec![]));
-    store.set_tenant_keys(&U, vec![1], Some(vec![2])).unwrap();
+    store.set_tenant_keys(&U, vec![1], Some(vec![2]), note()).unwrap();
     let tenants = store.registry().unwrap().tenants;
     assert_eq!((&tenants[1].public_key, &tenants[1].next_key), (&vec![1], &Some(vec![2])));
     let Tenant { public_key, next_key, .. } = tenant(U);
-    store.set_tenant_keys(&U, public_key, next_key).unwrap();
+    store.set_tenant_keys(&U, public_key, next_key, note()).unwrap();
 }
 
 #[test]
@@ -351,7 +440,7 @@ fn sqlite_reopens_with_everything_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
     let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    store.create_tenant(tenant(T)).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
             let store = &store;
@@ -448,7 +537,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     };
     let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
     let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: 7 });
+    assert_eq!(refused, StoreError::Schema { found: 2, version: VERSION });
     assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
@@ -499,15 +588,15 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
         Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
     };
     let old = std::fs::read(&path).unwrap();
-    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: 7 }));
+    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: VERSION }));
     let store = open(true).unwrap();
-    let Registry { tenants, api_keys, roots, issuer_keys } = store.registry().unwrap();
+    let Registry { tenants, api_keys, roots, issuer_keys, .. } = store.registry().unwrap();
     assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
     let first = PolicyVersion { tenant: T, version: 1, policy: "{}".to_owned(), made_at: 6 };
     assert_eq!(store.policies(&T, 0, 9), Ok(vec![first]), "its policy is the first version");
     assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
     assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
-    store.revoke_api_key(&ApiKeyId::new([1; 8]), 7).unwrap();
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 7, note()).unwrap();
     drop(store);
     let revoked = ApiKey { revoked_at: Some(7), ..api_key(1) };
     assert_eq!(open(false).unwrap().registry().unwrap().api_keys, vec![revoked]);
@@ -526,9 +615,11 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let path = directory.path().join("store.sqlite");
     let open = || Sqlite::open(&path, &[7; 32]);
     let store = open().unwrap();
-    store.create_tenant(tenant(T)).unwrap();
-    store.add_api_key(api_key(1)).unwrap();
-    store.add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
+    store.add_api_key(api_key(1), note()).unwrap();
+    store
+        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
+        .unwrap();
     store.publish_root(root(T, 5, 4)).unwrap();
     let generation = store.reserve_generation(&T, &H).unwrap();
     store.enrol(template(generation), answer("k")).unwrap();
@@ -541,6 +632,18 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
     store.add_usage(vec![used], 0).unwrap();
+    let (operator, number, tag) = (operator(), 1, [2; 32]);
+    let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    let token = OperatorToken {
+        operator: operator.id,
+        number,
+        tag,
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
+    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
+    store.seal_note(entry, vec![3; 100]).unwrap();
     drop(store);
     let refuses = |edit: &str| {
         let refused = open().err();
@@ -550,7 +653,8 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         );
     };
     trefoil_testing::edit_fields(&path, refuses);
-    for table in ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "usage", "leftovers"]
+    for table in
+        ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "usage", "leftovers", "audit"]
     {
         let good = std::fs::read(&path).unwrap();
         rusqlite::Connection::open(&path).unwrap().execute(&format!("DELETE FROM {table}"), []).unwrap();
@@ -565,7 +669,7 @@ fn sqlite_deletion_leaves_no_copy_in_the_files() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
     let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    store.create_tenant(tenant(T)).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
     let mark: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(167) ^ 0x5c).collect();
     let generation = store.reserve_generation(&T, &H).unwrap();
     let marked = Template { wrapped_key: mark.clone(), ..template(generation) };

@@ -87,7 +87,29 @@ class Verified:
 
 class Change:
     kind: Literal[
-        "enrolled", "erased", "root_published", "policy_changed", "session_opened", "session_ended", "replaced"
+        "enrolled",
+        "erased",
+        "root_published",
+        "policy_changed",
+        "session_opened",
+        "session_ended",
+        "tenant_created",
+        "tenant_disabled",
+        "tenant_enabled",
+        "api_key_created",
+        "api_key_revoked",
+        "issuer_key_registered",
+        "key_rotation_begun",
+        "key_rotation_ended",
+        "malformed_reset",
+        "operator_created",
+        "operator_revoked",
+        "operator_token_created",
+        "operator_token_revoked",
+        "refused",
+        "tenant_deleted",
+        "attempts_reset",
+        "replaced",
     ]
     issuer: str
     tenant: bytes
@@ -105,6 +127,17 @@ class Change:
     policy_digest: bytes | None
     session: bytes | None
     expires_at: int | None
+    api_key: bytes | None
+    scopes: int | None
+    issuer_key: bytes | None
+    epoch: int | None
+    operator: bytes | None
+    role: int | None
+    token: int | None
+    action: str | None
+    templates: int | None
+    by_operator: bytes | None
+    by_name: str | None
 
 class VerifiedChange:
     change: Change

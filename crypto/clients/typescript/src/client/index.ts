@@ -23,6 +23,7 @@ export { type FieldError, Problem, type ProblemDocument, TrefoilError, Unexpecte
 export { type AttestationForm, type Embedding, Proof, probeDigest, type Session, type Unproven } from "./login.js";
 export {
   type Attempt,
+  type Counts,
   type DayOfUse,
   type Decided,
   type EndedSession,

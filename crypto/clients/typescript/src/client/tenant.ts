@@ -65,6 +65,15 @@ export interface Erased {
   readonly receipt: Receipt | undefined;
 }
 
+/** Counts of the tenant, which name no subject. */
+export interface Counts {
+  readonly tenantId: Uint8Array;
+  /** Subjects without an attempt now; undefined where the key-holder cannot say. */
+  readonly lockedOut: number | undefined;
+  /** Logins refused with `distinct-failures` since the service started. */
+  readonly distinctFailuresRefused: number;
+}
+
 /** What one of the tenant's API keys was used for on one day. */
 export interface DayOfUse {
   /** Its public part. */
@@ -217,6 +226,16 @@ export class Tenant {
   /** One subject. */
   async subject(handle: Uint8Array | string): Promise<Subject> {
     return subject(await this.#transport.json(get(`/v1/subjects/${identifier(handle, 32, "handle")}`)));
+  }
+
+  /** How many subjects are locked out, and not which. */
+  async counts(): Promise<Counts> {
+    const answer = await this.#transport.json(get("/v1/tenant"));
+    return {
+      tenantId: answer.hex("tenant_id", 16),
+      lockedOut: answer.wholeIfAny("locked_out"),
+      distinctFailuresRefused: answer.whole("distinct_failures_refused"),
+    };
   }
 
   /** The receipt of an answer, which must verify and say what the answer says. */

@@ -19,7 +19,7 @@ from ._admin import (
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
 from ._tenant import (
-    Attempt, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Replaced, Subject, Tenant,
+    Attempt, Counts, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Replaced, Subject, Tenant,
 )
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Attempt",
     "Attempts",
     "ChangedPolicy",
+    "Counts",
     "CreatedApiKey",
     "CreatedTenant",
     "DayOfUse",

@@ -81,6 +81,17 @@ class Erased:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """Counts of the tenant, which name no subject."""
+
+    tenant_id: bytes
+    locked_out: int | None
+    """Subjects without an attempt now; `None` where the key-holder cannot say."""
+    distinct_failures_refused: int
+    """Logins refused with `distinct-failures` since the service started."""
+
+
+@dataclass(frozen=True)
 class DayOfUse:
     """What one of the tenant's API keys was used for on one day."""
 
@@ -229,6 +240,16 @@ class Tenant:
         """One subject."""
         request = Request("GET", f"/v1/subjects/{identifier(handle, 32, 'handle')}")
         return subject(Answer.parse(request.route, self._transport.send(request)))
+
+    def counts(self) -> Counts:
+        """How many subjects are locked out, and not which."""
+        request = Request("GET", "/v1/tenant")
+        answer = Answer.parse(request.route, self._transport.send(request))
+        return Counts(
+            tenant_id=answer.hexadecimal("tenant_id", 16),
+            locked_out=answer.whole_or_none("locked_out"),
+            distinct_failures_refused=answer.whole("distinct_failures_refused"),
+        )
 
     def delete(self, handle: bytes | str) -> Erased | None:
         """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""

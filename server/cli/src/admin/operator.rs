@@ -1,0 +1,208 @@
+//! `trefoil admin operator` and `trefoil admin audit`.
+
+use super::place::Place;
+use super::table::table;
+use super::{forget, new_file, show};
+use clap::Subcommand;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use trefoil_api::{
+    AuditEntry, AuditOutcome, CreateOperator, CreatedOperatorToken, Hex, Operator, OperatorToken, Role,
+};
+use trefoil_client::{Admin, ClientError};
+use trefoil_service::time;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Make an operator with a token, which is shown once, here.
+    #[command(
+        after_help = "A viewer reads, an operator changes tenants, policies and keys too, an owner manages operators as well.\n\n\
+        Example:\n  trefoil admin operator create ann --role operator --expires 2027-01-01T00:00:00Z --output ann.token"
+    )]
+    Create {
+        /// Name for people, which receipts and the audit trail show.
+        name: String,
+        /// viewer, operator or owner.
+        #[arg(long, value_name = "ROLE", value_parser = role)]
+        role: Role,
+        /// When the token ends: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
+        #[arg(long, value_name = "TIME", value_parser = time::parse)]
+        expires: Option<u64>,
+        /// A new file for the token, which only you can read; standard output without it.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// All operators, the revoked ones too.
+    #[command(after_help = "Example:\n  trefoil admin operator list --json")]
+    List,
+    /// An operator and its tokens.
+    #[command(after_help = "Example:\n  trefoil admin operator show 0123456789abcdef")]
+    Show {
+        #[arg(value_name = "OPERATOR", value_parser = super::key_id)]
+        operator: Hex<8>,
+    },
+    /// Refuse all tokens of an operator from now on, or one of them.
+    #[command(
+        after_help = "0000000000000000 is the operator of the file admin.token. It can be revoked once there is another owner.\n\n\
+        Examples:\n  trefoil admin operator revoke 0123456789abcdef\n  trefoil admin operator revoke 0123456789abcdef --token 1"
+    )]
+    Revoke {
+        #[arg(value_name = "OPERATOR", value_parser = super::key_id)]
+        operator: Hex<8>,
+        /// Only this token, by its number.
+        #[arg(long, value_name = "NUMBER")]
+        token: Option<u32>,
+    },
+    /// Make another token of an operator. At most two are taken at a time.
+    #[command(after_help = "To replace a token: create another one, move to it, revoke the old one.\n\n\
+        Example:\n  trefoil admin operator new-token 0123456789abcdef --expires 2028-01-01T00:00:00Z --output ann.token")]
+    NewToken {
+        #[arg(value_name = "OPERATOR", value_parser = super::key_id)]
+        operator: Hex<8>,
+        /// When it ends: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
+        #[arg(long, value_name = "TIME", value_parser = time::parse)]
+        expires: Option<u64>,
+        /// A new file for the token, which only you can read; standard output without it.
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+impl Command {
+    pub(super) fn answer(self, place: &Place, json: bool) -> Result<String, String> {
+        match self {
+            Command::Create { name, role, expires, output } => {
+                let request = CreateOperator { name, role, expires_at: expires };
+                let file = output.as_deref().map(new_file).transpose()?;
+                let created = place.call(async |admin| admin.create_operator(&request).await);
+                token(created, file, output.as_deref(), json)
+            }
+            Command::NewToken { operator, expires, output } => {
+                let file = output.as_deref().map(new_file).transpose()?;
+                let created = place.call(async |admin| admin.create_operator_token(operator, expires).await);
+                token(created, file, output.as_deref(), json)
+            }
+            Command::List => {
+                let all = place.call(all_operators)?;
+                show(json, &all, || operators(&all))
+            }
+            Command::Show { operator } => {
+                let shown = place.call(async |admin| admin.operator(operator).await)?;
+                show(json, &shown, || {
+                    format!("{}\n{}", operators(std::slice::from_ref(&shown)), tokens(&shown.tokens))
+                })
+            }
+            Command::Revoke { operator, token } => {
+                let changed = place.call(async |admin| match token {
+                    None => admin.revoke_operator(operator).await,
+                    Some(number) => admin.revoke_operator_token(operator, number).await,
+                })?;
+                show(json, &changed, || {
+                    let shown = std::slice::from_ref(&changed.operator);
+                    format!("{}\n{}", operators(shown), tokens(&changed.operator.tokens))
+                })
+            }
+        }
+    }
+}
+
+/// Puts a token where it was asked for, and nowhere else.
+fn token(
+    created: Result<CreatedOperatorToken, String>,
+    file: Option<File>,
+    path: Option<&Path>,
+    json: bool,
+) -> Result<String, String> {
+    let created = created.inspect_err(|_| forget(path))?;
+    let Some((mut file, path)) = file.zip(path) else {
+        return show(json, &created, || format!("{}\n", created.token));
+    };
+    let (id, number) = (hex::encode(created.operator_id.0), created.number);
+    let written = writeln!(file, "{}", created.token).and_then(|()| file.sync_all());
+    written
+        .map_err(|cause| format!("{}: {cause}; revoke token {number} of operator {id}", path.display()))?;
+    Ok(format!("token {number} of operator {id} in {}\n", path.display()))
+}
+
+/// `trefoil admin audit`
+pub(super) fn audit(place: &Place, json: bool, from: u64, tenant: Option<Hex<16>>) -> Result<String, String> {
+    let all = place.call(async |admin| all_entries(admin, from, tenant).await)?;
+    show(json, &all, || entries(&all))
+}
+
+async fn all_operators(admin: &Admin) -> Result<Vec<Operator>, ClientError> {
+    let (mut all, mut from) = (Vec::new(), Some(Hex([0; 8])));
+    while let Some(next) = from {
+        let page = admin.operators(next).await?;
+        all.extend(page.operators);
+        from = page.next;
+    }
+    Ok(all)
+}
+
+async fn all_entries(
+    admin: &Admin,
+    from: u64,
+    tenant: Option<Hex<16>>,
+) -> Result<Vec<AuditEntry>, ClientError> {
+    let (mut all, mut from) = (Vec::new(), Some(from));
+    while let Some(next) = from {
+        let page = admin.audit(next, tenant).await?;
+        all.extend(page.entries);
+        from = page.next;
+    }
+    Ok(all)
+}
+
+fn operators(operators: &[Operator]) -> String {
+    let row = |operator: &Operator| {
+        [
+            hex::encode(operator.operator_id.0),
+            operator.role.name().to_owned(),
+            operator.revoked_at.map_or("no".to_owned(), time::format),
+            operator.name.clone(),
+        ]
+    };
+    table(["OPERATOR", "ROLE", "REVOKED", "NAME"], operators.iter().map(row))
+}
+
+fn tokens(tokens: &[OperatorToken]) -> String {
+    let row = |token: &OperatorToken| {
+        [
+            token.number.to_string(),
+            time::format(token.created_at),
+            token.expires_at.map_or("never".to_owned(), time::format),
+            token.revoked_at.map_or("no".to_owned(), time::format),
+        ]
+    };
+    table(["TOKEN", "CREATED", "EXPIRES", "REVOKED"], tokens.iter().map(row))
+}
+
+fn entries(entries: &[AuditEntry]) -> String {
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let row = |entry: &AuditEntry| {
+        [
+            entry.number.to_string(),
+            time::format(entry.at),
+            or_none(entry.operator_name.clone()),
+            entry.action.clone(),
+            match entry.outcome {
+                AuditOutcome::Done => "done".to_owned(),
+                AuditOutcome::Refused => "refused".to_owned(),
+            },
+            or_none(entry.tenant.map(|tenant| hex::encode(tenant.0))),
+            or_none(entry.object.clone()),
+            or_none(entry.receipt.as_ref().map(|receipt| receipt.seal_number.to_string())),
+        ]
+    };
+    let head = ["ENTRY", "AT", "OPERATOR", "ACTION", "OUTCOME", "TENANT", "OBJECT", "SEAL"];
+    table(head, entries.iter().map(row))
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::ALL
+        .into_iter()
+        .find(|role| role.name() == text)
+        .ok_or_else(|| "expected viewer, operator or owner".to_owned())
+}

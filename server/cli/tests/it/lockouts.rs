@@ -1,0 +1,55 @@
+//! Subjects without an attempt: counted for their tenant, and reset by an operator.
+
+use crate::service::{self, Person, Service, answer};
+use serde_json::{Value, json};
+use trefoil_api::{Base64, Decision};
+use trefoil_attest::{What, verify_change};
+use trefoil_pipeline::Clock as _;
+
+async fn decided(service: &Service, person: &Person, face: &Person, nonce: u64) -> Decision {
+    answer(&service.authenticate(&service.request(person, &face.face, nonce)).await).decision
+}
+
+async fn counted(service: &Service) -> (Value, Value) {
+    let own = service.public.get("/v1/tenant").await.json();
+    assert_eq!(own["tenant_id"], hex::encode(service.tenant));
+    let shown = service.admin.get(&format!("/v1/tenants/{}", hex::encode(service.tenant))).await.json();
+    (own["locked_out"].clone(), shown["locked_out"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn locked_out_subjects_are_counted_and_a_reset_is_in_the_trail_without_the_subject() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut policy = service::policy();
+    policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400, "failures_per_generation": 6 });
+    let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
+    let people = service.people(2, 1, 81).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let (ann, bob) = (&people[0], &people[1]);
+    assert_eq!(counted(&service).await, (json!(0), json!(0)));
+    assert_eq!(decided(&service, ann, ann, 20).await, Decision::Match);
+    for nonce in 0..3 {
+        assert_eq!(decided(&service, ann, bob, nonce).await, Decision::NoMatch);
+    }
+    assert_eq!(decided(&service, ann, ann, 3).await, Decision::NoMatch, "a delay");
+    assert_eq!(counted(&service).await, (json!(1), json!(1)));
+    assert_eq!(decided(&service, bob, bob, 4).await, Decision::Match);
+
+    let path = |handle: &str| {
+        format!("/v1/tenants/{}/subjects/{handle}/reset-attempts", hex::encode(service.tenant))
+    };
+    let own = path(&hex::encode(ann.handle));
+    let reset = service.admin.post(&own, &json!({})).await;
+    assert_eq!(reset.status, 200, "{}", reset.text());
+    let receipt = serde_json::from_value::<Base64>(reset.json()["receipt"]["attestation"].clone()).unwrap().0;
+    let now = service.clock.unix_s();
+    let verified = verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap();
+    assert_eq!(verified.change().what, What::AttemptsReset);
+    let trail = service.admin.get("/v1/audit").await;
+    assert!(trail.text().contains("attempts_reset") && !trail.text().contains(&hex::encode(ann.handle)));
+    assert_eq!(counted(&service).await, (json!(0), json!(0)));
+    service.admin.post(&path(&"5a".repeat(32)), &json!({})).await.problem(404, "subject-unknown");
+    assert!(service.server.shutdown().await);
+}

@@ -1,0 +1,30 @@
+//! Subjects that have no attempt left for now: how many there are, and the end of one's delay.
+
+use crate::notes::{By, Noted};
+use crate::refused::Refused;
+use crate::service::Service;
+use trefoil_attest::What;
+use trefoil_matching::{KeyHolderError, TemplateName};
+use trefoil_types::{Handle, TenantId};
+
+impl Service {
+    /// How many subjects of a tenant have no attempt now; nothing where the key-holder cannot say. Blocks.
+    pub fn locked_out(&self, tenant: &TenantId) -> Option<u64> {
+        self.key_holder.locked_out(*tenant).ok()
+    }
+
+    /// Ends the delay of a subject and forgets its failures of the day. Blocks.
+    ///
+    /// A key-holder that runs apart does it for its own operator only: a gateway that could would have as many failures a day as it likes.
+    pub fn reset_attempts(&self, tenant: &TenantId, handle: &Handle, by: &By) -> Result<Noted, Refused> {
+        self.check_vaults()?;
+        self.directory.tenant(tenant)?;
+        let template = self.store.template(tenant, handle)?.ok_or(Refused::SubjectUnknown)?;
+        let name = TemplateName { tenant: *tenant, handle: *handle, generation: template.generation };
+        match self.key_holder.reset_attempts(name) {
+            Ok(()) => self.note(*tenant, What::AttemptsReset, by),
+            Err(KeyHolderError::UnknownSubjects(_)) => Err(Refused::SubjectUnknown),
+            Err(cause) => Err(cause.into()),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Rows of the tables, as records.
+
+use super::execute;
+use crate::database::StoreError;
+use crate::store::{
+    ApiKey, IssuerKey, PolicyVersion, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
+};
+use rusqlite::{Connection, Row};
+use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
+
+pub(super) fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        tenant: TenantId::new(row.get("tenant")?),
+        id: SessionId::new(row.get("id")?),
+        expires_at: row.get("expires_at")?,
+        wrapped: row.get("wrapped")?,
+    })
+}
+
+pub(super) fn read_tenant(row: &Row<'_>) -> rusqlite::Result<Tenant> {
+    Ok(Tenant {
+        id: TenantId::new(row.get("id")?),
+        name: row.get("name")?,
+        policy: row.get("policy")?,
+        policy_version: row.get("policy_version")?,
+        public_key: row.get("public_key")?,
+        next_key: row.get("next_key")?,
+        wrapped_key: row.get("wrapped_key")?,
+        created_at: row.get("created_at")?,
+        disabled_at: row.get("disabled_at")?,
+        deleted_at: row.get("deleted_at")?,
+    })
+}
+
+pub(super) fn insert_policy(connection: &Connection, new: &PolicyVersion) -> Result<(), StoreError> {
+    let PolicyVersion { tenant, version, policy, made_at } = new;
+    let values = (tenant.as_bytes(), version, policy, made_at);
+    execute(connection, "INSERT INTO policies VALUES (?, ?, ?, ?)", values).map(drop)
+}
+
+pub(super) fn read_policy(row: &Row<'_>) -> rusqlite::Result<PolicyVersion> {
+    Ok(PolicyVersion {
+        tenant: TenantId::new(row.get("tenant")?),
+        version: row.get("version")?,
+        policy: row.get("policy")?,
+        made_at: row.get("made_at")?,
+    })
+}
+
+pub(super) fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    Ok(ApiKey {
+        id: ApiKeyId::new(row.get("id")?),
+        tenant: TenantId::new(row.get("tenant")?),
+        tag: row.get("tag")?,
+        scopes: row.get("scopes")?,
+        created_at: row.get("created_at")?,
+        label: row.get("label")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
+        last_used_at: row.get("last_used_at")?,
+    })
+}
+
+pub(super) fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        tenant: TenantId::new(row.get("tenant")?),
+        api_key: ApiKeyId::new(row.get("api_key")?),
+        day: row.get("day")?,
+        counts: UsageCounts {
+            matched: row.get("matched")?,
+            not_matched: row.get("not_matched")?,
+            enrolments: row.get("enrolments")?,
+            refusals: row.get("refusals")?,
+        },
+    })
+}
+
+pub(super) fn read_root(row: &Row<'_>) -> rusqlite::Result<Root> {
+    Ok(Root {
+        tenant: TenantId::new(row.get("tenant")?),
+        root: row.get("root")?,
+        generation: row.get("generation")?,
+        generation_min: row.get("generation_min")?,
+        statement: row.get("statement")?,
+        signature: row.get("signature")?,
+        published_at: row.get("published_at")?,
+    })
+}
+
+pub(super) fn read_issuer_key(row: &Row<'_>) -> rusqlite::Result<IssuerKey> {
+    Ok(IssuerKey {
+        tenant: TenantId::new(row.get("tenant")?),
+        number: row.get("number")?,
+        key: row.get("key")?,
+        registered_at: row.get("registered_at")?,
+    })
+}
+
+pub(super) fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
+    Ok(Subject {
+        handle: Handle::new(row.get("handle")?),
+        generation: row.get("generation")?,
+        consent_ref: row.get("consent_ref")?,
+        created_at: row.get("created_at")?,
+    })
+}
+
+pub(super) fn read_template(row: &Row<'_>) -> rusqlite::Result<Template> {
+    Ok(Template {
+        tenant: TenantId::new(row.get("tenant")?),
+        handle: Handle::new(row.get("handle")?),
+        generation: row.get("generation")?,
+        lane: row.get("lane")?,
+        epoch: row.get("epoch")?,
+        wrapped_key: row.get("wrapped_key")?,
+        wrapped: row.get("wrapped")?,
+        consent_ref: row.get("consent_ref")?,
+        created_at: row.get("created_at")?,
+    })
+}
