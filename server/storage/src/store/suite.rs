@@ -653,9 +653,18 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         );
     };
     trefoil_testing::edit_fields(&path, refuses);
-    for table in
-        ["api_keys", "roots", "templates", "sessions", "cosignatures", "seals", "usage", "leftovers", "audit"]
-    {
+    let tables = [
+        "api_keys",
+        "roots",
+        "templates",
+        "sessions",
+        "cosignatures",
+        "seals",
+        "usage",
+        "leftovers",
+        "audit",
+    ];
+    for table in tables {
         let good = std::fs::read(&path).unwrap();
         rusqlite::Connection::open(&path).unwrap().execute(&format!("DELETE FROM {table}"), []).unwrap();
         refuses(table);
