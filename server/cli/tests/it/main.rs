@@ -9,6 +9,7 @@
 mod admin;
 mod backup;
 mod batches;
+mod boundary;
 mod callers;
 mod canary;
 mod capture;
