@@ -2,6 +2,7 @@
 
 use crate::service::{self, Person, Service, answer};
 use serde_json::{Value, json};
+use std::time::Duration;
 use trefoil_api::{Base64, Decision};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
@@ -17,8 +18,19 @@ async fn counted(service: &Service) -> (Value, Value) {
     (own["locked_out"].clone(), shown["locked_out"].clone())
 }
 
+/// Logs in until it matches: a worker remembers for a second who had no attempt left.
+async fn until_a_match(service: &Service, person: &Person) {
+    for nonce in 1_000..1_200 {
+        if decided(service, person, person, nonce).await == Decision::Match {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("denied for ten seconds after the reset");
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn locked_out_subjects_are_counted_and_a_reset_is_in_the_trail_without_the_subject() {
+async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut policy = service::policy();
     policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400, "failures_per_generation": 6 });
@@ -50,6 +62,16 @@ async fn locked_out_subjects_are_counted_and_a_reset_is_in_the_trail_without_the
     let trail = service.admin.get("/v1/audit").await;
     assert!(trail.text().contains("attempts_reset") && !trail.text().contains(&hex::encode(ann.handle)));
     assert_eq!(counted(&service).await, (json!(0), json!(0)));
+    until_a_match(&service, ann).await;
+
+    // Three failures are left in the life of the template, and a reset is no more.
+    for nonce in 0..3 {
+        assert_eq!(decided(&service, ann, bob, 100 + nonce).await, Decision::NoMatch);
+    }
+    assert_eq!(counted(&service).await, (json!(1), json!(1)));
+    assert_eq!(service.admin.post(&own, &json!({})).await.status, 200);
+    assert_eq!(counted(&service).await, (json!(1), json!(1)), "spent for good");
+    assert_eq!(decided(&service, ann, ann, 200).await, Decision::NoMatch);
     service.admin.post(&path(&"5a".repeat(32)), &json!({})).await.problem(404, "subject-unknown");
     assert!(service.server.shutdown().await);
 }
