@@ -105,7 +105,7 @@ fn iterations_of_stages_count_in_groups() {
 #[test]
 fn records_without_parts_are_refused_with_the_reason() {
     let why = |record: Value| Attributable::of(&record).err().expect("refused").to_string();
-    assert!(why(json!({"benchmark": "peers"})).contains("no record of run or stages"));
+    assert!(why(json!({"benchmark": "peers"})).contains("a record of run or stages"));
     assert!(why(json!({"windows": [{"auth_per_s": 1}], "workers": 1})).contains("run or stages"));
     assert!(why(json!({"error": "3 lanes refused"})).contains("3 lanes refused"));
 }
