@@ -177,6 +177,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
         include_str!("../../../storage/src/store/schema_4.sql"),
         include_str!("../../../storage/src/store/schema_5.sql"),
         include_str!("../../../storage/src/store/schema_usage.sql"),
+        include_str!("../../../storage/src/store/schema_leftovers.sql"),
         include_str!("../../../storage/src/store/schema_operators.sql"),
     );
     let store = fork.join("store.sqlite");
