@@ -1,6 +1,6 @@
 //! How many different subjects one API key may fail for: what stops a caller from trying a few faces on many people.
 //!
-//! A subject's own budget bounds how often it is tried, and says nothing about a caller that tries each of many once. Whoever does that fails
+//! A subject's own budget bounds how often it is tried, and says nothing about a caller that tries each of many once. Such a caller fails
 //! for almost all of them; a relying party's backend, which is one caller for all of its people, fails for few, and most of these match a
 //! moment later. So what is counted of an API key is the subjects that failed and did not match since, and they may be as many as a number
 //! that the operator sets and a quarter of those that matched. A subject that matched lately is known and costs a look-up; only one that is new

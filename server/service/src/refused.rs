@@ -202,10 +202,10 @@ pub enum Refused {
     /// A vector that is no embedding.
     #[error(transparent)]
     Embedding(QuantiseError),
-    /// A share of this service that is none.
+    /// A malformed share for this service.
     #[error(transparent)]
     OpenShare(ShareError),
-    /// A share of the key-holder that is none.
+    /// A malformed share for the key-holder.
     #[error("expected {} bytes", SealedShare::BYTES)]
     SealedShareLength,
     /// A share that the key-holder does not open for this request.

@@ -212,7 +212,7 @@ async fn an_attestation_that_a_login_did_not_take_is_fetched_by_its_tenant_for_t
     let gone = async |service: &Service, id| {
         service.public.get(&path(id)).await.problem(404, "attestation-unknown");
     };
-    // Whoever got the attestation with the answer has it, and nobody guesses one.
+    // A caller that got the attestation with the answer has it, and an id cannot be guessed.
     gone(&service, many[1].id).await;
     gone(&service, Hex([7; 32])).await;
     let other = crate::session::other_tenant(&service).await;

@@ -2,7 +2,7 @@
 //!
 //! With a credential the account follows from the holder's secret, which the service does not know. Without one the service derives it,
 //! from a secret of the tenant that no one else has. So two audiences that compare their accounts cannot tell that they have the same
-//! person, and whoever guesses a handle (the digest of an email address, say) cannot test the guess.
+//! person, and an attacker who guesses a handle (the digest of an email address, say) cannot test the guess.
 
 use sha3::{Digest as _, Sha3_256};
 use trefoil_types::{Account, Handle};
