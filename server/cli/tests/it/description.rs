@@ -31,7 +31,7 @@ pub(crate) fn check(method: &Method, path: &str, reply: &Reply) {
         Some(response) if is_problem => response["content"][media_type]["examples"].get(&code).is_some(),
         Some(response) => response.get("content").is_none_or(|content| content.get(media_type).is_some()),
     });
-    // A path that is none leads to no route.
+    // A malformed path matches no route.
     assert!(
         described || responses.next().is_none(),
         "{method} {path}: the description has no {status} {media_type} {code}"

@@ -73,7 +73,7 @@ async fn every_admin_route_keeps_to_the_role_of_the_table() {
             let Some(needed) = role_of(route) else { continue };
             let is_read = method == "get";
             assert_eq!(needed == 1, is_read, "{method} {path}: viewers read, and nothing else");
-            // Names that are nobody's, so that a walk changes little.
+            // Identifiers that do not exist, so that the walk changes little.
             let named = path.replace("{tenant}", &"5a".repeat(16)).replace("{id}", &"5a".repeat(8));
             let named = named.replace("{handle}", &"5a".repeat(32));
             let named = named.replace("{operator}", &"5a".repeat(8)).replace("{number}", "9");

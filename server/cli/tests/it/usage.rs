@@ -43,7 +43,7 @@ async fn usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart() {
     let batch = json!({"authentications": [login(3, 0), login(4, 0), login(4, 0)]});
     assert_eq!(other.post("/v1/authentications/batch", &batch).await.status, 200);
     other.get("/v1/subjects").await.problem(403, "scope-missing");
-    // Nobody's: it is of no key.
+    // Counted for no API key: the service does not know this one.
     service
         .public
         .with_bearer("trefoil_nothing")
