@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use trefoil_attest::{Attestation, Evidence, Nonce, Policy, TrustRoot, VerifyError, verify};
+use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, TrustRoot, VerifyError, verify};
 use trefoil_pipeline::{BoundLane, SealedTree};
 
 use crate::population::{AUDIENCE, POLICY_ID, Population, TENANT};
@@ -89,7 +89,7 @@ fn verify_samples(
         let SealedTree { seal, tree } = &**under;
         let path = tree.path(*leaf_index).ok_or_else(|| format!("no leaf {leaf_index}"))?;
         let ticket = lane.reply;
-        let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(ticket.nonce()))
+        let policy = Policy::new(trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(ticket.nonce()))
             .tenant(TENANT)
             .account(population.people[ticket.person].account)
             .request_digest(ticket.request_digest())

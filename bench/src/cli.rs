@@ -23,6 +23,7 @@ mod registry;
 mod remote;
 mod replay;
 mod run;
+mod scaling;
 mod sign;
 mod simulate;
 mod stages;
@@ -36,8 +37,8 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 use trefoil_kernels::{Tier, packed};
 
-use crate::Failure;
 use crate::report::report;
+use crate::{Failure, Report};
 use crate::{host, record};
 
 use against::AgainstArgs;
@@ -61,6 +62,7 @@ use registry::RegistryArgs;
 use remote::RemoteArgs;
 use replay::ReplayArgs;
 use run::RunArgs;
+use scaling::ScalingArgs;
 use sign::SignArgs;
 use simulate::SimulateArgs;
 use stages::StagesArgs;
@@ -86,6 +88,8 @@ Examples:
   And in the workload that records are compared by? Some six minutes; on the 96 workers of the published figures:
     trefoil-bench run --canonical
     trefoil-bench run --canonical --target reference
+  How does the rate grow with the workers, would a model have known, and what does a million authentications cost?
+    trefoil-bench scaling --price-per-hour 0.10
   And how often may sessions be opened before their proofs are what costs most?
     trefoil-bench run --seconds 5 --requests-per-proof 1,10,100,420,1000
   How many requests of a recorded trace does a cache of some size answer?
@@ -171,6 +175,8 @@ enum Benchmark {
     Peers(PeersArgs),
     /// Load the pipeline in a closed loop and count sealed authentications
     Run(RunArgs),
+    /// Load it with 1 to 96 workers, predict each rate from the costs of the steps, and draw 192 (a model's output)
+    Scaling(ScalingArgs),
     /// Replay recorded requests through the engine, other caches and textbook policies
     HitRatio(HitRatioArgs),
     /// Time look-ups and get-or-inserts in the engine, other caches and maps
@@ -254,6 +260,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Margin(args) => ("margin", &args.output),
         Benchmark::Peers(args) => ("peers", &args.output),
         Benchmark::Run(args) => ("run", &args.output),
+        Benchmark::Scaling(args) => ("scaling", &args.output),
         Benchmark::HitRatio(args) => ("hit-ratio", &args.output),
         Benchmark::Cache(args) => ("cache", &args.output),
         Benchmark::Ladder(args) => ("ladder", &args.output),
@@ -279,31 +286,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         ));
     }
     let host = host::host(output.label.as_deref(), tier);
-    let report = match benchmark {
-        Benchmark::Exact(args) => args.run(tier)?,
-        Benchmark::Stages(args) => args.run(tier)?,
-        Benchmark::Margin(args) => args.run(tier)?,
-        Benchmark::Peers(args) => args.run(tier)?,
-        Benchmark::Run(args) => args.run(tier)?,
-        Benchmark::HitRatio(args) => args.run()?,
-        Benchmark::Cache(args) => args.run()?,
-        Benchmark::Ladder(args) => args.run(tier)?,
-        Benchmark::Overhead(args) => args.run(tier)?,
-        Benchmark::Registry(args) => args.run()?,
-        Benchmark::Remote(args) => args.run(tier)?,
-        Benchmark::Liar(args) => args.run()?,
-        Benchmark::Against(args) => args.run()?,
-        Benchmark::Compare(args) => args.run()?,
-        Benchmark::Simulate(args) => args.run()?,
-        Benchmark::Zkp(args) => args.run()?,
-        Benchmark::Sign(args) => args.run(tier)?,
-        Benchmark::Flood(args) => args.run()?,
-        Benchmark::Overload(args) => args.run()?,
-        Benchmark::Load(args) => args.run()?,
-        Benchmark::Replay(args) => args.run()?,
-        Benchmark::Hostile(args) => args.run()?,
-        Benchmark::Day(args) => args.run()?,
-    };
+    let report = report_of(benchmark, tier)?;
     let record = record::assemble(name, command_line, host, &report);
     if output.json {
         println!("{}", record::render(&record));
@@ -317,6 +300,36 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         eprintln!("error: {problem}");
     }
     Ok(report.problem.is_none())
+}
+
+/// Runs it.
+fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
+    match benchmark {
+        Benchmark::Exact(args) => args.run(tier),
+        Benchmark::Stages(args) => args.run(tier),
+        Benchmark::Margin(args) => args.run(tier),
+        Benchmark::Peers(args) => args.run(tier),
+        Benchmark::Run(args) => args.run(tier),
+        Benchmark::Scaling(args) => args.run(tier),
+        Benchmark::HitRatio(args) => args.run(),
+        Benchmark::Cache(args) => args.run(),
+        Benchmark::Ladder(args) => args.run(tier),
+        Benchmark::Overhead(args) => args.run(tier),
+        Benchmark::Registry(args) => args.run(),
+        Benchmark::Remote(args) => args.run(tier),
+        Benchmark::Liar(args) => args.run(),
+        Benchmark::Against(args) => args.run(),
+        Benchmark::Compare(args) => args.run(),
+        Benchmark::Simulate(args) => args.run(),
+        Benchmark::Zkp(args) => args.run(),
+        Benchmark::Sign(args) => args.run(tier),
+        Benchmark::Flood(args) => args.run(),
+        Benchmark::Overload(args) => args.run(),
+        Benchmark::Load(args) => args.run(),
+        Benchmark::Replay(args) => args.run(),
+        Benchmark::Hostile(args) => args.run(),
+        Benchmark::Day(args) => args.run(),
+    }
 }
 
 /// The command, ready to be run again, without the path of the binary.

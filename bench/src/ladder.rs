@@ -3,7 +3,9 @@
 //! (a) with the cheapest pipeline there is, which only gets, misses or puts, so that nothing hides the observer;
 //! (b) in the whole pipeline, where a look-up is a thousandth of the work;
 //!
-//! (c) the key-holder with and without its former locks.
+//! (c) the key-holder with and without its former locks;
+//!
+//! (d) each lock and each shared counter alone, with ever more threads that want it.
 //!
 //! (a) and (b) compare each rung with the raw map in rounds of raw, rung, rung, raw, keep every run, and give the ratio with
 //! its confidence interval.
@@ -23,9 +25,9 @@ use crate::in_pipeline::{Candidate, Compared, Enter, PipelineLoad, compare};
 use crate::population::Population;
 use crate::wiring;
 use crate::world::capacity;
-use trefoil_lab::ladder::key_holder;
 use trefoil_lab::ladder::{Asked, LADDER, Lookups, OverObserver, PARTS, Rung};
-pub use trefoil_lab::ladder::{KeyHolderLoad, LockFamily};
+pub use trefoil_lab::ladder::{Contention, KeyHolderLoad, LockFamily};
+use trefoil_lab::ladder::{contenders, key_holder};
 
 /// What to run.
 pub struct Ladder {
@@ -45,6 +47,8 @@ pub struct Ladder {
     pub pipeline: Option<(PipelineLoad, Arc<Population>)>,
     /// The key-holder's rung, if it is to be climbed too.
     pub key_holder: Option<KeyHolderLoad>,
+    /// The locks and counters alone, if they are to be measured.
+    pub contention: Option<Contention>,
     /// Where to draw the look-ups' shares of the raw map.
     pub svg: Option<PathBuf>,
 }
@@ -69,7 +73,10 @@ pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
         Some((load, population)) => Some(climb_in_pipeline(*load, parameters.locks, population)?),
         None => None,
     };
-    let report = report::report(parameters, &lookups, &others, pipeline.as_deref());
+    let mut report = report::report(parameters, &lookups, &others, pipeline.as_deref());
+    if let Some(contention) = &parameters.contention {
+        report = report::with_contenders(report, contention, &contenders::contend(contention));
+    }
     Ok(match (&parameters.key_holder, key_holder.transpose()?) {
         (Some(load), Some(measured)) => report::with_key_holder(report, load, &measured),
         _ => report,

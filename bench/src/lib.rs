@@ -8,6 +8,7 @@
 //! * [`fhe_peers`] computes the same inner products with another library, alternating with ours;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`canonical`] is the one of these workloads that records are compared by;
+//! * [`scaling`] runs it with ever more workers, beside a model that has to predict each rate;
 //! * [`compare`] says which step made the difference between two records, [`against`] between two builds that run alternately;
 //! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
@@ -69,6 +70,7 @@ pub mod replay;
 pub mod report;
 pub mod roles;
 pub mod run;
+pub mod scaling;
 mod seals;
 mod sessions;
 pub mod sign;

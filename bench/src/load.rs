@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use trefoil_api::{
     AttestationForm, Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, Nonce, Outcome,
 };
-use trefoil_attest::{Nonce as Attested, Policy, TrustRoot, verify};
+use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, verify};
 use trefoil_client::attested_digest;
 
 use crate::Failure;
@@ -210,7 +210,7 @@ struct Made {
 struct Expected {
     /// Among the logins of the request.
     place: usize,
-    nonce: Attested,
+    nonce: ExpectedNonce,
     account: Account,
     request_digest: [u8; 32],
 }
@@ -289,7 +289,7 @@ impl Generator {
             let request: Authentication = session.authentication(face.clone(), wire, unix_now(), form);
             whole.extend(is_whole.then(|| Expected {
                 place,
-                nonce: Attested::Exactly(nonce),
+                nonce: ExpectedNonce::Exactly(nonce),
                 account: session.account(),
                 request_digest: attested_digest(&request),
             }));

@@ -210,7 +210,7 @@ fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
 }
 
 /// Several words at a time, so that memory and not addition limits it.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     let mut sums = [0u64; 32];
     for line in bytes.as_chunks::<256>().0 {
         for (sum, word) in sums.iter_mut().zip(line.as_chunks().0) {

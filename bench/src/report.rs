@@ -1,5 +1,7 @@
 //! A folder of records as a page: the machine, what it did, and caveats about its numbers, with plots.
 
+mod contention;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +21,7 @@ struct Record {
 }
 
 /// What a page says of each benchmark, where its record has it: a JSON pointer and what the number is.
-const HEADLINES: [(&str, &[(&str, &str)]); 10] = [
+const HEADLINES: [(&str, &[(&str, &str)]); 11] = [
     ("run", &[("/auth_per_s", "authentications/s"), ("/auth_per_s_long", "in the long window")]),
     (
         "stages",
@@ -28,6 +30,7 @@ const HEADLINES: [(&str, &[(&str, &str)]); 10] = [
             ("/share_of_sequential_read", "of a sequential read"),
         ],
     ),
+    ("scaling", &[("/check/worst_error", "of the measured rate is the model's worst error")]),
     ("peers", &[("/times_faster", "times as fast as fhe.rs")]),
     ("ladder", &[("/lookups/raw_million_per_s", "million look-ups/s of the raw map")]),
     (
@@ -76,11 +79,17 @@ pub fn report(folder: &Path) -> Result<usize, Failure> {
         worker_time(&mut page, &runs);
         dearest(&mut page, &runs);
     }
-    for record in records.iter().filter(|record| record.value["benchmark"] == "load") {
-        saturation(&mut page, folder, record)?;
-    }
-    for record in records.iter().filter(|record| record.value["benchmark"] == "ladder") {
-        rungs(&mut page, folder, record)?;
+    for record in &records {
+        match record.value["benchmark"].as_str() {
+            Some("scaling") => contention::scaling(&mut page, folder, record)?,
+            Some("load") => saturation(&mut page, folder, record)?,
+            Some("ladder") => {
+                rungs(&mut page, folder, record)?;
+                contention::contenders(&mut page, folder, record)?;
+            }
+            Some("registry") => contention::registry(&mut page, record),
+            _ => {}
+        }
     }
     records.iter().for_each(|record| against_the_machine(&mut page, record));
     table(&mut page, &records);

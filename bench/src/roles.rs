@@ -10,27 +10,9 @@ use trefoil_bfv::{
     TagMaster, TemplateCiphertext, TenantKey, Zero,
 };
 use trefoil_kernels::Tier;
+pub use trefoil_types::ProbeMode;
 
 use crate::Failure;
-
-/// How probes arrive, and with that how templates are encrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeMode {
-    /// At the matcher, in the clear. A key per template, 48 KiB each.
-    Plain,
-    /// In two shares, one at each role. One key per tenant, 96 KiB per template.
-    Shared,
-}
-
-impl ProbeMode {
-    /// The name on the command line and in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            ProbeMode::Plain => "plain",
-            ProbeMode::Shared => "shared",
-        }
-    }
-}
 
 /// All templates of a tenant and the keys to them. Template `i` is in lane `i % 32`.
 pub(crate) enum Store {

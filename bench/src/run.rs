@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trefoil_cache::Cache;
+use trefoil_matching::LANES;
 use trefoil_pipeline::Verdict;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
@@ -113,6 +114,21 @@ impl Common {
     /// The people.
     pub(crate) fn population(&self) -> &Population {
         &self.ground.population
+    }
+
+    /// People with their templates.
+    pub(crate) fn ground(&self) -> &Arc<Ground> {
+        &self.ground
+    }
+
+    /// The batches that workers cycle through.
+    pub(crate) fn prepared(&self) -> &Arc<Vec<Prepared>> {
+        &self.prepared
+    }
+
+    /// Bytes of templates that a batch reads.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.ground.template_bytes() / self.ground.users.len() * LANES
     }
 }
 

@@ -39,4 +39,4 @@ pub use steps::{Pipeline, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};
 pub use trefoil_types::{Account, Handle, SessionId, TenantId};
 pub use vaults::SeenVaults;
-pub use verdict::{AudienceId, Stale, VERIFIER_VERSION, Verdict};
+pub use verdict::{Stale, VERIFIER_VERSION, Verdict, audience_id};

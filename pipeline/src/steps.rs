@@ -13,6 +13,7 @@ use trefoil_attest::{BATCH_MAX, Decision, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
 use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_entropy};
+use trefoil_types::AudienceId;
 
 use crate::clock::Clock;
 use crate::door::Door;
@@ -21,7 +22,7 @@ use crate::request::{Backing, Batch, Bound, BoundLane, InSession, LaneRequest, R
 use crate::run::{BackedLane, Run};
 use crate::sessions::Sessions;
 use crate::tenant::{Tenant, Tenants};
-use crate::verdict::{AudienceId, Stale, Verdict};
+use crate::verdict::{Stale, Verdict, audience_id};
 
 /// The state that one worker owns. Nothing in it is shared.
 pub struct Worker<C: Cache<Verdict>> {
@@ -124,7 +125,7 @@ impl<R> Run<R> {
         for request in lanes {
             let audience = match &last {
                 Some((name, id)) if *name == request.audience => *id,
-                _ => AudienceId::of(&request.audience),
+                _ => audience_id(&request.audience),
             };
             last = Some((Arc::clone(&request.audience), audience));
             let Backing::Session(session) = &request.backing else {

@@ -7,7 +7,7 @@
 use sha3::{Digest as _, Sha3_256};
 use trefoil_cache::Value;
 use trefoil_cache::value::{pack, unpack};
-use trefoil_types::{Account, Handle, TenantId};
+use trefoil_types::{Account, AudienceId, Handle, TenantId};
 use trefoil_zkp::Verified;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::SessionKey;
@@ -83,7 +83,7 @@ impl Verdict {
             account: Account::new(*statement.account.as_bytes()),
             session_key: *envelope.session_key.to_bytes(),
             tenant: statement.tenant,
-            audience: AudienceId::of(&envelope.audience),
+            audience: audience_id(&envelope.audience),
             not_after,
             root_generation: statement.root_generation,
             epoch: statement.epoch,
@@ -140,17 +140,11 @@ impl Verdict {
     }
 }
 
-/// Stands for an audience in a verdict: the first half of its SHA3-256. To find a second audience with the
-/// same half costs 2^128 work. Hashing takes longer than a look-up, so it is done once per audience and batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AudienceId([u8; 16]);
-
-impl AudienceId {
-    /// The id of `audience`.
-    pub fn of(audience: &str) -> Self {
-        let digest = Sha3_256::new_with_prefix(b"trefoil/audience/1").chain_update(audience).finalize();
-        AudienceId(std::array::from_fn(|i| digest[i]))
-    }
+/// The id of `audience`: the first half of its SHA3-256. To find a second audience with the same half costs 2^128
+/// work. Hashing takes longer than a look-up, so it is done once per audience and batch.
+pub fn audience_id(audience: &str) -> AudienceId {
+    let digest = Sha3_256::new_with_prefix(b"trefoil/audience/1").chain_update(audience).finalize();
+    AudienceId::new(std::array::from_fn(|i| digest[i]))
 }
 
 impl Value for Verdict {
@@ -172,7 +166,7 @@ impl Value for Verdict {
             level,
             has_chain,
         } = self;
-        let ([n0, n1], [a0, a1]) = (pack(tenant.as_bytes()), pack(&audience.0));
+        let ([n0, n1], [a0, a1]) = (pack(tenant.as_bytes()), pack(audience.as_bytes()));
         let generation = u64::from(*root_generation) | u64::from(*epoch) << 32;
         let policy = u64::from(*policy_id) | u64::from(*circuit) << 32 | u64::from(*verifier) << 48;
         let proven = u64::from(*level) | u64::from(*has_chain) << 8;
@@ -198,7 +192,7 @@ impl Value for Verdict {
             account: Account::new(unpack(account)),
             session_key: unpack(session_key),
             tenant: TenantId::new(unpack(&[*n0, *n1])),
-            audience: AudienceId(unpack(&[*a0, *a1])),
+            audience: AudienceId::new(unpack(&[*a0, *a1])),
             not_after: *not_after,
             root_generation: *generation as u32,
             epoch: (*generation >> 32) as u32,
@@ -224,7 +218,7 @@ mod tests {
             account: Account::new([2; 32]),
             session_key: [3; 32],
             tenant: TenantId::new([4; 16]),
-            audience: AudienceId([5; 16]),
+            audience: AudienceId::new([5; 16]),
             not_after: 6 << 32,
             root_generation: 7 << 24,
             epoch: 8 << 16,
@@ -264,7 +258,7 @@ mod tests {
             let (mut verdict, mut tenant) =
                 (Verdict { verifier: VERIFIER_VERSION, ..example() }, tenant(TenantId::new([4; 16])));
             change(&mut verdict, &mut tenant);
-            verdict.admits(&tenant, &Handle::new([1; 32]), AudienceId([5; 16]), (6 << 32) - 1)
+            verdict.admits(&tenant, &Handle::new([1; 32]), AudienceId::new([5; 16]), (6 << 32) - 1)
         };
         assert_eq!(admits(|_, _| {}), Ok([7; 32]));
         assert_eq!(admits(|verdict, _| verdict.level += 1), Ok([7; 32]), "more than is asked for");
@@ -275,7 +269,7 @@ mod tests {
         let elsewhere: [fn(&mut Verdict, &mut Tenant); 6] = [
             |_, tenant| tenant.id = TenantId::new([0xFF; 16]),
             |verdict, _| verdict.handle = Handle::new([0xFF; 32]),
-            |verdict, _| verdict.audience.0[15] ^= 1,
+            |verdict, _| verdict.audience = AudienceId::new([6; 16]),
             |_, tenant| tenant.policy.id += 1,
             |_, tenant| tenant.policy.proof_level = Some(13),
             |_, tenant| tenant.policy.proof_level = None,

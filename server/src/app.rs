@@ -11,9 +11,11 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
+use crate::verifications::Verifications;
 use std::sync::Arc;
 use trefoil_api::Receipt;
 use trefoil_attest::What;
+use trefoil_matching::Status;
 use trefoil_service::Service;
 use trefoil_service::notes::Noted;
 use trefoil_service::rotation::Rotations;
@@ -22,19 +24,21 @@ use trefoil_storage::store::TenantId;
 /// The state behind both listeners.
 pub(crate) struct App {
     pub(crate) config: Config,
-    /// Those of the configuration, until they are read again.
+    /// Those of the configuration, until it is read again.
     pub(crate) limits: Arc<LiveLimits>,
     pub(crate) service: Arc<Service>,
     pub(crate) rotations: Arc<Rotations>,
     /// What new connections get.
     pub(crate) certificate: Arc<Pair>,
     pub(crate) metrics: Metrics,
-    /// Notes what requests look like, where that is asked for.
+    /// Notes timing and shape of requests, if `capture.file` is set.
     pub(crate) capture: Option<Arc<Capture>>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
-    /// Which refusals the log shows.
+    /// Chooses the refusals that the log shows.
     pub(crate) refusals: Refusals,
+    /// Verifications for people who try the API.
+    pub(crate) verifications: Verifications,
 }
 
 impl App {
@@ -64,11 +68,19 @@ impl App {
         self.limits.set(limits.clone());
         self.service.pace.bound(limits.in_flight_per_tenant, limits.latency_aim());
         self.service.failure_bounds.set(limits.distinct_failures());
+        self.service.source_bounds.set(limits.source_failures());
+    }
+
+    /// The key-holder's counts of tenants that exist: it was asked a second ago, and may keep a tenant that was deleted.
+    fn trips(&self, status: &Status) -> Vec<(TenantId, u64)> {
+        let live = self.service.directory.tenant_usage();
+        status.trips.iter().copied().filter(|(tenant, _)| live.contains_key(tenant)).collect()
     }
 
     /// What a scrape reads.
     pub(crate) fn gauges(&self) -> Gauges<'_> {
         let service = &self.service;
+        let counted = service.key_holder_watch.status();
         Gauges {
             intake_depth: service.intake.load().as_ref().map_or(0, |intake| intake.depth()),
             nonces: [service.door.nonces(), self.config.pipeline.nonces],
@@ -78,6 +90,7 @@ impl App {
             templates: service.templates.held(),
             tenant_look_ups: service.directory.look_ups(),
             refused_for_failures: service.directory.refused_for_failures(None),
+            refused_for_source: service.directory.refused_for_source(None),
             arenas: service.templates.arenas(),
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],
@@ -86,7 +99,8 @@ impl App {
             retained: service.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: service.key_holder.seats(),
-            counted: service.key_holder_watch.status(),
+            budget_trips: counted.as_deref().map_or_else(Vec::new, |status| self.trips(status)),
+            counted,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What callers ask of the service and what it says, as bodies of the API.
+//! Requests to the service and its answers, as bodies of the API.
 
 use crate::problem::Problem;
 use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Authenticated, Authentication, Base64,
-    DayOfUse, Decision, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
+    DayOfUse, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
     PolicyVersion, PublishedRoot, Receipt, Replaced, RootLogPage, RotationState, RotationStatus, Shares,
     TenantDetail, TenantSummary, UnprovenAuthentication, UsagePage, Vector,
 };
@@ -19,6 +19,7 @@ use trefoil_service::logins::{LoginRequest, Signed, Voucher};
 use trefoil_service::operators;
 use trefoil_service::rotation;
 use trefoil_service::seal_log::Answer;
+use trefoil_service::sources::Source;
 use trefoil_service::tenant::{POLICY_ID, Scopes, Tenant};
 use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_types::{ApiKeyId, Handle, SessionId};
@@ -37,6 +38,7 @@ pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
     TenantSummary {
         tenant_id: Hex(tenant.id.to_bytes()),
         name: tenant.name.clone(),
+        dimension: tenant.policy.dimension,
         created_at: tenant.created_at,
         disabled_at: tenant.disabled_at,
     }
@@ -98,7 +100,7 @@ pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiK
     UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
 }
 
-/// How answers to enrolments and replacements are written in the store, for callers that ask again.
+/// The stored form of answers to enrolments and replacements, for callers that repeat the request.
 pub(crate) const ANSWERS: AnswerForm = AnswerForm {
     read: |text| {
         #[derive(serde::Deserialize)]
@@ -135,7 +137,9 @@ pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
 pub(crate) fn login_request(body: Authentication) -> LoginRequest {
     let (probe_digest, reveal, keep) =
         (body.probe_digest(), body.reveal(), body.attestation == AttestationForm::None);
-    let Authentication { handle, session_id, audience, nonce, issued_at, embedding, shares, mac, .. } = body;
+    let Authentication {
+        handle, session_id, audience, nonce, issued_at, embedding, shares, mac, source, ..
+    } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
         voucher: Voucher::Holder(Signed { session: SessionId::new(session_id.0), reveal, mac: mac.0 }),
@@ -144,14 +148,20 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
         issued_at,
         face: face(embedding, shares),
         probe_digest,
+        source: source.map(named),
         keep,
     }
+}
+
+/// A source as the service counts it, which has no name.
+fn named(source: trefoil_api::Source) -> Source {
+    Source::named(source.as_str())
 }
 
 /// A login at a tenant that asks for no proof.
 pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
     let (probe_digest, keep) = (body.embedding.digest(), body.attestation == AttestationForm::None);
-    let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, .. } = body;
+    let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, source, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
         voucher: Voucher::Application,
@@ -160,6 +170,7 @@ pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
         issued_at,
         face: face(Some(embedding), None),
         probe_digest,
+        source: source.map(named),
         keep,
     }
 }
@@ -169,27 +180,20 @@ pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Au
     let undecided = || Problem::internal("a login was sealed without a decision");
     Ok(Authenticated {
         id: Hex(answer.digest),
-        decision: decision(answer.decision.ok_or_else(undecided)?),
+        decision: answer.decision.ok_or_else(undecided)?,
         attestation: encoding(form).map(|encoding| attestation(answer, encoding)).transpose()?,
         seal_number: answer.under.seal.header.seal_number,
     })
 }
 
-/// The attestation of a login that took none with its answer.
+/// The attestation of a login whose answer had none.
 pub(crate) fn attested(id: [u8; 32], attested: Attested) -> Authenticated {
-    let Attested { decision: decided, attestation, seal_number } = attested;
+    let Attested { decision, attestation, seal_number } = attested;
     let attestation = Some(Base64(attestation));
-    Authenticated { id: Hex(id), decision: decision(decided), attestation, seal_number }
+    Authenticated { id: Hex(id), decision, attestation, seal_number }
 }
 
-fn decision(decision: trefoil_attest::Decision) -> Decision {
-    match decision {
-        trefoil_attest::Decision::Match => Decision::Match,
-        trefoil_attest::Decision::NoMatch => Decision::NoMatch,
-    }
-}
-
-/// A receipt, with its seal or with its name, if there is one.
+/// A receipt, with its seal or with the seal's name, if there is a seal.
 pub(crate) fn receipt(answer: Option<Answer>, encoding: Encoding) -> Result<Option<Receipt>, Problem> {
     let receipt = |answer: Answer| {
         let Answer { digest, ref under, .. } = answer;
@@ -199,16 +203,16 @@ pub(crate) fn receipt(answer: Option<Answer>, encoding: Encoding) -> Result<Opti
     answer.map(receipt).transpose()
 }
 
-/// How an attestation is written.
+/// The form of an attestation.
 #[derive(Clone, Copy)]
 pub(crate) enum Encoding {
     /// A statement with its seal.
     Full,
-    /// With the seal's name.
+    /// A statement with the seal's name.
     Compact,
 }
 
-/// How the attestation of an answer is written that has one.
+/// Writes the attestation of an answer.
 fn encoding(form: AttestationForm) -> Option<Encoding> {
     match form {
         AttestationForm::Full => Some(Encoding::Full),
@@ -231,7 +235,7 @@ fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
     Ok(Base64(bytes))
 }
 
-/// A page of them.
+/// A page of the versions of a policy.
 pub(crate) fn policies(versions: Vec<directory::PolicyVersion>, next: Option<u32>) -> PolicyPage {
     PolicyPage { policies: versions.into_iter().map(policy_version).collect(), next }
 }
@@ -298,7 +302,7 @@ pub(crate) fn audit_entry(entry: store::AuditEntry) -> Result<AuditEntry, Proble
     })
 }
 
-/// What a change was made to, in a word.
+/// The object of a change, in a word.
 fn object(what: &What) -> Option<String> {
     match what {
         What::PolicyChanged { version, .. } => Some(format!("version {version}")),
@@ -315,7 +319,7 @@ fn object(what: &What) -> Option<String> {
     }
 }
 
-/// A credential root that is published now, or was.
+/// A credential root that is or was published.
 pub(crate) fn published(statement: &RootStatement) -> PublishedRoot {
     let RootStatement { generation, generation_min, .. } = *statement;
     PublishedRoot { generation, generation_min, head: Hex(statement.digest()), receipt: None }
@@ -340,7 +344,7 @@ pub(crate) fn root_log(
     }
 }
 
-/// Where a rotation stands.
+/// The progress of a rotation.
 pub(crate) fn rotation(tenant: TenantId, standing: rotation::Standing) -> RotationStatus {
     let rotation::Standing { state, epoch, renewed, left, why } = standing;
     let state = match state {

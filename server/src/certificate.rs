@@ -1,4 +1,4 @@
-//! What a TLS certificate says: until when it is valid and for which names. For operators; verifying is rustls' part.
+//! Reads from a TLS certificate how long it is valid and for which names. This is for operators; rustls verifies certificates.
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -22,17 +22,17 @@ impl Certificate {
     /// Reads it.
     ///
     /// # Errors
-    /// Why there is none, with the file.
+    /// The file cannot be read or holds no certificate; the text names it.
     pub fn read(path: &Path) -> Result<Certificate, String> {
         let named = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
         let der = CertificateDer::from_pem_file(path).map_err(|cause| named(&cause))?;
         Certificate::parse(der).map_err(|cause| named(&cause))
     }
 
-    /// Reads the DER of one.
+    /// Reads the DER of a certificate.
     ///
     /// # Errors
-    /// Where it is none.
+    /// The bytes are no certificate.
     pub(crate) fn parse(der: CertificateDer<'static>) -> Result<Certificate, String> {
         let (_, parsed) = X509Certificate::from_der(&der).map_err(|cause| cause.to_string())?;
         let seconds = |time: x509_parser::time::ASN1Time| u64::try_from(time.timestamp()).unwrap_or(0);
@@ -44,7 +44,7 @@ impl Certificate {
         Ok(Certificate { not_before, not_after, names, der: der.clone() })
     }
 
-    /// Whether a client that asks for `host` takes it, as rustls decides.
+    /// Whether a client that connects to `host` accepts it, as rustls decides.
     pub fn is_for(&self, host: &str) -> bool {
         let host = ServerName::try_from(host.trim_matches(['[', ']']).to_owned());
         let parsed = rustls::server::ParsedCertificate::try_from(&self.der);

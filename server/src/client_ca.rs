@@ -1,4 +1,4 @@
-//! Certificates that callers of the public listener must show, where `tls.client_ca` names who signs them.
+//! Client certificates for the public listener, signed by the authorities in `tls.client_ca`.
 
 use crate::certificate::Certificate;
 use crate::tls::{TlsError, provider, read_chain};
@@ -11,14 +11,14 @@ use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureS
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The authorities in a file, which may be read again. Open connections keep what they were let in by.
+/// The authorities in a file, which may be read again. Connections that are open stay open.
 #[derive(Debug)]
 pub struct ClientCa {
     path: PathBuf,
     held: ArcSwap<Held>,
 }
 
-/// What was read of it.
+/// The authorities that were read.
 #[derive(Debug)]
 pub(crate) struct Held {
     authorities: Vec<CertificateDer<'static>>,
@@ -29,7 +29,7 @@ impl ClientCa {
     /// Reads the file.
     ///
     /// # Errors
-    /// It holds no certificate of an authority.
+    /// The file holds no certificate of an authority.
     pub fn open(path: &Path) -> Result<ClientCa, TlsError> {
         Ok(ClientCa { path: path.to_owned(), held: ArcSwap::from_pointee(read(path)?) })
     }
@@ -39,7 +39,7 @@ impl ClientCa {
         read(&self.path)
     }
 
-    /// Takes what was read for new connections; whether it is something else than before.
+    /// Uses the authorities that were read for new connections. Returns whether they differ from those before.
     pub(crate) fn take(&self, read: Held) -> bool {
         let is_other = read.authorities != self.held.load().authorities;
         if is_other {
@@ -53,7 +53,7 @@ impl ClientCa {
         &self.path
     }
 
-    /// When the first of the authorities ends, Unix seconds; nothing if none can be parsed.
+    /// When the first certificate of an authority expires, Unix seconds; `None` if none can be parsed.
     pub fn until(&self) -> Option<u64> {
         let held = self.held.load();
         let parsed = held.authorities.iter().filter_map(|der| Certificate::parse(der.clone()).ok());
@@ -77,7 +77,7 @@ fn read(path: &Path) -> Result<Held, TlsError> {
 }
 
 impl ClientCertVerifier for ClientCa {
-    /// None: a client that has one certificate needs no hint, and the list may change.
+    /// No hints: a client that has one certificate needs none, and the list may change.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }

@@ -1,7 +1,7 @@
 //! One typed configuration from four layers, read by [`settings`]: embedded defaults < file < environment < flags.
 //!
-//! `config/default.toml` lists every key; it is parsed by the same code as a user's file, so a documented key that does
-//! not exist cannot compile its way into a release. Errors name the key, where it was set and what to do.
+//! `config/default.toml` lists every key. It is parsed by the same code as a user's file, so a test fails when it documents
+//! a key that does not exist. Errors name the key, where it was set and what to do.
 
 mod key_holder;
 mod sections;
@@ -40,9 +40,9 @@ pub struct Config {
     pub tls: Tls,
     /// Signing keys at rest.
     pub keys: Keys,
-    /// Who may cosign the log of seals.
+    /// Witnesses that may cosign the log of seals.
     pub witnesses: Witnesses,
-    /// Bounds on what callers may hold open.
+    /// Bounds on connections and requests of callers.
     pub limits: Limits,
     /// Workers and batching.
     pub pipeline: Pipeline,
@@ -84,15 +84,15 @@ pub struct Overrides {
     /// When the sealer signs.
     #[arg(long, value_enum)]
     pub cadence: Option<Cadence>,
-    /// A key-holder that runs apart, as `trefoil key-holder` prints it; three times, in the order of their seats: three, any two of
-    /// which decide; absent: in this process.
+    /// Address of a key-holder in another process, as `trefoil key-holder` prints it. Give it three times, in the order of their seats, for
+    /// /// three key-holders of which any two decide. Without it, the key-holder runs in this process.
     #[arg(long, value_name = "URL")]
     pub key_holder: Vec<String>,
-    /// Take a vault in the data directory that is an older copy than the newest seal shows. Budgets and templates are as they
-    /// were then, and every seal shows that it happened. A key-holder that runs apart has a flag of this name itself.
+    /// Accept a vault in the data directory that is an older copy than the newest seal shows. Budgets and templates are as they
+    /// were then, and every seal shows that it happened. A key-holder in another process has a flag of this name itself.
     #[arg(long)]
     pub accept_older_vault: bool,
-    /// Let databases that an earlier version of the program wrote become ones of this version. Make a backup first.
+    /// Upgrade databases that an earlier version of the program wrote. Make a backup first.
     #[arg(long)]
     pub migrate: bool,
     /// Write timing and shape of requests to this new file, for `trefoil-bench replay`: no subject, no face, no API key.
@@ -100,7 +100,7 @@ pub struct Overrides {
     pub capture: Option<PathBuf>,
 }
 
-/// Puts the service's variables over `layers`, and checks those of the key-holder by its own names.
+/// Adds the service's variables as a layer, and checks those of the key-holder's own program by its names.
 fn read_variables(
     layers: &mut Layers<Config>,
     environment: impl Iterator<Item = (OsString, OsString)>,
@@ -114,7 +114,7 @@ fn read_variables(
 }
 
 impl Config {
-    /// Reads all layers. A variable of `environment` that begins as ours do and names no setting is refused.
+    /// Reads all layers. A variable of `environment` that has our prefix and names no setting is refused.
     ///
     /// # Errors
     /// [`ConfigError`] names the place, the key and the remedy.
@@ -135,7 +135,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Refuses variables of `environment` that begin as ours do and name no setting of either program: for commands that read none.
+    /// Refuses variables of `environment` that have our prefix and name no setting of either program: for commands that read no variables.
     ///
     /// # Errors
     /// [`ConfigError`] names the variable and the remedy.
@@ -161,11 +161,11 @@ impl Config {
         toml::to_string_pretty(self).expect("every field has a TOML form")
     }
 
-    /// The issuer name in attestations: `server.issuer`, else `server.public_url`, else the one that the directory's trust root has
-    /// (`kept`), else one made from the address of the public listener.
+    /// The issuer name in attestations: `server.issuer`, else `server.public_url`, else the name in the directory's trust root
+    /// (`kept`), else a name made from the address of the public listener.
     ///
     /// # Errors
-    /// When the address names no machine, so that a name has to be given.
+    /// The address names no machine, so that the name must be configured.
     pub fn issuer(&self, kept: Option<&str>) -> Result<String, ConfigError> {
         let Server { listen, public_url, issuer, .. } = &self.server;
         if let Some(name) = [issuer, public_url].into_iter().find(|name| !name.is_empty()) {
@@ -183,7 +183,7 @@ impl Config {
                     listen.port()
                 ),
             }),
-            // A free port is another one at the next start.
+            // Port 0 means a free port, which differs at the next start.
             (IpAddr::V4(ip), 0) => Ok(format!("https://{ip}")),
             (IpAddr::V6(ip), 0) => Ok(format!("https://[{ip}]")),
             _ => Ok(format!("https://{listen}")),
@@ -286,7 +286,7 @@ impl Config {
             let cause = "a power of two from 1 to 64".to_owned();
             return Err(ConfigError::Range { key: "proofs.cache_sampling", cause });
         }
-        // A proof of the present epoch counts for at least this long.
+        // A proof of the current epoch stays valid for at least this long.
         range("proofs.session_life_s", self.proofs.session_life_s, 1, trefoil_zkp::EPOCH_SECONDS)?;
         range("keyholder.timeout_ms", self.key_holder.timeout_ms, 10, 60_000)?;
         range("keyholder.connections", self.key_holder.connections as u64, 1, 100_000)?;

@@ -1,4 +1,4 @@
-//! What each listener says of itself.
+//! The description of each listener.
 
 use crate::api::routes;
 use crate::openapi::Listener;

@@ -9,10 +9,10 @@ use trefoil_types::TenantId;
 
 /// What to do about malformed jobs.
 pub const MALFORMED: &str = "find out which gateway sent them (the key-holder's job log), then `trefoil admin reset-malformed TENANT`";
-/// What to do about a key-holder that is away.
+/// What to do about a key-holder that cannot be reached.
 pub const KEY_HOLDER_AWAY: &str =
     "start the key-holder, or correct keyholder.url; its fingerprint and the list of its clients have to fit";
-/// What to do about signing keys that run out.
+/// What to do about signing keys that expire.
 pub const ROTATE: &str =
     "`trefoil keys rotate`, give relying parties the next trust root, and start the service again";
 /// What to do about an older vault.
@@ -29,7 +29,7 @@ pub fn renewal(tls: &Tls) -> &'static str {
     }
 }
 
-/// A certificate that has ended, or will soon.
+/// A certificate that has expired or will soon.
 pub fn certificate(place: impl Display, until: u64, now: u64, renew: &str) -> Option<Finding> {
     if until <= now {
         let what = format!("the certificate expired at {}", time(until));
@@ -42,11 +42,11 @@ pub fn certificate(place: impl Display, until: u64, now: u64, renew: &str) -> Op
     }
 }
 
-/// What to do about authorities of callers that end.
+/// What to do about authorities of callers whose certificates expire.
 pub const RENEW_CLIENT_CA: &str =
     "add the authority's next certificate to the file, and give callers certificates that it signed";
 
-/// An authority of callers' certificates that has ended, or will soon.
+/// An authority of callers' certificates that has expired or will soon.
 pub fn client_ca(place: impl Display, until: u64, now: u64) -> Option<Finding> {
     let found = certificate(place, until, now, RENEW_CLIENT_CA)?;
     let code = found.code.replace("certificate", "client-ca");
@@ -54,7 +54,7 @@ pub fn client_ca(place: impl Display, until: u64, now: u64) -> Option<Finding> {
     Some(Finding { code, what, ..found })
 }
 
-/// Signing keys that have ended, or will soon.
+/// Signing keys that have expired or will soon.
 pub fn signing_keys(place: impl Display, until: u64, now: u64) -> Option<Finding> {
     if until <= now {
         let what = format!("the signing keys ran out at {}", time(until));
@@ -67,7 +67,7 @@ pub fn signing_keys(place: impl Display, until: u64, now: u64) -> Option<Finding
     }
 }
 
-/// Too little room on the disk, MiB, or soon.
+/// Too little free space on the disk, or soon too little, in MiB.
 pub fn disk(place: impl Display, free: u64, low: u64) -> Option<Finding> {
     if free < low {
         let what = format!("{free} MiB are free, less than disk.low_water_mib = {low}: logins are refused");
@@ -93,7 +93,7 @@ pub fn malformed(place: impl Display, count: u64, frozen_tenants: &[TenantId]) -
     found
 }
 
-/// A tenant that malformed jobs froze.
+/// A tenant that is frozen by malformed jobs.
 pub fn frozen(place: impl Display, tenant: &TenantId) -> Finding {
     let what = format!("tenant {} is frozen after malformed jobs, and decides nothing", hex::encode(tenant));
     Finding::broken("tenant-frozen", place, what).do_this(MALFORMED)

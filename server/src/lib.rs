@@ -1,6 +1,6 @@
 //! Trefoil as a service: HTTPS, tenants, logins, the log of seals.
 //!
-//! This is the only crate that serves HTTP. It turns bytes into requests that cannot be malformed, asks
+//! This is the only crate that serves HTTP. It parses bytes into requests that cannot be malformed, asks
 //! the pipeline, and turns sealed results into answers. Decisions leave it; scores, embeddings and keys never do.
 //!
 //! Start reading at [`server`] (what is started in which order) and `api::authentications` (one request).
@@ -34,3 +34,4 @@ mod reload;
 pub mod server;
 mod status;
 pub mod tls;
+mod verifications;

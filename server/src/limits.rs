@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Limits that may change. A connection keeps those that it began with; each request reads its own two deadlines anew.
+/// Limits that may change. A connection keeps the limits with which it began; each request reads its own two deadlines.
 ///
-/// The two are apart, because a request must not count references to the whole: the count would travel from core to core.
+/// The two deadlines are separate, because a request must not count references to the whole: cores would share that counter.
 pub(crate) struct LiveLimits {
     all: ArcSwap<Limits>,
     body_timeout_s: AtomicU64,
@@ -24,12 +24,12 @@ impl LiveLimits {
         })
     }
 
-    /// All of them as they are now, for a new connection.
+    /// The limits now in force, for a new connection.
     pub(crate) fn now(&self) -> Arc<Limits> {
         self.all.load_full()
     }
 
-    /// Puts others in their place.
+    /// Replaces them.
     pub(crate) fn set(&self, limits: Limits) {
         self.body_timeout_s.store(limits.body_timeout_s, Ordering::Relaxed);
         self.answer_timeout_s.store(limits.answer_timeout_s, Ordering::Relaxed);

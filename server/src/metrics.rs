@@ -31,40 +31,46 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
 pub(crate) struct Metrics {
     pub(crate) requests: requests::Requests,
     shed: Durations,
+    /// Counted by its references: one for each open stream.
+    streams: Arc<()>,
     pub(crate) process: process::Process,
 }
 
-/// What is read at scrape time rather than counted.
+/// Values that are read at scrape time rather than counted.
 pub(crate) struct Gauges<'a> {
     /// Requests that wait for a batch.
     pub intake_depth: usize,
-    /// Nonces remembered of the present two minutes, and how many may be.
+    /// Nonces remembered of the current two minutes, and their bound.
     pub nonces: [usize; 2],
     /// Requests of one tenant that may be in flight.
     pub in_flight_limit: usize,
-    /// Of these, logins that are worked on; the others wait.
+    /// Of these, logins in work; the others wait.
     pub work_limit: usize,
     /// The proof intake.
     pub proofs: ProofGauges,
     /// Templates in memory.
     pub templates: usize,
-    /// How often requests looked a tenant up.
+    /// How often requests looked up a tenant.
     pub tenant_look_ups: u64,
     /// Logins that were refused because an API key failed for too many different subjects.
     pub refused_for_failures: u64,
-    /// The memory that templates are in.
+    /// Those of them refused because too many different subjects had failed from one source.
+    pub refused_for_source: u64,
+    /// The memory that holds the templates.
     pub arenas: [(KeyStructure, ArenaSize); 2],
     /// Whether the service takes requests.
     pub ready: bool,
     /// Three key-holders, where there are three.
     pub key_holders: Vec<SeatState>,
-    /// What the key-holder counts, if it has said so.
+    /// The key-holder's counts, if it has reported them.
     pub counted: Option<Arc<Status>>,
+    /// Attempts that a spent budget refused, for each tenant that exists.
+    pub budget_trips: Vec<(TenantId, u64)>,
     /// Bytes under the data directory: free, and the mark below which requests are refused.
     pub disk: [u64; 2],
     /// Whether a seal waits for the store.
     pub seal_waits: bool,
-    /// Ends of the TLS certificate and the signing keys, unix seconds.
+    /// When the TLS certificate and the signing keys expire, unix seconds.
     pub expiries: [Option<u64>; 2],
     /// Seals pruned and archived.
     pub retained: [u64; 2],
@@ -81,9 +87,14 @@ impl Metrics {
         }
     }
 
-    /// An entry of a batch was refused.
-    pub(crate) fn refused_entry(&self, code: Code) {
-        self.requests.refused_entry(code);
+    /// A login in a request with others, to this route, was refused.
+    pub(crate) fn refused_entry(&self, route: &str, code: Code) {
+        self.requests.refused_entry(route, code);
+    }
+
+    /// A stream holds this while it is open.
+    pub(crate) fn stream(&self) -> Arc<()> {
+        Arc::clone(&self.streams)
     }
 
     /// The Prometheus text form.
@@ -103,15 +114,20 @@ impl Metrics {
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", denials as f64);
         let help = "Look-ups of a tenant by an API key or an identifier";
         text.single("trefoil_tenant_lookups_total", "counter", help, gauges.tenant_look_ups as f64);
-        let help = "Logins refused because an API key failed for too many different subjects";
+        let help = "Logins refused because an API key or a source failed for too many different subjects";
         let name = "trefoil_distinct_failures_refused_total";
         text.single(name, "counter", help, gauges.refused_for_failures as f64);
+        let help = "Those of them refused by the limit of a source";
+        let name = "trefoil_source_failures_refused_total";
+        text.single(name, "counter", help, gauges.refused_for_source as f64);
+        let help = "Streams of logins that are open";
+        text.single("trefoil_open_streams", "gauge", help, (Arc::strong_count(&self.streams) - 1) as f64);
         connections::render(&mut text, &gauges.connections);
         proofs::render(&mut text, &counters.proofs, &gauges.proofs);
         text.single("trefoil_batches_total", "counter", "Batches sealed", batches as f64);
         text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", lanes as f64);
         text.single("trefoil_seals_total", "counter", "Seals stored", seals as f64);
-        let help = "Time of each batch in a stage; seal: of each seal; total: of a batch with its seal";
+        let help = "Time of each batch in a stage; seal: each seal; total: a batch with its seal";
         text.family("trefoil_stage_seconds", "histogram", help);
         for (stage, durations) in counters.stages() {
             text.histogram("trefoil_stage_seconds", &format!("stage=\"{stage}\""), durations);
@@ -119,17 +135,17 @@ impl Metrics {
         render_disk(&mut text, gauges);
         render_expiries(&mut text, gauges.expiries);
         render_key_holders(&mut text, &gauges.key_holders);
-        render_counted(&mut text, gauges.counted.as_deref());
+        render_counted(&mut text, gauges.counted.as_deref(), &gauges.budget_trips);
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let [nonces, nonces_max] = gauges.nonces;
-        let help = "Nonces remembered of the present two minutes";
+        let help = "Nonces remembered of the current two minutes";
         text.single("trefoil_nonces_remembered", "gauge", help, nonces as f64);
-        let help = "Nonces of two minutes that may be remembered; then logins are refused";
+        let help = "Nonces that may be remembered in two minutes; beyond that logins are refused";
         text.single("trefoil_nonces_limit", "gauge", help, nonces_max as f64);
         let help = "Requests of one tenant that may be in flight";
         text.single("trefoil_in_flight_limit", "gauge", help, *in_flight_limit as f64);
-        let help = "Logins of one tenant that are worked on at one time; the others wait";
+        let help = "Logins of one tenant in work at the same time; the others wait";
         text.single("trefoil_work_limit", "gauge", help, *work_limit as f64);
         let help = "Time to refuse a request for which there is no room, from its head to its answer";
         text.family("trefoil_shed_seconds", "summary", help);
@@ -143,8 +159,8 @@ impl Metrics {
     }
 }
 
-/// Sizes, counts, durations and patterns of the verdict cache, all partitions of it: never a key. Tenants are named by their identifiers,
-/// which only the operator causes.
+/// Sizes, counts, durations and patterns of all partitions of the verdict cache, and never a key. Labels name tenants by their identifiers,
+/// of which only the operator creates more.
 pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
     let caches = tenants.iter().map(|tenant| (hex::encode(tenant.id), tenant.verdicts.cache()));
     let caches: Vec<_> = caches.collect();
@@ -161,7 +177,7 @@ pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
     exposition(&watched, "trefoil_verdict_cache", Instant::now())
 }
 
-/// What the API keys of each tenant were used for. Tenants are named by their identifiers, which only the operator causes.
+/// The uses of each tenant's API keys. Labels name tenants by their identifiers, of which only the operator creates more.
 pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
     let mut text = Text::default();
     let help = "Logins decided, by tenant";
@@ -179,25 +195,25 @@ pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
         }
     };
     family("trefoil_tenant_enrolments_total", "Subjects enrolled, by tenant", |counts| counts.enrolments);
-    let help = "Requests refused or failed of callers that have an API key, by tenant; of batches each login";
+    let help = "Requests of callers with an API key that were refused or failed, by tenant; in batches each login counts";
     family("trefoil_tenant_refusals_total", help, |counts| counts.refusals);
     text.into_string()
 }
 
-/// Room on the disk, and what is done for it.
+/// Free disk space, and the pruning that frees more.
 fn render_disk(text: &mut Text, Gauges { disk: [free, low_water], seal_waits, retained, .. }: &Gauges<'_>) {
     let [pruned, archived] = retained.map(|count| count as f64);
     text.family("trefoil_disk_free_bytes", "gauge", "Free bytes of the file system under a directory");
     text.sample("trefoil_disk_free_bytes", "{directory=\"data\"}", *free as f64);
     let help = "Free bytes below which logins and enrolments are refused";
     text.single("trefoil_disk_low_water_bytes", "gauge", help, *low_water as f64);
-    let help = "1 while a seal waits for the store to take it";
+    let help = "1 while a seal waits to be stored";
     text.single("trefoil_seal_waits", "gauge", help, f64::from(u8::from(*seal_waits)));
     text.single("trefoil_seals_pruned_total", "counter", "Seals whose signatures were pruned", pruned);
     text.single("trefoil_seals_archived_total", "counter", "Seals written to the archive", archived);
 }
 
-/// Until when it can serve and sign.
+/// When its certificate and signing keys expire.
 fn render_expiries(text: &mut Text, [certificate, keys]: [Option<u64>; 2]) {
     for (name, help, until) in [
         ("trefoil_tls_certificate", "End of the TLS certificate that new connections get", certificate),
@@ -230,7 +246,7 @@ fn render_arenas(text: &mut Text, arenas: &[(KeyStructure, ArenaSize); 2]) {
     }
 }
 
-/// Who of three key-holders is there, and who is named for what.
+/// Which of three key-holders can be reached, and how often each one failed.
 fn render_key_holders(text: &mut Text, holders: &[SeatState]) {
     if holders.is_empty() {
         return;
@@ -253,9 +269,10 @@ fn render_key_holders(text: &mut Text, holders: &[SeatState]) {
 }
 
 /// What the key-holder counts.
-fn render_counted(text: &mut Text, status: Option<&Status>) {
-    let Some(Status { attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults }) =
-        status
+fn render_counted(text: &mut Text, status: Option<&Status>, trips: &[(TenantId, u64)]) {
+    let Some(Status {
+        attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults, ..
+    }) = status
     else {
         return;
     };
@@ -263,12 +280,19 @@ fn render_counted(text: &mut Text, status: Option<&Status>) {
         ("attempts_total", "counter", "Attempts that the key-holder has counted since it started", *attempts),
         ("failures_total", "counter", "Those that failed", *failures),
         ("enrolments_total", "counter", "Enrolments since it started", *enrolments),
-        ("malformed_jobs", "gauge", "Malformed jobs that no operator has looked into", *malformed),
+        ("malformed_jobs", "gauge", "Malformed jobs since an operator last reset the count", *malformed),
         ("frozen_tenants", "gauge", "Tenants that they froze", frozen.len() as u64),
         ("tenants", "gauge", "Tenants that it knows", *tenants),
-        ("templates", "gauge", "Templates that it has keys of", *templates),
+        ("templates", "gauge", "Templates whose keys it has", *templates),
     ] {
         text.single(&format!("trefoil_key_holder_{name}"), kind, help, count as f64);
+    }
+    let help =
+        "Attempts that the key-holder refused since it started, because a budget of the subject was spent";
+    text.family("trefoil_budget_trips_total", "counter", help);
+    for (tenant, trips) in trips {
+        let labels = format!("{{tenant=\"{}\"}}", hex::encode(tenant));
+        text.sample("trefoil_budget_trips_total", &labels, *trips as f64);
     }
     let help =
         "Transactions of the key-holder's vault; never less than before, unless an older copy was restored";
@@ -287,7 +311,7 @@ mod tests {
     use trefoil_attest::Decision;
     use trefoil_pipeline::{Bound, BoundLane, StageTimes};
 
-    /// To the last digit: what a scraper has stored stays comparable.
+    /// Exact to the last digit, so that stored scrapes stay comparable.
     #[test]
     fn durations_are_shown_by_buckets_quantiles_and_exact_sums() {
         let counters = Counters::default();

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
+use trefoil_api::{TokenError, TokenRefusal};
 
 pub use cause::{Explained, Retry};
 
@@ -22,11 +23,11 @@ pub use cause::{Explained, Retry};
 pub enum Code {
     /// The body is not JSON; `detail` gives line and column.
     MalformedJson,
-    /// A path segment or header cannot be read.
+    /// A path segment or header is malformed.
     MalformedRequest,
     /// A create without `Idempotency-Key`.
     IdempotencyKeyMissing,
-    /// No API key or admin token, or one that is not known; also one that expired or was revoked.
+    /// No API key or admin token, or one that is unknown, expired or revoked.
     CallerUnauthenticated,
     /// The API key lacks the scope that this route needs.
     ScopeMissing,
@@ -34,9 +35,9 @@ pub enum Code {
     RoleMissing,
     /// No such operator, or no such token of it.
     OperatorUnknown,
-    /// The operators are as they are so that this cannot be done: the last owner, two tokens, a revoked operator.
+    /// The state of the operators forbids it: the last owner, a third token, a revoked operator.
     OperatorConflict,
-    /// The policy in force is of another version than `If-Match` names.
+    /// The policy in force has another version than `If-Match` names.
     PolicyOvertaken,
     /// The tenant's policy does not list this audience.
     AudienceNotAllowed,
@@ -94,15 +95,15 @@ pub enum Code {
     CosignatureRefused,
     /// The proof session ended: its time is over, or its credential root was withdrawn.
     SessionExpired,
-    /// The body is larger than this route takes.
+    /// The body is larger than this route accepts.
     BodyTooLarge,
-    /// The media type is not the one this route takes.
+    /// The media type is not the one that this route accepts.
     MediaTypeUnsupported,
     /// The JSON is well formed but a field is unknown, missing or of the wrong kind; `errors` has JSON pointers.
     FieldInvalid,
     /// The embedding is not 128 finite numbers with a usable norm.
     EmbeddingInvalid,
-    /// The request brings its face in another way than the tenant's probe mode.
+    /// The face is not sent in the tenant's probe mode.
     ProbeModeMismatch,
     /// A share was not sealed to this key-holder for this request, or does not have the length of one.
     ShareRefused,
@@ -122,27 +123,27 @@ pub enum Code {
     QuotaExceeded,
     /// A queue is full: nothing was attempted.
     Overloaded,
-    /// The request may be one that the process before this one answered: nothing was attempted.
+    /// The process before the restart may have answered this request: nothing was attempted.
     BeforeRestart,
     /// What is stored is damaged.
     StorageDamaged,
     /// There is too little room on the disk: nothing was attempted.
     DiskLow,
-    /// The decision was made, and its seal cannot be stored.
+    /// The decision was made, but its seal cannot be stored.
     Unsealed,
     /// The service is shutting down or not ready: nothing was attempted.
     Draining,
     /// The key-holder gave no decision.
     Undecided,
-    /// The key-holder decides under another threshold than the tenant's policy: nothing was attempted.
+    /// The key-holder's threshold differs from that of the tenant's policy: nothing was attempted.
     PolicyOutOfStep,
     /// The key-holder cannot be reached.
     KeyHolderUnavailable,
-    /// The key-holder, which somebody else operates, does not do this for this service.
+    /// The key-holder, which has another operator, does not do this for this service.
     KeyHolderForbids,
     /// The answer did not arrive in time; it may have been computed.
     TimedOut,
-    /// A fault of ours.
+    /// An internal error.
     Internal,
 }
 
@@ -272,7 +273,7 @@ impl Code {
         self.describe().1
     }
 
-    /// Seconds after which a retry makes sense. Nothing was attempted but for [`Code::Unsealed`], [`Code::Undecided`],
+    /// Seconds after which a retry makes sense. Nothing was attempted except for [`Code::Unsealed`], [`Code::Undecided`],
     /// [`Code::PolicyOutOfStep`] and [`Code::KeyHolderUnavailable`], where an attempt may have been counted or a nonce spent.
     fn retry_after_s(self) -> Option<u32> {
         match self {
@@ -285,14 +286,14 @@ impl Code {
             | Code::KeyHolderUnavailable
             | Code::IdempotencyInFlight => Some(1),
             Code::DistinctFailures => Some(60),
-            // Somebody has to make room.
+            // An operator has to make room.
             Code::DiskLow | Code::Unsealed => Some(30),
             _ => None,
         }
     }
 }
 
-/// What the `type` of a problem begins with: a path of this service, which resolves to an explanation on both listeners.
+/// The start of a problem's `type`: a path of this service, which answers with an explanation on both listeners.
 const TYPES: &str = "/v1/problems/";
 
 /// One offending place in a JSON body.
@@ -304,18 +305,20 @@ pub struct FieldError {
     pub detail: String,
 }
 
-/// A refusal or fault on its way to the caller. Holds no secret and no score, so it may be logged.
+/// A refusal or fault that the caller gets. Holds no secret and no score, so it may be logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     code: Code,
     detail: Cow<'static, str>,
     errors: Vec<FieldError>,
+    /// Its OAuth error, if a token was requested.
+    oauth: Option<TokenError>,
 }
 
 impl Problem {
     /// A problem with one sentence that says what happened and what to do.
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Problem {
-        Problem { code, detail: detail.into(), errors: Vec::new() }
+        Problem { code, detail: detail.into(), errors: Vec::new(), oauth: None }
     }
 
     /// A problem about one field of a JSON body.
@@ -325,16 +328,21 @@ impl Problem {
             "" => error.detail.clone(),
             pointer => format!("{pointer}: {}", error.detail),
         };
-        Problem { code, detail: Cow::Owned(detail), errors: vec![error] }
+        Problem { code, detail: Cow::Owned(detail), errors: vec![error], oauth: None }
     }
 
-    /// A fault of ours: `cause` goes to the log, the caller learns only that it happened.
+    /// Why there is no access token, in the form of RFC 6749 section 5.2.
+    pub(crate) fn oauth(self, error: TokenError) -> Problem {
+        Problem { oauth: Some(error), ..self }
+    }
+
+    /// An internal error: `cause` goes to the log, the caller learns only that it happened.
     pub fn internal(cause: impl std::fmt::Display) -> Problem {
         tracing::error!(%cause, "internal error");
         Problem::fault()
     }
 
-    /// A fault of ours whose cause is in the log already.
+    /// An internal error whose cause is in the log already.
     fn fault() -> Problem {
         Problem::new(
             Code::Internal,
@@ -347,7 +355,7 @@ impl Problem {
         self.code
     }
 
-    /// As a member of an answer, whose headers have the request's id.
+    /// The problem as a member of an answer, whose headers have the request's id.
     pub(crate) fn member(&self) -> Document<'_> {
         Document { retry_after_s: self.code.retry_after_s(), ..self.document(None) }
     }
@@ -370,6 +378,9 @@ impl Problem {
 
     /// The body and headers, with the request's id.
     pub(crate) fn render(&self, request_id: &str) -> Response {
+        if let Some(error) = self.oauth {
+            return self.refused_token(error);
+        }
         let status = self.code.status();
         let body = self.document(Some(request_id));
         let bytes = serde_json::to_vec(&body).unwrap_or_default();
@@ -385,6 +396,19 @@ impl Problem {
         }
         response
     }
+
+    fn refused_token(&self, error: TokenError) -> Response {
+        let body = serde_json::to_vec(&TokenRefusal { error, error_description: &self.detail });
+        let json = [(header::CONTENT_TYPE, "application/json")];
+        let body = (json, body.unwrap_or_default());
+        match error {
+            TokenError::InvalidClient => {
+                let how = [(header::WWW_AUTHENTICATE, "Basic realm=\"trefoil\"")];
+                (StatusCode::UNAUTHORIZED, how, body).into_response()
+            }
+            _ => (StatusCode::BAD_REQUEST, body).into_response(),
+        }
+    }
 }
 
 /// Why a request was not carried out (RFC 9457).
@@ -399,14 +423,14 @@ pub(crate) struct Document<'a> {
     status: u16,
     /// The stable name.
     code: &'static str,
-    /// What was wrong this time, and where.
+    /// What was wrong with this request, and where.
     detail: &'a str,
     /// What to do.
     cure: &'static str,
     /// Names the request in the service's log; also the header `request-id`. Absent in an entry of a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
-    /// The header Retry-After, in an entry of a batch, where there is no such header.
+    /// The value of Retry-After in an entry of a batch, which has no headers.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_s: Option<u32>,
     /// The fields that are wrong.

@@ -25,7 +25,7 @@ const USAGE: u8 = 2;
 /// On failure the last line of the log is the reason. Sockets that systemd passed are served instead of `server.listen` and
 /// `server.admin_listen`. `read` reads the configuration again, at SIGHUP.
 pub fn run_service(config: Config, read: ReadConfig, clock: Arc<dyn Clock>) -> ExitCode {
-    // Before there is a second thread.
+    // This has to happen before there is a second thread.
     let sockets = match systemd::sockets(["public", "admin"]) {
         Ok(sockets) => sockets,
         Err(cause) => {
@@ -45,8 +45,8 @@ pub fn run_service(config: Config, read: ReadConfig, clock: Arc<dyn Clock>) -> E
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-/// Connections that are woken together. A thread of the runtime has a queue of its own for 256; what it does not hold waits for all threads behind
-/// what does, answers of the pipeline among it.
+/// Connections that are woken together. Each thread of the runtime has its own queue for 256 tasks. Further tasks go to the queue of all threads and
+/// wait behind its tasks, among them answers of the pipeline.
 const EVENTS_PER_TICK: usize = 64;
 
 fn run(
@@ -71,14 +71,14 @@ fn run(
     ended
 }
 
-/// Serves until a signal comes. The error is the reason why it ended otherwise.
+/// Serves until a signal comes. The error says why it ended without one.
 async fn serve(
     config: Config,
     (configured, (read, filter)): (Config, (ReadConfig, Filter)),
     clock: Arc<dyn Clock>,
     sockets: [Option<TcpListener>; 2],
 ) -> Result<(), String> {
-    // Before anything is printed: a reader of the addresses may send a signal at once.
+    // Before the addresses are printed, because their reader may send a signal at once.
     let (signals, reloads) = (signals(), signal(SignalKind::hangup()));
     let server =
         Server::start_on(sockets, config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
@@ -117,8 +117,8 @@ async fn serve(
     }
 }
 
-/// The addresses of sockets that systemd passed take the place of the configured ones. Commands find the service by the configuration, so a
-/// difference is warned of.
+/// Replaces the configured addresses by those of the sockets that systemd passed. Commands find the service by the configuration, so this
+/// warns of a difference.
 fn take_addresses(config: &mut Config, sockets: &[Option<TcpListener>; 2]) {
     let server = &mut config.server;
     let listeners =
@@ -138,7 +138,7 @@ fn take_addresses(config: &mut Config, sockets: &[Option<TcpListener>; 2]) {
     }
 }
 
-/// Tells systemd that this runtime works, as often as it wants to know.
+/// Tells systemd that this runtime works, at the interval that systemd asks for.
 async fn live() {
     let Some(interval) = systemd::interval() else { return };
     loop {
@@ -147,7 +147,7 @@ async fn live() {
     }
 }
 
-/// The line of the log that says everything about this process, and warnings of what runs out soon.
+/// The first line of the log, which describes this process, and warnings of certificates and keys that expire soon.
 fn say_what_runs(server: &Server, now: u64) {
     let Standing { directory, issuer, public_url, key_holder, tenants, certificate_until, keys_until } =
         server.standing();
@@ -185,10 +185,10 @@ fn say_what_runs(server: &Server, now: u64) {
     }
 }
 
-/// How often the files of the certificate are looked at.
+/// How often the certificate's files are checked for changes.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Takes over a renewed certificate, at SIGHUP and when its files were written, and at SIGHUP the settings that can change.
+/// Reloads the certificate at SIGHUP and when its files change, and at SIGHUP the settings that can change.
 async fn renew(pair: Arc<Pair>, mut settings: Settings, mut reloads: Signal) {
     let mut seen = pair.written();
     loop {
@@ -219,7 +219,7 @@ async fn renew(pair: Arc<Pair>, mut settings: Settings, mut reloads: Signal) {
     }
 }
 
-/// SIGTERM and SIGINT, taken from now on.
+/// SIGTERM and SIGINT, handled from now on.
 fn signals() -> std::io::Result<[Signal; 2]> {
     Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?])
 }

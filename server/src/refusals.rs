@@ -1,8 +1,8 @@
-//! Which refused requests the log shows.
+//! Chooses the refused requests that the log shows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lets one refusal a second of each status into the log: strangers make as many as they like.
+/// Logs one refusal a second of each status, because strangers can cause any number.
 #[derive(Default)]
 pub(crate) struct Refusals([AtomicU64; 2]);
 

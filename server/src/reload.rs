@@ -1,4 +1,4 @@
-//! What a running service reads again at SIGHUP: `[limits]` and `log.filter`. All other settings are read at a start only.
+//! The settings that a running service reads again at SIGHUP: `[limits]` and `log.filter`. All others are read only at the start.
 
 use crate::config::{Config, ConfigError, Limits};
 use trefoil_key_holder::logging::{Filter, filter_refused};
@@ -6,16 +6,16 @@ use trefoil_key_holder::logging::{Filter, filter_refused};
 /// Reads all layers of the configuration.
 pub type ReadConfig = Box<dyn Fn() -> Result<Config, ConfigError> + Send>;
 
-/// The settings of a running service, and what changes those that can be changed.
+/// The settings of a running service, and the handles that change those that can change.
 pub(crate) struct Settings {
-    /// As the process began, with what was taken over since.
+    /// The settings at the start, with the changes since.
     in_force: Config,
     read: ReadConfig,
     filter: Filter,
     set_limits: Box<dyn Fn(&Limits) + Send>,
 }
 
-/// A setting that has another value now: `limits.connections`, and both values.
+/// A setting whose value changed: its name, such as `limits.connections`, and both values.
 struct Difference {
     name: String,
     before: String,
@@ -32,8 +32,8 @@ impl Settings {
         Settings { in_force, read, filter, set_limits: Box::new(set_limits) }
     }
 
-    /// Reads the settings again and takes over all that can change, or none. A line of the log says what became of each difference.
-    /// `certificate` is what became of the certificate.
+    /// Reads the settings again and applies all that can change, or none on error. A line of the log says what happened to each difference.
+    /// `certificate` says what happened to the certificate.
     pub(crate) fn reload(&mut self, certificate: &str) {
         if let Err(cause) = self.try_reload(certificate) {
             tracing::error!(cause, certificate, "SIGHUP: the settings cannot be used, those before stay");

@@ -1,4 +1,4 @@
-//! A running service: what is opened, started and joined, in which order.
+//! A running service: opens, starts and joins its parts in order.
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
@@ -16,6 +16,7 @@ use crate::listener::connections::Connections;
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
+use crate::verifications::Verifications;
 use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
@@ -65,7 +66,7 @@ use trefoil_storage::supervisor::Death;
 
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
-/// How often what API keys were used for is stored.
+/// How often the uses of API keys are stored.
 const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
@@ -79,7 +80,7 @@ pub enum StartError {
     /// A setting cannot be used here.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The data directory refused.
+    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// The signing keys cannot be used.
@@ -118,10 +119,10 @@ pub enum StartError {
         /// What the seal says.
         sealed: VaultState,
     },
-    /// What is stored does not open, or contradicts itself.
+    /// Stored data cannot be opened, or contradicts itself.
     #[error("{what}: {cause}")]
     Stored {
-        /// Which part.
+        /// The part that is damaged.
         what: &'static str,
         /// Reason.
         cause: String,
@@ -157,7 +158,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the data directory, starts every thread, and serves on both listeners.
+    /// Opens the data directory, starts all threads, and serves on both listeners.
     ///
     /// # Errors
     /// [`StartError`] says what is missing or wrong, and what to do.
@@ -165,7 +166,7 @@ impl Server {
         Server::start_on([None, None], config, clock).await
     }
 
-    /// As [`Server::start`], but serves the public and the admin API on these sockets where they are given.
+    /// Like [`Server::start`], but serves the public and the admin API on these sockets if they are given.
     ///
     /// # Errors
     /// As [`Server::start`].
@@ -190,7 +191,7 @@ impl Server {
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         check_clock(restored, clock.unix_s())?;
-        // Before a restoration there were seals, and requests under them, of which this store knows nothing.
+        // Before the store was restored there were seals, and requests under them, that it does not know.
         let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let last = last.max(restored.map(|restored| restored.time));
         let notes = Notes::new(&issuer);
@@ -232,6 +233,7 @@ impl Server {
             door,
             pace: config.limits.pace(),
             failure_bounds: LiveBounds::new(config.limits.distinct_failures()),
+            source_bounds: LiveBounds::new(config.limits.source_failures()),
             quota: Quota::new(config.proofs.quota()),
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
@@ -259,6 +261,7 @@ impl Server {
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
+            verifications: Verifications::default(),
             capture,
             limits,
             config,
@@ -343,7 +346,7 @@ impl Server {
         })
     }
 
-    /// Waits until a thread panics that the service cannot do without. The service is not ready then: shut it down.
+    /// Waits until an essential thread panics. The service is then not ready: shut it down.
     pub async fn death(&self) -> Death {
         let mut death = self.death.clone();
         let told = death.wait_for(Option::is_some).await;
@@ -413,7 +416,7 @@ impl Server {
     }
 }
 
-/// Checks what proofs promise, and finds out how this machine's memory is read best.
+/// Checks the parameters of proofs, and measures which way of reading this machine's memory is fastest.
 fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
     let below = |cause: trefoil_zkp::ParameterError| StartError::Stored {
         what: "proof parameters",
@@ -428,8 +431,8 @@ fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Opens the signing keys under their own lock, which is free again when this returns: a rotation may follow while the
-/// service runs, and the next start finds its keys.
+/// Opens the signing keys under their own lock and releases it on return: keys may be rotated while the
+/// service runs, and the next start uses them.
 fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, KeysError> {
     let directory = DataDir::open_for_keys(&config.server.data_dir)?;
     let source = signing_keys::Source::of_process(&config.keys.passphrase_file);
@@ -438,7 +441,7 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, Ke
     Ok(opened)
 }
 
-/// A capture of the public listener's requests, if one is asked for.
+/// A capture of the public listener's requests, if the configuration asks for one.
 fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer)>, StartError> {
     let CaptureFile { file, size_max_mib } = &config.capture;
     if file.as_os_str().is_empty() {
@@ -455,7 +458,7 @@ fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer
     Ok(Some(started.map_err(failed)?))
 }
 
-/// Refuses a clock that is before the log's restoration: seals would be dated before it.
+/// Refuses a clock that is before the log's restoration, because seals would have dates before it.
 fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError> {
     let Some(Restoration { time, .. }) = restored.filter(|restored| restored.time > now) else {
         return Ok(());
@@ -482,7 +485,7 @@ fn open_store(
 /// A key-holder, and its vault if it is in this process.
 type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 
-/// The key-holder: a connection to one that runs apart, or one in this process with its vault in the data directory.
+/// The key-holder: a connection to one in another process, or one in this process with its vault in the data directory.
 fn key_holder(
     supervisor: &Supervisor,
     Config { key_holder: config, store, .. }: &Config,
@@ -530,7 +533,7 @@ fn key_holder(
     Ok((Arc::new(Local::new(key_holder.into(), move || clock.unix_s())), Some(vault)))
 }
 
-/// A vault in this process has no job log beside it: the newest seal and the vault's mark say what it was.
+/// A vault in this process has no job log beside it: the newest seal and the vault's mark show its last state.
 fn check_vault(
     vault: &SqliteVault,
     path: &Path,
@@ -625,7 +628,7 @@ fn proof_pool(
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
-/// Runs a task that the service cannot do without; `None` if it panicked.
+/// Runs an essential task; `None` if it panicked.
 fn watched<T: Send + 'static>(
     supervisor: &Supervisor,
     name: &'static str,
@@ -657,7 +660,7 @@ async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>
     }
 }
 
-/// Does `work` where it may block; its panic goes on here.
+/// Does `work` where it may block, and propagates its panic.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
@@ -684,7 +687,7 @@ async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Seals what operators changed and was not sealed.
+/// Seals changes by operators that were not sealed.
 async fn seal_notes(service: &Arc<Service>, patience: Duration) {
     if let Err(cause) = service.seal_notes(patience).await {
         tracing::warn!(%cause, "entries of the audit trail have no receipt yet");
@@ -716,7 +719,7 @@ async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Recei
     }
 }
 
-/// Stores what API keys were used for.
+/// Stores the uses of API keys.
 async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -741,7 +744,7 @@ async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// Prunes old seals, one step after the other, and rests for as long as each took: requests come first.
+/// Prunes old seals step by step, and pauses after each step for as long as it took, because requests come first.
 async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
     let Some(mut pruner) = pruner else { return };
     let mut rest = retention::INTERVAL;

@@ -1,4 +1,4 @@
-//! How the service does, for the operator's page: read off what `/metrics` reads, when it is asked for.
+//! The service's health for the operator's page, from the values of `/metrics` at the time of the request.
 
 use crate::app::App;
 use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL};
@@ -18,7 +18,7 @@ use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
 
-/// What the service counts, what stands now, and what wants attention.
+/// The service's counts, its present values, and findings that need attention.
 pub(crate) fn status(app: &App) -> ServiceStatus {
     let (service, gauges) = (&app.service, app.gauges());
     let Counts { submitted, matches, denials, batches, lanes, seals } = service.counters.counts();
@@ -73,7 +73,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
     }
 }
 
-/// What wants attention now, the worst first.
+/// Findings that need attention, the worst first.
 fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let (service, now) = (&app.service, app.service.now());
     let directory = &app.config.server.data_dir;
@@ -92,7 +92,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let short = findings::disk(directory.display(), free >> 20, low >> 20);
     let key_holder = "key-holder";
     let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
-    // Alone, or one of three too many.
+    // The only key-holder, or more than one of three.
     if let Some(why) = service.key_holder.unready() {
         away.push(Finding::broken("key-holder-away", key_holder, why).do_this(KEY_HOLDER_AWAY));
     }
@@ -111,7 +111,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let [nonces, most] = gauges.nonces;
     if nonces * 5 > most * 4 {
         let what = format!(
-            "{nonces} nonces of two minutes are remembered, of at most {most}: then logins are refused"
+            "{nonces} nonces of the last two minutes are remembered, of at most {most}; at that number logins are refused"
         );
         let remedy = "raise pipeline.nonces, which costs memory, and start the service again";
         found.push(Finding::warning("nonces-full-soon", "pipeline.nonces", what).do_this(remedy));
@@ -126,7 +126,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     found
 }
 
-/// One of three that is away: the other two decide, and enrolments wait.
+/// One of three key-holders cannot be reached: the other two decide, and enrolments wait.
 fn seat_away(holder: &SeatState) -> Option<Finding> {
     let why = holder.away.as_ref()?;
     let place = format!("key-holder {} of 3 ({})", holder.seat, holder.address);
@@ -167,13 +167,14 @@ fn seat(state: SeatState) -> KeyHolderSeat {
 }
 
 fn counted(status: &Status) -> KeyHolderCounts {
-    let Status { attempts, failures, enrolments, malformed, frozen, tenants, templates, .. } = status;
+    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, .. } = status;
     KeyHolderCounts {
         attempts: *attempts,
         failures: *failures,
         enrolments: *enrolments,
         malformed: *malformed,
         frozen: frozen.iter().map(|tenant| Hex(tenant.to_bytes())).collect(),
+        budget_trips: trips.iter().map(|(_, trips)| trips).sum(),
         tenants: *tenants,
         templates: *templates,
     }

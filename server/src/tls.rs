@@ -1,8 +1,8 @@
 //! TLS 1.3 with the hybrid key exchange X25519MLKEM768 first; no older version, no session tickets.
 //!
 //! Resumption would save the server nothing (the key exchange dominates) and would need ticket keys, so it is off. The
-//! certificate is classical (ECDSA): TLS authenticates the server only against today's attackers. What must outlive
-//! that is carried by attestations, not by the connection.
+//! certificate is classical (ECDSA): TLS authenticates the server only against today's attackers. Evidence that must
+//! last longer is in attestations, not in the connection.
 
 use crate::certificate::Certificate;
 use crate::client_ca::ClientCa;
@@ -26,9 +26,9 @@ pub const CERTIFICATE_FILE: &str = "tls-certificate.pem";
 pub const PRIVATE_KEY_FILE: &str = "tls-private-key.pem";
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// Keys and certificates that run out within this are warned of.
+/// The service warns of keys and certificates that expire within this time.
 pub const SOON_S: u64 = 30 * 86_400;
-/// How long a self-signed certificate is valid: as long as browsers would take one of an authority.
+/// How long a self-signed certificate is valid: as long as browsers would accept one of an authority.
 const LIFE_DAYS: u32 = 397;
 
 /// Why no TLS configuration can be made.
@@ -45,7 +45,7 @@ pub enum TlsError {
         /// Reason.
         cause: String,
     },
-    /// The file of those who sign callers' certificates holds nothing usable.
+    /// The file of the authorities of callers' certificates holds nothing usable.
     #[error(
         "{path}: {cause}; tls.client_ca takes PEM certificates of the authorities that sign the certificates of callers"
     )]
@@ -111,10 +111,10 @@ impl Pair {
         Ok(Arc::new(Pair { certificate, key, shown, client_ca }))
     }
 
-    /// Reads all files again; new connections get what they hold if it is something else, and then the answer is true.
+    /// Reads all files again. If they changed, new connections get their contents, and the answer is true.
     ///
     /// # Errors
-    /// A file that cannot be used, by name; new connections get what they got before.
+    /// A file that cannot be used, by name. New connections then get the certificate before.
     pub fn reload(&self) -> Result<bool, TlsError> {
         let read = read_pair(&self.certificate, &self.key)?;
         let mut others = false;
@@ -128,18 +128,18 @@ impl Pair {
         Ok(is_other || others)
     }
 
-    /// Whose certificates callers of the public listener must show, where they must.
+    /// The authorities of callers' certificates for the public listener, if it demands any.
     pub fn client_ca(&self) -> Option<&Arc<ClientCa>> {
         self.client_ca.as_ref()
     }
 
-    /// Until when new connections get a valid certificate, unix seconds; nothing if it cannot be parsed.
+    /// When the certificate of new connections expires, unix seconds; `None` if it cannot be parsed.
     pub fn until(&self) -> Option<u64> {
         let der = self.shown.load().cert.first()?.clone();
         Certificate::parse(der).ok().map(|read| read.not_after)
     }
 
-    /// When each file was last written; nothing for one that cannot be looked at.
+    /// When each file was last written; `None` for a file that cannot be read.
     pub fn written(&self) -> Vec<Option<SystemTime>> {
         let files = [self.certificate.as_path(), &self.key].into_iter();
         let files = files.chain(self.client_ca.iter().map(|held| held.path()));
@@ -152,7 +152,7 @@ impl Pair {
     }
 }
 
-/// A listener's configuration for HTTP/2 and HTTP/1.1; with `callers`, only for those who show a certificate that these signed.
+/// A listener's configuration for HTTP/2 and HTTP/1.1; with `callers`, only for callers that show a certificate from these authorities.
 ///
 /// # Errors
 /// TLS 1.3 is not supported by the library.
@@ -176,7 +176,7 @@ pub fn server_config(
 /// Whether the key is the certificate's, and of a kind that is supported.
 ///
 /// # Errors
-/// Why not, with the file.
+/// The reason, with the file.
 pub fn check_pair(certificate: &Path, key: &Path) -> Result<(), TlsError> {
     read_pair(certificate, key).map(drop)
 }
@@ -195,8 +195,8 @@ fn read_pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
 }
 
 /// Makes the pair of files the first time. Later both must be there unchanged, because clients pin the certificate with `--ca`. A
-/// certificate that ends soon is replaced by one of the same key and name, which the programs of this project take under the old pin;
-/// OpenSSL, and with it curl and Python, wants the new file.
+/// certificate that expires soon is replaced by one with the same key and name. The programs of this project accept it under the old pin;
+/// OpenSSL, and so curl and Python, needs the new file.
 fn self_signed(names: &[String], directory: &DataDir, now: SystemTime) -> Result<(), TlsError> {
     if !(directory.has(CERTIFICATE_FILE)? && directory.has(PRIVATE_KEY_FILE)?) {
         let key = rcgen::KeyPair::generate()?;
@@ -210,7 +210,7 @@ fn self_signed(names: &[String], directory: &DataDir, now: SystemTime) -> Result
     let now_s = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match Certificate::read(&path) {
         Ok(read) if read.not_after < now_s.saturating_add(SOON_S) => {}
-        // What cannot be read is refused by its readers.
+        // A file that cannot be read is refused where it is read.
         _ => return Ok(()),
     }
     let secret = Zeroizing::new(read_private(&directory.join(PRIVATE_KEY_FILE))?);
@@ -224,7 +224,7 @@ fn self_signed(names: &[String], directory: &DataDir, now: SystemTime) -> Result
     Ok(())
 }
 
-/// A self-signed certificate of this key from a day ago, for clocks that are behind.
+/// A self-signed certificate of this key, valid since a day ago for clocks that are behind.
 fn certificate(names: &[String], key: &rcgen::KeyPair, now: SystemTime) -> Result<String, TlsError> {
     let mut parameters = rcgen::CertificateParams::new(names.to_vec())?;
     parameters.distinguished_name.push(rcgen::DnType::CommonName, "trefoil self-signed");
@@ -294,7 +294,7 @@ mod tests {
         drop(pair);
         assert_eq!(at(369).0, second, "the record knows the new one");
 
-        // A client that pinned the first one takes the second, also once the first has ended.
+        // A client that pinned the first certificate accepts the second, also after the first has expired.
         let mut pinned = RootCertStore::empty();
         pinned.add(CertificateDer::from_pem_slice(&first).unwrap()).unwrap();
         let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(pinned), Arc::new(provider()))

@@ -5,9 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-
-/// Dimensions of an embedding.
-pub const DIM: usize = 128;
+use trefoil_types::DIM;
 
 /// One embedding as its model produced it: not normalised, not quantised.
 pub type Row = [f32; DIM];

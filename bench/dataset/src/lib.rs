@@ -29,6 +29,7 @@ mod protocol;
 mod scores;
 
 pub use accuracy::{Accuracy, Point};
-pub use embeddings::{DIM, EmbeddingSet, Row, SetError};
+pub use embeddings::{EmbeddingSet, Row, SetError};
 pub use protocol::{Protocol, ProtocolError, Sample, Trials};
 pub use scores::{ScoreMatrix, ShapeError};
+pub use trefoil_types::DIM;

@@ -32,10 +32,25 @@ pub struct Bar {
 
 /// One curve, in the order of its points.
 pub struct Series {
-    /// At its end.
+    /// Beside the plot, if it has a name.
     pub name: String,
     /// Across and up.
     pub points: Vec<(f64, f64)>,
+    /// How it is drawn.
+    pub look: Look,
+    /// The number of its colour.
+    pub colour: usize,
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A line through its points.
+    Line,
+    /// A dashed line.
+    Dashes,
+    /// The points alone.
+    Dots,
 }
 
 /// Values over days, in their order.
@@ -127,21 +142,18 @@ impl Chart {
             line(&mut svg, (LEFT, y(value)), (WIDTH - RIGHT, y(value)), "#dddddd");
             label(&mut svg, LEFT - 8.0, y(value) + 4.0, "end", &format!("{value:.0}"));
         }
-        for (index, series) in series.iter().enumerate() {
-            let colour = COLOURS[index % COLOURS.len()];
+        let mut named = 0;
+        for series in series {
+            let colour = COLOURS[series.colour % COLOURS.len()];
             let shown: Vec<&(f64, f64)> =
                 series.points.iter().filter(|(x, y)| *x > 0.0 && *y > 0.0).collect();
-            let points: Vec<String> =
-                shown.iter().map(|point| format!("{:.1},{:.1}", x(point.0), y(point.1))).collect();
-            push(
-                &mut svg,
-                &format!(
-                    "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{}\"/>",
-                    points.join(" ")
-                ),
-            );
+            let places: Vec<(f64, f64)> = shown.iter().map(|point| (x(point.0), y(point.1))).collect();
+            draw(&mut svg, &places, series.look, colour);
             // In an order of its own, because curves may end in one point.
-            legend(&mut svg, index, colour, &series.name);
+            if !series.name.is_empty() {
+                legend(&mut svg, named, colour, &series.name);
+                named += 1;
+            }
         }
         label(&mut svg, LEFT, HEIGHT - 16.0, "start", &self.x);
         label(&mut svg, 10.0, TOP - 8.0, "start", &self.y);
@@ -231,6 +243,28 @@ fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
     );
 }
 
+/// A curve through these places.
+fn draw(svg: &mut String, places: &[(f64, f64)], look: Look, colour: &str) {
+    let dashes = match look {
+        Look::Dots => {
+            for (x, y) in places {
+                push(svg, &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\"/>"));
+            }
+            return;
+        }
+        Look::Dashes => " stroke-dasharray=\"6 4\"",
+        Look::Line => "",
+    };
+    let points: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    push(
+        svg,
+        &format!(
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{dashes} points=\"{}\"/>",
+            points.join(" ")
+        ),
+    );
+}
+
 /// The name of the curve with this number, beside the plot.
 fn legend(svg: &mut String, index: usize, colour: &str, name: &str) {
     let at = TOP + 16.0 * index as f64;
@@ -270,7 +304,7 @@ mod tests {
 
     #[test]
     fn curves_without_extent_are_still_a_picture() {
-        let series = |points| Series { name: "s".into(), points };
+        let series = |points| Series { name: "s".into(), points, look: Look::Line, colour: 0 };
         for points in [vec![], vec![(1.0, 5.0)], vec![(1.0, 0.0), (2.0, 10.0)]] {
             let svg = chart().curves(&[series(points)]);
             assert!(svg.contains("<polyline") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");

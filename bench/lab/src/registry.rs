@@ -6,10 +6,13 @@
 //! all readers wanted the same shard. A snapshot behind one pointer did.
 //!
 //! So: one entry, read by all threads, replaced rarely. Every kind is compared with a map behind a lock, in rounds of lock, kind,
-//! kind, lock; every run is kept, and the ratio has its confidence interval. The locks and counters here are exhibits and exist in this
+//! kind, lock; every run is kept, and the ratio has its confidence interval. Then single reads are timed, and the switches of threads
+//! counted, with a writer and without. The locks and counters here are exhibits and exist in this
 //! program alone.
 
+mod closely;
 mod report;
+mod runs;
 mod subjects;
 
 use std::hint::black_box;
@@ -21,6 +24,8 @@ use crate::Failure;
 use crate::Report;
 use crate::paired::Ratios;
 use crate::processor::{allowed, pin, thread_cpu_ns};
+use closely::Timed;
+use runs::{Run, Switches, WANTED, is_wanted};
 use subjects::{Reader, Registry};
 
 /// What to measure.
@@ -36,8 +41,6 @@ pub struct RegistryTimes {
 
 /// Entries of a registry.
 const ENTRIES: u64 = 64;
-/// The entry that all threads read.
-const WANTED: u64 = 7;
 /// Between two replacements of the wanted entry: almost only reads.
 const WRITE_PERIOD: Duration = Duration::from_millis(1);
 /// Reads between two looks at the clock.
@@ -60,7 +63,8 @@ pub fn registry(parameters: &RegistryTimes) -> Result<Report, Failure> {
     for round in 0..parameters.repeats {
         eprintln!("registry: round {} of {}", round + 1, parameters.repeats);
         let mut measure = |cell: &mut Compared| {
-            let run = |registry: &dyn Registry| run(registry, cell.threads, parameters.duration);
+            let run =
+                |registry: &dyn Registry| run(registry, cell.threads, parameters.duration, true, false).0;
             let (locked, other) = (locked.as_ref(), others[cell.subject].as_ref());
             let rounds = [run(locked), run(other), run(other), run(locked)];
             cell.rounds.push(rounds);
@@ -71,7 +75,15 @@ pub fn registry(parameters: &RegistryTimes) -> Result<Report, Failure> {
             cells.iter_mut().rev().for_each(&mut measure);
         }
     }
-    Ok(report::report(parameters, locked.as_ref(), &others, &cells))
+    let all: Vec<&dyn Registry> =
+        std::iter::once(locked.as_ref()).chain(others.iter().map(AsRef::as_ref)).collect();
+    let closely = closely::measure(
+        &all,
+        &parameters.threads,
+        parameters.repeats,
+        |registry, threads, writes, timed| run(registry, threads, parameters.duration, writes, timed),
+    );
+    Ok(report::report(parameters, locked.as_ref(), &others, &cells, &closely))
 }
 
 /// Rounds of lock, subject, subject, lock, with one number of threads.
@@ -99,33 +111,14 @@ impl Compared {
     }
 }
 
-/// Sums over the reading threads of one run.
-#[derive(Clone, Copy, Debug, Default)]
-struct Run {
-    reads: u64,
-    /// Reads that found nothing or an entry of another key.
-    wrong: u64,
-    cpu_ns: u64,
-    wall: Duration,
-    writes: u64,
-}
-
-impl Run {
-    fn cpu_ns_per_read(&self) -> f64 {
-        self.cpu_ns as f64 / self.reads as f64
-    }
-
-    fn million_per_s(&self) -> f64 {
-        self.reads as f64 / self.wall.as_secs_f64() / 1e6
-    }
-}
-
-/// Entries carry their key in the upper half and their version below.
-fn is_wanted(entry: Option<u64>) -> bool {
-    entry.is_some_and(|entry| entry >> 32 == WANTED)
-}
-
-fn run(registry: &dyn Registry, threads: usize, duration: Duration) -> Run {
+/// One run, and the times of its reads if they are `timed`; if it `writes`, the entry is replaced meanwhile.
+fn run(
+    registry: &dyn Registry,
+    threads: usize,
+    duration: Duration,
+    writes: bool,
+    timed: bool,
+) -> (Run, Timed) {
     let barrier = Barrier::new(threads + 1);
     let (started, over) = (OnceLock::new(), AtomicBool::new(false));
     let cpus = allowed();
@@ -136,39 +129,51 @@ fn run(registry: &dyn Registry, threads: usize, duration: Duration) -> Run {
         }
         let mut reader = registry.reader();
         let mut run = Run::default();
+        let mut times = if timed { Timed::with_room() } else { Timed::default() };
+        let switches = Switches::of_this_thread();
         barrier.wait();
         let started = *started.get_or_init(Instant::now);
         let began = thread_cpu_ns();
         while !over.load(Ordering::Relaxed) {
-            run.wrong += chunk(reader.as_mut());
-            run.reads += CHUNK;
+            if timed && !times.is_full() {
+                run.wrong += times.read(reader.as_mut());
+                run.reads += 1;
+            } else {
+                run.wrong += chunk(reader.as_mut());
+                run.reads += CHUNK;
+            }
             if started.elapsed() >= duration {
                 over.store(true, Ordering::Relaxed);
             }
         }
         run.cpu_ns = thread_cpu_ns() - began;
         run.wall = started.elapsed();
-        run
+        run.switches = Switches::of_this_thread().since(switches);
+        (run, times)
     };
     let read = &read;
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..threads).map(|thread| scope.spawn(move || read(thread))).collect();
         barrier.wait();
-        let mut sum = Run::default();
+        let (mut sum, mut times) = (Run::default(), Timed::default());
         while !over.load(Ordering::Relaxed) {
             // Not a synchronisation: this sets the rate of writes.
             std::thread::sleep(WRITE_PERIOD);
-            sum.writes += 1;
-            registry.replace(WANTED, (WANTED << 32) | (sum.writes & 0xFFFF_FFFF));
+            if writes {
+                sum.writes += 1;
+                registry.replace(WANTED, (WANTED << 32) | (sum.writes & 0xFFFF_FFFF));
+            }
         }
         for reader in readers {
-            let one = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (one, own) = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            times.add(own);
+            sum.switches.add(one.switches);
             sum.reads += one.reads;
             sum.wrong += one.wrong;
             sum.cpu_ns += one.cpu_ns;
             sum.wall = sum.wall.max(one.wall);
         }
-        sum
+        (sum, times)
     })
 }
 

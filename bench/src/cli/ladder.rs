@@ -11,13 +11,14 @@ use super::overhead;
 use super::world::SmallWorldArgs;
 use crate::Failure;
 use crate::Report;
-use crate::ladder::{KeyHolderLoad, Ladder, LockFamily, ladder};
+use crate::ladder::{Contention, KeyHolderLoad, Ladder, LockFamily, ladder};
 
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench ladder --workers 96 --seconds 0.25
     trefoil-bench ladder --workers 2 --parts --pipeline-repeats 0 --json
     trefoil-bench ladder --workers 96 --locks std --pipeline-repeats 0 --key-holder-repeats 0
+    trefoil-bench ladder --contenders 1,2,4,8,16,32,64,96
 
 The observers with locks and shared counters are exhibits: they exist in this program alone.";
 
@@ -54,6 +55,12 @@ pub(super) struct LadderArgs {
     /// Workers that call the key-holder, one number after another
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,96", value_parser = super::numbers::workers)]
     key_holder_workers: Vec<usize>,
+    /// Threads that want each lock and each shared counter, one number after another
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,4,8,16,32,64,96", value_parser = super::numbers::workers)]
+    contenders: Vec<usize>,
+    /// Rounds of the contenders; 0 leaves them out
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    contender_repeats: u32,
     #[command(flatten)]
     small: SmallWorldArgs,
     /// Draw the look-ups' shares of the raw map
@@ -83,6 +90,12 @@ impl LadderArgs {
             repeats: self.key_holder_repeats as usize,
             tier,
         });
+        let contention = (self.contender_repeats > 0).then(|| Contention {
+            contenders: self.contenders.clone(),
+            duration,
+            repeats: self.contender_repeats as usize,
+            locks: self.locks,
+        });
         ladder(&Ladder {
             workers,
             duration,
@@ -92,6 +105,7 @@ impl LadderArgs {
             seed: self.small.seed,
             pipeline,
             key_holder,
+            contention,
             svg: self.svg.clone(),
         })
     }

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use trefoil_lab::ladder::{Asked, KeyHolderLoad, Measured, Rung, Subject, key_holder, queueing};
+use trefoil_lab::ladder::{
+    Asked, Contention, KeyHolderLoad, Measured, Rung, Subject, contenders, key_holder, queueing,
+};
 use trefoil_lab::timing::Tally;
 
 use super::Ladder;
@@ -59,6 +61,19 @@ pub(super) fn with_key_holder(
     report.result["keyholder"] = key_holder::json(load, measured);
     report.summary.push_str(&key_holder::text(measured));
     let problem = measured.iter().find_map(key_holder::Measured::problem);
+    report.problem = report.problem.or(problem);
+    report
+}
+
+/// The report with the locks and counters alone.
+pub(super) fn with_contenders(
+    mut report: Report,
+    contention: &Contention,
+    contended: &[contenders::Contended],
+) -> Report {
+    report.result["contenders"] = contenders::json(contention, contended);
+    report.summary.push_str(&contenders::text(contention, contended));
+    let problem = contended.iter().find_map(contenders::Contended::problem);
     report.problem = report.problem.or(problem);
     report
 }

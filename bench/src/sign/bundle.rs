@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, Nonce, Policy, ProbeMode, SealHeader, Statement, Suite,
+    Attestation, Decision, Evidence, ExpectedNonce, Policy, ProbeMode, SealHeader, Statement, Suite,
     statement_digest, verify,
 };
 use trefoil_matching::LANES;
@@ -110,7 +110,7 @@ fn attestation(
     let attestation =
         Attestation { statement: &encoded, leaf_index, tree_size, path, evidence: Evidence::Full(seal) };
     let bytes = attestation.encode();
-    let policy = Policy::new(trust_root, AUDIENCE, Nonce::Exactly(NONCE.to_vec())).accept_no_proof();
+    let policy = Policy::new(trust_root, AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec())).accept_no_proof();
     let mut verify_us = Vec::new();
     for _ in 0..rounds {
         let (us, verified) = cpu_us(|| verify(&bytes, &policy, WORLD_START_S).map(drop));

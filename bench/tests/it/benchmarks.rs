@@ -7,6 +7,7 @@ use trefoil_bench::canonical::{Canonical, Scale, canonical};
 use trefoil_bench::day::{Day, day};
 use trefoil_bench::faces::FaceSource;
 use trefoil_bench::run::{More, Run, run};
+use trefoil_bench::scaling::{Scaling, scaling};
 use trefoil_bench::stages::{Stages, stages};
 use trefoil_bench::sweep::{Sweep, sweep};
 use trefoil_bench::wiring::CacheChoice;
@@ -274,4 +275,51 @@ fn a_day_is_pruned_audited_and_proven() {
     assert!(number(&report, "/wait_ms/max") <= number(&report, "/seal_floor_ms"));
     // At 20 a second one login in three comes within 20 ms of a seal, and then waits for one in five to come with it.
     assert!(number(&report, "/logins_per_seal") > 1.02);
+}
+
+#[test]
+fn rates_by_workers_stand_beside_a_model_that_knows_the_steps_alone() {
+    let parameters = Scaling {
+        workers: vec![1, 3],
+        caches: caches(),
+        rounds: 2,
+        seconds: 0.3,
+        cost_seconds: 0.01,
+        drawn: vec![1, 96],
+        memory_gb_per_s: 400.0,
+        price_per_hour: Some(0.1),
+        users: 64,
+        batches: 8,
+        memory_bytes: 1 << 20,
+        seed: 7,
+        tier: Tier::detected(),
+    };
+    let report = scaling(&parameters, &POPULATION).expect("runs");
+    assert_eq!(report.problem, None);
+    let points = report.result["points"].as_array().expect("points");
+    assert_eq!(points.len(), 4 * caches().len());
+    for point in points {
+        let of = |key: &str| point[key].as_f64().unwrap_or_else(|| panic!("{key}: {point}"));
+        assert!(of("auth_per_s") > 0.0 && of("model_auth_per_s") > 0.0 && of("price_per_million") > 0.0);
+        assert_eq!(point["auth_per_s_runs"].as_array().map(Vec::len), Some(2), "{point}");
+        assert_eq!(point["missed"] == true, of("error").abs() > 0.15, "{point}");
+    }
+    let missed = report.result["check"]["missed"].as_array().expect("missed");
+    assert_eq!(missed.len(), points.iter().filter(|point| point["missed"] == true).count());
+    assert_eq!(report.result["check"]["passed"], missed.is_empty());
+    for curve in report.result["model"]["curves"].as_array().expect("curves") {
+        assert!(curve["label"].as_str().is_some_and(|label| label.contains("model")));
+        assert_eq!(curve["points"][1]["workers"], 96);
+        assert!(curve["points"][1]["auth_per_s"].as_f64() > curve["points"][0]["auth_per_s"].as_f64());
+    }
+    // Every cost is measured, positive and kept.
+    let runs = report.result["runs"].as_object().expect("runs");
+    for name in ["memory/all", "dispatch", "seal/512", "release/512", "own_seal/all", "seal/1"] {
+        let values = runs[name].as_array().expect(name);
+        assert!(
+            values.len() == 2 && values.iter().all(|value| value.as_f64() > Some(0.0)),
+            "{name}: {values:?}"
+        );
+    }
+    assert!(report.summary.contains("MODEL") && report.summary.contains("a million authentications at 0.1"));
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use trefoil_bench::Report;
 use trefoil_bench::in_pipeline::PipelineLoad;
-use trefoil_bench::ladder::{KeyHolderLoad, Ladder, LockFamily, ladder};
+use trefoil_bench::ladder::{Contention, KeyHolderLoad, Ladder, LockFamily, ladder};
 use trefoil_bench::overhead::overhead;
 use trefoil_bench::registry::{RegistryTimes, registry};
 use trefoil_bench::simulate::{Simulate, simulate};
@@ -28,6 +28,11 @@ fn registries_are_read_by_all_threads_and_verified() {
         for threads in ["t1", "t3"] {
             let cell = format!("/registries/{name}/{threads}");
             assert!(number(&report, &format!("{cell}/cpu_ns_per_read")) > 0.0, "{cell}");
+            for writer in ["with_writer", "without_writer"] {
+                let of = |figure: &str| number(&report, &format!("{cell}/{writer}/{figure}"));
+                assert!(of("p50_ns") <= of("p99_ns") && of("cpu_ns_per_read") > 0.0, "{cell} {writer}");
+                assert!(of("voluntary_switches_per_s") >= 0.0 && of("involuntary_switches_per_s") >= 0.0);
+            }
             if name == "rwlock" {
                 continue;
             }
@@ -153,6 +158,12 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
             repeats: 2,
             tier: Tier::detected(),
         }),
+        contention: Some(Contention {
+            contenders: vec![1, 2],
+            duration: Duration::from_millis(1),
+            repeats: 2,
+            locks: LockFamily::ParkingLot,
+        }),
         svg: Some(drawing.clone()),
     };
     let report = ladder(&parameters).expect("runs");
@@ -165,6 +176,12 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
     for workers in ["w1", "w2"] {
         let mean = format!("/keyholder/workers/{workers}/of_locks/mean");
         assert!(number(&report, &mean) > 0.0, "{workers}");
+    }
+    for instrument in ["locked_counters", "shared_counters", "throughput_window", "per_worker"] {
+        assert!(
+            number(&report, &format!("/contenders/instruments/{instrument}/c2/ns")) > 0.0,
+            "{instrument}"
+        );
     }
     assert_keys(
         &report,

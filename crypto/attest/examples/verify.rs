@@ -9,7 +9,7 @@
 
 use std::error::Error;
 use std::time::UNIX_EPOCH;
-use trefoil_attest::{Nonce, Policy, TrustRoot, verify};
+use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, verify};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let attestation = std::fs::read(attestation)?;
     let trust_root = TrustRoot::from_json(&std::fs::read_to_string(trust_root)?)?;
     // The nonce is the one that you sent with this login. It answers: for you, for this login, now, and the decision is a match.
-    let policy = Policy::new(trust_root, audience, Nonce::Exactly(hex::decode(nonce)?));
+    let policy = Policy::new(trust_root, audience, ExpectedNonce::Exactly(hex::decode(nonce)?));
     let verified = verify(&attestation, &policy, now)?;
     let statement = verified.statement();
     println!("account   {}", hex::encode(statement.account));

@@ -3,6 +3,7 @@
 //! The view carries the same bytes as the binary form; everything beside them is derived from them, and reading a
 //! view whose text says something else than its bytes fails.
 
+mod file;
 mod view;
 
 use alloc::boxed::Box;
@@ -15,6 +16,7 @@ use trefoil_types::KeySetId;
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
 
+pub use self::file::TrustFileError;
 pub use self::view::{attestation_from_json, attestation_to_json};
 use crate::error::DecodeError;
 use crate::family::Family;

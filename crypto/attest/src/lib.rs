@@ -7,11 +7,11 @@
 //! [`json`].
 //!
 //! ```
-//! use trefoil_attest::{Account, Nonce, Policy, TrustRoot, VerifyError, verify};
+//! use trefoil_attest::{Account, ExpectedNonce, Policy, TrustRoot, VerifyError, verify};
 //!
 //! /// The account to look up or to make: the same for this person at every login.
 //! fn accept(trust_root: TrustRoot, nonce: Vec<u8>, bytes: &[u8], now: u64) -> Result<Account, VerifyError> {
-//!     let policy = Policy::new(trust_root, "https://shop.example", Nonce::Exactly(nonce));
+//!     let policy = Policy::new(trust_root, "https://shop.example", ExpectedNonce::Exactly(nonce));
 //!     Ok(verify(bytes, &policy, now)?.statement().account)
 //! }
 //! ```
@@ -58,7 +58,7 @@ pub use family::{
     ML_DSA_65_SIGNATURE_BYTES, SLH_DSA_SHA2_128F_PUBLIC_KEY_BYTES, SLH_DSA_SHA2_128F_SIGNATURE_BYTES,
 };
 pub use key_set::{KEY_SET_FORMAT, PublicKeySet};
-pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, Nonce, Policy};
+pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, ExpectedNonce, Policy};
 pub use pruned::{LogEntry, PRUNED_SEAL_BYTES_MAX, PRUNED_SEAL_FORMAT, PrunedSeal};
 pub use request::{RequestHeader, UnprovenRequest};
 pub use restoration::{Last, Restoration};
@@ -66,13 +66,13 @@ pub use rotation::{COSIGNATURES_MAX, Cosignature, UpdateError};
 pub use same_log::{LogError, verify_same_log};
 pub use seal::{HEADER_BYTES_MAX, SEAL_BYTES_MAX, SEAL_FORMAT, Seal, SealHeader};
 pub use statement::{
-    BATCH_MAX, Decision, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX,
-    NONCE_BYTES_MIN, ProbeMode, Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement,
-    StatementError, statement_digest,
+    BATCH_MAX, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN,
+    Proof, Reveal, STATEMENT_BYTES_MAX, STATEMENT_FORMAT, Statement, StatementError, statement_digest,
 };
 pub use suite::Suite;
 pub use trefoil_types::{
-    Account, ApiKeyId, BatchId, Handle, IssuerKeyId, KeySetId, OperatorId, SessionId, TenantId,
+    Account, ApiKeyId, BatchId, Decision, Handle, IssuerKeyId, KeySetId, OperatorId, ProbeMode, SessionId,
+    TenantId,
 };
 pub use trust_root::{
     KEY_SETS_MAX, KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet,

@@ -2,9 +2,8 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use trefoil_types::{Account, TenantId};
+use trefoil_types::{Account, Decision, ProbeMode, TenantId};
 
-use crate::statement::{Decision, ProbeMode};
 use crate::trust_root::TrustRoot;
 
 /// Largest clock difference a policy may tolerate: more would stretch the 120 s life of a statement by half.
@@ -14,7 +13,7 @@ pub const CLOCK_SKEW_SECONDS_DEFAULT: u64 = 10;
 
 /// Which nonce an attestation must carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Nonce {
+pub enum ExpectedNonce {
     /// The nonce this relying party issued for this authentication. It must accept each nonce once.
     Exactly(Vec<u8>),
     /// Any nonce. For auditors of stored attestations: as an authentication it can be replayed for its whole life.
@@ -26,7 +25,7 @@ pub enum Nonce {
 pub struct Policy {
     pub(crate) trust_root: TrustRoot,
     pub(crate) audience: String,
-    pub(crate) nonce: Nonce,
+    pub(crate) nonce: ExpectedNonce,
     pub(crate) tenant: Option<TenantId>,
     pub(crate) account: Option<Account>,
     pub(crate) request_digest: Option<[u8; 32]>,
@@ -42,7 +41,7 @@ pub struct Policy {
 impl Policy {
     /// Requires the root's issuer, this audience and nonce, a decision of `match`, a credential proof, and the present time.
     #[must_use]
-    pub fn new(trust_root: TrustRoot, audience: impl Into<String>, nonce: Nonce) -> Self {
+    pub fn new(trust_root: TrustRoot, audience: impl Into<String>, nonce: ExpectedNonce) -> Self {
         Self {
             trust_root,
             audience: audience.into(),

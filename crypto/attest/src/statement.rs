@@ -9,23 +9,18 @@ use core::fmt;
 
 use sha3::{Digest as _, Sha3_256};
 
-use trefoil_types::{Account, BatchId, SessionId, TenantId};
+use trefoil_types::{Account, BatchId, Decision, ProbeMode, SessionId, TenantId};
+pub use trefoil_types::{LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX};
 
 pub(crate) use self::codec::read_suite;
 use crate::suite::Suite;
 
 /// Name and version of the statement format (`eat_profile`).
 pub const STATEMENT_FORMAT: &str = "trefoil:statement/2";
-/// Longest issuer and audience, in bytes: the length of a DNS name.
-pub const NAME_BYTES_MAX: usize = 255;
 /// Shortest relying-party nonce: 128 bits, so that none repeats by chance.
 pub const NONCE_BYTES_MIN: usize = 16;
 /// Longest relying-party nonce: the limit of EAT (RFC 9711 section 4.1).
 pub const NONCE_BYTES_MAX: usize = 64;
-/// Longest embedder and quantiser name, in bytes.
-pub const MODEL_BYTES_MAX: usize = 64;
-/// Longest life of a statement: an attestation is for use now, not a bearer credential.
-pub const LIFETIME_SECONDS_MAX: u64 = 120;
 /// Upper bound on an encoded statement; the longest legal one is shorter.
 pub const STATEMENT_BYTES_MAX: usize = 1024;
 /// Most requests of one batch.
@@ -33,25 +28,6 @@ pub const BATCH_MAX: u8 = 32;
 
 /// Private-use claim key (below -65536, RFC 8392 section 9.1) of the map that holds our own fields.
 pub(crate) const TREFOIL_CLAIM: i64 = -65537;
-
-/// The answer of one authentication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Decision {
-    /// The probe matches the enrolled template and every other requirement holds.
-    Match,
-    /// Anything else: one value for every reason.
-    NoMatch,
-}
-
-/// Who saw the probe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ProbeMode {
-    /// The service saw the probe, over TLS.
-    Plain,
-    /// The probe was split between matcher and key-holder: neither saw it, and its length was not checked.
-    Shared,
-}
 
 /// The credential proof that backed the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,58 +159,6 @@ impl Statement<'_> {
             return refuse("expires_at", "1 to 120 s after issued_at");
         }
         Ok(())
-    }
-}
-
-impl Decision {
-    const fn number(self) -> u64 {
-        match self {
-            Self::NoMatch => 0,
-            Self::Match => 1,
-        }
-    }
-
-    const fn from_number(number: u64) -> Option<Self> {
-        match number {
-            0 => Some(Self::NoMatch),
-            1 => Some(Self::Match),
-            _ => None,
-        }
-    }
-
-    /// The word used in JSON: `match` or `no_match`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Match => "match",
-            Self::NoMatch => "no_match",
-        }
-    }
-}
-
-impl ProbeMode {
-    const fn number(self) -> u64 {
-        match self {
-            Self::Plain => 1,
-            Self::Shared => 2,
-        }
-    }
-
-    const fn from_number(number: u64) -> Option<Self> {
-        match number {
-            1 => Some(Self::Plain),
-            2 => Some(Self::Shared),
-            _ => None,
-        }
-    }
-
-    /// The word used in JSON: `plain` or `shared`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "plain",
-            Self::Shared => "shared",
-        }
     }
 }
 

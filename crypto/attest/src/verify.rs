@@ -8,7 +8,7 @@ use core::fmt;
 use crate::attestation::{Attestation, Evidence};
 use crate::family::Family;
 use crate::key_set::Hex;
-use crate::policy::{Nonce, Policy};
+use crate::policy::{ExpectedNonce, Policy};
 use crate::pruned::PrunedSeal;
 use crate::seal::{Seal, SealHeader};
 use crate::statement::{Statement, statement_digest};
@@ -220,8 +220,8 @@ fn check_addressee(statement: &Statement<'_>, policy: &Policy) -> Result<(), Ver
         return Err(VerifyError::Audience { found: statement.audience.into() });
     }
     match &policy.nonce {
-        Nonce::Exactly(nonce) if nonce != statement.nonce => return Err(VerifyError::Nonce),
-        Nonce::Exactly(_) | Nonce::DangerousAny => {}
+        ExpectedNonce::Exactly(nonce) if nonce != statement.nonce => return Err(VerifyError::Nonce),
+        ExpectedNonce::Exactly(_) | ExpectedNonce::DangerousAny => {}
     }
     if policy.tenant.is_some_and(|tenant| tenant != statement.tenant) {
         return Err(VerifyError::Tenant);

@@ -6,8 +6,8 @@ use core::fmt;
 use crate::attestation::SealReference;
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
-use crate::statement::{Decision, ProbeMode};
-use trefoil_types::KeySetId;
+
+use trefoil_types::{Decision, KeySetId, ProbeMode};
 
 /// Why an attestation was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

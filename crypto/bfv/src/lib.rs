@@ -101,11 +101,10 @@ pub use share::{Share, ShareError};
 pub use tag::{Tag, TagBasis, TagKey, TagMaster};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
+pub use trefoil_types::DIM;
 
 /// Lanes of a ciphertext, and so the most subjects of a batch.
 pub const LANES: usize = 32;
-/// Dimensions of an embedding.
-pub const DIM: usize = 128;
 /// Degree of the ring: `Z_q[X]/(X^4096 + 1)`.
 pub const N: usize = LANES * DIM;
 /// Plaintext modulus, the Fermat prime 2^16 + 1. It has the 64th roots of unity that 32 lanes need.

@@ -16,7 +16,9 @@ use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
 use register::Register;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use subjects::{Subject, Subjects};
+use thread_local::ThreadLocal;
 use trefoil_bfv::{LANES, SubjectKey, TagKey};
 
 /// See the module.
@@ -26,6 +28,8 @@ pub(crate) struct Tenant {
     state: ArcSwap<State>,
     subjects: Subjects,
     register: Register,
+    /// Attempts that a spent budget refused since the process began. Each thread counts for itself.
+    trips: ThreadLocal<AtomicU64>,
 }
 
 /// The state of a tenant that an operator's or an attacker's actions change. Never changed in place.
@@ -147,7 +151,7 @@ impl Tenant {
         let spent = lanes(&found.ledgers, |(_, ledger)| !ledger.allows(&state.policy.attempts, now));
         match spent.is_empty() {
             true => Ok(Arc::clone(&state.epochs[found.epoch].epoch)),
-            false => Err(KeyHolderError::NoAttempts(spent)),
+            false => Err(self.trip(spent)),
         }
     }
 
@@ -177,7 +181,7 @@ impl Tenant {
         if !spent.is_empty() {
             let taken_back = charged.iter().filter_map(|lane| ledgers[lane.index()].as_ref());
             taken_back.for_each(|(_, ledger)| ledger.uncharge(now));
-            return Err(KeyHolderError::NoAttempts(spent));
+            return Err(self.trip(spent));
         }
         let unreserved = lanes(&ledgers, |(_, ledger)| ledger.needs_reservation(&policy));
         let admitted = Admitted { state, epoch, now, keys, ledgers, in_a_row };
@@ -212,6 +216,18 @@ impl Tenant {
         changed = LaneSet::from_bits(changed.bits() | ended.bits());
         self.put_on_record(vault, admitted, changed, Ledger::record)?;
         Ok(accepted)
+    }
+
+    /// Counts the lanes that get no attempt.
+    fn trip(&self, spent: LaneSet) -> KeyHolderError {
+        let own = self.trips.get_or_default();
+        own.store(own.load(Relaxed) + spent.len() as u64, Relaxed);
+        KeyHolderError::NoAttempts(spent)
+    }
+
+    /// Attempts that a spent budget refused since the process began.
+    pub(crate) fn trips(&self) -> u64 {
+        self.trips.iter().map(|own| own.load(Relaxed)).sum()
     }
 
     /// How many subjects have no attempt at `now`. Both forms of a template that is being renewed are one.

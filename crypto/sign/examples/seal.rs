@@ -7,8 +7,8 @@
 use std::error::Error;
 use trefoil_attest::tree::EMPTY_ROOT;
 use trefoil_attest::{
-    Account, Attestation, BatchId, Decision, Evidence, KeySetStatus, Nonce, Policy, ProbeMode, SealHeader,
-    Statement, Suite, TenantId, TrustRoot, TrustedKeySet, statement_digest, verify,
+    Account, Attestation, BatchId, Decision, Evidence, ExpectedNonce, KeySetStatus, Policy, ProbeMode,
+    SealHeader, Statement, Suite, TenantId, TrustRoot, TrustedKeySet, statement_digest, verify,
 };
 use trefoil_sign::{SigningKeys, seal_tree};
 
@@ -57,8 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = attestation.encode();
     let trusted = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     let root = TrustRoot::new(ISSUER, vec![trusted])?;
-    let policy =
-        Policy::new(root, AUDIENCE, Nonce::Exactly(nonces[usize::from(place)].to_vec())).accept_no_proof();
+    let policy = Policy::new(root, AUDIENCE, ExpectedNonce::Exactly(nonces[usize::from(place)].to_vec()))
+        .accept_no_proof();
     let verified = verify(&bytes, &policy, NOW)?;
     println!("{} bytes attest account {}", bytes.len(), hex::encode(verified.statement().account));
     for check in verified.checks() {

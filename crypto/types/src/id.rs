@@ -1,11 +1,11 @@
-//! What all names have in common: a fixed number of bytes, written as lower-case hexadecimal digits.
+//! The common form of all names: a fixed number of bytes, written as lower-case hexadecimal digits.
 
 use core::fmt;
 
-/// Text that is not a name: it has another length, or a character that is no hexadecimal digit.
+/// Malformed text: it has another length, or a character that is not a hexadecimal digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnId {
-    /// Digits that the name has.
+    /// Number of digits of the name.
     pub digits: usize,
 }
 
@@ -29,7 +29,7 @@ macro_rules! ids {
             /// Its length in bytes.
             pub const BYTES: usize = $bytes;
 
-            /// The name that these bytes are.
+            /// The name with these bytes.
             #[must_use]
             pub const fn new(bytes: [u8; $bytes]) -> Self {
                 Self(bytes)
@@ -92,7 +92,7 @@ macro_rules! ids {
 
 pub(crate) use ids;
 
-/// The bytes that `2 * N` hexadecimal digits of either case are.
+/// The bytes of `2 * N` hexadecimal digits of either case.
 pub(crate) fn from_hex<const N: usize>(text: &str) -> Result<[u8; N], NotAnId> {
     let wrong = NotAnId { digits: 2 * N };
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return Err(wrong) };

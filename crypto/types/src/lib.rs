@@ -1,20 +1,35 @@
 #![no_std]
 #![doc = include_str!("../README.md")]
 
-mod id;
+extern crate alloc;
 
+mod access;
+mod id;
+mod login;
+mod policy;
+#[cfg(feature = "schema")]
+pub mod schema;
+
+pub use access::{Role, Scope};
 pub use id::NotAnId;
 use id::ids;
+pub use login::{DIM, Decision, ProbeMode};
+pub use policy::{
+    Attempts, LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, OutOfRange, Policy, ProofNeed,
+    SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,
+};
 
 ids! {
-    /// A tenant. A batch never holds two.
+    /// A tenant. A batch has only one.
     TenantId, 16;
-    /// A subject at its tenant: the pseudonym that the credential proof shows. Canonical where it comes from a proof.
+    /// A subject at its tenant: the pseudonym that the credential proof shows. It is canonical if it comes from a proof.
     Handle, 32;
-    /// A subject towards one audience, as attestations name it: two audiences cannot join theirs.
+    /// A subject's account with one audience, as in attestations. Two audiences cannot link their accounts.
     Account, 32;
     /// A proof session: the digest of its proven statement.
     SessionId, 32;
+    /// An identifier of an audience in the verdict on a proof, shorter than its name.
+    AudienceId, 16;
     /// A batch, in logs and attestations.
     BatchId, 16;
     /// The public keys that sign seals: their digest.
@@ -23,7 +38,7 @@ ids! {
     IssuerKeyId, 32;
     /// The public part of an API key.
     ApiKeyId, 8;
-    /// An operator of the service. Zeros are the one of the token in the data directory.
+    /// An operator of the service. All zeros for the owner of the token in the data directory.
     OperatorId, 8;
 }
 
@@ -35,6 +50,6 @@ pub struct TemplateName {
     pub tenant: TenantId,
     /// The subject.
     pub handle: Handle,
-    /// Which of the subject's templates.
+    /// Generation of the template.
     pub generation: u32,
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, after, bounded, unbounded};
-use trefoil_attest::{Attestation, Evidence, Nonce, Policy, Seal, TrustRoot};
+use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Seal, TrustRoot};
 use trefoil_cache::Cache;
 use trefoil_matching::{KeyHolder, KeyHolderError, KeyHolding, Local, Reply, Request};
 use trefoil_pipeline::affinity::{Pin, Placement};
@@ -169,7 +169,7 @@ where
                 path: tree.path(leaf_index).expect("a leaf"),
                 evidence: Evidence::Full(seal.clone()),
             };
-            let nonce = Nonce::Exactly(vec![(lane.reply % PEOPLE as u64) as u8; 16]);
+            let nonce = ExpectedNonce::Exactly(vec![(lane.reply % PEOPLE as u64) as u8; 16]);
             let policy = Policy::new(trust_root.clone(), AUDIENCE, nonce).tenant(TENANT);
             let bytes = attestation.encode();
             trefoil_attest::verify(&bytes, &policy, NOW + 1).expect("attestation verifies");

@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Nonce {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Base64(pub Vec<u8>);
 
-/// How many: an attestation has twenty thousand, and what is in them is read elsewhere.
+/// Shows only their number: an attestation has twenty thousand.
 impl fmt::Debug for Base64 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Base64({} bytes)", self.0.len())

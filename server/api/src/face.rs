@@ -7,10 +7,8 @@ use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Sha3_256};
 use std::fmt;
+use trefoil_types::DIM;
 use zeroize::{Zeroize, ZeroizeOnDrop};
-
-/// Coordinates of an embedding.
-pub const DIM: usize = 128;
 
 /// A face embedding: 128 numbers as an array, or as base64 of 512 bytes (`f32`, little-endian). Biometric data: wiped
 /// when dropped, not shown by `Debug`.
@@ -30,7 +28,7 @@ impl Vector {
         &self.0
     }
 
-    /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian): what a request's MAC covers, however it was sent.
+    /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian), which a request's MAC covers in both forms.
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha3_256::new_with_prefix(b"trefoil/probe/1");
         self.0.iter().for_each(|x| hash.update(x.to_le_bytes()));
@@ -72,7 +70,7 @@ impl<'de> Visitor<'de> for VectorVisitor {
         })?;
         if bytes.len() != 4 * DIM {
             return Err(E::custom(format_args!(
-                "expected {} bytes (f32 x {DIM}), got {}",
+                "expected {} bytes, {DIM} numbers (the tenant's `dimension`) of f32, got {}",
                 4 * DIM,
                 bytes.len()
             )));
@@ -86,7 +84,7 @@ impl<'de> Visitor<'de> for VectorVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Vector, A::Error> {
         let mut vector = Vector([0.0; DIM]);
         for i in 0..DIM {
-            let number: f64 = numbers.next_element()?.ok_or_else(|| A::Error::invalid_length(i, &self))?;
+            let number: f64 = numbers.next_element()?.ok_or_else(|| wrong_length(i))?;
             let narrow = number as f32;
             if !narrow.is_finite() {
                 return Err(A::Error::invalid_value(Unexpected::Float(number), &"a number that fits f32"));
@@ -100,10 +98,14 @@ impl<'de> Visitor<'de> for VectorVisitor {
                 while numbers.next_element::<serde::de::IgnoredAny>()?.is_some() {
                     given += 1;
                 }
-                A::Error::custom(format_args!("expected {DIM} numbers, got {given}"))
+                wrong_length(given)
             }),
         }
     }
+}
+
+fn wrong_length<E: serde::de::Error>(given: usize) -> E {
+    E::custom(format_args!("expected {DIM} numbers, which is the tenant's `dimension`, got {given}"))
 }
 
 /// A face in two shares modulo 65537, each uniform by itself, see `trefoil-split`.
@@ -120,7 +122,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// SHA3-256("trefoil/shared-probe/1" | u32 length | open share | sealed share): what a request's MAC covers.
+    /// SHA3-256("trefoil/shared-probe/1" | u32 length | open share | sealed share), which a request's MAC covers.
     pub fn digest(&self) -> [u8; 32] {
         Sha3_256::new_with_prefix(b"trefoil/shared-probe/1")
             .chain_update((self.open.0.len() as u32).to_le_bytes())

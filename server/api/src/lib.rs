@@ -1,41 +1,48 @@
 //! The JSON bodies of the API, shared by the service and its clients.
 //!
-//! Fixed-size byte strings are hexadecimal; long ones are base64. Unknown fields are refused. A type here is well-formed
-//! once it exists: lengths, ranges and finiteness are checked while it is read, so errors carry a JSON pointer.
+//! Fixed-size byte strings are hexadecimal; long ones are base64. Unknown fields are refused. A value of a type here is
+//! well-formed: lengths, ranges and finiteness are checked while it is read, so errors carry a JSON pointer.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use trefoil_attest::RequestHeader;
+pub use trefoil_types::{
+    Attempts, DIM, Decision, OutOfRange, Policy, ProbeMode, ProofNeed, Role, SCORE_MAX,
+    SESSIONS_IN_MEMORY_MAX, Scope, Threshold,
+};
 use trefoil_types::{Handle, SessionId};
 
 mod batch;
 mod encoding;
 mod face;
+mod oauth;
 mod operators;
-mod policy;
+mod pin;
 #[cfg(feature = "openapi")]
 mod schema;
+mod source;
 mod status;
-pub mod trust;
+mod stream;
 mod unproven;
 mod usage;
 
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
-pub use face::{DIM, Shares, Vector};
+pub use face::{Shares, Vector};
+pub use oauth::{Token, TokenError, TokenRefusal, TokenRequest};
 pub use operators::{
     AuditEntry, AuditOutcome, AuditPage, ChangedOperator, ChangedTenant, CreateOperator, CreateOperatorToken,
     CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, OwnTenant, ResetAttempts,
-    ResetMalformed, RevokedApiKey, Role, StartedRotation,
+    ResetMalformed, RevokedApiKey, StartedRotation,
 };
-pub use policy::{
-    Attempts, OutOfRange, Policy, Probe, ProofNeed, SCORE_MAX, SESSIONS_IN_MEMORY_MAX, Threshold,
-};
+pub use pin::{Pin, PinError};
+pub use source::Source;
 pub use status::{
     BatchCounts, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
     ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
     ServiceStatus, StageTimes,
 };
+pub use stream::{JSON_LINES, STREAM_IN_FLIGHT_MAX, StreamedOutcome};
 pub use unproven::{AnyAuthentication, UnprovenAuthentication};
 pub use usage::{DayOfUse, UsagePage};
 
@@ -65,7 +72,7 @@ pub struct Enrolment {
     pub consent_ref: String,
 }
 
-/// That something was changed, sealed in the same log as decisions.
+/// The receipt of a change, sealed in the same log as decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Receipt {
@@ -83,9 +90,9 @@ pub struct Receipt {
 pub struct Enrolled {
     /// The subject's handle.
     pub handle: Hex<32>,
-    /// Which of the subject's templates is now active.
+    /// Generation of the template that is now active.
     pub generation: u32,
-    /// That it was enrolled; `null` where that could not be sealed.
+    /// The receipt of the enrolment; `null` if it could not be sealed.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
@@ -96,22 +103,24 @@ pub struct Enrolled {
 pub struct Replaced {
     /// The subject's handle.
     pub handle: Hex<32>,
-    /// Which of the subject's templates is now active.
+    /// Generation of the template that is now active.
     pub generation: u32,
-    /// The one that was active before; it is destroyed.
+    /// Generation of the template that was active before and is now destroyed.
     pub replaced: u32,
-    /// That it was replaced; `null` where that could not be sealed.
+    /// The receipt of the replacement; `null` if it could not be sealed.
     pub receipt: Option<Receipt>,
 }
 
-/// `GET /v1/subjects/{handle}`: a subject with a template, of which nothing is told.
+/// `GET /v1/subjects/{handle}`: a subject with a template. Nothing about the template is disclosed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Subject {
     /// The subject's handle.
     pub handle: Hex<32>,
-    /// Which of the subject's templates is active.
+    /// Generation of the active template.
     pub generation: u32,
+    /// Numbers in the vector of its template: the tenant's dimension.
+    pub dimension: u32,
     /// When it was enrolled, Unix seconds.
     pub enrolled_at: u64,
     /// The caller's reference to the subject's consent.
@@ -122,13 +131,13 @@ pub struct Subject {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct SubjectPage {
-    /// The subjects, by their handles.
+    /// The subjects, in the order of their handles.
     pub subjects: Vec<Subject>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<Hex<32>>,
 }
 
-/// A session that goes on.
+/// An open session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LiveSession {
@@ -142,9 +151,9 @@ pub struct LiveSession {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct SessionPage {
-    /// The sessions, by their identifiers.
+    /// The sessions, in the order of their identifiers.
     pub sessions: Vec<LiveSession>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<Hex<32>>,
 }
 
@@ -154,7 +163,7 @@ pub struct SessionPage {
 pub struct EndedSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
-    /// That it was ended; `null` where that could not be sealed.
+    /// The receipt of its end; `null` if it could not be sealed.
     pub receipt: Option<Receipt>,
 }
 
@@ -164,11 +173,11 @@ pub struct EndedSession {
 pub struct Erased {
     /// The subject's handle.
     pub handle: Hex<32>,
-    /// The newest of the subject's templates that was destroyed; none is left.
+    /// Generation of the newest destroyed template. No template of the subject is left.
     pub generation: u32,
     /// When, Unix seconds.
     pub erased_at: u64,
-    /// That it was destroyed; `null` where that could not be sealed, as on a full disk.
+    /// The receipt of the erasure; `null` if it could not be sealed, as on a full disk.
     pub receipt: Option<Receipt>,
 }
 
@@ -201,7 +210,7 @@ pub struct RegisterIssuerKey {
 pub struct RegisteredIssuerKey {
     /// Names the key in root statements.
     pub key_id: Hex<32>,
-    /// That it was registered; `null` where it was already, or where that is not sealed yet.
+    /// The receipt of the registration; `null` if the key was registered already, or the receipt is not sealed yet.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
@@ -212,11 +221,11 @@ pub struct RegisteredIssuerKey {
 pub struct RootLogPage {
     /// The tenant.
     pub tenant: Hex<16>,
-    /// Every key that was registered for it, oldest first. An auditor compares them with what the issuer says.
+    /// Every key that was registered for it, oldest first. An auditor compares them with the issuer's own list.
     pub issuer_keys: Vec<LoggedKey>,
     /// Roots of generation `from` and above, at most 64.
     pub roots: Vec<LoggedRoot>,
-    /// Where the next page begins, if there is one.
+    /// The value of `from` for the next page, if there is one.
     pub next: Option<u32>,
 }
 
@@ -251,9 +260,9 @@ pub struct PublishedRoot {
     pub generation: u32,
     /// The oldest accepted generation.
     pub generation_min: u32,
-    /// The end of the root log: what the next statement names as its predecessor.
+    /// The end of the root log, which the next statement names as its predecessor.
     pub head: Hex<32>,
-    /// That it was published; `null` where that could not be sealed.
+    /// The receipt of the publication; `null` if it could not be sealed.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
@@ -264,9 +273,9 @@ pub struct PublishedRoot {
 pub struct ProofSession {
     /// Digest of the proven statement.
     pub session_id: Hex<32>,
-    /// Unix seconds at which the session ends, if not withdrawn before.
+    /// Unix seconds at which the session ends, if its root is not withdrawn before.
     pub expires_at: u64,
-    /// That it was opened, compact; `null` where it was open already, or that could not be sealed.
+    /// The receipt of its opening, compact; `null` if it was open already, or the receipt could not be sealed.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
@@ -276,12 +285,12 @@ pub struct ProofSession {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AttestationForm {
-    /// With its three signatures, about 22 KB; verifies offline.
+    /// The attestation with its three signatures, about 22 KB; verifies offline.
     #[default]
     Full,
-    /// Names its seal, which `GET /v1/seals/{n}` gives, about 1 KB.
+    /// The attestation with the name of its seal, which `GET /v1/seals/{n}` returns; about 1 KB.
     Compact,
-    /// Nothing of it. The login is sealed all the same.
+    /// No attestation. The login is sealed all the same.
     None,
 }
 
@@ -290,7 +299,7 @@ pub enum AttestationForm {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Reveal {
-    /// Counted from the chain's tip, 1 for the first request of a session.
+    /// Position counted from the chain's tip; 1 for the first request of a session.
     #[cfg_attr(feature = "openapi", schemars(range(min = 1)))]
     pub position: u32,
     /// The value.
@@ -331,13 +340,16 @@ pub struct Authentication {
     pub reveal: Option<Reveal>,
     /// MAC under the session's key, see [`Authentication::header`].
     pub mac: Hex<32>,
+    /// The source of the login, named by the application, by which limits count. The MAC does not cover it, because the application adds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// How much of the attestation to answer with.
     #[serde(default)]
     pub attestation: AttestationForm,
 }
 
 impl Authentication {
-    /// What the request reveals, as the attestation will say it.
+    /// The value that the request reveals, in the form of the attestation.
     pub fn reveal(&self) -> Option<trefoil_attest::Reveal> {
         self.reveal.map(|Reveal { position, value }| trefoil_attest::Reveal { position, value: value.0 })
     }
@@ -351,7 +363,7 @@ impl Authentication {
         }
     }
 
-    /// What `mac` covers; `probe_digest` is [`Authentication::probe_digest`].
+    /// The header that `mac` covers; `probe_digest` is [`Authentication::probe_digest`].
     pub fn header<'a>(&'a self, probe_digest: &'a [u8; 32]) -> RequestHeader<'a> {
         RequestHeader {
             session_id: SessionId::new(self.session_id.0),
@@ -365,17 +377,6 @@ impl Authentication {
     }
 }
 
-/// The answer of an authentication. One value for every reason to deny.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    /// The probe matches the template and the budget allows it.
-    Match,
-    /// Anything else.
-    NoMatch,
-}
-
 /// Answer to [`Authentication`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -384,7 +385,7 @@ pub struct Authenticated {
     pub id: Hex<32>,
     /// The decision, also inside the attestation.
     pub decision: Decision,
-    /// The attestation, CBOR; absent where the request asked for none.
+    /// The attestation, CBOR; absent if the request asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attestation: Option<Base64>,
     /// The seal that covers it.
@@ -400,7 +401,7 @@ pub struct CreateTenant {
     #[serde(deserialize_with = "reference")]
     #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub name: String,
-    /// What the tenant's requests are decided under.
+    /// The policy that decides the tenant's requests.
     pub policy: Policy,
 }
 
@@ -411,10 +412,10 @@ pub struct FheKeys {
     /// The tenant.
     pub tenant: Hex<16>,
     /// Its probe mode.
-    pub probe_mode: Probe,
+    pub probe_mode: ProbeMode,
     /// The epochs of its keys, oldest first: two while they are rotated.
     pub epochs: Vec<u32>,
-    /// What devices seal their shares to, 1216 bytes, see `trefoil-split`.
+    /// The key to which devices seal their shares, 1216 bytes, see `trefoil-split`.
     #[cfg_attr(feature = "openapi", schemars(with = "schema::Base64Of<1216>"))]
     pub sealing_key: Base64,
     /// Its fingerprint, for people to compare. A device compares the key itself with the fingerprint that it was given.
@@ -429,7 +430,7 @@ pub struct CreatedTenant {
     pub tenant_id: Hex<16>,
     /// The policy's number, part of every session context.
     pub policy_id: u32,
-    /// That it was created; `null` where that is not sealed yet.
+    /// The receipt of the creation; `null` if it is not sealed yet.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
@@ -440,13 +441,13 @@ pub struct CreatedTenant {
 pub struct RotationStatus {
     /// The tenant.
     pub tenant: Hex<16>,
-    /// Whether it runs.
+    /// Whether the rotation runs.
     pub state: RotationState,
     /// The epoch of the newest keys.
     pub epoch: u32,
     /// Templates under them.
     pub renewed: u64,
-    /// Templates that are still under the keys before.
+    /// Templates that are still under the previous keys.
     pub left: u64,
     /// Why it stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -462,35 +463,8 @@ pub enum RotationState {
     Idle,
     /// Yes.
     Running,
-    /// It has begun and does not go on: ask for it again.
+    /// It has begun and has stopped: request it again.
     Stopped,
-}
-
-/// One thing that an API key may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    /// Create and delete templates.
-    Enrol,
-    /// Open proof sessions and authenticate.
-    Authenticate,
-    /// Publish credential roots.
-    Issue,
-}
-
-impl Scope {
-    /// Every scope.
-    pub const ALL: [Scope; 3] = [Scope::Enrol, Scope::Authenticate, Scope::Issue];
-
-    /// As the API writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::Enrol => "enrol",
-            Scope::Authenticate => "authenticate",
-            Scope::Issue => "issue",
-        }
-    }
 }
 
 /// `POST /v1/tenants/{tenant}/api-keys` on the admin listener.
@@ -505,7 +479,7 @@ pub struct CreateApiKey {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "label")]
     #[cfg_attr(feature = "openapi", schemars(with = "schema::Text<256>"))]
     pub label: Option<String>,
-    /// From when on the key is refused, Unix seconds; never without it.
+    /// Time from which the key is refused, Unix seconds; absent for never.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     #[cfg_attr(feature = "openapi", schemars(range(max = 253_402_300_799u64)))]
     pub expires_at: Option<u64>,
@@ -519,10 +493,10 @@ pub struct CreatedApiKey {
     pub api_key: String,
     /// Its public part, by which it is listed and revoked.
     pub id: Hex<8>,
-    /// From when on it is refused, Unix seconds.
+    /// Time from which it is refused, Unix seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
-    /// That it was created; `null` where that is not sealed yet.
+    /// The receipt of the creation; `null` if it is not sealed yet.
     #[serde(default)]
     pub receipt: Option<Receipt>,
 }
@@ -537,11 +511,11 @@ pub struct ApiKey {
     pub label: String,
     /// What the key may do.
     pub scopes: Vec<Scope>,
-    /// Whether it is taken.
+    /// Whether it is accepted.
     pub state: ApiKeyState,
     /// Unix seconds.
     pub created_at: u64,
-    /// From when on it is refused, Unix seconds; `null` for never.
+    /// Time from which it is refused, Unix seconds; `null` for never.
     pub expires_at: Option<u64>,
     /// When it was revoked, Unix seconds.
     pub revoked_at: Option<u64>,
@@ -549,14 +523,14 @@ pub struct ApiKey {
     pub last_used_at: Option<u64>,
 }
 
-/// Whether an API key is taken.
+/// Whether an API key is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApiKeyState {
     /// Yes.
     Active,
-    /// No, its time is over.
+    /// No, it has expired.
     Expired,
     /// No, an operator revoked it.
     Revoked,
@@ -566,9 +540,9 @@ pub enum ApiKeyState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ApiKeyPage {
-    /// The keys, by their ids.
+    /// The keys, in the order of their ids.
     pub api_keys: Vec<ApiKey>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<Hex<8>>,
 }
 
@@ -580,9 +554,11 @@ pub struct TenantSummary {
     pub tenant_id: Hex<16>,
     /// Name for operators.
     pub name: String,
+    /// Numbers in the vectors of its faces; cannot change.
+    pub dimension: u32,
     /// Unix seconds.
     pub created_at: u64,
-    /// Since when its API keys are refused, Unix seconds; `null` while it is enabled.
+    /// Time since which its API keys are refused, Unix seconds; `null` while it is enabled.
     pub disabled_at: Option<u64>,
 }
 
@@ -590,9 +566,9 @@ pub struct TenantSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantPage {
-    /// The tenants, by their identifiers.
+    /// The tenants, in the order of their identifiers.
     pub tenants: Vec<TenantSummary>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<Hex<16>>,
 }
 
@@ -600,21 +576,21 @@ pub struct TenantPage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TenantDetail {
-    /// As in the list.
+    /// The same fields as in the list.
     #[serde(flatten)]
     pub summary: TenantSummary,
     /// The policy's number.
     pub policy_id: u32,
     /// Its version, as attestations say it.
     pub policy_version: u32,
-    /// What the tenant's requests are decided under.
+    /// The policy that decides the tenant's requests.
     pub policy: Policy,
     /// The newest credential root; `null` before the first.
     pub root_generation: Option<u32>,
     /// Logins that were refused with `distinct-failures` since the service started.
     #[serde(default)]
     pub distinct_failures_refused: u64,
-    /// Subjects that have no attempt now: for a delay, for the day, or for good; `null` where the key-holder cannot say.
+    /// Subjects that have no attempt now: during a delay, for the day, or permanently; `null` if the key-holder cannot say.
     #[serde(default)]
     pub locked_out: Option<u64>,
 }
@@ -624,7 +600,7 @@ pub struct TenantDetail {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetPolicy {
-    /// What the tenant's requests are decided under from now on.
+    /// The policy that decides the tenant's requests from now on.
     pub policy: Policy,
 }
 
@@ -651,7 +627,7 @@ pub struct ChangedPolicy {
     /// The version in force.
     #[serde(flatten)]
     pub version: PolicyVersion,
-    /// That it is in force; `null` where that could not be sealed.
+    /// The receipt; `null` if it could not be sealed.
     pub receipt: Option<Receipt>,
 }
 
@@ -661,7 +637,7 @@ pub struct ChangedPolicy {
 pub struct PolicyPage {
     /// The versions, oldest first.
     pub policies: Vec<PolicyVersion>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<u32>,
 }
 
@@ -690,10 +666,13 @@ fn audience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Err
     text(deserializer, 255)
 }
 
+fn is_text(text: &str, bytes_max: usize) -> bool {
+    (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control)
+}
+
 fn text<'de, D: Deserializer<'de>>(deserializer: D, bytes_max: usize) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let fits = (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control);
-    if fits {
+    if is_text(&text, bytes_max) {
         Ok(text)
     } else {
         Err(D::Error::custom(format_args!("expected 1 to {bytes_max} bytes of text")))

@@ -1,46 +1,9 @@
-//! Bodies about operators, and about what they changed.
+//! Bodies about operators and their changes.
 
 #[cfg(feature = "openapi")]
 use crate::schema;
-use crate::{ApiKey, Hex, Receipt, RotationStatus, TenantSummary, operator_name, time};
+use crate::{ApiKey, Hex, Receipt, Role, RotationStatus, TenantSummary, operator_name, time};
 use serde::{Deserialize, Serialize};
-
-/// What an operator may do; each role may do what the one before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Read everything on the admin listener.
-    Viewer = 1,
-    /// Change tenants, policies, API keys, issuer keys and template keys.
-    Operator = 2,
-    /// Manage operators.
-    Owner = 3,
-}
-
-impl Role {
-    /// Every role.
-    pub const ALL: [Role; 3] = [Role::Viewer, Role::Operator, Role::Owner];
-
-    /// As the API writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Viewer => "viewer",
-            Role::Operator => "operator",
-            Role::Owner => "owner",
-        }
-    }
-
-    /// As receipts and the store have it.
-    pub fn number(self) -> u8 {
-        self as u8
-    }
-
-    /// The role with this number.
-    pub fn of_number(number: u8) -> Option<Role> {
-        Role::ALL.into_iter().find(|role| role.number() == number)
-    }
-}
 
 /// `POST /v1/operators` on the admin listener.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,7 +16,7 @@ pub struct CreateOperator {
     pub name: String,
     /// What the operator may do.
     pub role: Role,
-    /// From when on its first token is refused, Unix seconds; never without it.
+    /// Time from which its first token is refused, Unix seconds; absent for never.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     #[cfg_attr(feature = "openapi", schemars(range(max = 253_402_300_799u64)))]
     pub expires_at: Option<u64>,
@@ -64,7 +27,7 @@ pub struct CreateOperator {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CreateOperatorToken {
-    /// From when on it is refused, Unix seconds; never without it.
+    /// Time from which it is refused, Unix seconds; absent for never.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time")]
     #[cfg_attr(feature = "openapi", schemars(range(max = 253_402_300_799u64)))]
     pub expires_at: Option<u64>,
@@ -80,9 +43,9 @@ pub struct CreatedOperatorToken {
     pub token: String,
     /// Counts the operator's tokens from 1.
     pub number: u32,
-    /// From when on it is refused, Unix seconds; `null` for never.
+    /// Time from which it is refused, Unix seconds; `null` for never.
     pub expires_at: Option<u64>,
-    /// That it was created; `null` where that is not sealed yet.
+    /// The receipt of the creation; `null` if it is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -90,7 +53,7 @@ pub struct CreatedOperatorToken {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Operator {
-    /// Identifier. Zeros are the operator of the file `admin.token`.
+    /// Identifier. All zeros for the operator of the file `admin.token`.
     pub operator_id: Hex<8>,
     /// Name for people.
     pub name: String,
@@ -100,7 +63,7 @@ pub struct Operator {
     pub created_at: Option<u64>,
     /// When all of its tokens were revoked, Unix seconds.
     pub revoked_at: Option<u64>,
-    /// Its tokens, oldest first, the ended ones too. That of the file `admin.token` is not among them.
+    /// Its tokens, oldest first, including expired and revoked ones. The token in the file `admin.token` is not among them.
     pub tokens: Vec<OperatorToken>,
 }
 
@@ -112,7 +75,7 @@ pub struct OperatorToken {
     pub number: u32,
     /// Unix seconds.
     pub created_at: u64,
-    /// From when on it is refused, Unix seconds; `null` for never.
+    /// Time from which it is refused, Unix seconds; `null` for never.
     pub expires_at: Option<u64>,
     /// When it was revoked, Unix seconds.
     pub revoked_at: Option<u64>,
@@ -122,9 +85,9 @@ pub struct OperatorToken {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct OperatorPage {
-    /// The operators, by their identifiers.
+    /// The operators, in the order of their identifiers.
     pub operators: Vec<Operator>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<Hex<8>>,
 }
 
@@ -132,10 +95,10 @@ pub struct OperatorPage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChangedOperator {
-    /// As in the list.
+    /// The same fields as in the list.
     #[serde(flatten)]
     pub operator: Operator,
-    /// That it was revoked; `null` where it was already, or where that is not sealed yet.
+    /// The receipt of the revocation; `null` if it was revoked already, or the receipt is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -143,10 +106,10 @@ pub struct ChangedOperator {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChangedTenant {
-    /// As in the list.
+    /// The same fields as in the list.
     #[serde(flatten)]
     pub summary: TenantSummary,
-    /// That it was changed; `null` where it was so already, or where that is not sealed yet.
+    /// The receipt; `null` if nothing changed, or the receipt is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -160,7 +123,7 @@ pub struct DeletedTenant {
     pub templates: u64,
     /// When, Unix seconds.
     pub deleted_at: u64,
-    /// That it was deleted; `null` where that is not sealed yet.
+    /// The receipt of the deletion; `null` if it is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -168,10 +131,10 @@ pub struct DeletedTenant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RevokedApiKey {
-    /// As in the list.
+    /// The same fields as in the list.
     #[serde(flatten)]
     pub key: ApiKey,
-    /// That it was revoked; `null` where it was already, or where that is not sealed yet.
+    /// The receipt of the revocation; `null` if it was revoked already, or the receipt is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -179,10 +142,10 @@ pub struct RevokedApiKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct StartedRotation {
-    /// Where it stands.
+    /// The progress of the rotation.
     #[serde(flatten)]
     pub status: RotationStatus,
-    /// That it began; `null` where it had begun before, or where that is not sealed yet.
+    /// The receipt of its beginning; `null` if it had begun before, or the receipt is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -190,7 +153,7 @@ pub struct StartedRotation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ResetMalformed {
-    /// That the count was reset; `null` where that is not sealed yet.
+    /// The receipt of the reset; `null` if it is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
@@ -198,17 +161,17 @@ pub struct ResetMalformed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ResetAttempts {
-    /// That it was reset, without the subject; `null` where that is not sealed yet.
+    /// The receipt of the reset, without the subject; `null` if it is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
-/// `GET /v1/tenant`: the tenant whose API key asks.
+/// `GET /v1/tenant`: the tenant that the API key belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct OwnTenant {
     /// The tenant.
     pub tenant_id: Hex<16>,
-    /// Subjects that have no attempt now: for a delay, for the day, or for good; `null` where the key-holder cannot say.
+    /// Subjects that have no attempt now: during a delay, for the day, or permanently; `null` if the key-holder cannot say.
     pub locked_out: Option<u64>,
     /// Logins that were refused with `distinct-failures` since the service started.
     pub distinct_failures_refused: u64,
@@ -222,23 +185,23 @@ pub struct AuditEntry {
     pub number: u64,
     /// When, Unix seconds.
     pub at: u64,
-    /// Who did it; `null` where the service did it on its own, as the end of a key rotation.
+    /// The operator that did it; `null` if the service did it on its own, as the end of a key rotation.
     pub operator_id: Option<Hex<8>>,
     /// The operator's name.
     pub operator_name: Option<String>,
-    /// Whose change; `null` where it concerns the service itself.
+    /// The tenant that was changed; `null` if the change concerns the service itself.
     pub tenant: Option<Hex<16>>,
-    /// What was changed, or would have been: a kind of change, such as `policy_changed`.
+    /// The kind of the change or refused change, such as `policy_changed`.
     pub action: String,
-    /// Whether it was changed.
+    /// Whether the change was made.
     pub outcome: AuditOutcome,
-    /// What it was done to: the public part of an API key, an operator, a version, ... as the receipt has it.
+    /// The object of the change: the public part of an API key, an operator, a version and so on, as in the receipt.
     pub object: Option<String>,
-    /// Its receipt, compact; `null` where that is not sealed yet.
+    /// Its receipt, compact; `null` if it is not sealed yet.
     pub receipt: Option<Receipt>,
 }
 
-/// What became of an action.
+/// The outcome of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -255,6 +218,6 @@ pub enum AuditOutcome {
 pub struct AuditPage {
     /// The entries, oldest first.
     pub entries: Vec<AuditEntry>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<u64>,
 }

@@ -1,21 +1,19 @@
-//! JSON Schemas of what the bodies are made of, as the parser really takes it and as answers write it.
+//! JSON Schemas of the values in bodies, as the parser accepts them and as answers write them.
 
 use crate::{Base64, DIM, Hex, Nonce, Vector};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use trefoil_attest::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
+pub(crate) use trefoil_types::schema::Text;
 
 /// Base64 of exactly `N` bytes.
 pub(crate) struct Base64Of<const N: usize>;
 
-/// 1 to `BYTES_MAX` bytes of UTF-8 without control characters. A schema counts characters, so it cannot say the bound of text beyond ASCII.
-pub(crate) struct Text<const BYTES_MAX: usize>;
-
-/// Base64 of two bytes or one more than a multiple of three: what is left of the last byte is zero.
+/// Base64 of one or two bytes more than a multiple of three: the unused bits of the last character are zero.
 const LAST_OF_TWO: &str = "[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=";
 const LAST_OF_ONE: &str = "[A-Za-z0-9+/][AQgw]==";
 
-/// Answers are in lower case; both are taken.
+/// Answers are in lower case; both cases are accepted.
 fn digits(generator: &SchemaGenerator) -> &'static str {
     if generator.contract().is_serialize() { "[0-9a-f]" } else { "[0-9A-Fa-f]" }
 }
@@ -108,29 +106,6 @@ impl<const N: usize> JsonSchema for Base64Of<N> {
     }
 }
 
-impl<const BYTES_MAX: usize> JsonSchema for Text<BYTES_MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Text{BYTES_MAX}").into()
-    }
-
-    fn schema_id() -> Cow<'static, str> {
-        format!("trefoil_api::Text<{BYTES_MAX}>").into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "minLength": 1,
-            "maxLength": BYTES_MAX,
-            "pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$",
-        })
-    }
-}
-
 impl JsonSchema for Vector {
     fn schema_name() -> Cow<'static, str> {
         "Embedding".into()
@@ -140,7 +115,7 @@ impl JsonSchema for Vector {
         let mut base64 = generator.subschema_for::<Base64Of<{ 4 * DIM }>>();
         base64.insert("description".to_owned(), "128 numbers of 32 bits, IEEE 754, little-endian".into());
         json_schema!({
-            "description": "A face: what the tenant's embedder gives. Finite, not all zeros, not an image.",
+            "description": "A face: the output of the tenant's embedder. Finite, not all zeros, not an image.",
             "oneOf": [
                 base64,
                 {

@@ -1,26 +1,26 @@
-//! How the service does, for operators.
+//! The service's health, for operators.
 
 use super::Hex;
 use serde::{Deserialize, Serialize};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Nothing is wrong; the text says what was looked at.
+    /// Nothing is wrong; the text says what was checked.
     Ok,
-    /// It works, and somebody should act.
+    /// It works, but an operator should act.
     Warning,
     /// It does not work, or will not start again.
     Broken,
 }
 
-/// One thing that was looked at, and what to do about it.
+/// One check, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
     /// Its stable name, such as `certificate-expired`.
     pub code: String,
@@ -43,12 +43,12 @@ impl Finding {
         }
     }
 
-    /// Nothing is wrong; `what` says what was looked at.
+    /// Nothing is wrong; `what` says what was checked.
     pub fn ok(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
         Finding::new(Level::Ok, code, place, what)
     }
 
-    /// Somebody should act.
+    /// An operator should act.
     pub fn warning(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
         Finding::new(Level::Warning, code, place, what)
     }
@@ -58,15 +58,15 @@ impl Finding {
         Finding::new(Level::Broken, code, place, what)
     }
 
-    /// With what to do.
+    /// Adds what to do.
     #[must_use]
     pub fn do_this(self, remedy: impl Into<String>) -> Finding {
         Finding { remedy: remedy.into(), ..self }
     }
 }
 
-/// `GET /v1/status`: what the service counts, since its process began, and what stands now. A rate is the difference of two counts by the
-/// difference of their `clock_ms`; a quantile is read off the difference of two histograms.
+/// `GET /v1/status`: counts since the service's process began, and present values. A rate is the difference of two counts divided by the
+/// difference of their `clock_ms`. A quantile comes from the difference of two histograms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ServiceStatus {
@@ -74,15 +74,15 @@ pub struct ServiceStatus {
     pub version: String,
     /// Name in attestations.
     pub issuer: String,
-    /// Start of the process, Unix seconds. With another one, counts begin anew.
+    /// Start of the process, Unix seconds. If it changed, counts began again.
     pub started_at: u64,
     /// The service's time, Unix seconds.
     pub now: u64,
     /// Milliseconds of a clock that never steps.
     pub clock_ms: u64,
-    /// Whether it takes logins.
+    /// Whether it accepts logins.
     pub ready: bool,
-    /// What wants attention, the worst first.
+    /// Findings that need attention, the worst first.
     pub attention: Vec<Finding>,
     /// Logins.
     pub logins: LoginCounts,
@@ -92,7 +92,7 @@ pub struct ServiceStatus {
     pub seals: SealCounts,
     /// Upper bounds of the buckets of `stages`, seconds.
     pub stage_bounds_s: Vec<f64>,
-    /// Time of each batch in a stage; `seal`: of each seal; `total`: of a batch with its seal.
+    /// Time of each batch in a stage; `seal`: time of each seal; `total`: time of a batch with its seal.
     pub stages: Vec<StageTimes>,
     /// Upper bounds of the buckets of `requests`, seconds.
     pub request_bounds_s: Vec<f64>,
@@ -104,25 +104,25 @@ pub struct ServiceStatus {
     pub caches: Vec<CacheCounts>,
     /// Three key-holders, where there are three.
     pub key_holders: Vec<KeyHolderSeat>,
-    /// What the key-holder counts; `null` until it has said so.
+    /// The key-holder's counts; `null` until it has reported them.
     pub key_holder: Option<KeyHolderCounts>,
     /// Proof verification.
     pub proofs: ProofCounts,
-    /// Logins that wait for a batch, and how many may.
+    /// Logins that wait for a batch, and their bound.
     pub queue: Filled,
-    /// Nonces remembered of the present two minutes, and how many may be.
+    /// Nonces remembered of the current two minutes, and their bound.
     pub nonces: Filled,
     /// Requests of one tenant that may be in flight.
     pub in_flight_limit: usize,
-    /// Templates in memory, and how many may be.
+    /// Templates in memory, and their bound.
     pub templates: Filled,
     /// Room under the data directory.
     pub disk: DiskRoom,
     /// The connections of each listener.
     pub connections: Vec<ListenerConnections>,
-    /// End of the TLS certificate, Unix seconds.
+    /// When the TLS certificate expires, Unix seconds.
     pub certificate_until: Option<u64>,
-    /// End of the signing keys, Unix seconds.
+    /// When the signing keys expire, Unix seconds.
     pub signing_keys_until: Option<u64>,
     /// Log lines that could not be written.
     pub log_lines_lost: u64,
@@ -130,7 +130,7 @@ pub struct ServiceStatus {
     pub process: ProcessFigures,
 }
 
-/// How much of something there is, and how much there may be.
+/// A quantity and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Filled {
@@ -148,7 +148,7 @@ pub struct LoginCounts {
     pub submitted: u64,
     /// Decided with a match.
     pub matched: u64,
-    /// Decided with none.
+    /// Decided with no match.
     pub not_matched: u64,
 }
 
@@ -170,11 +170,11 @@ pub struct BatchCounts {
 pub struct SealCounts {
     /// Stored.
     pub stored: u64,
-    /// Whose signatures were pruned.
+    /// Seals whose signatures were pruned.
     pub pruned: u64,
     /// Written to the archive.
     pub archived: u64,
-    /// Whether one waits for the store.
+    /// Whether a seal waits for the store.
     pub waits: bool,
 }
 
@@ -244,11 +244,11 @@ pub struct CacheCounts {
     pub hits: u64,
     /// Look-ups that found none.
     pub misses: u64,
-    /// Verdicts that made room for others.
+    /// Verdicts that were evicted.
     pub evictions: u64,
-    /// New verdicts that stayed because they were asked for more often than others.
+    /// New verdicts that were kept because they were used more often than others.
     pub admissions_won: u64,
-    /// New verdicts that made room.
+    /// New verdicts that were not kept.
     pub admissions_lost: u64,
 }
 
@@ -264,7 +264,7 @@ pub struct KeyHolderSeat {
     pub away: Option<String>,
     /// Decisions that it did not answer.
     pub silent: u64,
-    /// Decisions in which it said something else than the other two.
+    /// Decisions in which it disagreed with the other two.
     pub disagreed: u64,
     /// Decisions in which both others found its part wrong.
     pub lied: u64,
@@ -282,13 +282,15 @@ pub struct KeyHolderCounts {
     pub failures: u64,
     /// Enrolments since it started.
     pub enrolments: u64,
-    /// Malformed jobs that no operator has looked into.
+    /// Malformed jobs since an operator last reset the count.
     pub malformed: u64,
     /// Tenants that they froze.
     pub frozen: Vec<Hex<16>>,
+    /// Attempts that it refused since it started, because a budget of the subject was spent.
+    pub budget_trips: u64,
     /// Tenants that it knows.
     pub tenants: u64,
-    /// Templates that it has keys of.
+    /// Templates whose keys it has.
     pub templates: u64,
 }
 
@@ -300,7 +302,7 @@ pub struct ProofCounts {
     pub accepted: u64,
     /// Invalid ones.
     pub refused: u64,
-    /// That wait for a thread now.
+    /// Proofs that wait for a thread now.
     pub waiting: usize,
 }
 
@@ -322,15 +324,15 @@ pub struct ListenerConnections {
     pub listener: String,
     /// Open now.
     pub open: usize,
-    /// That may be open.
+    /// Most that may be open.
     pub limit: usize,
     /// Accepted since the start.
     pub accepted: u64,
-    /// Dropped when they came, because their peer had too many.
+    /// Dropped on arrival, because their peer had too many.
     pub refused: u64,
 }
 
-/// Figures of the process; absent where the system does not tell.
+/// Figures of the process; absent where the system does not report them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProcessFigures {

@@ -1,12 +1,12 @@
 //! A login without a credential proof, at a tenant whose policy asks for none.
 
-use super::{AttestationForm, Authentication, Hex, Nonce, Vector, audience};
+use super::{AttestationForm, Authentication, Hex, Nonce, Source, Vector, audience};
 use serde::{Deserialize, Serialize};
 use trefoil_attest::UnprovenRequest;
 use trefoil_types::{Handle, TenantId};
 
-/// `POST /v1/authentications` where the tenant's policy says `"proof": "none"`. Nothing in it is signed: the API key that it comes with
-/// is all that stands for the request.
+/// `POST /v1/authentications` where the tenant's policy says `"proof": "none"`. Nothing in it is signed: only the API key
+/// authenticates the request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -23,6 +23,9 @@ pub struct UnprovenAuthentication {
     pub issued_at: u64,
     /// The face.
     pub embedding: Vector,
+    /// The source of the login, named by the application, by which limits count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// How much of the attestation to answer with.
     #[serde(default)]
     pub attestation: AttestationForm,
@@ -44,7 +47,7 @@ impl UnprovenAuthentication {
     }
 }
 
-/// A login as the tenant's policy wants it.
+/// A login in the form that the tenant's policy requires.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(untagged)]

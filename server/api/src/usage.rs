@@ -1,4 +1,4 @@
-//! What API keys were used for.
+//! The uses of API keys.
 
 use super::Hex;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ pub struct UsagePage {
     pub tenant_id: Hex<16>,
     /// Each API key on each day on which it was used, by key and then by day.
     pub usage: Vec<DayOfUse>,
-    /// Where the next page begins; `null` at the end.
+    /// The value of `from` for the next page; `null` at the end.
     pub next: Option<Hex<8>>,
 }
 
-/// What an API key was used for on one day.
+/// The uses of an API key on one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct DayOfUse {
@@ -25,10 +25,10 @@ pub struct DayOfUse {
     pub day: u64,
     /// Logins decided with a match.
     pub matched: u64,
-    /// Logins decided with none.
+    /// Logins decided with no match.
     pub not_matched: u64,
     /// Subjects enrolled, and templates replaced.
     pub enrolments: u64,
-    /// Requests refused, or failed; of a batch each login.
+    /// Requests refused or failed; in a batch each login counts.
     pub refusals: u64,
 }

@@ -1,4 +1,4 @@
-//! `trefoil admin`: what an operator asks of a running service, over its admin listener.
+//! `trefoil admin`: an operator's commands to a running service, over its admin listener.
 
 mod operator;
 pub(super) mod place;
@@ -24,7 +24,7 @@ use trefoil_api::{
 };
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
-use trefoil_service::tenant::{Policy, Probe, ProofNeed, Scope, Threshold};
+use trefoil_service::tenant::{Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_service::time;
 
 #[derive(clap::Args)]
@@ -64,27 +64,27 @@ enum Command {
     /// Operators of the service and their tokens: create, list, show, revoke.
     #[command(subcommand)]
     Operator(operator::Command),
-    /// What operators changed and were refused, each with its receipt.
+    /// The audit trail: changes by operators and refused attempts, each with its receipt.
     #[command(after_help = "Examples:\n  trefoil admin audit\n  \
         trefoil admin audit --tenant 00112233445566778899aabbccddeeff --json")]
     Audit {
-        /// Of this tenant alone.
+        /// Only entries of this tenant.
         #[arg(long, value_name = "TENANT", value_parser = tenant)]
         tenant: Option<Hex<16>>,
-        /// The first entry, by its number.
+        /// Number of the first entry.
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         from: u64,
     },
-    /// Subjects of a tenant: list, show, replace the template, erase with one of its API keys, over the public API; reset-attempts.
+    /// Subjects of a tenant: list, show, replace the template and erase, with one of its API keys over the public API; reset-attempts over the admin API.
     #[command(subcommand)]
     Subject(subject::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
     #[command(subcommand)]
     Session(session::Command),
-    /// How the service does, and what wants attention, as its page /operator shows it.
+    /// The service's health and findings that need attention, as on its page /operator.
     #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
     Status,
-    /// What a tenant's API keys were used for, by day (UTC), for 31 days.
+    /// Uses of a tenant's API keys by day (UTC), for 31 days.
     #[command(after_help = "Examples:\n  trefoil admin usage 00112233445566778899aabbccddeeff\n  \
         trefoil admin usage 00112233445566778899aabbccddeeff --json")]
     Usage {
@@ -97,13 +97,13 @@ enum Command {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
     },
-    /// Give a tenant's templates new encryption keys, while its subjects log in; again: go on with one that stopped.
+    /// Give a tenant's templates new encryption keys, while its subjects log in. Repeat the command to resume a rotation that stopped.
     #[command(after_help = "Examples:\n  trefoil admin rotate-keys 00112233445566778899aabbccddeeff\n  \
         trefoil admin rotate-keys 00112233445566778899aabbccddeeff --status")]
     RotateKeys {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
-        /// Start nothing, say where the rotation stands.
+        /// Start nothing, and print the progress of the rotation.
         #[arg(long)]
         status: bool,
     },
@@ -121,7 +121,7 @@ enum Tenant {
     Create {
         /// Name for operators.
         name: String,
-        /// A relying party that attestations may be made for; may be given again.
+        /// A relying party for which attestations may be made; may be repeated.
         #[arg(long, value_name = "NAME", required_unless_present = "policy", conflicts_with = "policy")]
         audience: Vec<String>,
         /// The model that makes the embeddings.
@@ -130,14 +130,14 @@ enum Tenant {
         /// k of the false-match rate 10^-k: 2, 3 or 4.
         #[arg(long, value_name = "K", default_value_t = 3, conflicts_with = "policy")]
         fmr_class: u8,
-        /// Whether a login needs a credential proof: `credential`, or `none` for a tenant without credentials, for good. With `none` the
-        /// API key alone vouches for a login, and each attestation says so.
+        /// Whether a login needs a credential proof: `credential`, or `none` for a tenant without credentials, which cannot change later. With
+        /// `none` only the API key authenticates a login, and each attestation says so.
         #[arg(long, value_name = "NEED", default_value = "credential", value_parser = proof_need, conflicts_with = "policy")]
         proof: ProofNeed,
         /// Lowest credential level that a session must prove.
         #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "policy")]
         level_min: u8,
-        /// JSON file with the whole policy, for what has no flag here.
+        /// JSON file with the whole policy, for fields without a flag.
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
     },
@@ -163,11 +163,11 @@ enum Tenant {
     Delete {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
-        /// A file for the receipt, which `trefoil verify` takes.
+        /// A file for the receipt, which `trefoil verify` checks.
         #[arg(long, value_name = "FILE")]
         receipt: Option<PathBuf>,
     },
-    /// Take the API keys of a disabled tenant again.
+    /// Accept the API keys of a disabled tenant again.
     #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
     Enable {
         #[arg(value_name = "TENANT", value_parser = tenant)]
@@ -177,7 +177,7 @@ enum Tenant {
 
 #[derive(Subcommand)]
 enum PolicyOf {
-    /// Change a tenant's policy: the next version, which attestations name from then on. What no flag names stays as it is.
+    /// Change a tenant's policy: makes the next version, which attestations name from then on. Fields without a flag stay as they are.
     #[command(after_help = "Examples:\n  trefoil admin policy set 0011... --fmr-class 4\n  \
         trefoil admin policy set 0011... --audience https://shop.example --audience https://pay.example --level-min 2\n  \
         trefoil admin policy set 0011... --policy policy.json     the `policy` of PUT /v1/tenants/TENANT/policy\n  \
@@ -185,7 +185,7 @@ enum PolicyOf {
     Set {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
-        /// A relying party that attestations may be made for; may be given again. Replaces all that there are.
+        /// A relying party for which attestations may be made; may be repeated. Replaces all present ones.
         #[arg(long, value_name = "NAME", conflicts_with = "policy")]
         audience: Vec<String>,
         /// k of the false-match rate 10^-k: 2, 3 or 4.
@@ -194,10 +194,10 @@ enum PolicyOf {
         /// Lowest credential level that a session must prove.
         #[arg(long, value_name = "N", conflicts_with = "policy")]
         level_min: Option<u8>,
-        /// JSON file with the whole policy, for what has no flag here.
+        /// JSON file with the whole policy, for fields without a flag.
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
-        /// Only if this version is in force.
+        /// Change it only if this version is in force.
         #[arg(long, value_name = "VERSION")]
         if_version: Option<u32>,
     },
@@ -216,23 +216,23 @@ enum Key {
         trefoil admin api-key create --tenant 0011... --scope enrol --scope authenticate --output api.key\n  \
         trefoil admin api-key create --tenant 0011... --scope issue --label 'issuer, 2027' --expires 2028-01-01T00:00:00Z")]
     Create {
-        /// The tenant that it speaks for.
+        /// The tenant that it belongs to.
         #[arg(long, value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
-        /// What it may do: enrol, authenticate, issue; may be given again.
+        /// A scope: enrol, authenticate or issue; may be repeated.
         #[arg(long, value_name = "SCOPE", required = true, value_parser = scope)]
         scope: Vec<Scope>,
         /// Name for operators.
         #[arg(long, value_name = "TEXT")]
         label: Option<String>,
-        /// When it ends: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
+        /// When it expires: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
         #[arg(long, value_name = "TIME", value_parser = time::parse)]
         expires: Option<u64>,
-        /// A new file for the key, which only you can read; standard output without it.
+        /// A new file for the key, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// All API keys of a tenant, the ended ones too.
+    /// All API keys of a tenant, including expired and revoked ones.
     #[command(
         after_help = "Example:\n  trefoil admin api-key list --tenant 00112233445566778899aabbccddeeff"
     )]
@@ -246,7 +246,7 @@ enum Key {
         Example:\n  trefoil admin api-key revoke 0123456789abcdef --tenant 00112233445566778899aabbccddeeff"
     )]
     Revoke {
-        /// Its id, as the list shows it: the 16 digits after `trefoil_`.
+        /// Its id from the list: the 16 digits after `trefoil_`.
         #[arg(value_name = "ID", value_parser = key_id)]
         id: Hex<8>,
         /// The tenant.
@@ -313,7 +313,7 @@ impl AdminCommand {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
                 let version = self.place.call(async |admin| {
                     let shown = admin.tenant(tenant).await?;
-                    // Another change in between must not be undone by what was read before it.
+                    // A change in between must not be undone by the policy that was read before it.
                     let if_version = if_version.or(whole.is_none().then_some(shown.policy_version));
                     let policy = whole
                         .clone()
@@ -384,12 +384,13 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
         level_min,
         attempts: trefoil_service::tenant::Attempts::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        dimension: trefoil_api::DIM as u32,
         sessions_in_memory: None,
-        probe: Probe::Plain,
+        probe: ProbeMode::Plain,
     }
 }
 
-/// A policy with what the flags say instead.
+/// A policy with the fields of the flags replaced.
 fn changed(present: Policy, audiences: Vec<String>, fmr_class: Option<u8>, level_min: Option<u8>) -> Policy {
     Policy {
         audiences: if audiences.is_empty() { present.audiences } else { audiences },
@@ -406,7 +407,7 @@ fn read_policy(path: &Path) -> Result<Policy, String> {
     })
 }
 
-/// The file of a key, made before the key: a key that cannot be kept is not made.
+/// The file of a key, created before the key, so that no key is made that cannot be stored.
 fn new_file(path: &Path) -> Result<std::fs::File, String> {
     let file = std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
     file.map_err(|cause| format!("{}: {cause}; give --output a new file", path.display()))
@@ -414,7 +415,7 @@ fn new_file(path: &Path) -> Result<std::fs::File, String> {
 
 /// Removes the file of a key that was not made.
 fn forget(path: Option<&Path>) {
-    // An empty file that stays does no harm: the next call names it.
+    // A remaining empty file does no harm: the next call reports it.
     let _ = path.map(std::fs::remove_file);
 }
 
@@ -455,7 +456,7 @@ fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> R
     }
 }
 
-/// Keeps the receipt of a change that was made, and says where it is.
+/// Writes the receipt of a change to a file, and says where it is.
 fn save_receipt(receipt: Option<&Receipt>, file: Option<&Path>) -> Result<String, String> {
     match (receipt, file) {
         (None, _) => {
@@ -471,10 +472,11 @@ fn save_receipt(receipt: Option<&Receipt>, file: Option<&Path>) -> Result<String
 
 fn tenants(all: &[TenantSummary]) -> String {
     let row = |tenant: &TenantSummary| {
-        let TenantSummary { tenant_id, name, created_at, disabled_at } = tenant;
-        [hex::encode(tenant_id.0), when(Some(*created_at)), when(*disabled_at), name.clone()]
+        let TenantSummary { tenant_id, name, dimension, created_at, disabled_at } = tenant;
+        let times = (when(Some(*created_at)), when(*disabled_at));
+        [hex::encode(tenant_id.0), dimension.to_string(), times.0, times.1, name.clone()]
     };
-    table(["TENANT", "CREATED", "DISABLED", "NAME"], all.iter().map(row))
+    table(["TENANT", "DIMENSION", "CREATED", "DISABLED", "NAME"], all.iter().map(row))
 }
 
 fn policies(all: &[PolicyVersion]) -> String {
@@ -522,6 +524,11 @@ fn tenant(text: &str) -> Result<Hex<16>, String> {
 fn key_id(text: &str) -> Result<Hex<8>, String> {
     Hex::parse(text)
         .ok_or_else(|| "expected 16 hexadecimal digits; `trefoil admin api-key list` shows them".to_owned())
+}
+
+fn operator_id(text: &str) -> Result<Hex<8>, String> {
+    Hex::parse(text)
+        .ok_or_else(|| "expected 16 hexadecimal digits; `trefoil admin operator list` shows them".to_owned())
 }
 
 fn scope(text: &str) -> Result<Scope, String> {

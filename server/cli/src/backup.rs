@@ -3,7 +3,7 @@
 use super::exit::fail;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trefoil_api::trust;
+use trefoil_attest::TrustRoot;
 use trefoil_key_holder::backup::PassphraseArgs;
 use trefoil_key_holder::cli::{describe, finished, tell};
 use trefoil_pipeline::Clock as _;
@@ -13,15 +13,15 @@ use trefoil_service::clock::SystemClock;
 #[derive(clap::Args)]
 #[command(
     after_help = "The service may run meanwhile. With a key-holder in its process the backup has both databases as they were at one \
-    moment; a key-holder that runs apart is backed up by its own operator with `trefoil key-holder backup`, after the service.\n\
-    A copy of .sqlite files is no backup: what is in their -wal files would be missing, and restored that way the service looks like one \
+    moment. The operator of a key-holder in another process backs it up with `trefoil key-holder backup`, after the service.\n\
+    A copy of .sqlite files is no backup: it lacks the contents of their -wal files, and a service restored from it looks like one \
     that forked its log.\n\n\
     Examples:\n  trefoil backup --data-dir trefoil-data /media/backup/2026-11-22\n  \
     trefoil backup --check /media/backup/2026-11-22\n  \
     trefoil restore /media/backup/2026-11-22 --into trefoil-data --trust-root trust-root.json"
 )]
 pub(super) struct Backup {
-    /// Directory of the backup, new or empty; with --check one that was made.
+    /// Directory of the backup, new or empty; with --check an existing backup.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Data directory of the service.
@@ -36,9 +36,9 @@ pub(super) struct Backup {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "From then on every seal says when the log was restored and at which number it went on. What was acknowledged after the backup \
-    is lost:\n  enrolments must be made again, and deletions too; every tenant's issuer publishes its roots since then again, because until then \
-    credentials that were revoked since the backup are taken;\n  attempt budgets are those of the backup, which the vault's count shows in every \
+    after_help = "From then on every seal says when the log was restored and at which number it went on. Changes acknowledged after the backup \
+    are lost:\n  enrolments and deletions must be made again; every tenant's issuer must publish its roots since then again, because until then \
+    credentials that were revoked since the backup are accepted;\n  attempt budgets are those of the backup, which the vault's count shows in every \
     seal; sessions have ended."
 )]
 pub(super) struct Restore {
@@ -48,7 +48,7 @@ pub(super) struct Restore {
     /// Data directory to make, new or empty.
     #[arg(long, value_name = "DATA_DIR")]
     into: PathBuf,
-    /// The newest trust root that was published. The restore ends if the backup's signing keys are not active in it.
+    /// The newest published trust root. The restore fails if the backup's signing keys are not active in it.
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ impl Restore {
     fn restored(&self) -> Result<(), String> {
         let newest = self.trust_root.as_ref().map(|path| {
             let bytes = std::fs::read(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-            trust::read(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
+            TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
         });
         let newest = newest.transpose()?;
         let passphrase = self.passphrase.find()?;

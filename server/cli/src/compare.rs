@@ -4,10 +4,10 @@ use super::verify::{FILE_BYTES_MAX, attestation_bytes, mark, named, read};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_api::trust;
+use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
 use trefoil_attest::{
-    Attestation, Evidence, Nonce, Policy, Relation, Seal, Statement, TrustRoot, Verified, compare, verify,
-    verify_with_seal,
+    Attestation, Evidence, ExpectedNonce, Policy, Relation, Seal, Statement, TrustRoot, Verified, compare,
+    verify, verify_with_seal,
 };
 
 /// Exit codes besides clap's 2, as of `trefoil verify`.
@@ -18,9 +18,9 @@ const UNDECIDED: u8 = 3;
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit codes: 0 no contradiction, 1 contradiction, 2 wrong usage, 3 cannot decide (a file cannot be read, an\n\
-    attestation does not verify, or a compact one came without its --seal).\n\n\
+    attestation does not verify, or a compact one has no --seal).\n\n\
     A service decides a request once. Two attestations of one request that differ in the decision, the account, the\n\
-    session, the tenant, the audience or the nonce are evidence that it lied, for everybody with its trust root: keep both\n\
+    session, the tenant, the audience or the nonce are evidence that it lied, for anyone with its trust root: keep both\n\
     files. One exception: a request from a device with a fast clock, sent again to a service that restarted within the\n\
     minute, can honestly be denied the second time. Each attestation is verified as of its own time. Attestations that do\n\
     not contradict each other can still be false: the person who made the request also compares its digest.\n\n\
@@ -29,12 +29,12 @@ const UNDECIDED: u8 = 3;
 pub(super) struct Compare {
     /// An attestation: CBOR, base64, or the JSON answer of the service.
     one: PathBuf,
-    /// Another.
+    /// The other attestation.
     other: PathBuf,
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
     #[arg(long, value_name = "FILE")]
     trust_root: PathBuf,
-    /// The seal of a compact attestation, from the issuer's /v1/seals/{number}; may be given twice.
+    /// The seal of a compact attestation, from the issuer's /v1/seals/{number}; may be repeated.
     #[arg(long, value_name = "FILE")]
     seal: Vec<PathBuf>,
     /// Print one JSON object.
@@ -68,8 +68,8 @@ impl Compare {
 
     /// The error says why nothing can be decided.
     fn decide(&self) -> Result<Relation, String> {
-        let root = read(&self.trust_root, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
-        let root = trust::read(&root).map_err(|cause| named(&self.trust_root, &cause))?;
+        let root = read(&self.trust_root, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
+        let root = TrustRoot::from_file(&root).map_err(|cause| named(&self.trust_root, &cause))?;
         let seals: Vec<Seal> = self.seal.iter().map(|path| seal(path)).collect::<Result<_, _>>()?;
         let bytes = |path| attestation_bytes(path, &read(path, FILE_BYTES_MAX)?);
         let (one, other) = (bytes(&self.one)?, bytes(&self.other)?);
@@ -83,14 +83,15 @@ fn seal(path: &Path) -> Result<Seal, String> {
     Seal::decode(&read(path, FILE_BYTES_MAX)?).map_err(|cause| named(path, &cause))
 }
 
-/// An attestation as of its own time, whatever it says and to whom.
+/// Verifies an attestation as of its own time, for any audience and content.
 fn verified<'a>(bytes: &'a [u8], seals: &[Seal], root: &TrustRoot) -> Result<Verified<'a>, String> {
     let refused = |cause: &dyn std::fmt::Display| format!("does not verify: {cause}");
     let attestation = Attestation::decode(bytes).map_err(|cause| refused(&cause))?;
     let statement = Statement::decode(attestation.statement).map_err(|cause| refused(&cause))?;
-    let policy =
-        Policy::new(root.clone(), statement.audience, Nonce::DangerousAny).any_decision().accept_no_proof();
-    // A seal is made after what it seals.
+    let policy = Policy::new(root.clone(), statement.audience, ExpectedNonce::DangerousAny)
+        .any_decision()
+        .accept_no_proof();
+    // A seal is made after its statements.
     let at = |seal: &Seal| seal.header.time.clamp(statement.issued_at, statement.expires_at - 1);
     match &attestation.evidence {
         Evidence::Full(seal) => verify(bytes, &policy, at(seal)),

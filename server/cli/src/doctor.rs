@@ -14,9 +14,9 @@ use trefoil_service::clock::SystemClock;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Say what is wrong with an installation, where, and what to do",
-    after_help = "It looks at the certificate, the keys, the clock, the key-holder, the disk, attempt budgets, databases, file modes and\n\
-    owners, and at the service if it runs. It changes nothing and takes no lock: stop nothing for it. Run it as the user of the\n\
+    about = "Diagnose an installation: faults, their places, and what to do",
+    after_help = "It checks the certificate, the keys, the clock, the key-holder, the disk, attempt budgets, databases, file modes and\n\
+    owners, and the service if it runs. It changes nothing and takes no lock, so nothing need be stopped. Run it as the user of the\n\
     service, with the flags and the environment of `trefoil serve`.\n\n\
     Examples:\n  trefoil doctor --data-dir /var/lib/trefoil\n  trefoil doctor --config trefoil.toml --json\n\n\
     Exit codes: 0 nothing is wrong, 1 warnings, 2 something is broken (a configuration that does not read too)."
@@ -27,7 +27,7 @@ pub(super) struct Doctor {
     config: Option<PathBuf>,
     #[command(flatten)]
     overrides: Overrides,
-    /// Print JSON: `status` and `findings`, those that found nothing among them.
+    /// Print JSON: `status` and `findings`, including checks that found nothing wrong.
     #[arg(long)]
     json: bool,
 }
@@ -60,7 +60,7 @@ pub(super) fn line(finding: &Finding) -> String {
         Level::Broken => "broken",
     };
     let remedy = if remedy.is_empty() { String::new() } else { format!(". Do: {remedy}") };
-    // A cause of the system may have lines of its own.
+    // A system message may have several lines.
     let text = format!("{place}: {what}{remedy}").replace('\n', " ");
     format!("{level:8} {code:22} {text}\n")
 }

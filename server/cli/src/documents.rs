@@ -1,4 +1,4 @@
-//! `trefoil completions` and `trefoil man`: what a shell and `man` know of the program, made from its own arguments.
+//! `trefoil completions` and `trefoil man`: completions and manual pages, made from the program's own arguments.
 
 use super::Cli;
 use super::exit::fail;

@@ -1,4 +1,4 @@
-//! `trefoil issuer`: a tenant's members and the signed roots that say who they are.
+//! `trefoil issuer`: a tenant's members and the signed roots over them.
 
 mod batch;
 
@@ -34,7 +34,7 @@ use trefoil_zkp::Digest;
     --api-key-file issuer-api.key\n  \
     trefoil issuer export ann --directory issuer --output ann.credential\n  \
     trefoil issuer revoke ann --directory issuer     then publish again\n  \
-    trefoil issuer audit --directory issuer --service ...   is the service's log of roots the one that you signed?\n\n\
+    trefoil issuer audit --directory issuer --service ...   compare the service's log of roots with yours\n\n\
     Exit codes: 0 done, 1 refused (the reason is printed, nothing was changed), 2 wrong usage."
 )]
 pub(super) struct IssuerCommand {
@@ -48,7 +48,7 @@ enum Command {
     Init {
         #[command(flatten)]
         place: Place,
-        /// The tenant that the service gave you.
+        /// The tenant's identifier from the service.
         #[arg(long, value_name = "HEX", value_parser = tenant)]
         tenant: Hex<16>,
         /// Number of the tenant's policy.
@@ -74,7 +74,7 @@ enum Command {
     },
     /// Add one member, or many from a file.
     Add {
-        /// Your name for the member; it stays with you.
+        /// Your name for the member, which you do not publish.
         #[arg(required_unless_present = "batch", conflicts_with = "batch", requires_all = ["commitment", "level", "expires"])]
         name: Option<String>,
         #[command(flatten)]
@@ -85,7 +85,7 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         batch: Option<PathBuf>,
     },
-    /// Replace what is asserted about a member; older roots end with the next publication.
+    /// Replace a member's attributes. The next publication ends sessions under older roots.
     Update {
         /// The member.
         #[arg(requires_all = ["commitment", "level", "expires"])]
@@ -95,9 +95,9 @@ enum Command {
         #[command(flatten)]
         member: Assertions,
     },
-    /// Remove members; their sessions end with the next publication.
+    /// Remove members. Their sessions end with the next publication.
     Revoke {
-        /// The members: all of them, or none.
+        /// The members. All of them are removed, or none.
         #[arg(required = true)]
         names: Vec<String>,
         #[command(flatten)]
@@ -109,7 +109,7 @@ enum Command {
         place: Place,
         #[command(flatten)]
         passphrase: Passphrase,
-        /// End all sessions under older roots, even if nobody was removed; signs a new root in any case.
+        /// End all sessions under older roots, even if no member was removed. Signs a new root in any case.
         #[arg(long)]
         withdraw: bool,
         #[command(flatten)]
@@ -145,10 +145,10 @@ struct Place {
     directory: PathBuf,
 }
 
-/// What is asserted about a member.
+/// A member's attributes.
 #[derive(clap::Args)]
 struct Assertions {
-    /// What `trefoil wallet commitment` printed.
+    /// The commitment that `trefoil wallet commitment` printed.
     #[arg(long, value_name = "HEX", value_parser = digest)]
     commitment: Option<Digest>,
     /// Assurance level, 0 to 255.
@@ -175,7 +175,7 @@ impl IssuerCommand {
 }
 
 impl Command {
-    /// What to print, or why nothing was done.
+    /// The text to print, or the error.
     fn run(self) -> Result<String, String> {
         match self {
             Command::Init { place, tenant, policy_id, passphrase } => {
@@ -189,7 +189,8 @@ impl Command {
                     cost,
                     rng,
                 );
-                Ok(described(&issuer.map_err(text)?))
+                let issuer = issuer.map_err(|cause| format!("{}: {cause}", place.directory.display()))?;
+                Ok(described(&issuer))
             }
             Command::Show(place) => Ok(described(&place.open()?)),
             Command::Register { place, admin, ca, admin_token_file } => {
@@ -251,7 +252,7 @@ impl Assertions {
     }
 }
 
-/// Signs what is new and sends what the service lacks. A root that was signed and not sent is sent the next time: it is
+/// Signs a root if members changed, and sends the roots that the service lacks. A root that was signed but not sent is sent the next time: it is
 /// in the journal, and no generation is ever signed twice.
 fn publish(
     issuer: &mut Issuer,
@@ -265,7 +266,7 @@ fn publish(
         let now = trefoil_service::clock::SystemClock::default().unix_s();
         issuer.publish(passphrase.as_bytes(), withdraw, now, &mut rand::rng()).map_err(text)?;
     }
-    // The last page is enough to know what the service lacks, unless it lacks more than that.
+    // The last page shows the roots that the service lacks, unless there are more than a page.
     let recent = issuer.last_root().map_or(0, |last| last.generation.saturating_sub(64));
     let known = match fetch(remote, issuer, recent)? {
         known if known.is_empty() && recent > 0 => fetch(remote, issuer, 0)?,
@@ -310,7 +311,7 @@ fn fetch(remote: &Remote, issuer: &Issuer, from: u32) -> Result<Vec<SignedRoot>,
                     .into_iter()
                     .map(|root| SignedRoot { statement: root.statement.0, signature: root.signature.0 }),
             );
-            // A page that does not move forward would be asked for for ever.
+            // A page that does not advance would loop for ever.
             next = page.next.filter(|next| *next > from);
         }
         Ok(roots)

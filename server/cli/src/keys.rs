@@ -5,7 +5,7 @@ use super::remote;
 use clap::{Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_api::trust::{self, Pin};
+use trefoil_api::Pin;
 use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
@@ -24,7 +24,7 @@ use trefoil_storage::data_dir::DataDir;
     trefoil keys accept --pinned trust-root.json --next trust-root-2.json\n\n\
     The passphrase comes from --passphrase-file, else from keys.passphrase_file of the configuration, else from the\n\
     systemd credential trefoil-keys-passphrase, else from a generated file beside the keys, which protects only copies\n\
-    of the keys that leave it out."
+    of the keys without it."
 )]
 pub(super) struct Keys {
     #[command(subcommand)]
@@ -36,17 +36,17 @@ enum Command {
     /// Make the first signing keys and trust root. A service without keys makes them when it starts.
     Init(Private),
     /// Make new signing keys and the next version of the trust root, signed by the old keys and by the new ones. A
-    /// running service goes on with the old keys until it is started again.
+    /// running service uses the old keys until it is started again.
     Rotate {
         #[command(flatten)]
         private: Private,
-        /// Seconds from now in which seals by the old keys still verify. Start the service again within them.
+        /// Seconds from now during which seals by the old keys still verify. Start the service again within this time.
         #[arg(long, value_name = "SECONDS", default_value_t = 86_400)]
         overlap: u64,
     },
-    /// Revoke a key set that somebody else may have: nothing that it sealed verifies any more, whatever time a seal says.
-    /// The keys that sign today are replaced by new ones. Stop the service first. Then deliver the new trust root as you
-    /// delivered the first one: anybody who has all three secret keys of the set can make a next version too.
+    /// Revoke a key set that may be compromised: its seals no longer verify, whatever time they name.
+    /// If the keys sign today, new ones replace them. Stop the service first. Then deliver the new trust root as you
+    /// delivered the first one, because a thief of all three secret keys of the set can make a next version too.
     Revoke {
         /// The key set, 64 hexadecimal digits, as `trefoil keys show` prints it.
         #[arg(value_name = "KEY_SET", value_parser = key_set_id)]
@@ -71,7 +71,7 @@ enum Command {
         /// Form of the file.
         #[arg(long, value_enum, default_value_t = Form::Json)]
         format: Form,
-        /// This version instead of the newest: what a relying party needs that pinned the one before.
+        /// This version instead of the newest, for a relying party that pinned the one before.
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         /// File to write; absent: standard output.
@@ -80,7 +80,7 @@ enum Command {
     },
     /// For relying parties: replace a pinned trust root by its next version, if the signatures allow it.
     Accept {
-        /// The trust root that is pinned; it is replaced.
+        /// The pinned trust root, which is replaced.
         #[arg(long, value_name = "FILE")]
         pinned: PathBuf,
         /// The next version, from the issuer's /v1/keys/{version}.
@@ -89,7 +89,7 @@ enum Command {
     },
 }
 
-/// Where the secret keys are and what opens them.
+/// The place of the secret keys, and their passphrase.
 #[derive(clap::Args)]
 struct Private {
     /// TOML file, as for `trefoil serve`.
@@ -106,7 +106,7 @@ struct Private {
     passphrase_file: Option<PathBuf>,
 }
 
-/// Where public keys are.
+/// The place of public keys.
 #[derive(clap::Args)]
 struct Public {
     /// Data directory of a service that has been started at least once.
@@ -116,9 +116,9 @@ struct Public {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Form {
-    /// For people and tools.
+    /// JSON, for people and tools.
     Json,
-    /// Canonical and small.
+    /// CBOR, canonical and small.
     Cbor,
 }
 
@@ -154,7 +154,7 @@ impl Keys {
     }
 }
 
-/// What went wrong and the exit code.
+/// The error and the exit code.
 type Failure = (String, u8);
 
 fn refused(cause: impl ToString) -> Failure {
@@ -216,7 +216,7 @@ impl Opened {
     }
 }
 
-/// A restored backup of before would sign with keys that nobody accepts any more.
+/// An older backup would sign with keys that are no longer accepted.
 const BACK_UP: &str = "then make a new backup with `trefoil backup`: one of before has the old keys";
 
 fn key_set_id(text: &str) -> Result<KeySetId, &'static str> {
@@ -238,7 +238,7 @@ impl Public {
                 path.display()
             )
         })?;
-        trust::read(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
+        TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
     }
 
     fn version(&self, number: Option<u64>) -> Result<TrustRoot, String> {
@@ -247,15 +247,15 @@ impl Public {
         let bytes =
             signing_keys::version(&self.data_dir, number).map_err(|cause| format!("{directory}: {cause}"))?;
         let bytes = bytes.ok_or_else(|| format!("{directory} has no trust root of version {number}"))?;
-        trust::read(&bytes).map_err(|cause| format!("{directory}, version {number}: {cause}"))
+        TrustRoot::from_file(&bytes).map_err(|cause| format!("{directory}, version {number}: {cause}"))
     }
 }
 
-/// Replaces the pinned file, in the form that it has.
+/// Replaces the pinned file, in its present form.
 fn accept(pinned_path: &Path, next_path: &Path) -> Result<(), String> {
     let read = |path: &Path| {
         let bytes = std::fs::read(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-        let root = trust::read(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))?;
+        let root = TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))?;
         Ok::<_, String>((bytes, root))
     };
     let ((old, pinned), (_, next)) = (read(pinned_path)?, read(next_path)?);
@@ -270,7 +270,7 @@ fn accept(pinned_path: &Path, next_path: &Path) -> Result<(), String> {
 
 fn export(root: &TrustRoot, format: Form, output: Option<&Path>) -> Result<(), String> {
     let bytes = match format {
-        Form::Json => trust::to_json(root).into_bytes(),
+        Form::Json => root.to_json().into_bytes(),
         Form::Cbor => root.encode(),
     };
     remote::write(output, &bytes)

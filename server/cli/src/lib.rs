@@ -31,7 +31,7 @@ use trefoil_server::process::VERSION;
     name = "trefoil",
     version = VERSION,
     about = "Post-quantum authentication: encrypted face match, anonymous credentials, attestations that verify offline",
-    after_help = "Start here:\n  trefoil demo                      all of it on this machine, in a few minutes\n  \
+    after_help = "Start here:\n  trefoil demo                      the whole system on this machine, in a few minutes\n  \
                   trefoil serve                     a service on https://127.0.0.1:8443, data in ./trefoil-data\n  \
                   trefoil quickstart                the first login on that service, from another terminal, command by command
   \
@@ -50,25 +50,25 @@ struct Cli {
 enum Command {
     /// Run the service until SIGINT or SIGTERM.
     Serve(serve::Serve),
-    /// See it work: a service, people of a public data set, true and false logins, every answer checked.
+    /// Demonstration: a service, people of a public data set, true and false logins, every answer checked.
     Demo(demo::Arguments),
-    /// Run the key-holder: keys, thresholds and attempt budgets, apart from templates and probes.
+    /// Run the key-holder: keys, thresholds and attempt budgets, separate from templates and probes.
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
-    /// The first tenant, credential and login on a running service; prints every command.
+    /// Make the first tenant, credential and login on a running service, and print every command.
     Quickstart(quickstart::Quickstart),
     /// Operate a running service: tenants, API keys, key rotation.
     Admin(admin::AdminCommand),
-    /// Say what is wrong with an installation, where, and what to do.
+    /// Diagnose an installation: faults, their places, and what to do.
     Doctor(doctor::Doctor),
     /// Make or check a backup of a service's data directory, also while it runs.
     Backup(backup::Backup),
-    /// Restore a backup into a new directory. The log goes on with a restoration that every later seal tells of.
+    /// Restore a backup into a new directory. Every later seal of the log names the restoration.
     Restore(backup::Restore),
-    /// Check an attestation offline: three signatures, and that it is about what you asked.
+    /// Check an attestation offline: three signatures, and that it is for your audience and nonce.
     Verify(verify::Verify),
     /// Check whether two attestations contradict each other: evidence against the service.
     Compare(compare::Compare),
-    /// Keep a tenant's members; sign, publish and audit the roots that say who they are.
+    /// Keep a tenant's members; sign, publish and audit the roots over them.
     Issuer(issuer::IssuerCommand),
     /// Hold a credential: prove it, open sessions, log in.
     Wallet(wallet::WalletCommand),
@@ -78,16 +78,16 @@ enum Command {
     Log(log::Log),
     /// Print the description of the API, OpenAPI 3.1.
     Openapi(openapi::Describe),
-    /// Print what a shell needs to complete this program's arguments.
+    /// Print a shell's completions of this program's arguments.
     Completions(documents::Completions),
     /// Write manual pages, one for each command.
     Man(documents::Manual),
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command of the process's arguments.
 pub fn main() -> ExitCode {
     let command = Cli::parse().command;
-    // A mistyped variable is an error for every command: the next one may read it. The doctor has a finding for it, among others.
+    // A mistyped variable is an error for every command, because the next one may read it. The doctor reports it as a finding.
     if !matches!(command, Command::Doctor(_))
         && let Err(cause) = Config::check_variables(std::env::vars_os())
     {

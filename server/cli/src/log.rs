@@ -1,4 +1,4 @@
-//! `trefoil log`: what auditors and witnesses do.
+//! `trefoil log`: the commands of auditors and witnesses.
 
 mod head_file;
 
@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_api::trust::{self, Pin};
+use trefoil_api::Pin;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{Restoration, TrustRoot};
@@ -21,9 +21,9 @@ use trefoil_sign::WitnessKey;
 use trefoil_storage::store::SealReader;
 use zeroize::Zeroizing;
 
-/// The log is not what it should be.
+/// The log did not pass.
 const INVALID: u8 = 1;
-/// Nothing could be decided: a file or the service does not answer.
+/// No result: a file cannot be read, or the service does not answer.
 const UNDECIDED: u8 = 3;
 
 #[derive(clap::Args)]
@@ -42,7 +42,7 @@ pub(super) struct Log {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Check every seal that was not seen before: signatures, chain, tree, key-holders' vaults; then save what was seen.
+    /// Check every seal that was not seen before: signatures, chain, tree, key-holders' vaults. Then save the new head.
     Audit(Audit),
     /// Make a witness's key and print its public side.
     WitnessKey {
@@ -64,18 +64,18 @@ enum Command {
         /// The issuer's trust root.
         #[arg(long, value_name = "FILE")]
         trust_root: PathBuf,
-        /// What the last audit saved.
+        /// The file that the last audit saved.
         #[arg(long, value_name = "FILE")]
         head: PathBuf,
     },
-    /// Hand a cosigned checkpoint in to the service, which shows it to anybody who audits.
+    /// Hand in a cosigned checkpoint to the service, which serves it to auditors.
     HandIn {
         /// Address of the public API, such as https://127.0.0.1:8443.
         #[arg(long, value_name = "URL")]
         service: String,
         #[command(flatten)]
         ca: remote::Ca,
-        /// What `trefoil log cosign` printed.
+        /// The output of `trefoil log cosign`.
         #[arg(value_name = "FILE")]
         checkpoint: PathBuf,
     },
@@ -93,20 +93,20 @@ struct Audit {
     /// The trust root must have this fingerprint, as `trefoil keys show` prints it at the issuer.
     #[arg(long, value_name = "SHA3-256:HEX")]
     pin: Option<Pin>,
-    /// What the last audit saw; absent, or no such file: the audit begins at the first seal. Replaced if the log passes.
+    /// The file that the last audit saved. Absent, or no such file: the audit begins at the first seal. Replaced if the log passes.
     #[arg(long, value_name = "FILE")]
     head: Option<PathBuf>,
-    /// A checkpoint with cosignatures of witnesses; absent: the newest one that was handed in to the service.
+    /// A checkpoint with cosignatures of witnesses. Absent: the newest one that was handed in to the service.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Public key of a witness that you trust, as `trefoil log witness-key` prints it. May be repeated.
     #[arg(long, value_name = "KEY", value_parser = witness)]
     witness: Vec<Witness>,
-    /// Witnesses that must have cosigned the checkpoint.
+    /// Number of witnesses that must have cosigned the checkpoint.
     #[arg(long, value_name = "N", default_value_t = 0)]
     witnesses: usize,
-    /// Refuse a log that was restored from a backup since the last audit, or ever where there was none. What it lost is gone, and only the
-    /// service says what it was.
+    /// Refuse a log that was restored from a backup since the last audit, or ever if there was none. The lost seals cannot be checked: only the
+    /// service says what they were.
     #[arg(long)]
     no_restores: bool,
 }
@@ -123,7 +123,7 @@ struct Place {
     service: Option<String>,
 }
 
-/// What went wrong and the exit code.
+/// The error and the exit code.
 type Failure = (String, u8);
 
 fn undecided(cause: impl ToString) -> Failure {
@@ -198,7 +198,7 @@ impl Audit {
         Ok(())
     }
 
-    /// The cosigned head to compare with: from a file, or what was handed in to the source where witnesses are required.
+    /// The cosigned head to compare with: from a file, or, if witnesses are required, the one that was handed in to the source.
     fn checkpoint(&self, source: &dyn Source) -> Result<Option<Checkpoint>, Failure> {
         let (place, note) = match &self.checkpoint {
             Some(path) => {
@@ -312,7 +312,7 @@ fn witness(text: &str) -> Result<Witness, String> {
 
 fn read_root(path: &Path) -> Result<TrustRoot, Failure> {
     let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
-    trust::read(&bytes).map_err(|cause| named(path, &cause))
+    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &cause))
 }
 
 fn read_head(path: &Path, trust_root: &TrustRoot) -> Result<Head, Failure> {

@@ -7,7 +7,7 @@ use trefoil_server::openapi::Listener;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  trefoil openapi > trefoil.json")]
 pub(super) struct Describe {
-    /// The routes of the admin listener and not of the public one.
+    /// Describe the routes of the admin listener instead of the public one.
     #[arg(long)]
     admin: bool,
 }

@@ -6,13 +6,13 @@ use zeroize::Zeroizing;
 
 #[derive(clap::Args)]
 pub(super) struct Passphrase {
-    /// File whose first line is the passphrase; readable by its owner only. Absent: asked for on the terminal.
+    /// File whose first line is the passphrase, readable by its owner only. Absent: the terminal asks for it.
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
 
 impl Passphrase {
-    /// The passphrase of something that exists.
+    /// The passphrase of an existing file.
     pub(super) fn read(&self, of: &str) -> Result<Zeroizing<String>, String> {
         match &self.passphrase_file {
             Some(_) => self.file(),
@@ -20,7 +20,7 @@ impl Passphrase {
         }
     }
 
-    /// A passphrase for something new: on the terminal it is asked for twice.
+    /// A passphrase for a new file. The terminal asks for it twice.
     pub(super) fn choose(&self, of: &str) -> Result<Zeroizing<String>, String> {
         if self.passphrase_file.is_some() {
             return self.file();

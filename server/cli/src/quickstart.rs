@@ -1,7 +1,7 @@
 //! `trefoil quickstart`: from a running service to a verified login, by the commands that it prints.
 //!
-//! Each step is this program run once more with the arguments that are shown, so what is printed is what was done. It starts no service:
-//! a reader of the lines sees the one that `trefoil serve` runs, with its log, and the printed lines work on after it.
+//! Each step runs this program again with the arguments that it prints, so the output shows exactly the commands that ran. It starts no service:
+//! the reader sees the one that `trefoil serve` runs, with its log, and the printed lines work again later.
 
 mod unproven;
 
@@ -23,15 +23,15 @@ use trefoil_service::time;
 
 /// The relying party of the example.
 const AUDIENCE: &str = "https://shop.example";
-/// Life of the example's credential.
+/// Lifetime of the example's credential.
 const CREDENTIAL_LIFE_S: u64 = 30 * 86_400;
-/// The score that the tenant's policy asks for: facenet-128, false-match class 3.
+/// The threshold of the tenant's policy: facenet-128, false-match class 3.
 const THRESHOLD: i32 = 16_046;
 
 #[derive(Args)]
 #[command(
     about = "Make the first tenant, credential and login on a running service, and print every command",
-    after_help = "Run `trefoil serve` in another terminal first; quickstart starts nothing of its own. It makes a tenant, an API key, an\n\
+    after_help = "Run `trefoil serve` in another terminal first; quickstart starts no service. It makes a tenant, an API key, an\n\
     issuer and a wallet in --directory, enrols a photograph of the public data set that `demo` uses, logs in with another\n\
     one of the same person, and verifies the answer offline. Each step is a command of this program, printed and then run.\n\
     With --proof none there are no credentials: no issuer and no wallet. Enrolment and login are then calls of the API, printed at the end\n\
@@ -43,13 +43,13 @@ pub(super) struct Quickstart {
     /// Whether the tenant asks for a credential proof: `credential`, or `none`.
     #[arg(long, value_name = "NEED", default_value = "credential", value_parser = super::values::proof_need)]
     proof: ProofNeed,
-    /// A new directory for what tenant, issuer and holder keep.
+    /// A new directory for the files of tenant, issuer and holder.
     #[arg(long, value_name = "DIR", default_value = "quickstart")]
     directory: PathBuf,
     /// Directory with x.npy and y.npy, as for `trefoil demo`; default: the set that comes with the program.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The service's public API, such as https://127.0.0.1:8443; as configured without it.
+    /// The service's public API, such as https://127.0.0.1:8443. Absent: as configured.
     #[arg(long, value_name = "URL")]
     service: Option<String>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ impl Quickstart {
         let faces @ [enrolled, shown] =
             photographs(&self.data.clone().unwrap_or_else(crate::demo::bundled_data))?;
         let found = self.place.found()?;
-        // Before anything is made: a service that does not answer, or another token.
+        // Before anything is made, check that the service answers and accepts the token.
         self.place.call(async |admin| admin.metrics().await)?;
         std::fs::DirBuilder::new()
             .mode(0o700)
@@ -94,7 +94,7 @@ impl Quickstart {
         }
     }
 
-    /// From the tenant to the verified login of somebody with a credential.
+    /// From the tenant to the verified login of a person with a credential.
     fn with_credentials(&self, calls: Calls<'_>) -> Result<(), String> {
         let file = |name: &str| self.directory.join(name).display().to_string();
         let Calls { found, service, key, .. } = &calls;
@@ -166,7 +166,7 @@ impl Quickstart {
     }
 }
 
-/// What the lines for curl name.
+/// The values in the lines for curl.
 struct Calls<'a> {
     found: &'a Found,
     service: String,
@@ -177,7 +177,7 @@ struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    /// How a command reaches the admin API.
+    /// The flags with which a command reaches the admin API.
     fn admin(&self) -> [String; 6] {
         let Found { url, certificate, token, .. } = self.found;
         let at = |path: &Path| path.display().to_string();
@@ -185,7 +185,7 @@ impl Calls<'_> {
     }
 }
 
-/// The admin API, then the public one: the subject is erased and enrolled again, and logs in where that is a line of curl.
+/// The admin API, then the public one: the subject is erased and enrolled again, and logs in if curl can do that.
 fn curl_lines(calls: &Calls<'_>, proof: &str, login: Option<String>) -> String {
     let Calls { found, service, tenant, handle, key, body } = calls;
     let path = |path: &Path| quoted(&path.display().to_string());
@@ -220,7 +220,7 @@ fn say(text: &str) {
     output::tell(&format!("\n{text}\n"));
 }
 
-/// Prints a command of this program, runs it, prints and returns what it says.
+/// Prints a command of this program, runs it, prints its output and returns it.
 fn step(groups: &[&[&str]]) -> Result<String, String> {
     let arguments = groups.concat();
     let line: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
@@ -244,7 +244,7 @@ fn word(said: &str, index: usize) -> Result<String, String> {
     word.map(str::to_owned).ok_or_else(|| format!("the last command printed nothing to go on with: {said:?}"))
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -253,7 +253,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Two photographs of one person that match: the first such pair of the data set.
+/// Two matching photographs of one person: the first such pair of the data set.
 fn photographs(data: &Path) -> Result<[Row; 2], String> {
     let unusable =
         |cause: &dyn std::fmt::Display| format!("data set in {}: {cause}; see --data", data.display());

@@ -1,4 +1,4 @@
-//! How a command reaches a running service.
+//! The connection of a command to a running service.
 
 use base64::Engine as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// A client; without an API key it reaches what is public.
+    /// A client; without an API key it reaches only public routes.
     pub(super) fn client(&self) -> Result<Client, String> {
         let api_key = self.api_key_file.as_deref().map(first_line).transpose()?.unwrap_or_default();
         let (roots, identity) = (self.ca.roots()?, self.ca.identity()?);
@@ -28,7 +28,7 @@ impl Remote {
     }
 }
 
-/// Which certificate a service must show; one flag for every command.
+/// The certificate that a service must show; the same flags for every command.
 #[derive(clap::Args)]
 pub(super) struct Ca {
     /// The service's certificate or the one that signed it, PEM; the data directory has a self-signed one. Absent: the
@@ -41,7 +41,7 @@ pub(super) struct Ca {
 }
 
 impl Ca {
-    /// What the service's certificate has to chain to, PEM.
+    /// The trust anchors of the service's certificate, PEM.
     pub(super) fn roots(&self) -> Result<Vec<u8>, String> {
         match &self.ca {
             Some(path) => read(path).map_err(|cause| format!("{cause}; --ca takes a PEM file")),
@@ -58,7 +58,7 @@ impl Ca {
         self.identity.as_ref().map(read).transpose()
     }
 
-    /// An error of a client for `url`, with the file if that is what it is about.
+    /// An error of a client for `url`, with the file if the file is the cause.
     pub(super) fn named(&self, url: &str, cause: &ClientError) -> String {
         match (cause, &self.ca) {
             (ClientError::Certificate(_), Some(path)) => format!("--ca {}: {cause}", path.display()),
@@ -84,7 +84,7 @@ fn system_roots() -> Result<Vec<u8>, String> {
     Ok(found.certs.iter().map(pem).collect::<String>().into_bytes())
 }
 
-/// Runs the calls of a command.
+/// Runs the calls of a command to completion.
 pub(super) fn block_on<T>(calls: impl Future<Output = Result<T, ClientError>>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -11,7 +11,7 @@ use trefoil_service::clock::SystemClock;
 #[derive(clap::Args)]
 #[command(after_help = "Precedence: defaults < --config file < TREFOIL_<SECTION>_<KEY> < flags.\n\n\
     Examples:\n  trefoil serve\n  trefoil serve --data-dir /var/lib/trefoil --listen 0.0.0.0:8443 --public-url https://auth.example:8443\n  \
-    trefoil serve --config trefoil.toml --print-config   check a file and see what it amounts to\n  \
+    trefoil serve --config trefoil.toml --print-config   check a file and print the effective settings\n  \
     TREFOIL_LOG_FORMAT=json trefoil serve --cadence per-batch")]
 pub(super) struct Serve {
     /// TOML file; unknown keys are refused.

@@ -1,4 +1,4 @@
-//! Values that a person types.
+//! Parsers of command-line values.
 
 use trefoil_api::{Hex, Nonce, ProofNeed};
 use trefoil_zkp::{Digest, expiry_of};
@@ -18,7 +18,7 @@ pub(super) fn digest(text: &str) -> Result<Digest, String> {
     Digest::from_bytes(&bytes.0).map_err(|cause| cause.to_string())
 }
 
-/// The expiry of a credential that is over at `expires`, rounded down to the hour.
+/// The expiry of a credential that ends at `expires`, rounded down to the hour.
 pub(super) fn expiry(expires: u64) -> Result<u32, String> {
     expiry_of(expires).ok_or_else(|| "a credential ends between 1970 and 3883".to_owned())
 }

@@ -13,9 +13,11 @@ use proof::Proof;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_api::trust;
 use trefoil_api::{Authenticated, Hex};
-use trefoil_attest::{Attestation, Nonce, Policy, Restoration, Statement, TrustRoot, Verified, VerifyError};
+use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
+use trefoil_attest::{
+    Attestation, ExpectedNonce, Policy, Restoration, Statement, TrustRoot, Verified, VerifyError,
+};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::time;
 use trefoil_types::TenantId;
@@ -48,7 +50,7 @@ pub(super) struct Verify {
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
-    /// A stored credential proof (`trefoil wallet open --record`): verify it again, and that it backs the attestation.
+    /// A stored credential proof (`trefoil wallet open --record`): verify it again, and check that it backs the attestation.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
     /// The seal of a compact attestation, from the issuer's /v1/seals/{number}, or, once that is pruned, from
@@ -58,7 +60,7 @@ pub(super) struct Verify {
     /// The relying party that it must be for.
     #[arg(long)]
     audience: Option<String>,
-    /// The nonce that it must carry, hexadecimal.
+    /// The nonce that it must have, hexadecimal.
     #[arg(long, value_name = "HEX", value_parser = nonce)]
     nonce: Option<trefoil_api::Nonce>,
     /// The tenant that it must be about.
@@ -67,11 +69,11 @@ pub(super) struct Verify {
     /// Time to verify at: unix seconds or RFC 3339 UTC. Default: now.
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     at: Option<u64>,
-    /// Accept an attested denial too; look at the decision.
+    /// Accept an attested denial too; check the decision.
     #[arg(long)]
     any_decision: bool,
-    /// Accept a statement without a credential proof too, as tenants with `proof: none` get them: that the request was the
-    /// person's is then the word of the tenant's application alone.
+    /// Accept a statement without a credential proof too, as for tenants with `proof: none`: then only the tenant's application
+    /// vouches that the request was the person's.
     #[arg(long)]
     accept_no_proof: bool,
     /// Print one JSON object.
@@ -103,7 +105,7 @@ impl Verify {
         ExitCode::from(code)
     }
 
-    /// The error is why nothing can be decided.
+    /// The error says why no result is possible.
     fn decide(&self) -> Result<Outcome, String> {
         let proof = match self.proof.as_deref().map(Proof::check).transpose()? {
             Some(Err(reason)) => return Ok(Outcome::Invalid(reason)),
@@ -118,8 +120,8 @@ impl Verify {
     }
 
     fn attestation(&self, file: &Path, root_file: &Path, proof: Option<&Proof>) -> Result<Outcome, String> {
-        let root = read(root_file, trust::TRUST_ROOT_FILE_BYTES_MAX)?;
-        let root = trust::read(&root).map_err(|cause| {
+        let root = read(root_file, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
+        let root = TrustRoot::from_file(&root).map_err(|cause| {
             let remedy = "the issuer's operator writes one with `trefoil keys export-trust-root`";
             format!("{}: is not a trust root ({cause}); {remedy}", root_file.display())
         })?;
@@ -154,15 +156,15 @@ impl Verify {
         })
     }
 
-    /// What the caller requires. An audience that the caller does not give is the attestation's own.
+    /// The caller's requirements. Without an audience from the caller, the attestation's own is used.
     fn policy(&self, root: TrustRoot, bytes: &[u8]) -> Result<Policy, VerifyError> {
         let audience = match &self.audience {
             Some(audience) => audience.clone(),
             None => Statement::decode(Attestation::decode(bytes)?.statement)?.audience.to_owned(),
         };
         let nonce = match &self.nonce {
-            Some(nonce) => Nonce::Exactly(nonce.as_bytes().to_vec()),
-            None => Nonce::DangerousAny,
+            Some(nonce) => ExpectedNonce::Exactly(nonce.as_bytes().to_vec()),
+            None => ExpectedNonce::DangerousAny,
         };
         let mut policy = Policy::new(root, audience, nonce);
         if let Some(tenant) = self.tenant {
@@ -234,13 +236,13 @@ impl Verify {
     }
 }
 
-/// What every answer to a change has.
+/// The common part of answers to changes.
 #[derive(serde::Deserialize)]
 struct Changed {
     receipt: trefoil_api::Receipt,
 }
 
-/// The attestation inside a file; what is not recognised is left for the verifier to refuse.
+/// The attestation inside a file. The verifier refuses an unknown form.
 pub(super) fn attestation_bytes(path: &Path, file: &[u8]) -> Result<Vec<u8>, String> {
     if let Ok(Authenticated { attestation, .. }) = serde_json::from_slice(file) {
         let none = || named(path, &"the answer has no attestation, because its request asked for none");

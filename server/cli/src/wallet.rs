@@ -27,7 +27,7 @@ use zeroize::Zeroizing;
 #[command(
     about = "Hold a credential: prove it anonymously, open sessions, log in",
     after_help = "The wallet file holds a secret that never leaves it, sealed under a passphrase (Argon2id, \
-    XChaCha20-Poly1305).\nLose the file or the passphrase and the credentials are gone: there is no way back.\n\n\
+    XChaCha20-Poly1305).\nWithout the file or the passphrase the credentials are lost for good.\n\n\
     Examples, in this order:\n  \
     trefoil wallet create --wallet ann.wallet\n  \
     trefoil wallet commitment --wallet ann.wallet          give this to your issuer, and only this\n  \
@@ -49,7 +49,7 @@ pub(super) struct WalletCommand {
 enum Command {
     /// Make a wallet with a fresh secret.
     Create(Place),
-    /// Print what an issuer needs to make a credential.
+    /// Print the commitment, which an issuer needs to make a credential.
     Commitment(Place),
     /// Print credentials and sessions.
     Show(Place),
@@ -85,13 +85,13 @@ enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Prove the credential ahead of time and write the upload to a file, for `upload` within the hour or the next.
+    /// Prove the credential in advance and write the upload to a file, for `upload` within this hour or the next.
     Prove {
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
         claim: Claim,
-        /// Where the upload goes. It holds the session's key: anybody who has it can use the session.
+        /// File for the upload. It holds the session's key: anyone who has it can use the session.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
@@ -113,7 +113,7 @@ enum Command {
         #[command(flatten)]
         remote: Remote,
     },
-    /// Show a face in an open session; the answer is attested. A session that has ended is opened again first.
+    /// Log in with a face in an open session; the answer is attested. A session that has ended is opened again first.
     Authenticate {
         #[command(flatten)]
         place: Place,
@@ -125,7 +125,7 @@ enum Command {
         /// The relying party's nonce, 32 to 128 hexadecimal digits.
         #[arg(long, value_name = "HEX", value_parser = nonce)]
         nonce: Nonce,
-        /// Where the answer goes, for `trefoil verify`. Absent: standard output.
+        /// File for the answer, for `trefoil verify`. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
         #[command(flatten)]
@@ -133,10 +133,10 @@ enum Command {
     },
 }
 
-/// Which credential.
+/// The credential.
 #[derive(clap::Args)]
 struct Which {
-    /// The tenant; needed if the wallet has credentials of several.
+    /// The tenant; required if the wallet has credentials of several.
     #[arg(long, value_name = "HEX", value_parser = tenant)]
     tenant: Option<Hex<16>>,
 }
@@ -154,7 +154,7 @@ struct Claim {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     chain: Option<u32>,
     /// Write the proof without its session key, for a relying party: `trefoil verify --proof`. It shows account
-    /// and handle, and who has such files of several relying parties can join them.
+    /// and handle, so such files of several relying parties can be linked.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -191,7 +191,9 @@ impl Command {
             }
             Command::Receive { credential, place, issuer_key } => {
                 let file = CredentialFile::from_json(&remote::read(&credential)?);
-                let file = file.map_err(|cause| format!("{}: {cause}", credential.display()))?;
+                let file = file.map_err(|cause| {
+                    format!("{}: {cause}; `trefoil issuer export` writes one", credential.display())
+                })?;
                 let mut open = place.open()?;
                 let issuer = issuer_key.map(|key| IssuerKeyId::new(key.0));
                 let received = open.wallet.receive(file, issuer.as_ref()).map_err(text)?;
@@ -270,7 +272,7 @@ fn prove(place: &Place, claim: &Claim, output: &Path) -> Result<ExitCode, String
     let (id, bytes) = (hex::encode(request.session.id().0), request.envelope.len());
     println!("proven: session {id}, upload of {bytes} bytes");
     let (tenant, level, opened_at) = (claim.which.of(&open.wallet)?, request.level, now());
-    // Until the service says when the session ends: no later than its proof counts.
+    // Until the service says when the session ends, assume the end of its proof's validity.
     let expires_at = proof_ends(epoch_at(opened_at));
     let session = Session { tenant, level, opened_at, expires_at, holder: request.session };
     open.wallet.opened(session, opened_at);

@@ -7,13 +7,14 @@
 //! cargo run -p trefoil-client --example login -- https://127.0.0.1:8443 trefoil-data/tls-certificate.pem quickstart
 //! ```
 //!
-//! It prints who logged in, or says why not.
+//! It prints the account that logged in, or the reason for a denial.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
-use trefoil_api::{AttestationForm, Decision, Nonce, Vector, trust};
+use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
+use trefoil_attest::TrustRoot;
 use trefoil_client::Client;
 use trefoil_wallet::wallet::Wallet;
 
@@ -39,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let face: Vector = serde_json::from_slice(&fs::read(directory.join("face-2.json"))?)?;
     // The relying party: a nonce for this login, and the trust root that it pinned.
     let nonce = Nonce::new(rand::random::<[u8; 32]>().to_vec()).ok_or("a nonce has 16 to 64 bytes")?;
-    let trust_root = trust::read(&fs::read(directory.join("trust-root.json"))?)?;
+    let trust_root = TrustRoot::from_file(&fs::read(directory.join("trust-root.json"))?)?;
 
     let client = Client::new(service, &fs::read(certificate)?, &first_line("api.key")?, 1)?;
     // One proof opens a session; any number of logins follow in it, each with a MAC under the session's key.

@@ -1,7 +1,10 @@
-//! What operators ask for.
+//! Calls of operators.
 
+use crate::client::IDEMPOTENCY_KEY;
 use crate::error::ClientError;
 use crate::transport::{Outgoing, Transport};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use trefoil_api::{
     ApiKeyPage, AuditPage, Base64, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey,
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
@@ -13,7 +16,10 @@ use trefoil_wallet::credentials::IssuerPublicKey;
 
 /// The admin listener: tenants, API keys, operators, the audit trail, metrics.
 #[derive(Clone)]
-pub struct Admin(Transport);
+pub struct Admin {
+    transport: Transport,
+    idempotency_key: Option<String>,
+}
 
 impl Admin {
     /// A client of the admin listener at `base`, such as `https://127.0.0.1:9443`.
@@ -21,7 +27,27 @@ impl Admin {
     /// # Errors
     /// When address, certificate or token cannot be used.
     pub fn new(base: &str, certificate_pem: &[u8], token: &str) -> Result<Admin, ClientError> {
-        Ok(Admin(Transport::new(base, certificate_pem, None, 1)?.with_bearer(token)?))
+        let transport = Transport::new(base, certificate_pem, None, 1)?.with_bearer(token)?;
+        Ok(Admin { transport, idempotency_key: None })
+    }
+
+    /// This client with an `Idempotency-Key` for one creation of a tenant, an API key, an operator or a token. If the creation is repeated with the
+    /// same key after a lost answer, nothing more is created. A repetition that would show a secret again gets `secret-shown`.
+    #[must_use]
+    pub fn creating_once(&self, idempotency_key: &str) -> Admin {
+        Admin { transport: self.transport.clone(), idempotency_key: Some(idempotency_key.to_owned()) }
+    }
+
+    async fn create<T: DeserializeOwned>(
+        &self,
+        path: impl Into<String>,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let mut outgoing = Outgoing::post_json(path, body);
+        if let Some(key) = &self.idempotency_key {
+            outgoing = outgoing.header(IDEMPOTENCY_KEY, key)?;
+        }
+        self.transport.json(outgoing).await
     }
 
     /// Makes a tenant.
@@ -29,10 +55,10 @@ impl Admin {
     /// # Errors
     /// `field-invalid` for a policy out of range, and [`ClientError`] in general.
     pub async fn create_tenant(&self, tenant: &CreateTenant) -> Result<CreatedTenant, ClientError> {
-        self.0.json(Outgoing::post_json("/v1/tenants", tenant)).await
+        self.create("/v1/tenants", tenant).await
     }
 
-    /// Makes an API key of a tenant. The answer is the only place where its secret appears.
+    /// Makes an API key of a tenant. Only this answer has its secret.
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
@@ -44,42 +70,42 @@ impl Admin {
         self.create_api_key_with(tenant, &CreateApiKey { scopes, label: None, expires_at: None }).await
     }
 
-    /// The same with a label and an expiry.
+    /// Makes an API key with a label and an expiry.
     ///
     /// # Errors
-    /// `tenant-unknown`, `field-invalid` for an expiry that is over, and [`ClientError`] in general.
+    /// `tenant-unknown`, `field-invalid` for an expiry in the past, and [`ClientError`] in general.
     pub async fn create_api_key_with(
         &self,
         tenant: Hex<16>,
         request: &CreateApiKey,
     ) -> Result<CreatedApiKey, ClientError> {
-        self.0.json(Outgoing::post_json(of_tenant(tenant, "/api-keys"), request)).await
+        self.create(of_tenant(tenant, "/api-keys"), request).await
     }
 
-    /// A page of a tenant's API keys, from an id on.
+    /// A page of a tenant's API keys, starting at an id.
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn api_keys(&self, tenant: Hex<16>, from: Hex<8>) -> Result<ApiKeyPage, ClientError> {
         let path = of_tenant(tenant, &format!("/api-keys?from={}", hex::encode(from.0)));
-        self.0.json(Outgoing::get(path)).await
+        self.transport.json(Outgoing::get(path)).await
     }
 
-    /// Revokes an API key; again, the same answer.
+    /// Revokes an API key. A repetition gets the same answer.
     ///
     /// # Errors
     /// `api-key-unknown`, `tenant-unknown`, and [`ClientError`] in general.
     pub async fn revoke_api_key(&self, tenant: Hex<16>, id: Hex<8>) -> Result<RevokedApiKey, ClientError> {
         let path = of_tenant(tenant, &format!("/api-keys/{}", hex::encode(id.0)));
-        self.0.json(Outgoing::delete(path)).await
+        self.transport.json(Outgoing::delete(path)).await
     }
 
-    /// A page of the tenants, from an identifier on.
+    /// A page of the tenants, starting at an identifier.
     ///
     /// # Errors
     /// See [`ClientError`].
     pub async fn tenants(&self, from: Hex<16>) -> Result<TenantPage, ClientError> {
-        self.0.json(Outgoing::get(format!("/v1/tenants?from={}", hex::encode(from.0)))).await
+        self.transport.json(Outgoing::get(format!("/v1/tenants?from={}", hex::encode(from.0)))).await
     }
 
     /// A tenant and its policy.
@@ -87,10 +113,10 @@ impl Admin {
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn tenant(&self, tenant: Hex<16>) -> Result<TenantDetail, ClientError> {
-        self.0.json(Outgoing::get(of_tenant(tenant, ""))).await
+        self.transport.json(Outgoing::get(of_tenant(tenant, ""))).await
     }
 
-    /// Makes a policy the next version of a tenant's; with `if_version` only where that is the version in force.
+    /// Makes a policy the next version of a tenant's; with `if_version` only if that is the version in force.
     ///
     /// # Errors
     /// `policy-overtaken`, `tenant-unknown`, `field-invalid`, and [`ClientError`] in general.
@@ -105,15 +131,15 @@ impl Admin {
         if let Some(version) = if_version {
             outgoing = outgoing.header("if-match", &format!("\"{version}\""))?;
         }
-        self.0.json(outgoing).await
+        self.transport.json(outgoing).await
     }
 
-    /// A page of the versions of a tenant's policy, from one on.
+    /// A page of the versions of a tenant's policy, starting at one.
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn policies(&self, tenant: Hex<16>, from: u32) -> Result<PolicyPage, ClientError> {
-        self.0.json(Outgoing::get(of_tenant(tenant, &format!("/policies?from={from}")))).await
+        self.transport.json(Outgoing::get(of_tenant(tenant, &format!("/policies?from={from}")))).await
     }
 
     /// Disables a tenant, so that its API keys are refused, or enables it.
@@ -126,16 +152,16 @@ impl Admin {
         disabled: bool,
     ) -> Result<ChangedTenant, ClientError> {
         let path = of_tenant(tenant, if disabled { "/disable" } else { "/enable" });
-        self.0.json(Outgoing::post_empty(path)).await
+        self.transport.json(Outgoing::post_empty(path)).await
     }
 
-    /// Deletes a disabled tenant with all that is kept for it, but its root log.
+    /// Deletes a disabled tenant with all its data except its root log.
     ///
     /// # Errors
     /// `tenant-in-use` while it is enabled or its keys are rotated, `tenant-unknown` once it was deleted, `role-missing`, and
     /// [`ClientError`] in general.
     pub async fn delete_tenant(&self, tenant: Hex<16>) -> Result<DeletedTenant, ClientError> {
-        self.0.json(Outgoing::delete(of_tenant(tenant, ""))).await
+        self.transport.json(Outgoing::delete(of_tenant(tenant, ""))).await
     }
 
     /// Resets the key-holder's count of a tenant's malformed jobs.
@@ -143,7 +169,7 @@ impl Admin {
     /// # Errors
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
     pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<ResetMalformed, ClientError> {
-        self.0.json(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await
+        self.transport.json(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await
     }
 
     /// Ends the delay of a locked-out subject and forgets its failures of the day.
@@ -156,23 +182,23 @@ impl Admin {
         handle: Hex<32>,
     ) -> Result<ResetAttempts, ClientError> {
         let path = of_tenant(tenant, &format!("/subjects/{}/reset-attempts", hex::encode(handle.0)));
-        self.0.json(Outgoing::post_empty(path)).await
+        self.transport.json(Outgoing::post_empty(path)).await
     }
 
-    /// Starts a rotation of the keys of a tenant's templates, or goes on with one that stopped.
+    /// Starts a rotation of the keys of a tenant's templates, or resumes one that stopped.
     ///
     /// # Errors
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
     pub async fn rotate_keys(&self, tenant: Hex<16>) -> Result<StartedRotation, ClientError> {
-        self.0.json(Outgoing::post_empty(of_tenant(tenant, "/key-rotation"))).await
+        self.transport.json(Outgoing::post_empty(of_tenant(tenant, "/key-rotation"))).await
     }
 
-    /// Where the rotation of a tenant's keys stands.
+    /// The progress of the rotation of a tenant's keys.
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn key_rotation(&self, tenant: Hex<16>) -> Result<RotationStatus, ClientError> {
-        self.0.json(Outgoing::get(of_tenant(tenant, "/key-rotation"))).await
+        self.transport.json(Outgoing::get(of_tenant(tenant, "/key-rotation"))).await
     }
 
     /// Registers the key under which the roots of a tenant verify.
@@ -186,26 +212,26 @@ impl Admin {
     ) -> Result<RegisteredIssuerKey, ClientError> {
         let path = of_tenant(tenant, "/issuer-key");
         let body = RegisterIssuerKey { ml_dsa_65: Base64(key.as_bytes().to_vec()) };
-        self.0.json(Outgoing::put_json(path, &body)).await
+        self.transport.json(Outgoing::put_json(path, &body)).await
     }
 
-    /// Makes an operator with a token. The answer is the only place where the token appears.
+    /// Makes an operator with a token. Only this answer has the token.
     ///
     /// # Errors
-    /// `role-missing`, `field-invalid` for an expiry that is over, and [`ClientError`] in general.
+    /// `role-missing`, `field-invalid` for an expiry in the past, and [`ClientError`] in general.
     pub async fn create_operator(
         &self,
         operator: &CreateOperator,
     ) -> Result<CreatedOperatorToken, ClientError> {
-        self.0.json(Outgoing::post_json("/v1/operators", operator)).await
+        self.create("/v1/operators", operator).await
     }
 
-    /// A page of the operators, from an identifier on.
+    /// A page of the operators, starting at an identifier.
     ///
     /// # Errors
     /// See [`ClientError`].
     pub async fn operators(&self, from: Hex<8>) -> Result<OperatorPage, ClientError> {
-        self.0.json(Outgoing::get(format!("/v1/operators?from={}", hex::encode(from.0)))).await
+        self.transport.json(Outgoing::get(format!("/v1/operators?from={}", hex::encode(from.0)))).await
     }
 
     /// An operator.
@@ -213,7 +239,7 @@ impl Admin {
     /// # Errors
     /// `operator-unknown`, and [`ClientError`] in general.
     pub async fn operator(&self, operator: Hex<8>) -> Result<Operator, ClientError> {
-        self.0.json(Outgoing::get(of_operator(operator, ""))).await
+        self.transport.json(Outgoing::get(of_operator(operator, ""))).await
     }
 
     /// Revokes an operator: all of its tokens are refused.
@@ -221,66 +247,66 @@ impl Admin {
     /// # Errors
     /// `operator-unknown`, `operator-conflict` for the last owner, `role-missing`, and [`ClientError`] in general.
     pub async fn revoke_operator(&self, operator: Hex<8>) -> Result<ChangedOperator, ClientError> {
-        self.0.json(Outgoing::delete(of_operator(operator, ""))).await
+        self.transport.json(Outgoing::delete(of_operator(operator, ""))).await
     }
 
     /// Makes another token of an operator, with an expiry if there is one.
     ///
     /// # Errors
-    /// `operator-unknown`, `operator-conflict` where two are taken already, `role-missing`, and [`ClientError`] in general.
+    /// `operator-unknown`, `operator-conflict` if it has two valid tokens, `role-missing`, and [`ClientError`] in general.
     pub async fn create_operator_token(
         &self,
         operator: Hex<8>,
         expires_at: Option<u64>,
     ) -> Result<CreatedOperatorToken, ClientError> {
         let path = of_operator(operator, "/tokens");
-        self.0.json(Outgoing::post_json(path, &CreateOperatorToken { expires_at })).await
+        self.create(path, &CreateOperatorToken { expires_at }).await
     }
 
     /// Revokes one token of an operator.
     ///
     /// # Errors
-    /// `operator-unknown`, `operator-conflict` for the last one of the last owner, `role-missing`, and [`ClientError`] in general.
+    /// `operator-unknown`, `operator-conflict` for the last token of the last owner, `role-missing`, and [`ClientError`] in general.
     pub async fn revoke_operator_token(
         &self,
         operator: Hex<8>,
         number: u32,
     ) -> Result<ChangedOperator, ClientError> {
-        self.0.json(Outgoing::delete(of_operator(operator, &format!("/tokens/{number}")))).await
+        self.transport.json(Outgoing::delete(of_operator(operator, &format!("/tokens/{number}")))).await
     }
 
-    /// A page of the audit trail, from an entry on, of one tenant or of all.
+    /// A page of the audit trail of one tenant or of all, starting at an entry.
     ///
     /// # Errors
     /// See [`ClientError`].
     pub async fn audit(&self, from: u64, tenant: Option<Hex<16>>) -> Result<AuditPage, ClientError> {
         let of = tenant.map_or_else(String::new, |tenant| format!("&tenant={}", hex::encode(tenant.0)));
-        self.0.json(Outgoing::get(format!("/v1/audit?from={from}{of}"))).await
+        self.transport.json(Outgoing::get(format!("/v1/audit?from={from}{of}"))).await
     }
 
-    /// Why the service takes no requests; nothing where it takes them.
+    /// Why the service accepts no requests; `None` if it accepts them.
     ///
     /// # Errors
     /// See [`ClientError`].
     pub async fn unready(&self) -> Result<Option<String>, ClientError> {
-        self.0.refusal(Outgoing::get("/readyz")).await
+        self.transport.refusal(Outgoing::get("/readyz")).await
     }
 
-    /// A page of what a tenant's API keys were used for, from a key on; zeros for the first page.
+    /// A page of the usage of a tenant's API keys, starting at a key; zeros for the first page.
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
     pub async fn usage(&self, tenant: Hex<16>, from: Hex<8>) -> Result<UsagePage, ClientError> {
         let rest = format!("/usage?from={}", hex::encode(from.0));
-        self.0.json(Outgoing::get(of_tenant(tenant, &rest))).await
+        self.transport.json(Outgoing::get(of_tenant(tenant, &rest))).await
     }
 
-    /// How the service does, and what wants attention.
+    /// The service's health, with findings that need attention.
     ///
     /// # Errors
     /// See [`ClientError`].
     pub async fn status(&self) -> Result<ServiceStatus, ClientError> {
-        self.0.json(Outgoing::get("/v1/status")).await
+        self.transport.json(Outgoing::get("/v1/status")).await
     }
 
     /// The metrics in Prometheus text format.
@@ -288,7 +314,7 @@ impl Admin {
     /// # Errors
     /// See [`ClientError`].
     pub async fn metrics(&self) -> Result<String, ClientError> {
-        let body = self.0.bytes(Outgoing::get("/metrics")).await?;
+        let body = self.transport.bytes(Outgoing::get("/metrics")).await?;
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 }

@@ -1,10 +1,9 @@
-//! What a tenant's callers ask for.
+//! Calls of a tenant's backend.
 
 use crate::error::{ClientError, ProblemDocument, answer};
 use crate::transport::{Outgoing, Transport};
 use hyper::body::Bytes;
 use serde::Serialize;
-use trefoil_api::trust;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX, Base64, Enrolled,
     Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, Replaced,
@@ -20,7 +19,7 @@ pub struct Client(pub(crate) Transport);
 
 impl Client {
     /// A client of the public listener at `base` over `connections` HTTP/2 connections. A service bounds the requests
-    /// in flight per connection, so that many in flight need several.
+    /// in flight per connection, so many requests in flight need several.
     ///
     /// # Errors
     /// When address, certificate or key cannot be used.
@@ -33,7 +32,7 @@ impl Client {
         Client::with_identity(base, certificate_pem, None, api_key, connections)
     }
 
-    /// As [`Client::new`], with a certificate and its key, PEM, for a service that demands one.
+    /// Like [`Client::new`], with a certificate and its key, PEM, for a service that demands one.
     ///
     /// # Errors
     /// When address, certificates or keys cannot be used.
@@ -59,7 +58,7 @@ impl Client {
         self.0.json(Outgoing::post_json("/v1/credentials/roots", &root)).await
     }
 
-    /// A page of a tenant's root log, from a generation on.
+    /// A page of a tenant's root log, starting at a generation.
     ///
     /// # Errors
     /// `tenant-unknown`, and [`ClientError`] in general.
@@ -102,7 +101,7 @@ impl Client {
     /// Destroys a subject's template and its key. Needs [`trefoil_api::Scope::Enrol`].
     ///
     /// # Errors
-    /// `subject-unknown`, also where an earlier call did it, and [`ClientError`] in general.
+    /// `subject-unknown`, also if an earlier call destroyed it, and [`ClientError`] in general.
     pub async fn erase(&self, handle: Hex<32>) -> Result<Erased, ClientError> {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         self.0.json(Outgoing::delete(path)).await
@@ -112,7 +111,7 @@ impl Client {
     /// prints.
     ///
     /// # Errors
-    /// When the key is another, and [`ClientError`] in general.
+    /// When the key has another fingerprint, and [`ClientError`] in general.
     pub async fn sealing_key(
         &self,
         tenant: Hex<16>,
@@ -133,8 +132,8 @@ impl Client {
         self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
     }
 
-    /// Authenticates, and hands on the attestation unverified: for those who only carry it, or who ask for none. [`Client::login`] verifies it. A denial is an
-    /// answer, not an error. Needs [`trefoil_api::Scope::Authenticate`].
+    /// Authenticates, and returns the attestation unverified, for programs that only pass it on or ask for none. [`Client::login`] verifies it.
+    /// A denial is an answer, not an error. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
@@ -142,7 +141,7 @@ impl Client {
         self.0.json(Outgoing::post_json("/v1/authentications", request)).await
     }
 
-    /// As [`Client::authenticate`] at a tenant whose policy asks for no proof. [`Client::login_unproven`] verifies the answer.
+    /// Like [`Client::authenticate`], at a tenant whose policy asks for no proof. [`Client::login_unproven`] verifies the answer.
     ///
     /// # Errors
     /// `proof-mode-mismatch` where the policy asks for proofs, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
@@ -153,12 +152,12 @@ impl Client {
         self.0.json(Outgoing::post_json("/v1/authentications", request)).await
     }
 
-    /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. One that is refused
-    /// refuses no other. At most one of a session with a hash chain, because they are decided in no particular order. Needs
+    /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. A refused request
+    /// affects no other. Send at most one request of a session with a hash chain, because requests are decided in no particular order. Needs
     /// [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
-    /// `quota-exceeded`, and [`ClientError`] in general, for the whole; of one request those of [`Client::authenticate`].
+    /// `quota-exceeded`, and [`ClientError`] in general, for the whole batch; for one request those of [`Client::authenticate`].
     pub async fn authenticate_many(
         &self,
         requests: &[Authentication],
@@ -166,10 +165,10 @@ impl Client {
         self.batch(requests).await
     }
 
-    /// As [`Client::authenticate_many`] at a tenant whose policy asks for no proof.
+    /// Like [`Client::authenticate_many`], at a tenant whose policy asks for no proof.
     ///
     /// # Errors
-    /// Those of [`Client::authenticate_many`] for the whole; of one request those of [`Client::authenticate_unproven`].
+    /// Those of [`Client::authenticate_many`] for the whole batch; for one request those of [`Client::authenticate_unproven`].
     pub async fn authenticate_many_unproven(
         &self,
         requests: &[UnprovenAuthentication],
@@ -202,7 +201,7 @@ impl Client {
     /// for two minutes. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
-    /// `attestation-unknown` where it is not kept any more, and [`ClientError`] in general.
+    /// `attestation-unknown` if it is no longer kept, and [`ClientError`] in general.
     pub async fn attestation(&self, id: Hex<32>) -> Result<Authenticated, ClientError> {
         self.0.json(Outgoing::get(format!("/v1/attestations/{}", hex::encode(id.0)))).await
     }
@@ -213,7 +212,7 @@ impl Client {
     /// See [`ClientError`].
     pub async fn keys(&self) -> Result<TrustRoot, ClientError> {
         let body = self.0.bytes(Outgoing::get("/v1/keys")).await?;
-        trust::read(&body).map_err(|cause| answer("GET /v1/keys", &cause))
+        TrustRoot::from_file(&body).map_err(|cause| answer("GET /v1/keys", &cause))
     }
 
     /// The seal with this number, for compact attestations.
@@ -229,7 +228,7 @@ impl Client {
     /// The header of an old seal, and a later seal that signs it.
     ///
     /// # Errors
-    /// `seal-unknown` where there is no later one of the same keys, and [`ClientError`] in general.
+    /// `seal-unknown` if there is no later seal of the same keys, and [`ClientError`] in general.
     pub async fn pruned_seal(&self, number: u64) -> Result<PrunedSeal, ClientError> {
         let path = format!("/v1/seals/{number}/pruned");
         let body: Bytes = self.0.bytes(Outgoing::get(path.as_str())).await?;
@@ -237,5 +236,5 @@ impl Client {
     }
 }
 
-/// Header that makes a repeated enrolment harmless.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Header that makes a repeated creation harmless.
+pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";

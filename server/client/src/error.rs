@@ -9,15 +9,15 @@ use thiserror::Error;
 pub struct ProblemDocument {
     /// URI of the kind of problem.
     pub r#type: String,
-    /// What the kind means.
+    /// The meaning of the kind.
     pub title: String,
     /// HTTP status.
     pub status: u16,
     /// Stable name of the kind, such as `session-expired`.
     pub code: String,
-    /// What happened this time and what to do.
+    /// The cause of this problem and what to do.
     pub detail: String,
-    /// What to do next; empty from a service that says nothing.
+    /// What to do next; empty if the service does not say.
     #[serde(default)]
     pub cure: String,
     /// Names the request in the service's log.
@@ -25,7 +25,7 @@ pub struct ProblemDocument {
     pub request_id: String,
 }
 
-/// A cure as it follows a detail.
+/// A cure in the form that follows a detail.
 fn after(cure: &str) -> String {
     if cure.is_empty() { String::new() } else { format!(". {cure}") }
 }
@@ -36,7 +36,7 @@ pub enum ClientError {
     /// The service declined or failed, and said why.
     #[error("the service answered {0}")]
     Problem(Box<ProblemDocument>),
-    /// A status that is no success, without a problem document.
+    /// A status that is not a success, without a problem document.
     #[error("{route} answered {status} without a problem document: is this a Trefoil service?")]
     Status {
         /// Method and path.
@@ -44,12 +44,12 @@ pub enum ClientError {
         /// HTTP status.
         status: u16,
     },
-    /// The answer is not what this client understands.
+    /// The client cannot parse the answer.
     #[error("{route} answered something else than expected: {cause}; client and service differ in version")]
     Answer {
         /// Method and path.
         route: String,
-        /// What was wrong with it.
+        /// The fault in it.
         cause: String,
     },
     /// No answer came.
@@ -57,7 +57,7 @@ pub enum ClientError {
     Unreachable {
         /// Method and path.
         route: String,
-        /// The network's or TLS's words.
+        /// The message of the network or of TLS.
         cause: String,
     },
     /// The service's certificate cannot be pinned.
@@ -65,22 +65,22 @@ pub enum ClientError {
         "certificate: {0}; give a PEM file: the one that the service wrote into its data directory, or its authority's"
     )]
     Certificate(String),
-    /// The caller's own certificate cannot be shown.
+    /// The caller's own certificate cannot be used.
     #[error("{0}; give a PEM file with your certificate and its key")]
     Identity(String),
-    /// The address or the credential cannot stand in a request.
+    /// The address or the credential cannot be sent in a request.
     #[error("{0}")]
     Argument(&'static str),
 }
 
 impl ClientError {
-    /// Whether the session of a request is over, so that the request may be made in a new one: it was not attempted.
+    /// Whether the session of a request has ended. The request was not attempted and may be made in a new session.
     #[must_use]
     pub fn is_session_over(&self) -> bool {
         matches!(self.code(), Some("session-expired" | "session-unknown"))
     }
 
-    /// Whether the service was restarted and the request may be made again with a later time: it was not attempted.
+    /// Whether the service was restarted. The request was not attempted and may be repeated with a later time.
     #[must_use]
     pub fn is_before_restart(&self) -> bool {
         self.code() == Some("before-restart")
@@ -96,9 +96,9 @@ impl ClientError {
     }
 }
 
-/// What to do about a connection that failed with these words of the network or of TLS.
+/// What to do about a connection that failed with this message of the network or of TLS.
 fn advice(cause: &str) -> &'static str {
-    // A refusal of the caller's certificate comes after the handshake, and the connection may be gone before it is read.
+    // A refusal of the caller's certificate comes after the handshake, and the connection may close before it is read.
     const CLOSED: &str = "; the service closed the connection. If it demands a certificate of its callers, give yours and its key with \
                           --identity; else its log says why";
     let advices = [
@@ -131,7 +131,7 @@ fn advice(cause: &str) -> &'static str {
         ("refused", "; nothing listens there. Start the service (`trefoil serve`), or correct host and port"),
         ("lookup", "; the name cannot be looked up. Correct it in the address"),
         ("HTTP/2", "; this port does not speak HTTP/2. Check the address"),
-        // Kinds of hyper's errors after a connection was made.
+        // Kinds of hyper's errors on an established connection.
         ("(SendRequest)", CLOSED),
         ("(Canceled)", CLOSED),
         ("(ChannelClosed)", CLOSED),
@@ -139,7 +139,7 @@ fn advice(cause: &str) -> &'static str {
     advices.iter().find(|(word, _)| cause.contains(word)).map_or("", |(_, advice)| advice)
 }
 
-/// The service answered what it should not.
+/// The service's answer is invalid.
 pub(crate) fn answer(route: &str, cause: &dyn std::fmt::Display) -> ClientError {
     ClientError::Answer { route: route.to_owned(), cause: cause.to_string() }
 }

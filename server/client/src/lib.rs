@@ -1,9 +1,9 @@
 //! A typed client of the service, and the wallet's side of it.
 //!
-//! [`Admin`] speaks to the admin listener, [`Client`] to the public one; bodies are the types of `trefoil_api`.
+//! [`Admin`] calls the admin listener, [`Client`] the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
-//! client pins. [`StandingSession::authenticate`] and [`Client::login`] verify each attestation before there is a [`Login`]; what the other
-//! calls answer is believed only as far as TLS goes.
+//! client pins. [`StandingSession::authenticate`] and [`Client::login`] verify each attestation before they return a [`Login`]. The answers of
+//! other calls are trusted only because of TLS.
 
 mod admin;
 mod client;
@@ -11,6 +11,7 @@ mod error;
 mod login;
 mod public_log;
 mod standing;
+mod stream;
 mod subjects;
 mod transport;
 
@@ -20,6 +21,7 @@ pub use error::{ClientError, ProblemDocument};
 pub use login::{Login, LoginError};
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
+pub use stream::{LoginAnswers, LoginSender, StreamedLogin};
 pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
 };

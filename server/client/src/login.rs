@@ -1,23 +1,23 @@
-//! Logins that are believed for their attestation, not for where it came from.
+//! Logins whose attestation is verified, whatever its source.
 
 use crate::client::Client;
 use crate::error::ClientError;
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex, UnprovenAuthentication};
-use trefoil_attest::{self as attest, Nonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::{Account, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
 
 /// A login whose attestation was verified: for this account, this request, this audience and this nonce.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// Who, towards the audience. The same value at every login; to keep.
+    /// The person's account with the audience, the same value at every login. Keep it.
     pub account: Account,
-    /// What was decided. A denial is attested too.
+    /// The decision. A denial is attested too.
     pub decision: Decision,
     /// Digest of the attested statement.
     pub id: [u8; 32],
-    /// The attestation, for whoever is to verify it once more.
+    /// The attestation, for others that verify it again.
     pub attestation: Vec<u8>,
     /// The seal that covers it.
     pub seal_number: u64,
@@ -35,18 +35,18 @@ pub enum LoginError {
     /// The request asks for no attestation, or the answer has none: nothing can be verified.
     #[error("there is no attestation to verify: ask for `full` or `compact`, or call Client::authenticate")]
     Unattested,
-    /// The answer is not what its attestation says.
+    /// The answer differs from its attestation.
     #[error("the service answered something else than its attestation says, do not accept this login")]
     Differs,
 }
 
 impl Client {
-    /// Authenticates with a request of `session`, and verifies what comes back at `now` (unix seconds) under `trust_root`, which is the one
-    /// that was pinned and never one that came with the answer. A denial is a login too.
+    /// Authenticates with a request of `session`, and verifies the answer at `now` (unix seconds) under `trust_root`, which is the pinned
+    /// one and never one that came with the answer. A denial is a login too.
     ///
     /// # Errors
-    /// Those of [`Client::authenticate`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted, and without
-    /// asking the service for a request with [`AttestationForm::None`].
+    /// Those of [`Client::authenticate`] and [`Client::seal`]; [`LoginError`] for an attestation that must not be accepted, and for a request
+    /// with [`AttestationForm::None`], which is not sent.
     pub async fn login(
         &self,
         session: &HolderSession,
@@ -54,7 +54,7 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
-        // Before anything is spent.
+        // Check this before anything is spent.
         if request.attestation == AttestationForm::None {
             return Err(LoginError::Unattested);
         }
@@ -63,11 +63,11 @@ impl Client {
         verified(answer, seal.as_ref(), &in_session(session, request, trust_root), now)
     }
 
-    /// As [`Client::login`] at a tenant whose policy asks for no proof. The attestation is verified for this tenant, request, audience and
-    /// nonce, and says that there is no proof. The account is the service's word: compare it with the one that was kept.
+    /// Like [`Client::login`], at a tenant whose policy asks for no proof. The attestation is verified for this tenant, request, audience and
+    /// nonce, and says that there is no proof. The account is only the service's claim: compare it with the one that you kept.
     ///
     /// # Errors
-    /// Those of [`Client::authenticate_unproven`] and [`Client::seal`]; [`LoginError`] for an attestation that is not to be accepted.
+    /// Those of [`Client::authenticate_unproven`] and [`Client::seal`]; [`LoginError`] for an attestation that must not be accepted.
     pub async fn login_unproven(
         &self,
         tenant: TenantId,
@@ -94,11 +94,11 @@ impl Client {
         })
     }
 
-    /// The login of a request that asked for no attestation, with the attestation, verified as [`Client::login`] does; `id` is that of
+    /// Fetches the attestation of a login that asked for none, and verifies it like [`Client::login`]; `id` is that of
     /// the answer. The service keeps it for two minutes.
     ///
     /// # Errors
-    /// Those of [`Client::attestation`]; [`LoginError`] for an attestation that is not to be accepted.
+    /// Those of [`Client::attestation`]; [`LoginError`] for an attestation that must not be accepted.
     pub async fn attested(
         &self,
         session: &HolderSession,
@@ -110,7 +110,7 @@ impl Client {
         verified(self.attestation(id).await?, None, &in_session(session, request, trust_root), now)
     }
 
-    /// As [`Client::attested`] at a tenant whose policy asks for no proof.
+    /// Like [`Client::attested`], at a tenant whose policy asks for no proof.
     ///
     /// # Errors
     /// Those of [`Client::attested`].
@@ -126,18 +126,18 @@ impl Client {
     }
 }
 
-/// What the attestation of a request of `session` must say.
+/// The required content of the attestation of a request of `session`.
 fn in_session(session: &HolderSession, request: &Authentication, trust_root: &TrustRoot) -> Policy {
-    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+    let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
     Policy::new(trust_root.clone(), &request.audience, nonce)
         .account(session.account())
         .request_digest(attested_digest(request))
         .any_decision()
 }
 
-/// What the attestation of a request without a proof must say.
+/// The required content of the attestation of a request without a proof.
 fn unproven(tenant: &TenantId, request: &UnprovenAuthentication, trust_root: &TrustRoot) -> Policy {
-    let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+    let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
     Policy::new(trust_root.clone(), &request.audience, nonce)
         .tenant(*tenant)
         .request_digest(request.request_digest(tenant))
@@ -158,10 +158,7 @@ fn verified(
         Some(seal) => verify_with_seal(&attestation.0, seal, policy, now)?,
     };
     let account = verified.statement().account;
-    let attested = match verified.statement().decision {
-        attest::Decision::Match => Decision::Match,
-        attest::Decision::NoMatch => Decision::NoMatch,
-    };
+    let attested = verified.statement().decision;
     if (attested, verified.statement_digest(), verified.seal().seal_number) != (decision, &id.0, seal_number)
     {
         return Err(LoginError::Differs);

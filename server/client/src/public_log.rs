@@ -7,7 +7,7 @@ use trefoil_api::Hex;
 use trefoil_attest::Seal;
 use trefoil_attest::tree::Hash;
 
-/// A reader of one service's log. What it returns is not verified.
+/// A reader of one service's log. Its results are not verified.
 pub struct PublicLog(Transport);
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ impl PublicLog {
         PublicLog::with_identity(base, certificate_pem, None)
     }
 
-    /// As [`PublicLog::new`], with a certificate and its key, PEM, for a service that demands one.
+    /// Like [`PublicLog::new`], with a certificate and its key, PEM, for a service that demands one.
     ///
     /// # Errors
     /// When address, certificates or key cannot be used.
@@ -42,7 +42,7 @@ impl PublicLog {
         Ok(PublicLog(Transport::new(base, certificate_pem, identity_pem, 1)?))
     }
 
-    /// The number of the newest seal; none where nothing has been sealed.
+    /// The number of the newest seal; `None` if nothing has been sealed.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -52,15 +52,15 @@ impl PublicLog {
         Ok(Some(seal.header.seal_number))
     }
 
-    /// A seal's bytes; none where no seal has this number.
+    /// A seal's bytes; `None` if no seal has this number.
     ///
     /// # Errors
-    /// `seal-pruned` where its signatures are gone, and [`ClientError`] in general.
+    /// `seal-pruned` if its signatures are gone, and [`ClientError`] in general.
     pub async fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, ClientError> {
         self.found(&format!("/v1/seals/{number}")).await
     }
 
-    /// What the log keeps of a seal: its bytes, or those of its header; none where no seal has this number.
+    /// The log's entry for a seal: its bytes, or those of its header; `None` if no seal has this number.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -83,7 +83,7 @@ impl PublicLog {
         Ok(proof.into_iter().map(|node| node.0).collect())
     }
 
-    /// The largest head that witnesses have cosigned, a note; none where there is none.
+    /// The largest head that witnesses have cosigned, a note, if there is one.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -93,10 +93,10 @@ impl PublicLog {
         String::from_utf8(bytes).map(Some).map_err(|cause| answer("GET /v1/log/checkpoint", &cause))
     }
 
-    /// Hands in a checkpoint with cosignatures, and returns what was taken: its size and the names of the witnesses.
+    /// Hands in a checkpoint with cosignatures. Returns its size and the names of the witnesses whose cosignatures were accepted.
     ///
     /// # Errors
-    /// `cosignature-refused`, `seal-unknown` where the service has not sealed that far, and [`ClientError`] in general.
+    /// `cosignature-refused`, `seal-unknown` if the service has not sealed that far, and [`ClientError`] in general.
     pub async fn hand_in(&self, note: &str) -> Result<(u64, Vec<String>), ClientError> {
         let outgoing = Outgoing::post_text("/v1/log/cosignatures", note.to_owned());
         let Taken { size, witnesses } = self.0.json(outgoing).await?;

@@ -1,4 +1,4 @@
-//! A session that is open whenever it is needed: proven again before it ends, and when the service says that it has ended.
+//! A session that is always open: it is renewed before it ends, and when the service says that it has ended.
 
 use crate::client::Client;
 use crate::error::ClientError;
@@ -13,17 +13,17 @@ use trefoil_attest::TrustRoot;
 use trefoil_types::Account;
 use trefoil_wallet::{Holder, HolderError, HolderSession};
 
-/// How often a request is made again, with a later time, that a service may have answered before it was restarted.
+/// How often a request is repeated, with a later time, after a restart of the service.
 const RESTART_REPEATS_MAX: u32 = 8;
-/// Pause before each repetition: times are in seconds.
+/// Pause before each repetition, because times are in seconds.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// One holder's session with one audience, over and over. Requests may be made from many tasks; of those that need a new session one
-/// opens it. Cloning is cheap and gives the same.
+/// One holder's session with one audience, renewed as needed. Many tasks may make requests; when they need a new session, one of them
+/// opens it. Cloning is cheap and gives the same session.
 #[derive(Clone)]
 pub struct StandingSession(Arc<Standing>);
 
-/// What time it is, unix seconds.
+/// The clock, unix seconds.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 struct Standing {
@@ -34,7 +34,7 @@ struct Standing {
     trust_root: TrustRoot,
     clock: Clock,
     current: ArcSwapOption<Opened>,
-    /// Held by the one that opens.
+    /// Held by the task that opens a session.
     opening: Mutex<()>,
 }
 
@@ -45,7 +45,7 @@ struct Opened {
     expires_at: u64,
 }
 
-/// Why a request was not answered.
+/// Why a request has no answer.
 #[derive(Debug, Error)]
 pub enum StandingError {
     /// The credential cannot be proven.
@@ -54,13 +54,13 @@ pub enum StandingError {
     /// The service refused, or did not answer.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// There was an answer, and it is not to be accepted.
+    /// There was an answer, but it must not be accepted.
     #[error(transparent)]
     Login(LoginError),
-    /// The service opened something else.
+    /// The service opened another session.
     #[error("the service opened another session than the one that was proven")]
     OtherSession,
-    /// The task that proves did not end.
+    /// The proving task did not complete.
     #[error("the proof was not made: {0}")]
     Stopped(String),
 }
@@ -75,8 +75,8 @@ impl From<LoginError> for StandingError {
 }
 
 impl StandingSession {
-    /// A session of `holder` towards `audience`, each time with a hash chain for `chain` requests if that is given. Attestations are
-    /// verified under `trust_root`, the pinned one. Nothing is proven before the first request.
+    /// A session of `holder` with `audience`, each time with a hash chain for `chain` requests if given. Attestations are
+    /// verified under `trust_root`, the pinned one. The first request makes the first proof.
     #[must_use]
     pub fn new(
         client: Client,
@@ -91,14 +91,15 @@ impl StandingSession {
         StandingSession(Arc::new(standing))
     }
 
-    /// The holder towards the audience: the `account` of every attestation.
+    /// The holder's account with the audience, which is in every attestation.
     #[must_use]
     pub fn account(&self) -> Account {
         self.0.holder.account(&self.0.audience)
     }
 
-    /// Authenticates, and verifies the attestation. Where the session is about to end, another is opened meanwhile; where it has ended, first; where the service says
-    /// so, the request is made once more in the new one, which spends nothing: a request that is refused so was not attempted.
+    /// Authenticates, and verifies the attestation. If the session is about to end, another one is opened in the background; if it has ended, one is
+    /// opened first. If the service says that it has ended, the request is repeated once in a new session. The refused request was not attempted, so it
+    /// spent nothing.
     ///
     /// # Errors
     /// Those of [`Client::login`], of [`Client::open_session`] and of [`Holder::open`].
@@ -148,7 +149,7 @@ impl StandingSession {
             Some(opened) if !opened.is_due(now) => Ok(opened),
             Some(opened) if now < opened.expires_at && opened.session.requests_left() != Some(0) => {
                 let (standing, stale) = (Arc::clone(&self.0), Arc::clone(&opened));
-                // Should it fail, a later request tries again, and the last one before the end waits for it and says why.
+                // If it fails, a later request tries again. A request after the end of the session waits for it and reports the error.
                 tokio::spawn(async move { standing.open(Some(&stale)).await.map(drop) });
                 Ok(opened)
             }
@@ -158,7 +159,7 @@ impl StandingSession {
 }
 
 impl Standing {
-    /// Opens a session in place of `stale`, or finds that another task has.
+    /// Opens a session in place of `stale`, unless another task has.
     async fn open(self: &Arc<Self>, stale: Option<&Opened>) -> Result<Arc<Opened>, StandingError> {
         let _one_at_a_time = self.opening.lock().await;
         let replaced =
@@ -167,7 +168,7 @@ impl Standing {
             return Ok(current);
         }
         let standing = Arc::clone(self);
-        // Proving is computation of tens of milliseconds.
+        // Proving takes tens of milliseconds of computation.
         let proven = tokio::task::spawn_blocking(move || {
             let (rng, now) = (&mut rand::rng(), (standing.clock)());
             match standing.chain {

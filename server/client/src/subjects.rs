@@ -1,4 +1,4 @@
-//! What a tenant lists, shows and ends: its subjects and their sessions.
+//! Calls that list, show and end a tenant's subjects and sessions.
 
 use crate::client::Client;
 use crate::error::ClientError;
@@ -6,7 +6,7 @@ use crate::transport::Outgoing;
 use trefoil_api::{EndedSession, Hex, OwnTenant, SessionPage, Subject, SubjectPage, UsagePage};
 
 impl Client {
-    /// A page of the subjects with a template, from a handle on, which is included; zeros for the first page. Needs
+    /// A page of the subjects with a template, starting at a handle, inclusive; zeros for the first page. Needs
     /// [`Scope::Enrol`](trefoil_api::Scope::Enrol).
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Client {
         self.0.json(Outgoing::get(format!("/v1/subjects/{}", hex::encode(handle.0)))).await
     }
 
-    /// Counts of the tenant whose API key this is, such as the subjects that are locked out. Needs
+    /// Counts of the tenant that the API key belongs to, such as the subjects that are locked out. Needs
     /// [`Scope::Authenticate`](trefoil_api::Scope::Authenticate).
     ///
     /// # Errors
@@ -32,7 +32,7 @@ impl Client {
         self.0.json(Outgoing::get("/v1/tenant")).await
     }
 
-    /// A page of what the tenant's API keys were used for, from a key on; zeros for the first page. Any scope will do.
+    /// A page of the usage of the tenant's API keys, starting at a key; zeros for the first page. Needs any scope.
     ///
     /// # Errors
     /// See [`ClientError`].
@@ -40,7 +40,7 @@ impl Client {
         self.0.json(Outgoing::get(format!("/v1/usage?from={}", hex::encode(from.0)))).await
     }
 
-    /// A page of the sessions that go on, as [`Client::subjects`] of subjects. Needs
+    /// A page of the open sessions, like [`Client::subjects`] for subjects. Needs
     /// [`Scope::Authenticate`](trefoil_api::Scope::Authenticate).
     ///
     /// # Errors
@@ -49,11 +49,11 @@ impl Client {
         self.0.json(Outgoing::get(format!("/v1/proof-sessions?from={}", hex::encode(from.0)))).await
     }
 
-    /// Ends a session before its time; its proof opens it no more. The answer has a receipt. Needs
+    /// Ends a session early. Its proof cannot open it again. The answer has a receipt. Needs
     /// [`Scope::Authenticate`](trefoil_api::Scope::Authenticate).
     ///
     /// # Errors
-    /// `session-unknown`, after it was done too, and [`ClientError`] in general.
+    /// `session-unknown`, also after it was ended, and [`ClientError`] in general.
     pub async fn end_session(&self, id: Hex<32>) -> Result<EndedSession, ClientError> {
         self.0.json(Outgoing::delete(format!("/v1/proof-sessions/{}", hex::encode(id.0)))).await
     }

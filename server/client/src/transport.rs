@@ -1,12 +1,12 @@
 //! HTTPS to one service: HTTP/2 over TLS 1.3, one pinned certificate, a few connections, bounded answers.
 //!
-//! A request that the service says it has not processed is sent again, whatever its method: a connection that closes
-//! names the last stream that it takes, and those after it were never looked at (RFC 9113 section 8.7). Nothing else is
+//! A request that the service has not processed is sent again, whatever its method: a closing connection
+//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7). Nothing else is
 //! repeated, because it may have been carried out.
 
 use super::error::{ClientError, ProblemDocument};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use http_body_util::{BodyExt, Either, Full, Limited};
+use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -19,31 +19,53 @@ use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::de::DeserializeOwned;
+use std::convert::Infallible;
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 /// Longest answer that is read: 32 full attestations in base64 have 1.2 MB, a trust root of 64 key sets 250 KB.
 const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Longest wait for an answer: above every deadline of the service, so that its own refusal arrives first.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// How often a request is sent again that was not processed. A service that ends refuses connections after the first.
+/// How often a request that was not processed is sent again. A service that shuts down refuses new connections.
 const REPEATS_MAX: u32 = 5;
-/// Pause before the first repetition, doubled with each: a connection takes that long to find out that it is closing.
+/// Pause before the first repetition, doubled with each: a connection takes this long to notice that it is closing.
 const REPEAT_PAUSE: Duration = Duration::from_millis(5);
 
-/// A way to one listener of the service. Cloning shares the connections.
+/// A transport to one listener of the service. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Transport {
-    pools: Arc<[Pool<HttpsConnector<HttpConnector>, Full<Bytes>>]>,
+    pools: Arc<[Pool<HttpsConnector<HttpConnector>, Sent>]>,
     turn: Arc<AtomicUsize>,
     base: String,
     bearer: Option<HeaderValue>,
 }
 
-/// What a request carries.
+/// The body of a request: complete, or made while it is sent.
+type Sent = Either<Full<Bytes>, Lines>;
+
+/// A body that is made while it is sent.
+pub(super) struct Lines(pub(super) mpsc::Receiver<Bytes>);
+
+impl Body for Lines {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+/// The body of a request.
 pub(super) struct Outgoing {
     method: Method,
     path: String,
@@ -62,20 +84,20 @@ impl Outgoing {
         Outgoing { method: Method::DELETE, ..Outgoing::get(path) }
     }
 
-    /// A request that changes something and says all in its path.
+    /// A request that changes something and has no body.
     pub(super) fn post_empty(path: impl Into<String>) -> Outgoing {
         Outgoing { method: Method::POST, ..Outgoing::get(path) }
     }
 
     /// A body of JSON.
     pub(super) fn post_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
-        // Only map keys that are no strings and failing `Serialize` implementations cannot become JSON; the
+        // Only map keys that are not strings and failing `Serialize` implementations cannot become JSON; the
         // client's types have neither.
         let body = serde_json::to_vec(body).unwrap_or_default();
         Outgoing::post(path, body, HeaderValue::from_static("application/json"))
     }
 
-    /// A body of JSON that replaces something.
+    /// A JSON body of a PUT.
     pub(super) fn put_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
         Outgoing { method: Method::PUT, ..Outgoing::post_json(path, body) }
     }
@@ -90,7 +112,12 @@ impl Outgoing {
         Outgoing::post(path, body.into_bytes(), HeaderValue::from_static("text/plain"))
     }
 
-    /// With one more header.
+    /// The head of a request whose body is made while it is sent.
+    pub(super) fn post_lines(path: impl Into<String>, media_type: &'static str) -> Outgoing {
+        Outgoing::post(path, Vec::new(), HeaderValue::from_static(media_type))
+    }
+
+    /// Adds a header.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Result<Outgoing, ClientError> {
         let value = HeaderValue::from_str(value)
             .map_err(|_| ClientError::Argument("a header value holds control characters"))?;
@@ -158,7 +185,7 @@ impl Transport {
         serde_json::from_slice(&body).map_err(|cause| ClientError::Answer { route, cause: cause.to_string() })
     }
 
-    /// Sends a request; the text of an answer of 503, and nothing for a success.
+    /// Sends a request. Returns the text of a 503 answer, and `None` for a success.
     pub(super) async fn refusal(&self, outgoing: Outgoing) -> Result<Option<String>, ClientError> {
         let route = outgoing.route();
         match self.answer(&outgoing, &route).await? {
@@ -174,18 +201,35 @@ impl Transport {
     pub(super) async fn bytes(&self, outgoing: Outgoing) -> Result<Bytes, ClientError> {
         let route = outgoing.route();
         let (status, body) = self.answer(&outgoing, &route).await?;
-        if status.is_success() {
-            return Ok(body);
-        }
-        Err(match serde_json::from_slice::<ProblemDocument>(&body) {
-            Ok(problem) => ClientError::Problem(Box::new(problem)),
-            Err(_) => ClientError::Status { route, status: status.as_u16() },
-        })
+        if status.is_success() { Ok(body) } else { Err(refused(route, status, &body)) }
+    }
+
+    /// Begins a request whose body is made while it is sent. Returns the body of its answer, which must be a success. It is not repeated.
+    pub(super) async fn stream(&self, outgoing: Outgoing, lines: Lines) -> Result<Incoming, ClientError> {
+        let route = outgoing.route();
+        let exchange = async {
+            let request = self.request(&outgoing, Either::Right(lines))?;
+            let response = self.pool().request(request).await?;
+            let (head, body) = response.into_parts();
+            if head.status.is_success() {
+                return Ok(Ok(body));
+            }
+            Ok(Err((head.status, whole(body).await?)))
+        };
+        self.in_time(exchange, &route).await?.map_err(|(status, body)| refused(route, status, &body))
     }
 
     async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<(StatusCode, Bytes), ClientError> {
-        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(outgoing));
-        // The address too: a wrong one is the most common cause.
+        self.in_time(self.exchange(outgoing), route).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        exchange: impl Future<Output = Result<T, Box<dyn Error + Send + Sync>>>,
+        route: &str,
+    ) -> Result<T, ClientError> {
+        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, exchange);
+        // Include the address, because a wrong one is the most common cause.
         let address = route.replacen(' ', &format!(" {}", self.base), 1);
         let unreachable = |cause: String| ClientError::Unreachable { route: address.clone(), cause };
         exchange
@@ -200,9 +244,8 @@ impl Transport {
     ) -> Result<(StatusCode, Bytes), Box<dyn Error + Send + Sync>> {
         let mut repeats = 0;
         let response = loop {
-            let request = self.request(outgoing)?;
-            let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len();
-            match self.pools[turn].request(request).await {
+            let request = self.request(outgoing, Either::Left(Full::new(outgoing.body.clone())))?;
+            match self.pool().request(request).await {
                 Ok(response) => break response,
                 Err(cause) if repeats < REPEATS_MAX && is_unprocessed(&cause) => {
                     tokio::time::sleep(REPEAT_PAUSE * 2_u32.pow(repeats)).await;
@@ -212,15 +255,18 @@ impl Transport {
             }
         };
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
-        Ok((head.status, body))
+        Ok((head.status, whole(body).await?))
     }
 
-    fn request(&self, outgoing: &Outgoing) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+    fn pool(&self) -> &Pool<HttpsConnector<HttpConnector>, Sent> {
+        &self.pools[self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len()]
+    }
+
+    fn request(&self, outgoing: &Outgoing, body: Sent) -> Result<Request<Sent>, hyper::http::Error> {
         let mut request = Request::builder()
             .method(&outgoing.method)
             .uri(format!("{}{}", self.base, outgoing.path))
-            .body(Full::new(outgoing.body.clone()))?;
+            .body(body)?;
         let headers = outgoing.headers.iter().cloned().map(|(name, value)| (Some(name), value));
         request.headers_mut().extend(headers);
         if let Some(bearer) = &self.bearer {
@@ -230,7 +276,19 @@ impl Transport {
     }
 }
 
-/// Whether HTTP/2 says that a request was not processed: its stream comes after the last one of a GOAWAY, or was refused.
+async fn whole(body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+    Ok(Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes())
+}
+
+/// The error of an answer that is not a success.
+fn refused(route: String, status: StatusCode, body: &[u8]) -> ClientError {
+    match serde_json::from_slice::<ProblemDocument>(body) {
+        Ok(problem) => ClientError::Problem(Box::new(problem)),
+        Err(_) => ClientError::Status { route, status: status.as_u16() },
+    }
+}
+
+/// Whether HTTP/2 reports that a request was not processed: its stream comes after the last one of a GOAWAY, or was refused.
 fn is_unprocessed(error: &(dyn Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |&cause| cause.source());
     causes.filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(|cause| {

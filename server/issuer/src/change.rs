@@ -14,13 +14,13 @@ pub struct Member {
     pub name: String,
     /// Place of the leaf.
     pub index: u32,
-    /// What the holder gave instead of its secret.
+    /// The commitment, which the holder gave instead of its secret.
     pub commitment: Digest,
-    /// What the issuer asserts.
+    /// The attributes that the issuer asserts.
     pub attributes: Attributes,
 }
 
-/// What a frame of the journal says.
+/// A change in a frame of the journal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// The first frame.
@@ -70,7 +70,7 @@ impl Change {
         bytes
     }
 
-    /// `None` if the bytes are no change.
+    /// `None` if the bytes are malformed.
     pub(super) fn decode(bytes: &[u8]) -> Option<Change> {
         let (&kind, mut rest) = bytes.split_first()?;
         match kind {

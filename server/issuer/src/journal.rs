@@ -1,8 +1,8 @@
-//! An append-only file of changes that loses nothing it acknowledged and hides no damage.
+//! An append-only file of changes that loses no acknowledged change and detects damage.
 //!
 //! A frame is u32 length, payload, and a check over the frame before and the payload, so that frames cannot be moved,
-//! dropped or exchanged unnoticed. A second small file, replaced whole, says how far the journal was acknowledged and
-//! with which check. Bytes beyond that are of a change that was cut off by a crash and are removed; anything wrong
+//! dropped or exchanged unnoticed. A second small file, replaced whole, has the acknowledged length and
+//! its check. Bytes beyond that length belong to a change that a crash cut off, and are removed. A fault
 //! before it is damage and an error.
 
 use sha3::{Digest as _, Sha3_256};
@@ -30,18 +30,18 @@ pub(super) struct Journal {
 /// Why a journal cannot be used.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The directory refused.
+    /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DataDirError),
     /// An operation failed.
     #[error("journal: {0}")]
     Io(#[from] io::Error),
-    /// What was acknowledged is not there or not the same.
+    /// Acknowledged bytes are missing or altered.
     #[error("the journal is damaged at byte {at}: {what}; restore the whole directory from a backup")]
     Damaged {
         /// Offset of the first frame that is wrong.
         at: u64,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
     /// Too large a change.
@@ -50,7 +50,7 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Opens or creates the journal of a directory; `replay` is given each payload in order.
+    /// Opens or creates the journal of a directory; `replay` gets each payload in order.
     pub(super) fn open<E: From<JournalError>>(
         directory: &DataDir,
         mut replay: impl FnMut(&[u8]) -> Result<(), E>,
@@ -89,7 +89,7 @@ impl Journal {
         if check[..] != *expected {
             return Err(damaged(length, "journal.commit names another end").into());
         }
-        // What a crash left behind.
+        // Bytes that a crash left behind.
         file.set_len(length).map_err(JournalError::from)?;
         Ok(Journal { file, length, check })
     }

@@ -1,9 +1,9 @@
-//! The issuer of a tenant: who is a member, and the signed roots that say so.
+//! The issuer of a tenant: its members, and the signed roots over them.
 //!
 //! An issuer is a directory: its signing key under a passphrase, and a journal of changes. Every change is durable when
-//! the call returns; opening replays the journal. Secrets of holders never come here: a holder gives a commitment and
-//! gets back a [`CredentialFile`]. The tree is built once, in the packed hashes of many leaves, when a root or a path is
-//! first asked for, and from then on each change costs the 20 hashes above its leaf.
+//! the call returns; opening replays the journal. An issuer never sees secrets of holders: a holder gives a commitment and
+//! gets back a [`CredentialFile`]. The tree is built once, with packed hashes of many leaves, at the first request for a root
+//! or a path. From then on each change costs the 20 hashes above its leaf.
 //!
 //! ```
 //! use trefoil_issuer::{Issuer, NewMember};
@@ -61,7 +61,7 @@ use trefoil_wallet::credentials::{
 use trefoil_zkp::TenantId;
 use trefoil_zkp::{Attributes, CAPACITY, CredentialTree, Digest, leaf};
 
-/// What the key file is, for [`sealed`].
+/// The kind of the key file, for [`sealed`].
 const KEY_KIND: &str = "trefoil/issuer-key";
 
 /// An open issuer directory. One process holds it at a time.
@@ -91,7 +91,7 @@ impl Issuer {
     /// Makes a directory with a fresh key under `passphrase`.
     ///
     /// # Errors
-    /// [`IssuerError`] when the directory is there already or cannot be written.
+    /// [`IssuerError`] when the directory exists already or cannot be written.
     pub fn init(
         path: &Path,
         tenant: TenantId,
@@ -106,7 +106,7 @@ impl Issuer {
         }
         let key = MlDsa65::generate(rng).map_err(|_| IssuerError::Replay("no key could be made"))?;
         let sealed = sealed::seal(&key.to_secret_bytes(), passphrase, KEY_KIND, cost, rng)?;
-        // The key comes first: a journal that names a key which is nowhere could never publish.
+        // The key comes first, because a journal without its key could never publish.
         issuer.directory.write(KEY_FILE, &sealed)?;
         let public_key = signing::public_key(&key).as_bytes().to_vec();
         issuer.change(Change::Init { tenant, policy_id, public_key })?;
@@ -135,7 +135,7 @@ impl Issuer {
         Ok(Issuer { directory, journal, state, tree: None })
     }
 
-    /// Whom it issues for.
+    /// The tenant and policy for which it issues, and its key.
     ///
     /// # Panics
     /// Never: an open issuer has an identity.
@@ -151,7 +151,7 @@ impl Issuer {
     /// The member called `name`.
     ///
     /// # Errors
-    /// [`IssuerError::Unknown`] when nobody has this name.
+    /// [`IssuerError::Unknown`] when no member has this name.
     pub fn member(&self, name: &str) -> Result<&Member, IssuerError> {
         let index = self.state.by_name.get(name).ok_or_else(|| IssuerError::Unknown(name.to_owned()))?;
         Ok(&self.state.members[index])
@@ -170,7 +170,7 @@ impl Issuer {
     /// Adds members, all or none.
     ///
     /// # Errors
-    /// [`IssuerError`] when a name is taken, an attribute is out of bounds, the tree is full or the journal cannot be written.
+    /// [`IssuerError`] when a name is in use, an attribute is out of bounds, the tree is full or the journal cannot be written.
     pub fn add(&mut self, new: &[NewMember], rng: &mut impl CryptoRng) -> Result<(), IssuerError> {
         let mut names = std::collections::HashSet::new();
         let mut members = Vec::with_capacity(new.len());
@@ -180,7 +180,7 @@ impl Issuer {
             if self.state.by_name.contains_key(&member.name) || !names.insert(member.name.as_str()) {
                 return Err(IssuerError::Exists(member.name.clone()));
             }
-            // Places that were freed are taken again once the tree has none that never was used.
+            // Freed places are reused once every place of the tree was used.
             let index = fresh.next().or_else(|| free.next()).ok_or(IssuerError::Full)?;
             members.push(member.issue(index, serial, rng)?);
         }
@@ -188,20 +188,20 @@ impl Issuer {
         self.change(Change::Put(members))
     }
 
-    /// Replaces what is asserted about a member, who keeps name and place. Older roots end with the next one.
+    /// Replaces the attributes of a member, which keeps its name and place. The next root withdraws older ones.
     ///
     /// # Errors
-    /// [`IssuerError`] when nobody has this name, an attribute is out of bounds or the journal cannot be written.
+    /// [`IssuerError`] when no member has this name, an attribute is out of bounds or the journal cannot be written.
     pub fn update(&mut self, new: &NewMember, rng: &mut impl CryptoRng) -> Result<(), IssuerError> {
         let index = self.member(&new.name)?.index;
         let member = new.issue(index, self.state.next_serial, rng)?;
         self.change(Change::Put(vec![member]))
     }
 
-    /// Removes members, all or none. Older roots end with the next one.
+    /// Removes members, all or none. The next root withdraws older ones.
     ///
     /// # Errors
-    /// [`IssuerError`] when nobody has one of the names or the journal cannot be written.
+    /// [`IssuerError`] when one of the names is unknown or the journal cannot be written.
     pub fn revoke(&mut self, names: &[String]) -> Result<(), IssuerError> {
         let mut indices = Vec::with_capacity(names.len());
         for name in names {
@@ -212,7 +212,7 @@ impl Issuer {
         self.change(Change::Revoke(indices))
     }
 
-    /// The root of the members as they are now.
+    /// The root of the present members.
     pub fn root(&mut self) -> Digest {
         self.tree().root()
     }
@@ -224,7 +224,7 @@ impl Issuer {
     }
 
     /// Signs the present root as the next generation. Older generations stay accepted, as far as a service keeps them,
-    /// unless somebody was revoked or changed since, or `withdraw` asks for it.
+    /// unless a member was revoked or changed since, or `withdraw` is set.
     ///
     /// # Errors
     /// [`IssuerError`] when the passphrase is wrong, the root cannot be signed or the journal cannot be written.
@@ -247,7 +247,7 @@ impl Issuer {
             true => generation,
             false => last.map_or(generation, |last| last.generation_min.max(kept)),
         };
-        // A clock that was set back must not stop the chain.
+        // The chain must continue after the clock was set back.
         let issued_at = last.map_or(now, |last| last.issued_at.max(now));
         let Identity { tenant, public_key, .. } = self.identity().clone();
         let previous = self.state.log.as_ref().map_or([0; 32], RootLog::head);
@@ -263,7 +263,7 @@ impl Issuer {
     /// The credential of a member under the newest root.
     ///
     /// # Errors
-    /// [`IssuerError`] when nobody has this name, or what changed since the newest root was not published.
+    /// [`IssuerError`] when no member has this name, or changes since the newest root are not published.
     pub fn credential(&mut self, name: &str) -> Result<CredentialFile, IssuerError> {
         let Member { index, attributes, .. } = self.member(name)?.clone();
         if !self.is_published() {
@@ -285,7 +285,7 @@ impl Issuer {
         })
     }
 
-    /// Journals a change and takes it.
+    /// Journals a change and applies it.
     fn change(&mut self, change: Change) -> Result<(), IssuerError> {
         self.journal.append(&self.directory, &change.encode())?;
         if let Some(tree) = &mut self.tree {

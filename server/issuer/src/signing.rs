@@ -5,7 +5,7 @@ use thiserror::Error;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
 
-/// The issuer's key made no signature.
+/// Signing failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the issuer key made no valid signature: {0}")]
 pub struct SigningError(String);
@@ -19,7 +19,7 @@ pub fn public_key(key: &MlDsa65) -> IssuerPublicKey {
     IssuerPublicKey::from_bytes(&bytes).expect("ML-DSA-65 public keys have one length")
 }
 
-/// Signs a statement, which must name `key`. The signature was verified.
+/// Signs a statement, which must name `key`, and verifies the signature.
 ///
 /// # Errors
 /// [`SigningError`] when the signature cannot be made or does not verify.

@@ -1,4 +1,4 @@
-//! What the journal's changes amount to.
+//! The state after the journal's changes.
 
 use super::change::{Change, Member};
 use super::error::IssuerError;
@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, HashMap};
 use trefoil_wallet::credentials::{IssuerPublicKey, RootLog, SignedRoot};
 use trefoil_zkp::{CAPACITY, TenantId};
 
-/// Whom the issuer issues for, and its public key.
+/// The issuer's tenant and policy, and its public key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The tenant.
     pub tenant: TenantId,
     /// Its policy's number.
     pub policy_id: u32,
-    /// Under which roots verify.
+    /// The key under which roots verify.
     pub public_key: IssuerPublicKey,
 }
 
-/// Everything that the changes so far amount to.
+/// The state after all changes so far.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) identity: Option<Identity>,
@@ -26,14 +26,14 @@ pub(super) struct State {
     /// Indices below this were used.
     pub(super) next_index: u32,
     pub(super) next_serial: u32,
-    /// Somebody was removed or changed since the last root, so that older roots must end.
+    /// Whether a member was removed or changed since the last root, so that the next one must withdraw older roots.
     pub(super) withdraws: bool,
     pub(super) roots: Vec<SignedRoot>,
     pub(super) log: Option<RootLog>,
 }
 
 impl State {
-    /// Takes a change, which may come from a journal that something else wrote.
+    /// Applies a change, which may come from a journal that another program wrote.
     pub(super) fn apply(&mut self, change: Change) -> Result<(), IssuerError> {
         match change {
             Change::Init { tenant, policy_id, public_key } => {

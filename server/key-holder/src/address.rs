@@ -1,10 +1,10 @@
-//! Where a key-holder is and how to recognise it.
+//! The address of a key-holder and the fingerprint by which to recognise it.
 
 use crate::identity::Fingerprint;
 use std::fmt;
 use std::str::FromStr;
 
-/// `tls://HOST:PORT#FINGERPRINT`: an address that cannot be mistaken for another machine's.
+/// `tls://HOST:PORT#FINGERPRINT`: the fingerprint rules out another machine at the address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Name or IP address, and port.

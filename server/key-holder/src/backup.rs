@@ -2,19 +2,19 @@
 //!
 //! | file of a backup | what |
 //! |---|---|
-//! | `manifest.toml` | what there is: sizes, digests, the log's end, the vault's state. Written last: without it there is no backup |
+//! | `manifest.toml` | sizes, digests, the log's end, the vault's state. Written last: without it the backup is invalid |
 //! | `files.sealed` | keys, certificates, trust roots, the record of the installation, the job log |
 //! | `store.sqlite.sealed`, `vault.sqlite.sealed` | the databases, as they were at one moment |
 //!
-//! Everything but the manifest is encrypted under a passphrase (see [`sealed`]), and the manifest is authenticated under it. So a thief of a
-//! backup learns sizes, the time, and what seals show to everybody.
+//! Everything except the manifest is encrypted under a passphrase (see [`sealed`]), and the manifest is authenticated under it. So a thief of a
+//! backup learns sizes, the time, and facts that seals make public.
 //!
 //! Two databases in one directory are pinned at one moment ([`Pinned::together`]), so a restored pair is one that a kill could have left.
-//! The job log is cut to what it had before that moment, so that it never counts more than its vault. Signing keys cannot rotate while they are
-//! copied. The marks that tell an older database are not copied: a restored database is older, and says so in a count of its own.
+//! The job log is cut to its length before that moment, so that it never counts more than its vault. Signing keys cannot rotate while they are
+//! copied. The marks that reveal an older database are not copied, because a restored database is older and has a count for this.
 //!
-//! A restored vault counts as an older copy that its operator took: `restored` rises, and every later seal shows that. A directory in which a
-//! restore did not end is refused by every process.
+//! A restored vault counts as an older copy that its operator accepted: `restored` rises, and every later seal shows that. Every process refuses
+//! a directory in which a restore did not complete.
 
 mod manifest;
 mod passphrase;
@@ -40,20 +40,20 @@ use trefoil_storage::disk::RESERVE_FILE;
 use trefoil_storage::supervisor::Supervisor;
 use zeroize::Zeroizing;
 
-/// Of a data directory, what makes it one.
+/// The file that identifies a data directory.
 const RECORD: &str = "installation.toml";
 const FILES: &str = "files";
-/// Longest file that is kept in memory; those of a data directory are kilobytes, and job logs are read in pieces.
+/// Longest file that is read into memory. Files of a data directory have kilobytes, and job logs are read in pieces.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Longest name in an archive.
 const NAME_BYTES_MAX: usize = 255;
 
-/// A database that a role has, and how a copy of it is checked.
+/// A database of a role, and the check of a copy.
 #[derive(Clone, Copy)]
 pub struct Kept {
     /// Its name in the data directory.
     pub name: &'static str,
-    /// The secret that vouches for its rows.
+    /// The secret that authenticates its rows.
     pub secret: &'static str,
     /// Checks a copy with that secret.
     pub check: fn(&Path, &[u8; 32]) -> Result<VaultState, StoreError>,
@@ -62,13 +62,13 @@ pub struct Kept {
 /// The vault of the role that holds the keys.
 pub const VAULT: Kept = Kept { name: VAULT_FILE, secret: "vault.key", check: SqliteVault::check_copy };
 
-/// Why a backup was not made, is none, or was not restored.
+/// Why a backup was not made, is invalid, or was not restored.
 #[derive(Debug, Error)]
 pub enum BackupError {
-    /// The data directory refused.
+    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The file system refused.
+    /// The file system failed.
     #[error("{path}: {cause}")]
     Io {
         /// File or directory.
@@ -81,10 +81,10 @@ pub enum BackupError {
         "{0} is no data directory of this version: it has no installation.toml; give the right --data-dir"
     )]
     NoData(String),
-    /// The target has something in it.
+    /// The target is not empty.
     #[error("{0} is not empty; give a directory that is new or empty")]
     NotEmpty(String),
-    /// The target of a restore has something in it.
+    /// The target of a restore is not empty.
     #[error(
         "{0} is not empty, and a restore never writes over data; move what is there away, or give another directory. What a restore that was cut \
          short left there is of no use: remove it"
@@ -93,7 +93,7 @@ pub enum BackupError {
     /// The backup would be a part of itself.
     #[error("{0} is inside the data directory; keep backups elsewhere, best on another machine")]
     Inside(String),
-    /// A database was not copied, or somebody wrote to it.
+    /// A database was not copied, or another program wrote to it.
     #[error("{path}: {cause}")]
     Store {
         /// The file.
@@ -101,7 +101,7 @@ pub enum BackupError {
         /// Reason.
         cause: StoreError,
     },
-    /// A file of the backup is not what the manifest says.
+    /// A file of the backup does not match the manifest.
     #[error("{path} is {how}: this backup is not whole; use another one")]
     Damaged {
         /// The file.
@@ -114,7 +114,7 @@ pub enum BackupError {
         "{0}: the passphrase does not open it, or somebody wrote the manifest who does not have the passphrase"
     )]
     Passphrase(String),
-    /// A file that does not belong into a data directory.
+    /// A file that does not belong in a data directory.
     #[error("{path} {how}; move it out of the data directory and repeat the backup")]
     Foreign {
         /// The file.
@@ -122,7 +122,7 @@ pub enum BackupError {
         /// Why it cannot be kept.
         how: &'static str,
     },
-    /// The role refused what was restored.
+    /// The role refused the restored data.
     #[error("{0}")]
     Role(String),
 }
@@ -141,11 +141,11 @@ fn store_at(path: &Path) -> impl FnOnce(StoreError) -> BackupError + '_ {
     move |cause| BackupError::Store { path: path.display().to_string(), cause }
 }
 
-/// Makes a backup of `data` in the new directory `to`, of those of `databases` that are there. `end_of_log` reads where the log of seals ends
-/// in the databases as they are backed up. `tell` learns how far it is.
+/// Makes a backup of `data` in the new directory `to`, with those of `databases` that exist. `end_of_log` reads the end of the log of seals
+/// from the databases that are backed up. `tell` gets the progress.
 ///
 /// # Errors
-/// [`BackupError`]. What is in `to` then is no backup: remove it.
+/// [`BackupError`]. `to` is then no valid backup: remove it.
 pub fn make(
     data: &Path,
     to: &Path,
@@ -164,9 +164,9 @@ pub fn make(
     if inside() == Some(true) {
         return Err(BackupError::Inside(to.display().to_string()));
     }
-    // Signing keys and trust roots stay as they are while this is held.
+    // Signing keys and trust roots cannot change while this lock is held.
     let _no_rotation = DataDir::open_for_keys(data)?;
-    // First, since a process may note a new file while the others are read.
+    // The record comes first, since a process may note a new file while the others are read.
     let record = read_private(&data.join(RECORD))?;
     let files = listed(data, databases)?;
     let there: Vec<Kept> = databases.iter().filter(|kept| data.join(kept.name).is_file()).copied().collect();
@@ -188,7 +188,7 @@ pub fn make(
     Ok(manifest)
 }
 
-/// Both at one moment where there are two. The first of a pair must be still while the second is pinned: the vault, which commits less often.
+/// Pins both databases at one moment. The first of a pair must not commit while the second is pinned: it is the vault, which commits less often.
 fn pin(data: &Path, there: &[Kept]) -> Result<Vec<Pinned>, BackupError> {
     let at = |kept: &Kept| data.join(kept.name);
     match there {
@@ -207,13 +207,13 @@ fn pin(data: &Path, there: &[Kept]) -> Result<Vec<Pinned>, BackupError> {
     }
 }
 
-/// A file of a data directory, relative to it, and how much of it is kept.
+/// A file of a data directory, relative to it, and the length that is kept.
 struct Listed {
     name: String,
     bytes: u64,
 }
 
-/// Every file but databases, locks, drafts, marks and the reserve of the disk. A job log grows; what it has now is kept.
+/// Every file except databases, locks, drafts, marks and the reserve of the disk. A job log grows; its present length is kept.
 fn listed(data: &Path, databases: &[Kept]) -> Result<Vec<Listed>, BackupError> {
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(folder) = folders.pop() {
@@ -332,7 +332,7 @@ fn check_database(path: &Path, data: &Path, kept: &Kept) -> Result<VaultState, B
     (kept.check)(path, secret).map_err(store_at(path))
 }
 
-/// Checks a backup: every file against the manifest, and that the passphrase opens all of them.
+/// Checks a backup: every file against the manifest, and that the passphrase opens each file.
 ///
 /// # Errors
 /// [`BackupError`] names the file.
@@ -422,11 +422,11 @@ fn read_files(
     }
 }
 
-/// Restores a backup into the new or empty directory `into`. `finish` is the part of the role, with the directory open; the vault, if there is
-/// one, has been taken as an older copy by then.
+/// Restores a backup into the new or empty directory `into`. `finish` is the role's part, with the directory open. The vault, if there is
+/// one, has been accepted as an older copy by then.
 ///
 /// # Errors
-/// [`BackupError`]. No process starts from what is in `into` then: remove it.
+/// [`BackupError`]. No process starts from `into` then: remove it.
 pub fn restore(
     from: &Path,
     into: &Path,
@@ -449,7 +449,7 @@ pub fn restore(
     }
     make_empty(into)
         .map_err(|refused| refused.unwrap_or_else(|| BackupError::Over(into.display().to_string())))?;
-    // Its name alone counts, so it needs no draft: a kill leaves an empty directory, or one that nothing starts from.
+    // Only its name counts, so it needs no draft: a kill leaves an empty directory, or one from which no process starts.
     put_within(
         into,
         DataDir::UNFINISHED,
@@ -491,7 +491,7 @@ pub fn restore(
     Ok(manifest)
 }
 
-/// Goes on with the restored vault as with an older copy, which it is, and says so in the job log.
+/// Accepts the restored vault as an older copy, and notes it in the job log.
 fn take_vault(directory: &DataDir, now: u64) -> Result<VaultState, BackupError> {
     let path = directory.join(VAULT_FILE);
     let secret = directory.secret::<32>(VAULT.secret)?;
@@ -518,7 +518,7 @@ fn take_vault(directory: &DataDir, now: u64) -> Result<VaultState, BackupError> 
     Ok(state)
 }
 
-/// Makes a directory, or takes an empty one; without an error of its own it is not empty.
+/// Makes a directory, or uses an empty one. An error without a cause means that it is not empty.
 fn make_empty(path: &Path) -> Result<(), Option<BackupError>> {
     let failed = |cause| Some(io_at(path)(cause));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;

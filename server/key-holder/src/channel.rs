@@ -1,7 +1,7 @@
 //! A TLS connection over a blocking socket on which every step has a deadline.
 //!
-//! Blocking, because both ends wait for exactly one thing at a time: a matching thread for its decision, a key-holder's
-//! thread for the next batch. A runtime would add two hand-overs to each decision and a large dependency to the role that
+//! It is blocking, because each end waits for exactly one thing at a time: a matching thread for its decision, a key-holder's
+//! thread for the next batch. A runtime would add two hand-overs to each decision, and a large dependency to the role that
 //! should have the fewest.
 
 use crate::protocol::{ALPN, HEADER_BYTES};
@@ -60,7 +60,7 @@ pub(crate) struct Channel<C> {
 }
 
 impl Channel<ServerConnection> {
-    /// The key-holder's end, after the handshake.
+    /// The key-holder's end of a connection, after the handshake.
     pub(crate) fn accept(
         config: Arc<ServerConfig>,
         socket: TcpStream,
@@ -77,7 +77,7 @@ impl Channel<ServerConnection> {
 }
 
 impl Channel<ClientConnection> {
-    /// The gateway's end, after the handshake. A key-holder that does not know the client says so at the first read.
+    /// The gateway's end of a connection, after the handshake. If the key-holder does not know the client, the first read fails.
     pub(crate) fn connect(
         config: Arc<ClientConfig>,
         socket: TcpStream,
@@ -106,7 +106,7 @@ where
         }
     }
 
-    /// Whether the peer, which owes nothing, is silent and has not hung up.
+    /// Whether the peer of an idle connection is silent and has not hung up.
     pub(crate) fn is_idle(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         recv(&self.socket.socket, &mut [0u8; 1], flags) == Err(Errno::AGAIN)
@@ -124,7 +124,7 @@ where
         stream.flush()
     }
 
-    /// The first byte of the next frame, or nothing if the peer has closed.
+    /// The first byte of the next frame, or `None` if the peer has closed.
     pub(crate) fn receive_first(&mut self) -> io::Result<Option<u8>> {
         let mut first = [0];
         let read = rustls::Stream::new(&mut self.tls, &mut self.socket).read(&mut first)?;

@@ -1,4 +1,4 @@
-//! `trefoil key-holder`, also the program `trefoil-key-holder`, which links nothing else.
+//! `trefoil key-holder`, and the program `trefoil-key-holder`, which links nothing else.
 
 mod backup;
 
@@ -29,7 +29,7 @@ use trefoil_types::{Handle, TenantId};
 
 /// The identity of a gateway in the gateway's data directory.
 pub const GATEWAY_IDENTITY: &str = "key-holder-client";
-/// Exit code for what the caller typed; clap uses it too.
+/// Exit code for a wrong command line; clap uses it too.
 const USAGE: u8 = 2;
 /// How long an operator's command waits for the key-holder.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
                   trefoil key-holder init --gateway-fingerprint FINGERPRINT   at the key-holder\n  \
                   trefoil key-holder --listen 0.0.0.0:7443\n\n\
                   Settings: defaults < --config file < TREFOIL_KEY_HOLDER_<SECTION>_<KEY> < flags.\n\n\
-                  Nothing that a gateway may ask for changes a policy or lifts a freeze. Those are set-policy and reset-malformed, which\n\
+                  No request of a gateway changes a policy or lifts a freeze. Only set-policy and reset-malformed do, which\n\
                   use the operator's credential in the key-holder's data directory.\n\
                   The process may be killed at any time: an answer is given after everything that it depends on is stored."
 )]
@@ -61,13 +61,13 @@ pub struct KeyHolderArgs {
     /// Print every setting with its meaning and its default as TOML and exit. Nothing is read.
     #[arg(long)]
     print_defaults: bool,
-    /// Take a vault that is an older copy than the job log or the gateway's seals show. Budgets and templates are as they were
+    /// Accept a vault that is an older copy than the job log or the gateway's seals show. Budgets and templates are as they were
     /// then. Give it for one start: each start with it counts, and every seal shows the count.
     #[arg(long)]
     accept_older_vault: bool,
 }
 
-/// Which key-holder.
+/// The key-holder's configuration.
 #[derive(Debug, Args)]
 struct Place {
     /// TOML file; unknown keys are refused.
@@ -91,15 +91,15 @@ enum Command {
             conflicts_with = "gateway_fingerprint"
         )]
         gateway: PathBuf,
-        /// Fingerprint of a gateway elsewhere, which its operator prints with `trefoil key-holder fingerprint`.
+        /// Fingerprint of a gateway on another machine, which its operator prints with `trefoil key-holder fingerprint`.
         #[arg(long, value_name = "HEX")]
         gateway_fingerprint: Option<Fingerprint>,
         /// The gateway's name in the job log. It owns the tenants that it creates.
         #[arg(long, value_name = "NAME", default_value = "gateway")]
         name: String,
     },
-    /// Make three key-holders, any two of which decide: their data directories, configurations and pieces of the keys. Anybody who runs
-    /// this sees all three pieces: run it where you would keep a whole key, then move two of the directories away.
+    /// Make three key-holders, any two of which decide: their data directories, configurations and pieces of the keys. This machine sees
+    /// all three pieces: run it where you would keep a whole key, then move two of the directories away.
     InitQuorum {
         /// Directory in which the three are made.
         #[arg(long, value_name = "DIR", default_value = "trefoil-key-holders")]
@@ -110,7 +110,7 @@ enum Command {
         /// The gateway's name in the job logs.
         #[arg(long, value_name = "NAME", default_value = "gateway")]
         name: String,
-        /// Where they listen, in the order of their seats.
+        /// Addresses on which they listen, in the order of their seats.
         #[arg(long, value_name = "ADDR", num_args = 3, value_parser = listen_address,
               default_values = ["127.0.0.1:7443", "127.0.0.1:7444", "127.0.0.1:7445"])]
         listen: Vec<SocketAddr>,
@@ -121,7 +121,7 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = "trefoil-data")]
         gateway: PathBuf,
     },
-    /// Reset the count of a tenant's malformed jobs, once their cause is found: a frozen tenant decides again.
+    /// Reset the count of a tenant's malformed jobs, once their cause is found. Logins of a frozen tenant are then decided again.
     ResetMalformed {
         #[command(flatten)]
         place: Place,
@@ -129,7 +129,7 @@ enum Command {
         #[arg(value_parser = tenant)]
         tenant: TenantArg,
     },
-    /// End the delay of a locked-out subject and forget its failures of the day. What its template has spent for good stays spent.
+    /// End the delay of a locked-out subject and forget its failures of the day. The template's total budget stays spent.
     ResetAttempts {
         #[command(flatten)]
         place: Place,
@@ -139,7 +139,7 @@ enum Command {
         /// The subject, 64 hexadecimal digits.
         #[arg(value_name = "HANDLE")]
         handle: Handle,
-        /// Which of its templates, as `trefoil admin subject show` prints it.
+        /// Generation of its template, as `trefoil admin subject show` prints it.
         #[arg(long, value_name = "N")]
         generation: u32,
     },
@@ -172,12 +172,12 @@ enum Command {
         #[arg(long, default_value_t = 2000)]
         attempts_per_generation: u32,
     },
-    /// Print what the running key-holder has counted: attempts, failures, enrolments, malformed jobs, and its vault's generation.
+    /// Print the counts of the running key-holder: attempts, failures, enrolments, malformed jobs, and its vault's generation.
     Status {
         #[command(flatten)]
         place: Place,
     },
-    /// Print the fingerprint of the key that devices seal their shares to. Give it to them on another way than the gateway.
+    /// Print the fingerprint of the key to which devices seal their shares. Give it to them by another channel than the gateway.
     SealingKey {
         #[command(flatten)]
         place: Place,
@@ -189,9 +189,9 @@ enum Command {
         #[command(flatten)]
         backup: backup::BackupArgs,
     },
-    /// Restore a backup into a new data directory. Its vault counts as an older copy that was taken, which every seal shows.
+    /// Restore a backup into a new data directory. Its vault counts as an accepted older copy, which every seal shows.
     Restore(backup::RestoreArgs),
-    /// Check the chain of the job log and print where it stands.
+    /// Check the chain of the job log and print its end.
     CheckLog {
         #[command(flatten)]
         place: Place,
@@ -297,7 +297,7 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
         Ok(config) => config,
         Err((cause, code)) => return fail(&cause, code),
     };
-    // Before there is a second thread.
+    // This has to happen before there is a second thread.
     let [socket] = match systemd::sockets(["key-holder"]) {
         Ok(sockets) => sockets,
         Err(cause) => return fail(&cause, USAGE),
@@ -311,7 +311,7 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
-/// Serves until SIGTERM or SIGINT. The error is the reason why it ended otherwise.
+/// Serves until SIGTERM or SIGINT. The error says why it ended without one.
 fn run(socket: Option<TcpListener>, config: &Config, accept_older_vault: bool) -> Result<(), String> {
     if config.server.protect_memory {
         crate::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
@@ -325,7 +325,7 @@ fn run(socket: Option<TcpListener>, config: &Config, accept_older_vault: bool) -
     }
 }
 
-/// The address as a gateway on this machine writes it.
+/// The address in the form for a gateway on this machine.
 fn own_address(address: SocketAddr, fingerprint: Fingerprint) -> Address {
     Address { authority: address.to_string(), fingerprint }
 }
@@ -384,10 +384,14 @@ fn operate(
 }
 
 fn print_status(status: &Status) {
-    let Status { attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults } = status;
+    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, vaults } =
+        status;
     println!("{tenants} tenants, {templates} templates");
     println!("since the start: {attempts} attempts, of which {failures} failed, and {enrolments} enrolments");
-    println!("malformed jobs that nobody has looked into: {malformed}");
+    for (tenant, trips) in trips.iter().filter(|(_, trips)| *trips > 0) {
+        println!("  refused because a budget was spent: {trips} of tenant {}", hex::encode(tenant));
+    }
+    println!("malformed jobs since the last reset: {malformed}");
     for tenant in frozen {
         println!("  frozen: {}", hex::encode(tenant));
     }
@@ -397,7 +401,7 @@ fn print_status(status: &Status) {
     }
 }
 
-/// Prints what went wrong and gives the exit code.
+/// Prints the error and returns the exit code.
 fn fail(message: &dyn Display, code: u8) -> ExitCode {
     eprintln!("trefoil: {message}");
     ExitCode::from(code)

@@ -1,7 +1,7 @@
-//! Who may speak to a key-holder, and what each may ask for: `clients.toml` in its data directory.
+//! The clients of a key-holder and their rights: `clients.toml` in its data directory.
 //!
-//! A right is a set of requests, not a level. Anybody who may send batches must not be able to weaken what protects against
-//! batches: it neither sets a policy nor lifts a freeze. Anybody who operates the key-holder decides nothing and enrols nobody.
+//! A right is a set of requests, not a level. A client that may send batches must not be able to weaken the protection against
+//! batches: it neither sets a policy nor lifts a freeze. A client that operates the key-holder decides nothing and enrols no subject.
 
 use crate::identity::Fingerprint;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use trefoil_storage::data_dir::{DataDir, DataDirError};
 /// The list of clients in the data directory.
 pub const CLIENTS_FILE: &str = "clients.toml";
 
-/// What a client may ask for.
+/// The requests that a client may make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Right {
@@ -21,7 +21,7 @@ pub enum Right {
     Match,
     /// Set policies and lift freezes, of any tenant.
     Operate,
-    /// Send parts of decisions, as one of three key-holders. Not for the list: peers are in the configuration.
+    /// Send parts of decisions, as one of three key-holders. Not allowed in the list: peers are in the configuration.
     #[serde(skip)]
     #[value(skip)]
     Peer,
@@ -40,7 +40,7 @@ pub struct Client {
     pub right: Right,
 }
 
-/// Everyone who is let in.
+/// All clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
@@ -55,7 +55,7 @@ pub enum ClientsError {
     /// The data directory refused.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The file is not such a list.
+    /// The file is not a list of clients.
     #[error(
         "{path}: {cause}; each [[client]] has name, fingerprint and right, which is \"match\" or \"operate\""
     )]
@@ -68,7 +68,7 @@ pub enum ClientsError {
 }
 
 impl Clients {
-    /// Reads the list of a data directory; nobody, if there is none.
+    /// Reads the list of a data directory; empty if there is none.
     ///
     /// # Errors
     /// [`ClientsError`].
@@ -85,7 +85,7 @@ impl Clients {
         Ok(clients)
     }
 
-    /// Adds a client, or gives the one with this fingerprint another name and right.
+    /// Adds a client, or changes name and right of the client with this fingerprint.
     ///
     /// # Errors
     /// [`DataDirError`] when the list cannot be written.
@@ -106,7 +106,7 @@ impl Clients {
         directory.write(CLIENTS_FILE, text.as_bytes())
     }
 
-    /// The clients by what they show.
+    /// The clients by the fingerprints of their certificates.
     pub(crate) fn by_fingerprint(&self) -> Result<HashMap<Fingerprint, Arc<Client>>, String> {
         let mut all = HashMap::new();
         for client in &self.client {

@@ -42,9 +42,9 @@ pub struct Config {
     pub vault: Vault,
     /// Free space.
     pub disk: Disk,
-    /// Its place among three.
+    /// Its seat in a quorum.
     pub quorum: Quorum,
-    /// Logs for people; the job log is apart from them.
+    /// Logs for people; the job log is separate.
     pub log: Log,
 }
 
@@ -52,9 +52,9 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Directory of everything that must be kept.
+    /// Directory of all persistent data.
     pub data_dir: PathBuf,
-    /// Where gateways connect.
+    /// Address to which gateways connect.
     #[serde(deserialize_with = "settings::listen_address_of")]
     pub listen: SocketAddr,
     /// Connections of known clients.
@@ -87,9 +87,9 @@ pub struct PolicyLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Disk {
-    /// Free space below which only deletions and questions are answered.
+    /// Free space below which only deletions and queries are answered.
     pub low_water_mib: u64,
-    /// Space that is given up for deletions.
+    /// Space that is released so that deletions still succeed.
     pub reserve_mib: u64,
 }
 
@@ -103,7 +103,7 @@ impl Disk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vault {
-    /// What a counted failure survives before its attempt is answered.
+    /// The fault that a counted failure must survive before its attempt is answered.
     pub attempts_survive: AttemptsSurvive,
 }
 
@@ -117,14 +117,14 @@ pub enum AttemptsSurvive {
     PowerCut,
 }
 
-/// A seat, and the other two with their addresses.
+/// A seat, and the addresses of the other two.
 pub(crate) type Seated = (Seat, [(Seat, Address); 2]);
 
 /// `[quorum]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quorum {
-    /// 0 for a key-holder that is alone, else its seat from 1.
+    /// 0 for a single key-holder, else its seat from 1.
     pub seat: usize,
     /// Addresses of the other two, in the order of their seats.
     pub peers: Vec<String>,
@@ -135,7 +135,7 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// The seat and the other two, unless this key-holder is alone.
+    /// The seat and the other two, unless this is a single key-holder.
     pub(crate) fn seats(&self) -> Result<Option<Seated>, ConfigError> {
         let wrong = |key, cause: String| Err(ConfigError::Range { key, cause });
         if self.seat == 0 && !self.peers.is_empty() {
@@ -219,7 +219,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether variables that begin with `TREFOIL_KEY_HOLDER_` each name a setting, and have a value of its kind.
+    /// Checks that each variable with the prefix `TREFOIL_KEY_HOLDER_` names a setting and has a value of its kind.
     ///
     /// # Errors
     /// As [`Config::load`].
@@ -227,7 +227,7 @@ impl Config {
         Layers::<Config>::new(PROGRAM).environment(variables)
     }
 
-    /// Whether every value is in its range.
+    /// Checks that every value is in its range.
     ///
     /// # Errors
     /// [`ConfigError::Range`].
@@ -269,7 +269,7 @@ impl Config {
 }
 
 impl PolicyLimits {
-    /// Why a policy is laxer than its limits.
+    /// Refuses a policy that is laxer than its limits.
     pub(crate) fn check(&self, policy: &DecisionPolicy) -> Result<(), String> {
         let DecisionPolicy { threshold, attempts } = *policy;
         let at_least = [

@@ -1,13 +1,13 @@
-//! The line to a key-holder elsewhere: connections kept ready, and one thread that knows whether it is there.
+//! The connection pool to a remote key-holder: connections kept ready, and one thread that monitors whether it can be reached.
 //!
-//! Each decision under way has a connection of its own, so as many batches are in flight as threads wait, and a reply is read
-//! by the thread that wants it. Nothing is sent twice: a batch whose connection breaks is not decided, and its attempts may
+//! Each decision in flight has a connection of its own, so as many batches are in flight as threads wait, and each thread reads its
+//! own reply. Nothing is sent twice: a batch whose connection breaks is not decided, and its attempts may
 //! have been counted.
 //!
-//! The monitor holds one more connection. While it is down no caller waits: every call fails at once. It is up again as soon
-//! as a ping has been answered, which is tried at least once a second. A key-holder that was started again between two pings
-//! costs no caller anything: an idle connection that the peer has closed is not used, and the monitor connects anew before it
-//! says that nobody answers.
+//! The monitor holds one more connection. While the key-holder is down no caller waits: every call fails at once. It is up again as soon
+//! as it answers a ping, which the monitor tries at least once a second. A restart of the key-holder between two pings
+//! fails no call: an idle connection that the peer has closed is not used, and the monitor reconnects before it
+//! reports the key-holder as down.
 
 #![expect(
     clippy::disallowed_types,
@@ -36,9 +36,9 @@ type Connection = Channel<ClientConnection>;
 /// Bounds of the connection to a key-holder.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Longest time for one request, from taking a connection to the last byte of the reply.
+    /// Longest time of one request, from taking a connection to the last byte of the reply.
     pub timeout: Duration,
-    /// Connections at most; further requests wait for one, within their time.
+    /// Most connections; further requests wait for one, within their time.
     pub connections: usize,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct ConnectionPool {
     tls: Arc<ClientConfig>,
     bounds: Bounds,
     state: Mutex<State>,
-    /// A connection was given back, or the monitor is wanted.
+    /// A connection was returned, or the monitor is needed.
     changed: Condvar,
 }
 
@@ -56,11 +56,11 @@ struct State {
     /// Why nothing can be sent.
     down: Option<String>,
     idle: Vec<(Connection, Instant)>,
-    /// Connections that exist, in use or idle.
+    /// Number of connections, in use or idle.
     open: usize,
-    /// Counts the times that everything was hung up; older connections are not kept.
+    /// Counts how often all connections were closed; older connections are not kept.
     generation: u64,
-    /// A caller has seen a fault that the monitor has not.
+    /// A caller has seen a fault that the monitor has not seen yet.
     suspect: bool,
     stop: bool,
 }
@@ -76,7 +76,7 @@ fn exchange(
     let header = connection.receive_header(first)?;
     let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "the reply cannot be read");
     let length = reply_length(header).ok_or_else(unreadable)?;
-    // Parts of a template that a quorum makes are among what is received.
+    // A reply may hold a quorum's part of a template, so it is wiped.
     let mut body = Zeroizing::new(vec![0; length]);
     body[0] = header[HEADER_BYTES - 1];
     connection.receive(&mut body[1..])?;
@@ -122,7 +122,7 @@ impl ConnectionPool {
         state.down.clone().map_or(Ok(()), Err)
     }
 
-    /// Why nothing can be sent, or nothing.
+    /// Why nothing can be sent, or `None`.
     pub(crate) fn down(&self) -> Option<String> {
         self.state().down.clone()
     }
@@ -197,7 +197,7 @@ impl ConnectionPool {
         self.changed.notify_all();
     }
 
-    /// A connection broke. Unless the others have been hung up since, nobody else should try before the monitor has.
+    /// A connection broke. Unless all others have been closed since, no caller should try before the monitor has.
     fn lost(&self, cause: &io::Error, generation: u64) {
         let mut state = self.state();
         state.open -= 1;
@@ -212,7 +212,7 @@ impl ConnectionPool {
         self.changed.notify_all();
     }
 
-    /// What the monitor's thread does.
+    /// The monitor's thread.
     pub(crate) fn monitor(&self) {
         let mut pause = RETRY_FIRST;
         while !self.state().stop {
@@ -234,7 +234,7 @@ impl ConnectionPool {
                 },
                 Err(cause) => cause,
             };
-            // A connection that broke may be that of a key-holder that is up again; a silent one is not.
+            // After a broken connection the key-holder may be up again; after silence it is not.
             if answered && cause.kind() != io::ErrorKind::TimedOut {
                 continue;
             }
@@ -249,14 +249,14 @@ impl ConnectionPool {
         }
     }
 
-    /// The key-holder has answered; whether that is news.
+    /// The key-holder has answered. Returns whether it was down before.
     fn up(&self) -> bool {
         let mut state = self.state();
         state.suspect = false;
         state.down.take().is_some()
     }
 
-    /// Waits, or until a caller has seen a fault; whether to stop.
+    /// Waits for the pause or until a caller has seen a fault. Returns whether to stop.
     fn rest(&self, pause: Duration) -> bool {
         let state = self.state();
         let idle = |state: &mut State| !state.stop && !state.suspect;
@@ -268,7 +268,7 @@ impl ConnectionPool {
 }
 
 impl State {
-    /// Drops what is idle and sends nothing more; whether that is news.
+    /// Drops idle connections and sends nothing more. Returns whether it was up before.
     fn hang_up(&mut self, why: String) -> bool {
         self.open -= self.idle.len();
         self.idle.clear();

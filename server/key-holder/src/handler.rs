@@ -1,4 +1,4 @@
-//! Requests of known clients: who may ask what, the answer, and its line in the job log.
+//! Requests of known clients: the check of rights, the answer, and its line in the job log.
 
 use crate::clients::{Client, Right};
 use crate::config::PolicyLimits;
@@ -13,7 +13,7 @@ use trefoil_matching::{
 use trefoil_storage::database::StoreError;
 use trefoil_storage::disk::Disk;
 
-/// The key-holder with what it needs to serve strangers.
+/// The key-holder and the parts that it needs to serve clients.
 pub(crate) struct Handler {
     pub(crate) role: Role,
     pub(crate) vault: Arc<SqliteVault>,
@@ -22,16 +22,16 @@ pub(crate) struct Handler {
     pub(crate) disk: Disk,
 }
 
-/// Who does what is asked.
+/// The role that carries out requests.
 pub(crate) enum Role {
-    /// A key-holder that is alone.
+    /// A single key-holder.
     Alone(Arc<KeyHolder>),
     /// One of a quorum.
     Member(Box<Member>),
 }
 
 impl Handler {
-    /// Answers one request at `now` (unix seconds, this machine's clock). Nothing is answered that is not in the log.
+    /// Answers one request at `now` (unix seconds, this machine's clock). No answer is given without its line in the log.
     pub(crate) fn answer(
         &self,
         client: &Client,
@@ -56,7 +56,7 @@ impl Handler {
             entry.answer = Some(self.log.answer(batch, accepted));
         }
         entry.vault = self.vault.state().generation;
-        // The line of a deletion is not what must fail for want of room.
+        // The log line of a deletion must not fail for lack of space.
         self.disk.with_reserve(|| self.log.append(entry.clone()), |_| is_deletion).map_err(|cause| {
             tracing::error!(%cause, "the job log cannot be written, so nothing is answered");
             fault()
@@ -80,7 +80,7 @@ impl Handler {
                 return Err(KeyHolderError::forbidden("this connection has no right to this"));
             }
             _ if client.right != Right::Match => {}
-            // One that the client does not own looks like one that does not exist.
+            // A tenant that the client does not own looks like one that does not exist.
             _ if request.tenant().is_some_and(|tenant| !self.vault.owns(&tenant, &client.name)) => {
                 return Err(KeyHolderError::UnknownTenant);
             }
@@ -120,7 +120,7 @@ impl Handler {
         self.limits.check(policy).map_err(|why| KeyHolderError::Forbidden(why.into()))
     }
 
-    /// The owner is on record before the tenant exists: a crash between the two leaves a name that nobody uses.
+    /// Records the owner before the tenant exists: a crash between the two leaves an unused name.
     fn claim(
         &self,
         client: &Client,
@@ -157,7 +157,7 @@ impl Handler {
 /// Refused while the disk is nearly full.
 const DISK_LOW: &str = "its disk is nearly full: its operator must make room";
 
-/// Whether a request writes more to the vault than a deletion does, again and again.
+/// Whether repeated requests of this kind fill the vault.
 fn fills(request: &Request) -> bool {
     match request {
         Request::Decide(_)
@@ -184,7 +184,7 @@ fn fills(request: &Request) -> bool {
     }
 }
 
-/// What failed here is for the log of this process.
+/// Hides an internal cause, which only this process's log has.
 fn for_others(cause: KeyHolderError) -> KeyHolderError {
     if let KeyHolderError::Vault(_) = cause {
         tracing::error!(%cause, "the vault failed");
@@ -205,7 +205,7 @@ fn accepted(reply: &Result<Reply, KeyHolderError>) -> Option<LaneSet> {
     }
 }
 
-/// How it went, for the job log; nothing about a decision.
+/// The outcome for the job log, without a decision.
 fn outcome(reply: &Result<Reply, KeyHolderError>) -> &'static str {
     let cause = match reply {
         Ok(Reply::Decided(_)) => return "decided",

@@ -1,7 +1,7 @@
-//! Who speaks: a self-signed certificate, its private key, and the fingerprint by which the other side knows it.
+//! An identity: a self-signed certificate, its private key, and the fingerprint by which the other side knows it.
 //!
-//! Both sides pin fingerprints. Two processes that know each other need no certificate authority, and one fewer party
-//! can then impersonate either.
+//! Both sides pin fingerprints. Two processes that know each other need no certificate authority, which could
+//! impersonate either.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject as _;
@@ -34,7 +34,7 @@ pub enum IdentityError {
     /// The data directory refused.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// A file is not what this program wrote.
+    /// A file is malformed.
     #[error("{path}: {cause}; restore the whole directory from one backup")]
     Pem {
         /// The file.
@@ -48,7 +48,7 @@ pub enum IdentityError {
 }
 
 impl Identity {
-    /// The identity `name` of a data directory, made the first time. One that was made and is missing is refused, because the
+    /// The identity `name` of a data directory, made the first time. If it was made and is missing, this fails, because the
     /// other side pins it.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Identity {
         })
     }
 
-    /// What the other side pins.
+    /// The fingerprint, which the other side pins.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificate)
     }

@@ -1,17 +1,17 @@
-//! The job log: what the key-holder was asked, by whom, in an append-only chain of hashes.
+//! The job log: the key-holder's requests and their clients, in an append-only chain of hashes.
 //!
-//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files; so a line that is
-//! altered, removed or inserted breaks the chain from there on. What the log must not become is a second copy of what it guards:
-//! it has no score, no decision of anybody and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
-//! the key-holder's, who can show later which people a batch held and which bits it answered; a thief of the log alone learns
-//! when which client sent how many lanes for which tenant.
+//! One JSON object a line. `prev` is the SHA3-256 of the line before, without its newline, across files, so a line that is
+//! altered, removed or inserted breaks the chain from there on. The log must not become a second copy of the data that it guards:
+//! it has no score, no decision and no handle in the clear. `subjects` and `answer` are HMAC-SHA256 under a key of
+//! the key-holder, which can show later which people a batch held and which bits it answered. A thief of the log alone learns
+//! only when which client sent how many lanes for which tenant.
 //!
-//! A line is written before its request is answered, so the log survives a kill of the process; it is not synced, so a
-//! power cut may take its last lines. If a line cannot be written nothing is answered any more.
+//! A line is written before its request is answered, so the log survives a kill of the process. It is not synced, so a
+//! power cut may lose its last lines. If a line cannot be written, no more requests are answered.
 //!
-//! A file beside the log counts its lines ([`HighWater`]): a log that was cut, emptied, removed or exchanged is refused.
+//! A file beside the log counts its lines ([`HighWater`]): a log that was cut, emptied, removed or replaced is refused.
 //!
-//! Each line says how many transactions of the vault were on the disk then, so that a vault that has fewer is known for an older copy.
+//! Each line has the number of the vault's transactions on the disk at that time, so that a vault with fewer is recognised as an older copy.
 
 #![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
 
@@ -30,7 +30,7 @@ use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, Reached, no_fo
 /// Bytes after which the next file begins.
 const FILE_BYTES: u64 = 64 << 20;
 const KEY_FILE: &str = "job-log.key";
-/// Counts the lines that were written, and has the digest of the last.
+/// The mark with the number of lines and the digest of the last.
 pub(crate) const MARK_FILE: &str = "jobs.mark";
 
 /// A line of the log.
@@ -41,11 +41,11 @@ pub struct Entry {
     pub n: u64,
     /// Unix seconds, by the key-holder's clock.
     pub at: u64,
-    /// Who asked.
+    /// The client.
     pub client: String,
-    /// What for.
+    /// The kind of request.
     pub op: String,
-    /// About which tenant, hexadecimal.
+    /// The tenant, hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
     /// The batch, hexadecimal.
@@ -54,10 +54,10 @@ pub struct Entry {
     /// Lanes of the batch that have a subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lanes: Option<u32>,
-    /// Keyed digest of lane, handle and generation of each, or of the one subject.
+    /// Keyed digest of lane, handle and generation of each subject, or of the one subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subjects: Option<String>,
-    /// How it went; nothing about a decision.
+    /// The outcome, without a decision.
     pub outcome: String,
     /// Keyed digest of the batch id and the 32 bits answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A line about nothing yet, at `at` unix seconds.
+    /// An empty line at `at` unix seconds.
     pub(crate) fn begun(at: u64, client: &str) -> Entry {
         Entry {
             n: 0,
@@ -91,10 +91,10 @@ impl Entry {
 /// Why a log is not usable.
 #[derive(Debug, Error)]
 pub enum JobLogError {
-    /// The data directory refused.
+    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The file system refused.
+    /// The file system failed.
     #[error("{path}: {cause}")]
     Io {
         /// The file.
@@ -114,7 +114,7 @@ pub enum JobLogError {
         /// What is wrong.
         cause: String,
     },
-    /// Lines that were written are not there.
+    /// Lines that were written are missing.
     #[error(
         "{path} has {found} lines of the job log and {reached} were written, or its last lines are of another log: restore the whole \
          directory from one backup"
@@ -129,14 +129,14 @@ pub enum JobLogError {
     },
 }
 
-/// Where the chain stands.
+/// The end of the chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Lines so far.
     pub next: u64,
     /// Digest of the last.
     pub digest: [u8; 32],
-    /// Transactions of the vault that it says were on the disk.
+    /// Transactions of the vault on the disk, by the last line.
     pub vault: u64,
 }
 
@@ -158,7 +158,7 @@ struct State {
     bytes: u64,
     head: Head,
     mark: HighWater,
-    /// A write failed in the middle and what it left is still there; nothing may follow.
+    /// A write failed in the middle and left half a line; nothing may follow it.
     broken: bool,
 }
 
@@ -198,12 +198,12 @@ impl JobLog {
         Ok(JobLog { directory: directory.path().to_owned(), key, state })
     }
 
-    /// Where the chain stands.
+    /// The end of the chain.
     pub(crate) fn head(&self) -> Head {
         self.state.lock().expect("no thread panics while it holds this lock").head
     }
 
-    /// Appends a line; `n` and `prev` are filled in.
+    /// Appends a line, and fills in `n` and `prev`.
     pub(crate) fn append(&self, mut entry: Entry) -> io::Result<()> {
         let mut state = self.state.lock().map_err(|_| io::Error::other("the job log is broken"))?;
         if state.broken {
@@ -258,7 +258,7 @@ impl JobLog {
         hex::encode(context.sign())
     }
 
-    /// The keyed digest of what a batch was answered.
+    /// The keyed digest of the answer to a batch.
     pub(crate) fn answer(&self, batch: &str, accepted: LaneSet) -> String {
         let mut context = hmac::Context::with_key(&self.key);
         context.update(b"trefoil/job-log-answer/1");
@@ -271,7 +271,7 @@ impl JobLog {
 /// Checks every file of the log in `directory`, from the oldest kept.
 ///
 /// # Errors
-/// [`JobLogError::Broken`] names the first line that does not follow from the one before.
+/// [`JobLogError::Broken`] names the first line that does not follow the one before.
 pub fn check(directory: &Path) -> Result<Head, JobLogError> {
     let mut head = None;
     for path in files(directory)? {
@@ -282,7 +282,7 @@ pub fn check(directory: &Path) -> Result<Head, JobLogError> {
     Ok(head.unwrap_or_default())
 }
 
-/// Where the chain stands after a file, or nothing for an empty one. Without `before` its first line is believed.
+/// The end of the chain after a file, or `None` for an empty one. Without `before` its first line is trusted.
 fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, JobLogError> {
     let text = std::fs::read(path).map_err(|cause| failed(path, cause))?;
     let mut after = None;
@@ -301,7 +301,7 @@ fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, Job
     Ok(after)
 }
 
-/// Whether the newest file has the line that was written last, or begins with the one after it.
+/// Whether the newest file has the last written line, or begins with the one after it.
 fn continues(path: &Path, reached: Reached) -> Result<bool, JobLogError> {
     let Some(last) = reached.count.checked_sub(1) else { return Ok(true) };
     let text = match std::fs::read(path) {
@@ -319,7 +319,7 @@ fn continues(path: &Path, reached: Reached) -> Result<bool, JobLogError> {
     Ok(found)
 }
 
-/// Removes what follows the last newline; the number of bytes removed.
+/// Removes the bytes after the last newline and returns their number.
 fn cut_torn_line(path: &Path) -> io::Result<usize> {
     let text = std::fs::read(path)?;
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -422,7 +422,7 @@ mod tests {
         let altered = text.replacen("enrol", "shred", 1);
         let removed = [lines[0], lines[2], lines[3], ""].join("\n");
         let inserted = [lines[0], lines[1], lines[1], lines[2], lines[3], ""].join("\n");
-        // No line follows the last: only its number ties it to the one before.
+        // No line follows the last one, so only the mark protects it.
         let renumbered = text.replacen("\"n\":3", "\"n\":4", 1);
         let beheaded = [lines[1], lines[2], lines[3], ""].join("\n");
         for forged in [altered, removed, inserted, renumbered, beheaded] {
@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(JobLog::open(&directory).unwrap().head().next, 1, "a restart looks at what is there");
     }
 
-    /// Anybody who is shown a batch and its answer later can tell them from every other.
+    /// A batch and its answer, shown later, can be matched to their line.
     #[test]
     fn digests_depend_on_everything_that_they_are_of_and_on_the_key() {
         let folder = tempfile::tempdir().unwrap();

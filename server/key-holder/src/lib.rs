@@ -1,11 +1,11 @@
 //! The key-holder as a process of its own, and the gateway's connection to it.
 //!
 //! The role itself is [`trefoil_matching::KeyHolder`]: keys, thresholds, attempt budgets, and the checks that make malformed
-//! jobs useless. This crate gives it a vault on disk ([`vault`]), a door with a list of who may pass ([`clients`]), a record of
-//! what it was asked ([`job_log`]) and a process ([`process`]). A gateway reaches it through [`Remote`], which is a
+//! jobs useless. This crate adds a vault on disk ([`vault`]), a list of clients ([`clients`]), a log of
+//! requests ([`job_log`]) and a process ([`process`]). A gateway reaches it through [`Remote`], which is a
 //! [`trefoil_matching::KeyHolding`] like the one in its own process.
 //!
-//! It links neither the template store nor the signer, nor HTTP, so that somebody else can run it.
+//! It links no template store, no signer and no HTTP, so that another operator can run it.
 //!
 //! ```
 //! use trefoil_key_holder::identity::Identity;

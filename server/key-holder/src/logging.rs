@@ -1,9 +1,9 @@
-//! The log for people: lines to standard error that can neither fail the process nor hold it up.
+//! The log for people: lines to standard error that can neither crash nor delay the process.
 //!
-//! A thread that logs formats its line and puts it into a queue; one thread writes. When the queue is full, or the line
-//! cannot be written (full disk, closed pipe), the line is lost and counted. Once a line has been written again, the log
-//! says how many were lost. A reader that stops reading blocks the writing thread only. Nothing waits for that thread,
-//! except the last lines of a process for up to [`LAST_LINES_TIME_MAX`].
+//! A thread that logs formats its line and queues it; one thread writes. When the queue is full, or the line
+//! cannot be written (full disk, closed pipe), the line is lost and counted. When writing succeeds again, the log
+//! says how many were lost. A reader that stops reading blocks only the writing thread. Nothing waits for that thread,
+//! except the last lines of a process, for up to [`LAST_LINES_TIME_MAX`].
 //!
 //! `tracing-appender` was not enough: it does not count lines whose write failed, and it prints, hence panics, when its
 //! queue is full or its output closed at the end.
@@ -24,9 +24,9 @@ use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, reload};
 
-/// Lines that may wait: a second of them at 4,096 requests a second with one line each.
+/// Most waiting lines: a second of them at 4,096 requests a second with one line each.
 const QUEUE_MAX: usize = 4096;
-/// Bytes kept of a line. The longest of ours are a tenth of it; with [`QUEUE_MAX`] it bounds the memory to 32 MiB.
+/// Bytes kept of a line. Our longest lines have a tenth of it; with [`QUEUE_MAX`] it bounds the memory to 32 MiB.
 const LINE_BYTES_MAX: usize = 8 * 1024;
 /// Longest wait for the last lines of a process.
 const LAST_LINES_TIME_MAX: Duration = Duration::from_secs(1);
@@ -41,13 +41,13 @@ pub fn lines_lost() -> u64 {
     LINES_LOST.load(Ordering::Relaxed)
 }
 
-/// The log of a running process. [`Logging::end`] writes what waits.
+/// The log of a running process. [`Logging::end`] writes the waiting lines.
 pub struct Logging {
     lines: Lines,
     filter: Filter,
 }
 
-/// The filter of a running process, to be replaced.
+/// The filter of a running process, which can be replaced.
 #[derive(Clone)]
 pub struct Filter(Arc<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>);
 
@@ -57,7 +57,7 @@ enum Message {
     Written(SyncSender<()>),
 }
 
-/// The way into the queue.
+/// The sender of the queue.
 #[derive(Clone)]
 struct Lines(SyncSender<Message>);
 
@@ -88,13 +88,13 @@ impl Logging {
         Ok(Logging { lines, filter })
     }
 
-    /// What replaces the filter.
+    /// The handle that replaces the filter.
     #[must_use]
     pub fn filter(&self) -> Filter {
         self.filter.clone()
     }
 
-    /// Writes what waits and then `last`, for as long as standard error takes it, but no longer than
+    /// Writes the waiting lines and then `last`, while standard error accepts them, but no longer than
     /// [`LAST_LINES_TIME_MAX`].
     pub fn end(self, last: Option<&str>) {
         let deadline = Instant::now() + LAST_LINES_TIME_MAX;
@@ -104,14 +104,14 @@ impl Logging {
         let (written, wait) = sync_channel(1);
         if self.lines.send_until(Message::Written(written), deadline) {
             let left = deadline.saturating_duration_since(Instant::now());
-            // A reader that does not read has had its time.
+            // The reader has had its time.
             let _ = wait.recv_timeout(left);
         }
     }
 }
 
 impl Filter {
-    /// Whether `log.filter` is one.
+    /// Checks that `log.filter` is a filter.
     ///
     /// # Errors
     /// When it is not.
@@ -119,10 +119,10 @@ impl Filter {
         parse(log).map(drop)
     }
 
-    /// Takes the filter of `log` from now on.
+    /// Uses the filter of `log` from now on.
     ///
     /// # Errors
-    /// When it is none, and when the log has ended.
+    /// When it is not a filter, and when the log has ended.
     pub fn set(&self, log: &Log) -> Result<(), String> {
         let filter = parse(log).map_err(|cause| filter_refused(log, &cause))?;
         (self.0)(filter).map_err(|cause| cause.to_string())
@@ -133,7 +133,7 @@ fn parse(log: &Log) -> Result<EnvFilter, ParseError> {
     EnvFilter::builder().parse(with_silent_libraries(&log.filter))
 }
 
-/// What a person reads whose filter is none.
+/// The error for a text that is not a filter.
 pub fn filter_refused(log: &Log, cause: &ParseError) -> String {
     format!(
         "log.filter: `{}` is not a filter ({cause}); write it as `info`, or with levels for parts such as `trefoil_server=debug,warn`",
@@ -141,19 +141,19 @@ pub fn filter_refused(log: &Log, cause: &ParseError) -> String {
     )
 }
 
-/// The filter, and only warnings of the libraries that speak HTTP and TLS unless it names them: at `debug` they log every frame.
+/// The filter, with only warnings of the HTTP and TLS libraries unless it names them, because at `debug` they log every frame.
 fn with_silent_libraries(filter: &str) -> String {
     let unnamed = ["h2", "hyper", "rustls"].into_iter().filter(|library| !filter.contains(library));
     unnamed.fold(filter.to_owned(), |filter, library| format!("{filter},{library}=warn"))
 }
 
 impl Lines {
-    /// Lines that a new thread writes to `output`.
+    /// A queue of lines that a new thread writes to `output`.
     fn to(output: impl Write + Send + 'static) -> Lines {
         let (queue, lines) = sync_channel(QUEUE_MAX);
         let started =
             std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&lines, output));
-        // Without a thread the queue has no other end, and every line is counted as lost.
+        // Without a thread the queue has no receiver, and every line is counted as lost.
         drop(started);
         Lines(queue)
     }
@@ -196,7 +196,7 @@ impl Write for &Lines {
     }
 }
 
-/// Standard error without the lock that the standard library puts around it: a thread that panics must not wait for a
+/// Standard error without the standard library's lock, because a thread that panics must not wait for a
 /// write that blocks.
 fn standard_error() -> Box<dyn Write + Send> {
     match io::stderr().as_fd().try_clone_to_owned() {
@@ -205,7 +205,7 @@ fn standard_error() -> Box<dyn Write + Send> {
     }
 }
 
-/// What the thread does until the process ends.
+/// The thread's work until the process ends.
 fn write_all(lines: &Receiver<Message>, mut output: impl Write) {
     let (mut torn, mut told) = (false, 0);
     while let Ok(message) = lines.recv() {
@@ -218,7 +218,7 @@ fn write_all(lines: &Receiver<Message>, mut output: impl Write) {
                 let lost = lines_lost();
                 if lost > told {
                     told = lost;
-                    // Through the queue, in the format of every other line; if it is lost itself, the next line tells.
+                    // Through the queue, in the format of all lines. If it is lost itself, the next one reports it.
                     tracing::warn!(
                         lost,
                         "log lines could not be written; lost is their number since the start"
@@ -231,7 +231,7 @@ fn write_all(lines: &Receiver<Message>, mut output: impl Write) {
     }
 }
 
-/// Writes a line; `torn` says whether the one before it was cut off.
+/// Writes a line. `torn` says whether the line before it was cut off.
 fn write_line(output: &mut impl Write, line: &[u8], torn: &mut bool) -> io::Result<()> {
     if *torn {
         write_bytes(output, b"\n", &mut false)?;
@@ -240,7 +240,7 @@ fn write_line(output: &mut impl Write, line: &[u8], torn: &mut bool) -> io::Resu
     write_bytes(output, line, torn)
 }
 
-/// As [`Write::write_all`]; `begun` becomes true on a failure after the first byte.
+/// Like [`Write::write_all`]; `begun` becomes true on a failure after the first byte.
 fn write_bytes(output: &mut impl Write, mut bytes: &[u8], begun: &mut bool) -> io::Result<()> {
     let all = bytes.len();
     while !bytes.is_empty() {

@@ -1,14 +1,14 @@
-//! Keeps what a process has in memory out of files: no core dump, no reading by others, no swap.
+//! Keeps a process's memory out of files: no core dump, no reading by other processes, no swap.
 
 use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::io;
 
-/// Forbids core dumps and reading by other processes of the same user, and locks all memory, now and later, as it comes into use.
+/// Forbids core dumps and reading by other processes of the same user, and locks all present and future memory on use.
 ///
 /// # Errors
-/// When core dumps cannot be forbidden, which every Linux lets a process do.
+/// When core dumps cannot be forbidden, which every Linux allows.
 pub fn protect() -> io::Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -22,7 +22,7 @@ pub fn protect() -> io::Result<()> {
     Ok(())
 }
 
-/// With a limit, later memory beyond it would be refused instead of not locked: then nothing is locked.
+/// With a limit, allocations beyond it would fail instead of staying unlocked, so then nothing is locked.
 fn lock() -> io::Result<()> {
     if getrlimit(Resource::Memlock).current.is_some() {
         let unlimited = Rlimit { current: None, maximum: None };

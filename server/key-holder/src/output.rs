@@ -1,18 +1,18 @@
-//! Standard output whose reader went away, as in `trefoil serve --print-config | head -1`.
+//! Handles standard output whose reader has gone, as in `trefoil serve --print-config | head -1`.
 
 use std::any::Any;
 use std::io::{self, ErrorKind, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
 
-/// Exit code of a program that nobody listens to any more: what a shell shows for one that SIGPIPE ended.
+/// Exit code of a program whose reader has gone: the one that a shell shows after SIGPIPE.
 const NO_READER: u8 = 141;
 
-/// What [`write`] unwinds with.
+/// The payload with which [`write`] unwinds.
 struct ReaderGone;
 
-/// Runs a program of which nothing is wanted once its reader has gone: where `print!`, `eprint!` or [`write()`] finds that,
-/// the program ends quietly instead of with the report of a panic. Other panics are reported as before. For `main`.
+/// Runs a program that ends when its reader has gone: if `print!`, `eprint!` or [`write()`] finds that,
+/// the program ends quietly instead of reporting a panic. Other panics are reported as usual. For `main`.
 pub fn while_somebody_reads(program: impl FnOnce() -> ExitCode) -> ExitCode {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -35,7 +35,7 @@ fn is_of_the_reader(panic: &(dyn Any + Send)) -> bool {
 /// Writes bytes to standard output, as `print!` writes text.
 ///
 /// # Errors
-/// The operating system's reason, but for a reader that went away: that ends [`while_somebody_reads`].
+/// The operating system's reason. A reader that has gone ends [`while_somebody_reads`] instead.
 pub fn write(bytes: &[u8]) -> io::Result<()> {
     let mut output = io::stdout().lock();
     match output.write_all(bytes).and_then(|()| output.flush()) {
@@ -44,7 +44,7 @@ pub fn write(bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Prints lines that a service says when it starts. Without a reader the service runs all the same.
+/// Prints lines of a service at its start. Without a reader the service runs all the same.
 pub fn tell(lines: &str) {
     let mut output = io::stdout().lock();
     let _ = output.write_all(lines.as_bytes()).and_then(|()| output.flush());

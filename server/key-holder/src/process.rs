@@ -1,7 +1,7 @@
-//! The key-holder as a process: what is opened, who is let in, and one thread for each connection.
+//! The key-holder as a process: it opens its files, admits clients, and has one thread for each connection.
 //!
 //! Everything that an answer depends on is durable before it is given, so the process may be killed at any moment. At a signal,
-//! or where one of its own threads panics, it answers what is in flight before it ends, and moves what is in the vault's
+//! or when one of its own threads panics, it answers requests in flight before it ends, and moves the vault's
 //! write-ahead log into the file, so that a copy of the file is complete.
 
 #![expect(
@@ -36,7 +36,7 @@ use trefoil_storage::database::StoreError;
 use trefoil_storage::disk::{self, Disk};
 use trefoil_storage::supervisor::{Death, Supervisor};
 
-/// Connections that may be in their handshake. Strangers can fill these places, for [`HANDSHAKE_TIME_MAX`], and no others.
+/// Most connections in their handshake. Strangers can fill only these places, for [`HANDSHAKE_TIME_MAX`].
 const HANDSHAKES_MAX: usize = 32;
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(5);
 /// From the first byte of a frame to its last, and for a reply.
@@ -45,13 +45,13 @@ const FRAME_TIME_MAX: Duration = Duration::from_secs(5);
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// Stack of a connection's thread; a decryption has its arrays of 4096 on the heap.
 const STACK_BYTES: usize = 1 << 20;
-/// Between two looks whether what is under way has been answered.
+/// Pause between two checks whether all requests in flight have been answered.
 const FINISH_POLL: Duration = Duration::from_millis(10);
 
 /// Why the process cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The data directory refused.
+    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// There is no usable certificate.
@@ -71,10 +71,10 @@ pub enum StartError {
         /// Reason.
         cause: StoreError,
     },
-    /// What makes it one of three is missing or wrong.
+    /// Its configuration or files as one of three are missing or wrong.
     #[error("quorum: {0}")]
     Quorum(String),
-    /// The vault holds what this program did not write.
+    /// The vault holds data that this program did not write.
     #[error("vault: {0}")]
     Vault(String),
     /// The vault is an older copy.
@@ -85,9 +85,9 @@ pub enum StartError {
          once with --accept-older-vault, which every seal will show"
     )]
     OlderVault {
-        /// What the vault counts.
+        /// Transactions that the vault counts.
         found: u64,
-        /// What the log has seen.
+        /// Transactions that the log has seen.
         remembered: u64,
     },
     /// TLS cannot be set up.
@@ -119,15 +119,15 @@ struct Shared {
     connections_max: usize,
     connections: AtomicUsize,
     handshakes: Semaphore,
-    /// A flag of each connection's own, so that no two batches share one: see [`Answering`].
+    /// A flag for each connection, so that no two batches share one: see [`Answering`].
     conversations: Mutex<Vec<Weak<AtomicBool>>>,
     supervisor: Supervisor,
-    /// A signal came: nothing is begun any more.
+    /// A signal came: no request is begun any more.
     stopping: AtomicBool,
 }
 
 impl Process {
-    /// Opens everything and binds the address. An older copy of the vault is taken only if `accept_older_vault`.
+    /// Opens all files and binds the address. An older copy of the vault is accepted only with `accept_older_vault`.
     ///
     /// # Errors
     /// [`StartError`] says what to do.
@@ -135,7 +135,7 @@ impl Process {
         Process::open_on(None, config, accept_older_vault)
     }
 
-    /// As [`Process::open`], but listens on this socket if it is given.
+    /// Like [`Process::open`], but listens on this socket if it is given.
     ///
     /// # Errors
     /// As [`Process::open`].
@@ -193,12 +193,12 @@ impl Process {
         self.listener.local_addr()
     }
 
-    /// What gateways pin.
+    /// The fingerprint, which gateways pin.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// Serves until one of `signals` comes, or a thread panics that the process cannot do without (then the reason is given), and
+    /// Serves until one of `signals` comes, or an essential thread panics (then it returns the reason), and
     /// the requests in flight are answered.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl Process {
             let living = Arc::clone(shared);
             shared.supervisor.spawn("watchdog", move || {
                 loop {
-                    // The vault is what every answer waits for.
+                    // Every answer waits for the vault.
                     living.handler.vault.state();
                     systemd::alive();
                     std::thread::sleep(interval);
@@ -287,7 +287,7 @@ fn open_desk(
     if found < remembered && !accept_older {
         return Err(StartError::OlderVault { found, remembered });
     }
-    // Also where the log knows of nothing newer: it may be an older copy too, and a gateway's seals say more.
+    // Also if the log shows nothing newer: it may be an older copy too, and a gateway's seals may show more.
     if accept_older {
         let newest = VaultState { generation: remembered, restored: 0 };
         vault.accept_older(newest).map_err(failed)?;
@@ -325,7 +325,7 @@ impl Shared {
         let client = channel.peer().and_then(|shown| self.clients.get(&Fingerprint::of(shown)));
         let Some(client) = client.map(Arc::clone) else { return };
         if self.connections.fetch_add(1, Ordering::Relaxed) < self.connections_max {
-            // What panics there may have left anything half done.
+            // A panic there may have left an operation half done.
             if let Err(cause) = self.supervisor.watch("connection", || self.converse(channel, &client)) {
                 tracing::info!(client = client.name, %peer, %cause, "connection ended");
             }
@@ -335,7 +335,7 @@ impl Shared {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Waits until no connection is answering, or until `deadline`. The supervisor knows of the panic by now.
+    /// Waits until no connection is answering, or until `deadline`. The supervisor has recorded the panic by now.
     fn finish(&self, deadline: Instant) {
         // Pairs with the fence in [`Answering::begin`]: a connection that is seen idle here sees the panic there.
         fence(Ordering::SeqCst);
@@ -397,7 +397,7 @@ impl Shared {
 struct Answering<'a>(&'a AtomicBool);
 
 impl Answering<'_> {
-    /// The caller looks next whether the process ends.
+    /// The caller checks next whether the process ends.
     fn begin(answering: &AtomicBool) -> Answering<'_> {
         answering.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);

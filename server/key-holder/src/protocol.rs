@@ -1,11 +1,11 @@
-//! What travels between a gateway and a key-holder: one frame for each request, one for each reply, in order.
+//! The protocol between a gateway and a key-holder: one frame for each request, one for each reply, in order.
 //!
 //! Frame: length of the body (4 bytes, little-endian) | body. The body of a request is a [`Request`], that of a reply a [`Reply`] or a
-//! [`KeyHolderError`], in postcard; what has a canonical encoding of its own is in it as these bytes. The first byte of a request says
-//! which it is, and with that how long it may be and who may ask it ([`Kind`]): both are known before a byte more is read or memory is
-//! taken for it. There is no negotiation: the TLS handshake must agree on [`ALPN`], which names the version.
+//! [`KeyHolderError`], in postcard; values with a canonical encoding of their own are in it as those bytes. The first byte of a request is
+//! its kind, which determines how long it may be and which clients may send it ([`Kind`]). Both are checked before another byte is read or
+//! memory is taken. There is no negotiation: the TLS handshake must agree on [`ALPN`], which names the version.
 //!
-//! The time is never sent: a matcher that set the clock of its own attempt budgets would have none.
+//! The time is never sent, because a matcher that set the clock could evade its attempt budgets.
 
 use crate::clients::Right;
 use serde::{Serialize, Serializer};
@@ -18,31 +18,33 @@ use trefoil_matching::{
 use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/7";
-/// Between two requests; gateways do not use a connection that has been idle for half as long.
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/8";
+/// Longest pause between two requests. Gateways do not use a connection that has been idle for half as long.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
-/// Bytes that say how long a frame is, and of a request its kind.
+/// Bytes of a header: the frame's length, and the kind of a request.
 pub(crate) const HEADER_BYTES: usize = 4 + 1;
-/// What names, numbers and lengths add to the longest part of a request or reply.
+/// Bytes that names, numbers and lengths add to the longest part of a request or reply.
 const REST_BYTES_MAX: usize = 256;
-/// Length of the longest body of a reply: a public key, a seat's part of one or of a template, encrypted probes, or the status.
+/// Longest body of a reply: a public key, a seat's part of one or of a template, encrypted probes, or the status.
 pub(crate) const REPLY_BYTES_MAX: usize = REST_BYTES_MAX
     + longest(
         PublicKey::BYTES_MAX * 2,
         longest(2 * Template::bytes(KeyStructure::PerSubject), Template::bytes(KeyStructure::PerTenant)),
     );
-const _: () = assert!(EncryptedProbes::BYTES < REPLY_BYTES_MAX && Status::FROZEN_MAX * 16 < REPLY_BYTES_MAX);
+const _: () = assert!(EncryptedProbes::BYTES < REPLY_BYTES_MAX && STATUS_BYTES_MAX < REPLY_BYTES_MAX);
+/// Identifiers, and counts of ten bytes at most.
+const STATUS_BYTES_MAX: usize = Status::FROZEN_MAX * 16 + Status::TRIPS_MAX * (16 + 10) + REST_BYTES_MAX;
 
 const fn longest(one: usize, other: usize) -> usize {
     if one > other { one } else { other }
 }
 
-/// What is known of a request by its first byte.
+/// The properties of a request that follow from its first byte.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// What the job log calls it.
+    /// Its name in the job log.
     pub(crate) name: &'static str,
-    /// Who may ask it; nothing where everybody may who is let in.
+    /// The right that it needs; `None` if every client may send it.
     pub(crate) right: Option<Right>,
     body_bytes_max: usize,
 }
@@ -69,7 +71,7 @@ static KINDS: [Kind; 21] = [
     kind("finish-rotation", Right::Match, 0),
     // The operator prints its fingerprint.
     public("sealing-key"),
-    // Of what a client does not own it says nothing: see `handler`.
+    // It discloses nothing about tenants that the client does not own: see `handler`.
     public("status"),
     // An operator, and within its limits the gateway that owns the tenant: see `handler`.
     public("set-policy"),
@@ -79,25 +81,25 @@ static KINDS: [Kind; 21] = [
     kind("enrol", Right::Match, BlindedTemplate::BYTES),
     kind("parts", Right::Peer, Parts::BYTES),
     kind("public-keys", Right::Match, 0),
-    // A gateway that could do this would have as many failures a day as it likes.
+    // A gateway that could do this would have unlimited failures a day.
     kind("reset-attempts", Right::Operate, 0),
     kind("locked-out", Right::Match, 0),
 ];
 
-/// Its place among them.
+/// Its index in the table.
 const DECIDE_SEAT: u8 = 14;
 
-/// What to do with bytes that are not a request.
+/// How to handle bytes that are not a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// The stream cannot be trusted to have a next frame: answer and close.
+    /// The next frame cannot be found in the stream: answer and close.
     Framing,
-    /// The frame is sound, what is in it is not.
+    /// The frame is valid, its content is not.
     Body,
 }
 
 impl Unreadable {
-    /// What is answered.
+    /// The answer.
     pub(crate) fn refusal(self) -> KeyHolderError {
         KeyHolderError::Unavailable("it did not understand the request".to_owned())
     }
@@ -111,7 +113,7 @@ pub(crate) fn request_header(header: [u8; HEADER_BYTES]) -> Result<(&'static Kin
     if (1..=kind.body_bytes_max).contains(&length) { Ok((kind, length)) } else { Err(Unreadable::Framing) }
 }
 
-/// Length of the body of the reply that begins with these bytes, of which the first is its first.
+/// Length of the body of a reply from its header.
 pub(crate) fn reply_length([a, b, c, d, _]: [u8; HEADER_BYTES]) -> Option<usize> {
     let length = u32::from_le_bytes([a, b, c, d]) as usize;
     (1..=REPLY_BYTES_MAX).contains(&length).then_some(length)
@@ -127,7 +129,7 @@ pub(crate) fn seat_frame(job: &[u8]) -> Zeroizing<Vec<u8>> {
     frame(&(DECIDE_SEAT, Encoded(job)))
 }
 
-/// A value with a canonical encoding, which travels as it is.
+/// A value with a canonical encoding, which is sent as its bytes.
 struct Encoded<'a>(&'a [u8]);
 
 impl Serialize for Encoded<'_> {
@@ -149,7 +151,7 @@ pub(crate) fn reply_frame(reply: &Result<Reply, KeyHolderError>) -> Zeroizing<Ve
     frame(reply)
 }
 
-/// Reads the body of a reply, and nothing else.
+/// Reads the body of a reply, which must end there.
 pub(crate) fn read_reply(body: &[u8]) -> Option<Result<Reply, KeyHolderError>> {
     match postcard::take_from_bytes(body) {
         Ok((reply, [])) => Some(reply),

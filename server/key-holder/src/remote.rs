@@ -1,4 +1,4 @@
-//! A key-holder elsewhere, in the role of one in this process: each request is a call over its line.
+//! A remote key-holder with the interface of one in this process: each request is a call over the connection pool.
 
 use crate::address::Address;
 use crate::connection_pool::{Bounds, ConnectionPool};
@@ -19,7 +19,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// Starts the monitor; the key-holder need not be there yet.
+    /// Starts the monitor; the key-holder need not run yet.
     ///
     /// # Errors
     /// When the identity is not usable or the thread does not start.
@@ -48,7 +48,7 @@ impl Remote {
         Ok(Remote { line, monitor: Some(monitor) })
     }
 
-    /// One request that was encoded before, and its reply.
+    /// Sends an encoded request and returns its reply.
     pub(crate) fn call_with(&self, frame: &[u8]) -> Result<Reply, KeyHolderError> {
         self.line.call(frame)
     }
@@ -56,7 +56,7 @@ impl Remote {
     /// Waits until the key-holder answers.
     ///
     /// # Errors
-    /// Why it does not, at `deadline`.
+    /// Why it did not answer by `deadline`.
     pub fn wait_until_ready(&self, deadline: Instant) -> Result<(), String> {
         self.line.wait_until_up(deadline)
     }
@@ -66,14 +66,14 @@ impl Drop for Remote {
     fn drop(&mut self) {
         self.line.stop();
         if let Some(monitor) = self.monitor.take() {
-            // A panic of the monitor was logged where it happened.
+            // A panic of the monitor is already in the log.
             let _ = monitor.join();
         }
     }
 }
 
 impl KeyHolding for Remote {
-    /// The time is not sent: a key-holder counts attempts by its own clock.
+    /// The time is not sent, because a key-holder counts attempts by its own clock.
     fn call(&self, request: Request) -> Result<Reply, KeyHolderError> {
         self.call_with(&request_frame(&request))
     }

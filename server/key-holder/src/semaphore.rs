@@ -1,4 +1,4 @@
-//! A number of places that threads wait for.
+//! A counting semaphore: places for which threads wait.
 
 #![expect(clippy::disallowed_types, reason = "threads wait here for a place")]
 

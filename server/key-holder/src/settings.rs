@@ -1,8 +1,8 @@
 //! Settings in layers, for every program: defaults < file < environment < flags.
 //!
 //! The defaults are a commented TOML file with every key. A file may set any of them, and so may the variable `<PREFIX><SECTION>_<KEY>`.
-//! What names no setting is refused wherever it stands, a variable as well as a key in a file, with the nearest name that exists. A
-//! mistyped limit that is ignored protects nobody.
+//! A key or a variable that names no setting is refused, and the error suggests the nearest name. If a mistyped limit were
+//! ignored, it would protect nothing.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -13,9 +13,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use thiserror::Error;
 
-/// Every variable of ours begins so.
+/// The prefix of all our variables.
 const FAMILY: &str = "TREFOIL_";
-/// Variables that are no settings.
+/// Variables that are not settings.
 const OTHERS: [&str; 2] = ["TREFOIL_BACKUP_PASSPHRASE", "TREFOIL_TIER"];
 /// Variables of tests.
 const TESTS: &str = "TREFOIL_TEST_";
@@ -25,13 +25,13 @@ const TESTS: &str = "TREFOIL_TEST_";
 pub struct Program {
     /// Every key with its default, TOML.
     pub defaults: &'static str,
-    /// What its variables begin with.
+    /// The prefix of its variables.
     pub prefix: &'static str,
     /// The command that prints the defaults.
     pub list: &'static str,
 }
 
-/// What was wrong, where it was set, and what to do.
+/// The error in a setting, where it was set, and what to do.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -39,7 +39,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: String,
-        /// The operating system's words.
+        /// The operating system's message.
         cause: String,
     },
     /// The file is not TOML or has a key that does not exist or of the wrong kind.
@@ -52,7 +52,7 @@ pub enum ConfigError {
         /// The command that lists the settings.
         list: &'static str,
     },
-    /// A variable that begins as ours do and is none.
+    /// A variable that has our prefix and names no setting.
     #[error(
         "environment variable {name} names no setting{hint} `{list}` shows every section and key; the variable of a key is \
          {prefix}<SECTION>_<KEY>. Correct it, or unset it"
@@ -62,7 +62,7 @@ pub enum ConfigError {
         name: String,
         /// The nearest name that exists.
         hint: String,
-        /// What the program's variables begin with.
+        /// The prefix of the program's variables.
         prefix: &'static str,
         /// The command that lists the settings.
         list: &'static str,
@@ -85,7 +85,7 @@ pub enum ConfigError {
     },
 }
 
-/// What the key-holder's variables begin with. Both programs may run in one environment.
+/// The prefix of the key-holder's variables. Both programs may run in one environment.
 pub const KEY_HOLDER_PREFIX: &str = "TREFOIL_KEY_HOLDER_";
 /// Sections of the service's settings, whose variables the service checks.
 pub const SERVICE_SECTIONS: [&str; 13] = [
@@ -104,7 +104,7 @@ pub const SERVICE_SECTIONS: [&str; 13] = [
     "log",
 ];
 
-/// Whether a variable is one of a section of the service's.
+/// Whether a variable belongs to a section of the service's settings.
 pub(crate) fn is_of_the_service(name: &OsString) -> bool {
     let section = name.to_str().and_then(|name| name.strip_prefix(FAMILY)?.split_once('_'));
     section.is_some_and(|(section, _)| SERVICE_SECTIONS.contains(&section.to_ascii_lowercase().as_str()))
@@ -123,13 +123,13 @@ impl<T: DeserializeOwned> Layers<T> {
     /// The defaults.
     ///
     /// # Panics
-    /// When they are not TOML, which the tests of each program rule out.
+    /// When they are not TOML, which tests of each program exclude.
     pub fn new(program: Program) -> Layers<T> {
         let table = program.defaults.parse().expect("the defaults are tested to parse");
         Layers { program, table, origins: BTreeMap::new(), settings: PhantomData }
     }
 
-    /// Puts the keys of a file over them.
+    /// Adds the keys of a file as a layer.
     ///
     /// # Errors
     /// [`ConfigError`] names the file, the key and the remedy.
@@ -167,7 +167,7 @@ impl<T: DeserializeOwned> Layers<T> {
         Ok(())
     }
 
-    /// Puts variables of the process over them. Those of another program of ours are not to be among them.
+    /// Adds variables of the process as a layer. Leave out those of the other program.
     ///
     /// # Errors
     /// [`ConfigError`] names the variable and the remedy.
@@ -201,7 +201,7 @@ impl<T: DeserializeOwned> Layers<T> {
     /// The settings of all layers.
     ///
     /// # Errors
-    /// Why the values are none, with the key. The layers above refuse each such value, so that this succeeds.
+    /// Why the values are invalid, with the key. Each layer refuses such a value, so this succeeds.
     pub fn read(&self) -> Result<T, String> {
         let read = self.table.clone().try_into();
         read.map_err(|cause: toml::de::Error| cause.to_string().trim_end().replace('\n', " "))
@@ -246,7 +246,7 @@ fn names<'a>(table: &'a toml::Table, prefix: &'a str) -> impl Iterator<Item = St
     })
 }
 
-/// A variable's text as a value of the kind that the default has. A list is written with commas.
+/// A variable's text as a value of the default's type. A list is written with commas.
 fn parsed(slot: &toml::Value, text: &str) -> Result<toml::Value, String> {
     Ok(match slot {
         toml::Value::Integer(_) => toml::Value::Integer(
@@ -261,11 +261,11 @@ fn parsed(slot: &toml::Value, text: &str) -> Result<toml::Value, String> {
     })
 }
 
-/// "; did you mean ...?", if a name is near enough to be what was meant.
+/// "; did you mean ...?", if a name is similar enough.
 fn did_you_mean(name: &str, names: &[String], show: impl Fn(&str) -> String) -> String {
     let bare = |name: &str| name.strip_prefix(FAMILY).unwrap_or(name).to_ascii_uppercase();
     let name = bare(name);
-    // A name without its section is meant as a whole, however long the section's is.
+    // A name without its section counts as similar, however long the section's name is.
     let ending = names.iter().find(|known| bare(known).ends_with(&format!("_{name}")));
     let distance = |known: &String| strsim::damerau_levenshtein(&name, &bare(known));
     let nearest = ending.or_else(|| {
@@ -275,10 +275,10 @@ fn did_you_mean(name: &str, names: &[String], show: impl Fn(&str) -> String) -> 
     nearest.map_or(String::new(), |known| format!("; did you mean {}?", show(known)))
 }
 
-/// Where a listener is: an IP address and a port.
+/// The address of a listener: an IP address and a port.
 ///
 /// # Errors
-/// What it is instead, with an example.
+/// The text that it is instead, with an example.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!("`{text}` is not an IP address with a port; write it as 127.0.0.1:8443 or [::1]:8443 (names are not looked up)")

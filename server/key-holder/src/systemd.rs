@@ -1,19 +1,19 @@
-//! What systemd gives a process and wants to hear from it: sockets that listen already, readiness, signs of life.
+//! The interface to systemd: passed sockets, readiness, and watchdog messages.
 //!
-//! Without systemd there are no sockets, and what is said goes nowhere.
+//! Without systemd there are no sockets, and messages are dropped.
 
 use rustix::net::sockopt::socket_acceptconn;
 use sd_notify::NotifyState;
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// The sockets that systemd passed, one for each of `names`; none where it passed none. A socket unit names each with
-/// `FileDescriptorName=`; without any of these names they are taken in this order.
+/// The sockets that systemd passed, one for each of `names`, if it passed any. A socket unit names each with
+/// `FileDescriptorName=`; without names the sockets are taken in this order.
 ///
-/// Call it before the process has a second thread: it takes `LISTEN_FDS` out of the environment, so that no child takes the sockets too.
+/// Call it before the process has a second thread: it removes `LISTEN_FDS` from the environment, so that no child takes the sockets too.
 ///
 /// # Errors
-/// What is wrong with the socket units, and what to write there.
+/// The fault in the socket units, and what to write there.
 pub fn sockets<const N: usize>(names: [&str; N]) -> Result<[Option<TcpListener>; N], String> {
     let given = std::env::var("LISTEN_FDNAMES").unwrap_or_default();
     let mut passed = listenfd::ListenFd::from_env();
@@ -38,7 +38,7 @@ pub fn sockets<const N: usize>(names: [&str; N]) -> Result<[Option<TcpListener>;
     Ok(sockets)
 }
 
-/// For each of `count` sockets with these names the place of its name in `names`.
+/// For each of `count` sockets with these names, the index of its name in `names`.
 fn places(names: &[&str], given: &str, count: usize) -> Result<Vec<usize>, String> {
     let write =
         || format!("write FileDescriptorName= with {}, once each, into the socket units", names.join(" or "));
@@ -69,22 +69,22 @@ fn places(names: &[&str], given: &str, count: usize) -> Result<Vec<usize>, Strin
     Ok(places)
 }
 
-/// The service takes requests.
+/// Reports that the service accepts requests.
 pub fn ready(status: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// The service answers what is in flight and ends.
+/// Reports that the service answers requests in flight and ends.
 pub fn stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
-/// The service works. To be said in every [`interval`].
+/// Reports that the service works. Call it once in every [`interval`].
 pub fn alive() {
     notify(&[NotifyState::Watchdog]);
 }
 
-/// How often [`alive`] is to be said, twice in `WatchdogSec=`; nothing where nobody waits for it.
+/// How often to call [`alive`]: twice in `WatchdogSec=`; `None` without a watchdog.
 pub fn interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|time| time / 2)
 }

@@ -1,7 +1,7 @@
 //! TLS 1.3 in which both sides show a certificate and both pin the other's fingerprint.
 //!
-//! Key agreement is hybrid, X25519MLKEM768; between processes of ours nothing else is offered. Names, issuers and dates in
-//! certificates are not looked at: a fingerprint says all of it, and a certificate ends when it is taken off the list.
+//! Key agreement is hybrid, X25519MLKEM768; processes of this project offer each other nothing else. Names, issuers and dates in
+//! certificates are ignored: the fingerprint identifies a certificate, and removing it from the list revokes it.
 
 use crate::identity::{Fingerprint, Identity};
 use crate::protocol::ALPN;
@@ -30,7 +30,7 @@ fn hybrid_only() -> CryptoProvider {
     CryptoProvider { kx_groups: vec![kx_group::X25519MLKEM768], ..aws_lc_rs::default_provider() }
 }
 
-/// The key-holder's side: serves only clients with one of these fingerprints.
+/// The key-holder's configuration: serves only clients with one of these fingerprints.
 pub(crate) fn server_config(
     identity: Identity,
     clients: HashSet<Fingerprint>,
@@ -47,7 +47,7 @@ pub(crate) fn server_config(
     Ok(Arc::new(config))
 }
 
-/// The client's side: speaks only to the key-holder with this fingerprint.
+/// The client's configuration: connects only to the key-holder with this fingerprint.
 ///
 /// # Errors
 /// When certificate and key do not fit.

@@ -24,25 +24,25 @@ pub const VAULT_FILE: &str = "vault.sqlite";
 pub const VERSION: i64 = 3;
 const SCHEMA: &str = include_str!("vault.sql");
 
-/// See the module. Unless told otherwise, attempts are written behind: a worker must not wait for an `fsync` per failed
-/// login, or a stream of failures would stall every pinned worker. The budgets in force are those in memory; a crash forgets the failures of the
-/// last few commits, at most [`trefoil_storage::database`]'s queue. Once such a write fails, no failure goes unrecorded:
+/// See the module. By default attempts are written behind, because a worker that waited for an `fsync` for each failed
+/// login would stall in a stream of failures. The budgets in force are those in memory. A crash forgets the failures of the
+/// last few commits, at most [`trefoil_storage::database`]'s queue. After such a write fails, no failure goes unrecorded:
 /// [`Vault::put_attempts`] waits for its own write, and without it the key-holder decides nothing.
 pub struct SqliteVault {
     database: Database,
     key: WrapKey,
-    /// What a counted failure survives once its attempt is answered; nothing in particular if absent.
+    /// The fault that a counted failure survives once its attempt is answered; none if absent.
     attempts: Option<Survives>,
     attempts_lost: Arc<AtomicBool>,
-    /// Which client created which tenant. Every batch reads it, without a lock.
+    /// The client that created each tenant. Every batch reads it, without a lock.
     owners: ArcSwap<HashMap<TenantId, String>>,
 }
 
 impl SqliteVault {
-    /// Opens or creates the file. `secret` wraps the secrets in it, and vouches for every row.
+    /// Opens or creates the file. `secret` wraps the secrets in it, and authenticates every row.
     ///
     /// # Errors
-    /// [`StoreError::Altered`] when anybody else wrote to the file.
+    /// [`StoreError::Altered`] when another program wrote to the file.
     pub fn open(path: &Path, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
         SqliteVault::open_under(&Supervisor::default(), path, secret)
     }
@@ -66,7 +66,7 @@ impl SqliteVault {
         Ok(SqliteVault { database, key, attempts: None, attempts_lost: Arc::default(), owners })
     }
 
-    /// Checks a copy that nobody has open; `secret` vouches for its rows.
+    /// Checks a copy that no process has open; `secret` authenticates its rows.
     ///
     /// # Errors
     /// As [`SqliteVault::open`].
@@ -74,7 +74,7 @@ impl SqliteVault {
         check_copy(path, VERSION, SCHEMA, &RowKey::of(secret, &[]))
     }
 
-    /// Records the owner of a tenant to be, durably; `Conflict` if another client has it.
+    /// Durably records the owner of a tenant before it is created; `Conflict` if another client has it.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -100,7 +100,7 @@ impl SqliteVault {
         self.owners.load().get(tenant).is_some_and(|owner| owner == client)
     }
 
-    /// Transactions that were acknowledged before it was opened, by its mark; a vault that has fewer is an older copy.
+    /// Transactions that were acknowledged before it was opened, by its mark. A vault that has fewer is an older copy.
     pub fn reached(&self) -> u64 {
         self.database.reached()
     }
@@ -113,7 +113,7 @@ impl SqliteVault {
         self.database.checkpoint()
     }
 
-    /// Goes on with this vault although the job log or a seal remembers a later state. Both counts go on above that.
+    /// Accepts this vault although the job log or a seal shows a later state. Both counts continue above that state.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -121,7 +121,7 @@ impl SqliteVault {
         self.database.accept_older(remembered)
     }
 
-    /// Makes [`Vault::put_attempts`] wait until what it wrote survives this, so that no answer is given whose failure could
+    /// Makes [`Vault::put_attempts`] wait until its write survives this fault, so that no answer is given whose failure could
     /// be forgotten.
     #[must_use]
     pub fn with_attempts_surviving(self, what: Survives) -> SqliteVault {
@@ -146,7 +146,7 @@ impl SqliteVault {
             .collect()
     }
 
-    /// The generation that `record` takes the place of: renewed from the same one, under the same keys.
+    /// The generation that `record` replaces: renewed from the same one, under the same keys.
     fn replaced_by(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<Option<u32>, StoreError> {
         let SubjectRecord { handle, generation, epoch, renewed_from, .. } = record;
         let Some(from) = renewed_from else { return Ok(None) };
@@ -172,10 +172,10 @@ impl SqliteVault {
     }
 }
 
-/// Epoch, wrapped master, seed, wrapped secret of the tag keys.
+/// A row: epoch, wrapped master, seed, wrapped secret of the tag keys.
 type EpochRow = (u32, Vec<u8>, [u8; 32], Vec<u8>);
 
-/// Handle, generation, lane, epoch, what it was renewed from, wrapped salt, attempts.
+/// A row: handle, generation, lane, epoch, the generation that it was renewed from, wrapped salt, attempts.
 type SubjectRow = (Handle, u32, u8, u32, Option<u32>, Vec<u8>, AttemptRecord);
 
 fn failed(cause: StoreError) -> VaultError {
@@ -187,7 +187,7 @@ fn master_name(tenant: &TenantId, keys: KeyStructure, epoch: u32) -> Vec<u8> {
     [b"trefoil/vault-master/2".as_slice(), tenant.as_bytes(), &[keys.code()], &epoch.to_le_bytes()].concat()
 }
 
-/// Associated data of the secret that tag keys are made from.
+/// Associated data of the secret from which tag keys are derived.
 fn tags_name(tenant: &TenantId, epoch: u32) -> Vec<u8> {
     [b"trefoil/vault-tags/1".as_slice(), tenant.as_bytes(), &epoch.to_le_bytes()].concat()
 }
@@ -335,7 +335,7 @@ impl Vault for SqliteVault {
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
-        // No other write for the tenant comes between this and the next.
+        // No other write for the tenant comes between these two.
         let replaced = self.replaced_by(tenant, record).map_err(failed)?;
         let SubjectRecord { handle, generation, lane, epoch, renewed_from, salt, attempts } = record;
         let wrapped = self.key.wrap(&salt_name(tenant, handle, *generation, *epoch), salt);

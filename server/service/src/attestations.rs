@@ -1,4 +1,4 @@
-//! Attestations that are fetched after their logins: [`crate::recent`] keeps what is not in the store.
+//! Attestations that are fetched after their logins: [`crate::recent`] keeps the parts that the store does not have.
 
 use crate::log_store;
 use crate::recent::{Id, Recent, Unsealed};
@@ -11,7 +11,7 @@ use trefoil_attest::{Decision, LogEntry, SealHeader};
 
 /// A login's attestation, fetched after its answer.
 pub struct Attested {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// The attestation with its seal, CBOR.
     pub attestation: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Attested {
 }
 
 impl Service {
-    /// The attestation of a tenant's login that kept it, by the digest of its statement.
+    /// The attestation that was kept for a tenant's login, by the digest of its statement.
     pub async fn attestation(self: &Arc<Self>, tenant: &Tenant, id: &Id) -> Result<Attested, Refused> {
         let kept = tenant.recent.get(id, self.now()).ok_or(Refused::AttestationUnknown)?;
         let Unsealed { decision, statement, leaf_index, path, seal_number } = kept;
@@ -42,7 +42,7 @@ impl Service {
     }
 }
 
-/// Keeps the attestation of an answer that is given at `now`, unix seconds; nothing of a change, which has a receipt.
+/// Keeps the attestation of an answer at `now`, unix seconds. Changes are not kept here, because they have receipts.
 pub(crate) fn keep(recent: &Recent, answer: &Answer, now: u64) {
     let (Some(decision), Some(path)) = (answer.decision, answer.under.tree.path(answer.leaf_index)) else {
         return;

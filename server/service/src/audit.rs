@@ -1,11 +1,11 @@
-//! The audit trail: what operators changed, by whom, and what they were refused, sealed in the log of decisions.
+//! The audit trail: the changes that operators made and the actions that were refused to them, sealed in the log of decisions.
 //!
-//! A note is written in the transaction of its change: there is neither without the other. It says what a receipt says, and is then sealed
-//! like one. A crash between the two leaves a note without a receipt, which the next start seals; so does the sweep of a service that had no
-//! room for a seal. What is sealed twice is two leaves with one digest, which say the same.
+//! A note is written in the transaction of its change, so neither exists without the other. It has the content of a receipt, and is then
+//! sealed like one. A crash between the two leaves a note without a receipt, which the next start seals. If there was no room for a seal, the
+//! next sweep makes it. A note that is sealed twice gives two leaves with the same digest.
 //!
-//! Where the key-holder changes something before the store does, a crash between them leaves a change without a note: a count that was
-//! reset, a policy that the key-holder has and no version does ([`crate::directory::Directory::set_policy`]).
+//! Some changes reach the key-holder before the store. A crash between the two leaves a change without a note: a count that was
+//! reset, or a policy at the key-holder that is no version yet ([`crate::directory::Directory::set_policy`]).
 
 use crate::notes::{By, Created, Noted, Outcome};
 use crate::refused::Refused;
@@ -23,19 +23,19 @@ const PAGE: usize = 256;
 const SWEEP_MAX: usize = 1024;
 
 impl Service {
-    /// Notes what is in no other transaction of the store. Blocks.
+    /// Writes a note for a change that has no transaction of its own in the store. Blocks.
     pub fn note(&self, tenant: TenantId, what: What, by: &By) -> Result<Noted, Refused> {
         self.notes.with((tenant, self.now(), what), Some(by), |note| self.store.note(note))
     }
 
-    /// Creates something, unless an earlier request of the operator with the same key did. Blocks.
+    /// Creates an object, unless an earlier request of the operator with the same key did. Blocks.
     pub fn create_once<T>(
         &self,
         by: &By,
         create: impl FnOnce() -> Result<T, Refused>,
     ) -> Result<Outcome<T>, Refused> {
         let Some(once) = &by.once else { return create().map(Outcome::New) };
-        // Operators' keys are apart from each other's and from tenants'.
+        // Idempotency keys of operators are separate from each other's and from tenants'.
         let key = format!("{}/{}", hex::encode(once.operator), once.key);
         let _running = self.idempotency.claim(SERVICE, &key)?;
         match self.created(once)? {
@@ -44,7 +44,7 @@ impl Service {
         }
     }
 
-    /// What an earlier request with the same key created, and its note; nothing if there was none.
+    /// The object that an earlier request with the same key created, and its note; `None` if there was no such request.
     fn created(&self, once: &Once) -> Result<Option<(Created, Noted)>, Refused> {
         let Some((digest, entry)) = self.store.created(&once.operator, &once.key)? else { return Ok(None) };
         if digest != once.request_digest {
@@ -64,7 +64,7 @@ impl Service {
 
     /// Notes that an operator's role does not allow an action, and seals that.
     pub async fn note_refusal(self: &Arc<Self>, tenant: TenantId, action: Kind, by: By, patience: Duration) {
-        // Refusals alone must not fill a disk.
+        // Refusals must not fill the disk.
         if self.check_room().is_err() {
             tracing::warn!(
                 action = action.name(),
@@ -81,7 +81,7 @@ impl Service {
         }
     }
 
-    /// Seals a note, and adds the receipt to its entry; nothing where that cannot be done now, as the log says.
+    /// Seals a note, and adds the receipt to its entry; `None` if that is not possible now, which the log reports.
     pub async fn sealed(self: &Arc<Self>, noted: Noted, patience: Duration) -> Option<Answer> {
         let answer = self.answered(self.record(noted.statement), patience).await?;
         let (service, number) = (Arc::clone(self), noted.number);
@@ -103,7 +103,7 @@ impl Service {
         }
     }
 
-    /// Seals what was noted and not sealed, by this process or one before it.
+    /// Seals notes that this process or one before it wrote and did not seal.
     pub async fn seal_notes(self: &Arc<Self>, patience: Duration) -> Result<(), StoreError> {
         let service = Arc::clone(self);
         let unsealed = tokio::task::spawn_blocking(move || service.store.unsealed_notes(SWEEP_MAX)).await;
@@ -123,7 +123,7 @@ impl Service {
         drop(self.sealed(noted, patience).await);
     }
 
-    /// A page of the trail, from an entry on, of one tenant or of all; and where the next page begins.
+    /// A page of the trail of one tenant or of all, starting at an entry, and the start of the next page.
     pub fn audit(
         &self,
         from: u64,

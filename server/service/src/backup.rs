@@ -1,10 +1,9 @@
-//! What a service adds to a backup of its data directory: the store, the end of the log of seals, and the restoration that every later seal tells of.
+//! The service's part of a backup: the store, the end of the log of seals, and the note of the restoration that every later seal shows.
 
 use crate::log_store;
 use crate::service::STORE_FILE;
 use crate::signing_keys::TRUST_ROOT_FILE;
 use std::path::Path;
-use trefoil_api::trust;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
 use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Passphrase, VAULT};
 use trefoil_storage::Supervisor;
@@ -15,7 +14,7 @@ use trefoil_storage::store::{Sqlite, Store as _};
 /// The store of a service.
 const STORE: Kept = Kept { name: STORE_FILE, secret: "master.key", check: Sqlite::check_copy };
 
-/// The databases that a service may have; the vault where its key-holder is in its process.
+/// The databases that a service may have. It has a vault if its key-holder is in its process.
 const DATABASES: [Kept; 2] = [STORE, VAULT];
 
 /// Makes a backup of a service's data directory, which may be in use.
@@ -32,8 +31,8 @@ pub fn make(
     backup::make(data, to, passphrase, &DATABASES, end_of_log, now, tell)
 }
 
-/// Restores a service's backup into a new directory, from which the log of seals goes on as restored at `now`. With `newest`, a trust root
-/// that was published later than the backup may be: refuses signing keys that it does not list as active.
+/// Restores a service's backup into a new directory. The log of seals continues from it and shows a restoration at `now`. `newest` is a trust
+/// root that may be newer than the backup: signing keys that it does not list as active are refused.
 ///
 /// # Errors
 /// [`BackupError`].
@@ -77,7 +76,7 @@ fn end(seal: &[u8]) -> Result<LogEnd, String> {
     Ok(LogEnd { seal: header.seal_number, digest: hex::encode(header.digest()) })
 }
 
-/// Notes the restoration, and forgets sessions: of one that was closed or revoked since the backup nothing is known.
+/// Notes the restoration, and deletes all sessions, because some may have been closed or revoked since the backup.
 fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restoration, String> {
     let text = |cause: &dyn ToString| cause.to_string();
     let secret = directory.secret::<32>(STORE.secret).map_err(|cause| text(&cause))?;
@@ -108,7 +107,7 @@ fn check_keys(directory: &DataDir, newest: &TrustRoot) -> Result<(), String> {
     let path = directory.join(TRUST_ROOT_FILE);
     let named = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
     let bytes = std::fs::read(&path).map_err(|cause| named(&cause))?;
-    let backed_up = trust::read(&bytes).map_err(|cause| named(&cause))?;
+    let backed_up = TrustRoot::from_file(&bytes).map_err(|cause| named(&cause))?;
     if backed_up.issuer() != newest.issuer() {
         let (one, other) = (backed_up.issuer(), newest.issuer());
         return Err(format!(

@@ -1,9 +1,9 @@
-//! Where the hash chains of open sessions stand.
+//! The positions of open sessions in their hash chains.
 //!
 //! A session whose proof commits to a chain reveals one value with each request. The last accepted value is state that
 //! changes with every request, so it is not part of the cached verdict. It lives in memory, and between two runs in the session's
-//! row (see [`crate::sessions`]); where it is in neither, the session ends and its holder proves again, because a service
-//! that lost its place could be shown the same value twice.
+//! row (see [`crate::sessions`]). If neither has it, the session ends and its holder proves again, because a service
+//! that lost its position would accept the same value twice.
 
 #![expect(
     clippy::disallowed_types,
@@ -28,7 +28,7 @@ pub struct Chains {
 struct Open {
     tenant: TenantId,
     tip: ChainTip,
-    /// Unix seconds after which nobody asks for it.
+    /// Unix seconds after which it is not needed.
     until: u64,
 }
 
@@ -38,8 +38,8 @@ impl Chains {
         Chains { shards: Default::default(), per_shard_max: capacity.div_ceil(SHARDS) }
     }
 
-    /// Notes where a chain begins. A session that is open keeps its place, so that proving the same statement again
-    /// does not take values back.
+    /// Notes where a chain begins. A session that is open keeps its position, so that proving the same statement again
+    /// does not make used values valid.
     pub fn open(&self, tenant: &TenantId, id: &SessionId, tip: ChainTip, until: u64) -> Result<(), Refused> {
         let mut shard = self.shard(id);
         if shard.len() >= self.per_shard_max && !shard.contains_key(id) {
@@ -56,7 +56,7 @@ impl Chains {
         Ok(open.tip.accept(reveal)?)
     }
 
-    /// Takes the places of all open sessions.
+    /// Takes out the positions of all open sessions.
     pub(crate) fn take(&self) -> Vec<(TenantId, SessionId, ChainTip)> {
         let mut places = Vec::new();
         for shard in &self.shards {
@@ -66,7 +66,7 @@ impl Chains {
         places
     }
 
-    /// Forgets sessions that are over.
+    /// Forgets sessions that have ended.
     pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, open| open.until > now);

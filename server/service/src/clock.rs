@@ -14,7 +14,7 @@ impl Default for SystemClock {
 
 impl Clock for SystemClock {
     fn unix_s(&self) -> u64 {
-        // A clock before 1970 is a broken one; zero makes every request stale, so nothing is accepted.
+        // A clock before 1970 is wrong. Zero makes every request stale, so nothing is accepted.
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 

@@ -1,7 +1,7 @@
-//! Cosignatures of the log: witnesses hand them in, anybody who audits fetches them.
+//! Cosignatures of the log: witnesses hand them in, auditors fetch them.
 //!
-//! What is stored is bounded without any account: a line costs a signature of a configured witness over a head that this
-//! service has sealed, and of each witness one is kept for each head.
+//! Storage is bounded without accounts: each line needs a signature of a configured witness over a head that this
+//! service has sealed, and one line is kept for each witness and head.
 
 use crate::log_store;
 use crate::refused::Refused;
@@ -11,8 +11,8 @@ use trefoil_attest::witness::{Checkpoint, Cosigned};
 use trefoil_storage::store::StoreError;
 
 impl Service {
-    /// Takes a checkpoint's cosignatures; the size of its log, and the witnesses whose lines are kept now. Lines of other witnesses than
-    /// those of the configuration are passed over. A cosignature that is there already is no error.
+    /// Stores a checkpoint's cosignatures. Returns the size of its log and the witnesses whose lines are kept now. Lines of witnesses that are
+    /// not in the configuration are ignored. A cosignature that is stored already is no error.
     pub fn cosign(&self, note: &str) -> Result<(u64, Vec<String>), Refused> {
         let (checkpoint, cosigned) =
             Checkpoint::verify(note, &self.witnesses, 1).map_err(Refused::Checkpoint)?;
@@ -32,7 +32,7 @@ impl Service {
         Ok((size, names))
     }
 
-    /// The head of the log of `size` seals with all cosignatures of it; of the largest that a witness has cosigned without a size.
+    /// The head of the log of `size` seals with all its cosignatures; without `size`, the largest head that a witness has cosigned.
     pub fn cosigned(&self, size: Option<u64>) -> Result<String, Refused> {
         let size = match size {
             Some(size) => size,

@@ -1,4 +1,4 @@
-//! What the service counts, and how long its steps take. Never of a subject, and no score is ever counted.
+//! The service's counts and the durations of its steps. They are never by subject, and no score is ever counted.
 //!
 //! Stage times and decisions are written by one thread, the seal log.
 
@@ -12,10 +12,10 @@ use trefoil_attest::Decision;
 use trefoil_cache::Histogram;
 use trefoil_pipeline::{Bound, StageTimes};
 
-/// Distribution of durations, of which a quantile is known to 2 %.
+/// Distribution of durations, whose quantiles are exact to 2 %.
 pub type Durations = Histogram<32>;
 
-/// A count that each thread keeps for itself: one that they share travels from core to core.
+/// A count with a separate cell for each thread, because cores would contend for a shared one.
 #[derive(Default)]
 pub(crate) struct Apart(ThreadLocal<AtomicU64>);
 
@@ -52,7 +52,7 @@ pub struct Counts {
     pub submitted: u64,
     /// Authentications answered with a match.
     pub matches: u64,
-    /// And with none.
+    /// Authentications answered with no match.
     pub denials: u64,
     /// Batches sealed.
     pub batches: u64,
@@ -82,7 +82,7 @@ impl Counters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A seal was made over these batches in `seal_ns`. Records are no batch of logins.
+    /// A seal was made over these batches in `seal_ns`. Records of changes do not count as a batch.
     pub fn sealed<R>(&self, batches: &[Bound<R>], seal_ns: u64) {
         let add = |counter: &AtomicU64, value: u64| counter.fetch_add(value, Ordering::Relaxed);
         add(&self.seals, 1);
@@ -114,7 +114,7 @@ impl Counters {
         }
     }
 
-    /// Times of each stage under its name: of each batch in it; `seal`: of each seal; `total`: of a batch with its seal.
+    /// Durations by stage: of each batch in the stage; `seal`: of each seal; `total`: of a batch with its seal.
     pub fn stages(&self) -> impl Iterator<Item = (&'static str, &Durations)> {
         STAGES.into_iter().zip(&self.stages)
     }

@@ -1,7 +1,7 @@
-//! The end of a tenant: everything that was kept for it is destroyed, but for the log of its roots, which others verify with.
+//! Deletes a tenant: destroys all its data except the log of its roots, with which others verify.
 //!
-//! The key-holder comes first: once it has forgotten the tenant's keys and salts, no copy of a template can be decrypted, whatever happens then. Asking again
-//! after a crash does the rest.
+//! The key-holder comes first: once it has forgotten the tenant's keys and salts, no copy of a template can be decrypted, whatever happens
+//! next. After a crash, repeating the request completes the deletion.
 
 use crate::notes::{By, Noted};
 use crate::refused::Refused;
@@ -12,16 +12,16 @@ use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, TemplateName};
 use trefoil_storage::store::{Handle, TenantId};
 
-/// Templates asked for at a time.
+/// Templates read at a time.
 const CHUNK: usize = 256;
 
-/// What was destroyed.
+/// The data that was destroyed.
 pub struct Deleted {
     /// Templates.
     pub templates: u64,
     /// When, Unix seconds.
     pub at: u64,
-    /// What was noted.
+    /// The note of the deletion.
     pub noted: Noted,
 }
 
@@ -34,7 +34,7 @@ impl Service {
             return Err(Refused::TenantEnabled);
         }
         let [key] = &current.keys[..] else { return Err(Refused::TenantRotates) };
-        // What was asked for before the tenant was disabled is stored by now.
+        // Changes that were requested before the tenant was disabled are stored by now.
         drop(self.enrolling.write().unwrap_or_else(PoisonError::into_inner));
         let templates = self.store.count_epoch(tenant, key.epoch())?;
         self.destroy_keys(&current, key.epoch())?;
@@ -45,8 +45,8 @@ impl Service {
         Ok(Deleted { templates, at, noted })
     }
 
-    /// Has the key-holder forget what opens the tenant's templates: the keys of their epoch with every salt, in one transaction. Three key-holders
-    /// have no second epoch, and forget template by template.
+    /// Makes the key-holder forget the keys of the tenant's templates: the keys of their epoch with every salt, in one transaction. Three
+    /// key-holders have no second epoch, and forget template by template.
     fn destroy_keys(&self, tenant: &Tenant, epoch: u32) -> Result<(), Refused> {
         match self.key_holder.begin_rotation(tenant.id) {
             Ok(_) => Ok(self.key_holder.finish_rotation(tenant.id, epoch)?),

@@ -5,6 +5,7 @@
 
 #![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
 
+pub mod access_tokens;
 pub mod api_keys;
 mod policies;
 mod tenants;
@@ -16,17 +17,17 @@ use crate::tenant::accounts::{self, AccountSecret};
 use crate::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};
 use crate::verdicts::Verdicts;
 use crate::wiring::{VerdictCache, VerdictCacheConfig};
+use access_tokens::AccessTokens;
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use trefoil_api::OutOfRange;
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
-use trefoil_types::ApiKeyId;
+use trefoil_types::{ApiKeyId, OutOfRange};
 use trefoil_wallet::credentials::{IssuerKeyId, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 
 /// Roots in one page of the log: 64 of 3.4 KB stay below what a client reads.
@@ -40,24 +41,25 @@ pub struct Directory {
     key_holder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
+    tokens: AccessTokens,
     registry: Registry<VerdictCache>,
     room: VerdictRoom,
     policies: PolicyForm,
     notes: Notes,
     snapshot: ArcSwap<Snapshot>,
-    /// How often a request looked its tenant up.
+    /// How often a request looked up its tenant.
     look_ups: Apart,
     changing: Mutex<()>,
     /// Held while usage is stored.
     pub(crate) storing_usage: Mutex<()>,
 }
 
-/// How many verdicts tenants may have in memory.
+/// How many verdicts each tenant may have in memory.
 #[derive(Clone, Copy)]
 pub struct VerdictRoom {
     /// The cache of a tenant whose policy does not say how many.
     pub default: VerdictCacheConfig,
-    /// The most that a policy may say. A cache takes its memory when its tenant is made, and one policy must not take the machine's.
+    /// The most that a policy may ask for. A cache takes its memory when its tenant is made, and one policy must not take all of the machine's.
     pub quota_max: u32,
 }
 
@@ -74,27 +76,27 @@ impl VerdictRoom {
         Err(Refused::Policy(OutOfRange { pointer: "/sessions_in_memory".to_owned(), detail }))
     }
 
-    /// The cache of a tenant. A stored policy may be older than the present maximum, and gets no more than that.
+    /// The cache of a tenant. A stored policy may be older than the present maximum; its cache is then no larger than that.
     fn cache(&self, policy: &Policy) -> VerdictCacheConfig {
         let VerdictCacheConfig { capacity, sampling } = self.default;
         let quota = policy.sessions_in_memory.map(|quota| quota.min(self.quota_max) as usize);
         let capacity = match policy.proof {
             ProofNeed::Credential => quota.unwrap_or(capacity),
-            // It has no sessions, and nothing looks for any.
+            // A tenant without sessions needs no cache.
             ProofNeed::None => 1,
         };
         VerdictCacheConfig { capacity, sampling }
     }
 }
 
-/// How policies are written in the store. It is not for the directory to choose: stores have what was read from their operators.
+/// The stored form of policies. The layer above chooses it, because stores keep what operators sent.
 #[derive(Clone, Copy)]
 pub struct PolicyForm {
     /// Reads one.
     pub read: fn(&str) -> Result<Policy, String>,
     /// Writes one.
     pub write: fn(&Policy) -> Result<String, String>,
-    /// What receipts call one by: SHA3-256 of its canonical JSON.
+    /// The digest that names a policy in receipts: SHA3-256 of its canonical JSON.
     pub digest: fn(&Policy) -> [u8; 32],
 }
 
@@ -102,11 +104,11 @@ pub use policies::PolicyVersion;
 
 /// A page of a tenant's root log.
 pub struct LoggedRoots {
-    /// Every key that was registered for it, oldest first.
+    /// Every issuer key that was registered for it, oldest first.
     pub issuer_keys: Vec<IssuerKey>,
     /// Roots in their order.
     pub roots: Vec<Root>,
-    /// Where the next page begins, if there is one.
+    /// The start of the next page, if there is one.
     pub next: Option<u32>,
 }
 
@@ -114,7 +116,7 @@ pub struct LoggedRoots {
 struct Snapshot {
     tenants: HashMap<TenantId, Arc<Tenant>>,
     api_keys: HashMap<ApiKeyId, Arc<HeldKey>>,
-    /// The issuers' keys of deleted tenants, for those who read their root logs.
+    /// The issuers' keys of deleted tenants, for readers of their root logs.
     deleted: HashMap<TenantId, Vec<IssuerKey>>,
 }
 
@@ -135,6 +137,7 @@ impl Directory {
             key_holder,
             master,
             pepper,
+            tokens: AccessTokens::new(),
             registry: Registry::default(),
             room,
             policies,
@@ -160,7 +163,7 @@ impl Directory {
         Ok(directory)
     }
 
-    /// The pipeline's view of the tenants, kept up to date.
+    /// The pipeline's view of the tenants, which is kept up to date.
     pub fn registry(&self) -> Registry<VerdictCache> {
         self.registry.clone()
     }
@@ -214,8 +217,8 @@ impl Directory {
         Ok((TenantId::new(id), noted))
     }
 
-    /// Makes a signed root the newest of its tenant and withdraws those below its minimum generation; and when that was done. The root
-    /// that is the newest already may come again.
+    /// Makes a signed root the newest of its tenant and withdraws roots below its minimum generation. Returns when that was done. Sending the
+    /// newest root again changes nothing.
     pub fn publish_root(
         &self,
         tenant: &TenantId,
@@ -245,13 +248,13 @@ impl Directory {
         let next = Tenant { roots, ..Tenant::clone(&current) };
         self.publish(next.clone());
         if withdrew {
-            // No batch from now on takes what was proven under them; their places and their session keys are given up.
+            // From now on no batch accepts verdicts under these roots; their chain positions and session keys are dropped.
             next.verdicts.withdraw(|generation| next.accepts(generation));
         }
         Ok(answer)
     }
 
-    /// Registers the key under which a tenant's roots verify from now on, and names it. The key that signs already may come again.
+    /// Registers the key under which a tenant's roots verify from now on, and returns its name. Registering the present key again changes nothing.
     pub fn register_issuer_key(
         &self,
         tenant: &TenantId,
@@ -279,7 +282,7 @@ impl Directory {
         Ok((key.id(), Some(noted)))
     }
 
-    /// A page of a tenant's root log; of a deleted one too.
+    /// A page of a tenant's root log, also of a deleted tenant.
     pub fn root_log(&self, tenant: &TenantId, from: u32) -> Result<LoggedRoots, Refused> {
         let deleted = self.snapshot.load().deleted.get(tenant).cloned();
         let issuer_keys = match deleted {
@@ -298,7 +301,7 @@ impl Directory {
         snapshot.tenants.values().filter(|tenant| tenant.keys.len() > 1).map(|tenant| tenant.id).collect()
     }
 
-    /// Replaces a tenant's public keys, oldest first, and notes `what` that is of its rotation.
+    /// Replaces a tenant's public keys, oldest first, and notes the step `what` of its rotation.
     pub(crate) fn set_keys(
         &self,
         tenant: &TenantId,
@@ -382,12 +385,13 @@ impl Directory {
             in_flight: Arc::default(),
             verdicts,
             recent: Arc::default(),
+            sources: Arc::default(),
         })
     }
 }
 
-/// A tenant's roots as their signed statements say, and not as the columns beside them do: who can write to the store alone makes nobody a
-/// member.
+/// A tenant's roots from their signed statements, and not from the columns beside them: an attacker who can only write to the store cannot
+/// add a member.
 fn of_statements(roots: &[Root], tenant: &TenantId, keys: &[IssuerKey]) -> Result<Vec<Root>, String> {
     roots
         .iter()
@@ -489,7 +493,7 @@ mod tests {
         (record, key)
     }
 
-    /// Who can write to the store, and even to what vouches for its rows, makes himself no member.
+    /// An attacker who can write to the store, and even to the tags of its rows, cannot add a member.
     #[test]
     fn a_root_is_what_its_signed_statement_says() {
         let (root, key) = published_root();

@@ -1,13 +1,13 @@
-//! How many different subjects one API key may fail for: what stops a caller from trying a few faces on many people.
+//! Limits for how many different subjects one API key may fail, so that a caller cannot try a few faces on many people.
 //!
-//! A subject's own budget bounds how often it is tried, and says nothing about a caller that tries each of many once. Such a caller fails
-//! for almost all of them; a relying party's backend, which is one caller for all of its people, fails for few, and most of these match a
-//! moment later. So what is counted of an API key is the subjects that failed and did not match since, and they may be as many as a number
-//! that the operator sets and a quarter of those that matched. A subject that matched lately is known and costs a look-up; only one that is new
-//! to the key needs room, and waits while the room is taken by others whose answer is not known yet. So a key that begins opens up as its
-//! people match, and of many that are sent at once no more fail than of many that are sent one after the other.
+//! A subject's own budget bounds how often it is tried, but does not stop a caller that tries each of many subjects once. Such a caller fails
+//! for almost all of them. A relying party's backend, which is one caller for all of its people, fails for few, and most of these match a
+//! moment later. So for each API key the service counts the subjects that failed and did not match since. The limit is a number that the
+//! operator sets plus a quarter of the subjects that matched. A subject that matched lately is known and costs one look-up. Only a subject
+//! that is new to the key needs room, and waits while other new subjects without an answer take the room. So a new key gets more room as its
+//! people match, and logins sent at once fail for no more subjects than logins sent one after the other.
 //!
-//! Subjects are remembered as keyed hashes, in two generations of half a window each, and forgotten with them; both are bounded.
+//! Subjects are remembered as keyed hashes in two bounded generations of half a window each, and forgotten with them.
 
 #![expect(
     clippy::disallowed_types,
@@ -23,12 +23,14 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use trefoil_types::Handle;
 
-/// How many subjects that matched make room for one more that fails.
+/// Number of subjects that must match for one more failing subject.
 const MATCHED_PER_FAILED: usize = 4;
-/// Subjects that matched, remembered in each half of the window: half a MiB. More are known to nobody, and need room again.
+/// Most subjects that matched, remembered in each half of the window: half a MiB. Further ones are not remembered, and need room again.
 const MATCHED_MAX: usize = 65_536;
+/// The same for a source, because there are many sources.
+const SOURCE_MATCHED_MAX: usize = 64;
 
-/// What the operator sets.
+/// The operator's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Subjects that may have failed and not matched since, besides a quarter of those that matched; 0 for no limit.
@@ -44,28 +46,34 @@ pub struct LiveBounds {
 }
 
 impl LiveBounds {
-    /// These bounds, to begin with.
+    /// Begins with these bounds.
     pub fn new(bounds: Bounds) -> LiveBounds {
         LiveBounds { most: bounds.most.into(), window_s: bounds.window_s.into() }
     }
 
-    /// Takes other bounds from now on.
+    /// Uses other bounds from now on.
     pub fn set(&self, Bounds { most, window_s }: Bounds) {
         self.most.store(most, Relaxed);
         self.window_s.store(window_s, Relaxed);
     }
 
-    /// As they are now.
+    /// The present bounds.
     pub fn now(&self) -> Bounds {
         Bounds { most: self.most.load(Relaxed), window_s: self.window_s.load(Relaxed) }
     }
 }
 
-/// What one API key's subjects did. See the module.
-#[derive(Default)]
+/// The outcomes of the subjects of one API key or of one source. See the module.
 pub struct DistinctFailures {
     seen: Mutex<Seen>,
     ended: Notify,
+    matched_max: usize,
+}
+
+impl Default for DistinctFailures {
+    fn default() -> DistinctFailures {
+        DistinctFailures { seen: Mutex::default(), ended: Notify::default(), matched_max: MATCHED_MAX }
+    }
 }
 
 #[derive(Default)]
@@ -75,16 +83,16 @@ struct Seen {
     /// The present half and the one before it. A subject is in one of them only.
     matched: [HashSet<u64>; 2],
     failed: [HashSet<u64>; 2],
-    /// New subjects whose answer is not known yet, each with the attempts that are under way.
+    /// New subjects whose answer is not known yet, each with its attempts in flight.
     pending: HashMap<u64, usize>,
     refused: u64,
 }
 
-/// An attempt of a subject that is not known to match. Dropped without an end, it counts as a failure.
+/// An attempt of a subject that is not known to match. If dropped without an end, it counts as a failure.
 pub struct Trial {
     of: Arc<DistinctFailures>,
     subject: u64,
-    /// Whether it holds room: its subject had not failed when it was let in.
+    /// Whether it holds room, because its subject had not failed when it was admitted.
     pends: bool,
     end: End,
 }
@@ -94,7 +102,7 @@ pub struct Trial {
 pub enum End {
     /// The subject matches.
     Match,
-    /// It does not.
+    /// The subject does not match.
     NoMatch,
     /// There was no decision.
     Undecided,
@@ -108,7 +116,12 @@ enum Admission {
 }
 
 impl DistinctFailures {
-    /// Lets a login in: with a trial, or without one where the subject is known to match. Waits while there may be room in a moment.
+    /// Of a source.
+    pub(crate) fn of_source() -> DistinctFailures {
+        DistinctFailures { matched_max: SOURCE_MATCHED_MAX, ..DistinctFailures::default() }
+    }
+
+    /// Admits a login, with a trial unless the subject is known to match. Waits while there may soon be room.
     pub async fn admit(
         self: &Arc<Self>,
         handle: &Handle,
@@ -122,7 +135,7 @@ impl DistinctFailures {
         let subject = KEY.hash_one(handle);
         loop {
             let mut ended = pin!(self.ended.notified());
-            // What ends between the look and the wait must not be missed.
+            // A trial that ends between the check and the wait must not be missed.
             ended.as_mut().enable();
             let admission = self.seen().admit(subject, bounds, now);
             match admission {
@@ -167,7 +180,7 @@ impl Seen {
         Admission::Full
     }
 
-    fn end(&mut self, subject: u64, pends: bool, end: End) {
+    fn end(&mut self, subject: u64, pends: bool, end: End, matched_max: usize) {
         if let Some(under_way) = self.pending.get_mut(&subject).filter(|_| pends) {
             *under_way -= 1;
             if *under_way == 0 {
@@ -180,7 +193,7 @@ impl Seen {
                     half.remove(&subject);
                 }
                 self.matched[1].remove(&subject);
-                if self.matched[0].len() < MATCHED_MAX {
+                if self.matched[0].len() < matched_max {
                     self.matched[0].insert(subject);
                 }
             }
@@ -192,7 +205,7 @@ impl Seen {
         }
     }
 
-    /// Forgets what is older than the window.
+    /// Forgets subjects that are older than the window.
     fn turn(&mut self, window_s: u64, now: u64) {
         let half = (window_s / 2).max(1);
         let passed = now.saturating_sub(self.began) / half;
@@ -208,6 +221,18 @@ impl Seen {
 }
 
 impl Trial {
+    /// The trial has not begun: if dropped now, it counts for nothing.
+    pub(crate) fn idle(mut self) -> Trial {
+        self.end = End::Undecided;
+        self
+    }
+
+    /// Begins the trial: if dropped from now on without an end, it counts as a failure.
+    pub(crate) fn begin(mut self) -> Trial {
+        self.end = End::NoMatch;
+        self
+    }
+
     /// Says how it ended.
     pub fn end(mut self, end: End) {
         self.end = end;
@@ -216,7 +241,7 @@ impl Trial {
 
 impl Drop for Trial {
     fn drop(&mut self) {
-        self.of.seen().end(self.subject, self.pends, self.end);
+        self.of.seen().end(self.subject, self.pends, self.end, self.of.matched_max);
         self.of.ended.notify_waiters();
     }
 }
@@ -242,7 +267,7 @@ mod tests {
         Handle::new(bytes)
     }
 
-    /// Lets a login in now; `Poll::Pending` if it waits.
+    /// Admits a login now; `Poll::Pending` if it waits.
     fn admitted(key: &Arc<DistinctFailures>, number: u32, now: u64) -> Poll<Result<Option<Trial>, Refused>> {
         let person = person(number);
         pin!(key.admit(&person, BOUNDS, now)).poll(&mut Context::from_waker(Waker::noop()))

@@ -1,7 +1,7 @@
-//! What this service checks of a login beside its verdict, on the pipeline's workers: the MAC, and what can be used once.
+//! The checks of a login beside its verdict, on the pipeline's workers: the MAC, and values that can be used once.
 //!
-//! The worker that looks a session's verdict up checks the MAC beside it and then spends the nonce and the value of the hash chain, so
-//! that a login is looked up once and nothing of it is spent before it is known to be its session holder's.
+//! The worker that looks up a session's verdict checks the MAC beside it, and then spends the nonce and the value of the hash chain. So
+//! there is one look-up for each login, and nothing is spent until the MAC proves that the request comes from the session holder.
 
 use crate::chains::Chains;
 use crate::replay::{NonceScope, ReplayGuard, Use};
@@ -11,20 +11,20 @@ use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Backing, Door, InSession, LaneRequest, Refusal, Verdict};
 use trefoil_zkp::session::verify_request_mac;
 
-/// What a client says of its request, and its MAC. The rest of the header is in the lane.
+/// A client's fields of its request, and its MAC. The rest of the header is in the lane.
 #[derive(Default)]
 pub struct Claim {
     issued_at: u64,
     probe_digest: [u8; 32],
-    /// None where nothing is signed, because the tenant asks for no proof.
+    /// `None` if the tenant asks for no proof, so that nothing is signed.
     mac: Option<[u8; 32]>,
 }
 
-/// Who waits for a seal.
+/// A request that waits for a seal.
 pub enum Asker {
-    /// A login, through the door and the match.
+    /// A login, which passes the door and the match.
     Login(Login),
-    /// A change that is done and recorded, which passes no door.
+    /// A change that is done and recorded; it passes no door.
     Change(Reply),
 }
 
@@ -38,9 +38,9 @@ impl Asker {
     }
 }
 
-/// What goes through the pipeline with a login.
+/// The data that goes through the pipeline with a login.
 pub struct Login {
-    /// What its client says.
+    /// The client's fields.
     pub claim: Claim,
     /// Nonce and value of the chain were spent at an earlier submission.
     pub is_spent: bool,
@@ -55,24 +55,24 @@ pub struct FrontDoor {
 }
 
 impl FrontDoor {
-    /// A door that remembers `nonces_max` nonces for each two minutes.
+    /// A door that remembers at most `nonces_max` nonces in two minutes.
     pub fn new(nonces_max: usize, chains: Arc<Chains>) -> FrontDoor {
         FrontDoor { replay: ReplayGuard::new(nonces_max), chains }
     }
 
-    /// Nonces that it remembers of the present two minutes. Takes each of its locks for a moment: for scrapes.
+    /// Nonces that it remembers of the current two minutes. Takes each of its locks for a moment; for scrapes only.
     pub fn nonces(&self) -> usize {
         self.replay.held()
     }
 }
 
 impl Claim {
-    /// What a request says whose probe has this digest.
+    /// The signed fields of a request whose probe has this digest.
     pub fn signed(issued_at: u64, probe_digest: [u8; 32], mac: [u8; 32]) -> Claim {
         Claim { issued_at, probe_digest, mac: Some(mac) }
     }
 
-    /// What a request says that nothing signs.
+    /// The fields of a request without a signature.
     pub fn unsigned(issued_at: u64) -> Claim {
         Claim { issued_at, ..Claim::default() }
     }
@@ -102,7 +102,7 @@ impl Door<Asker> for FrontDoor {
         claim.is_made_with(verdict, &header)
     }
 
-    /// A value of a chain that was accepted is used, even if the request is refused afterwards: the holder then reveals the next one.
+    /// An accepted chain value is used up, even if the request is refused afterwards: the holder then reveals the next one.
     fn spend(&self, request: &LaneRequest<Asker>, now: u64) -> Result<(), Refusal> {
         let Asker::Login(Login { claim, is_spent, .. }) = &request.reply else { return Err(Refusal::Fault) };
         if *is_spent {

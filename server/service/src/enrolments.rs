@@ -17,10 +17,10 @@ use trefoil_matching::{
 };
 use trefoil_storage::store::{Handle, Idempotency, StoreError, Template, TenantId, wrap};
 
-/// How long an answer is kept for callers that ask again: a day.
+/// How long an answer is kept for callers that repeat the request: a day.
 pub const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
 
-/// An enrolment, or the replacement of a template, as its caller asks for it.
+/// A caller's request for an enrolment or for the replacement of a template.
 pub struct EnrolmentRequest {
     /// The subject.
     pub handle: Handle,
@@ -30,9 +30,9 @@ pub struct EnrolmentRequest {
     pub issued_at: Option<u64>,
     /// The caller's reference to the subject's consent.
     pub consent_ref: String,
-    /// The same for the same enrolment.
+    /// The idempotency key, which a repetition has too.
     pub idempotency_key: String,
-    /// Of all that was sent, see [`Service::enrolment_digest`] and [`Service::replacement_digest`].
+    /// Digest of the whole request, see [`Service::enrolment_digest`] and [`Service::replacement_digest`].
     pub digest: [u8; 32],
 }
 
@@ -42,11 +42,11 @@ pub struct Enrolled {
     pub generation: u32,
     /// Whether an earlier request with the same key enrolled it.
     pub replayed: bool,
-    /// That it was enrolled, if that could be sealed.
+    /// The receipt, if it could be sealed.
     pub receipt: Option<Answer>,
 }
 
-/// A template in place of another.
+/// A template that replaced another.
 pub struct Replaced {
     /// Which of the subject's templates it is.
     pub generation: u32,
@@ -54,21 +54,21 @@ pub struct Replaced {
     pub replaced: u32,
     /// Whether an earlier request with the same key did it.
     pub replayed: bool,
-    /// That it was done, if that could be sealed.
+    /// The receipt, if it could be sealed.
     pub receipt: Option<Answer>,
 }
 
 /// A template that was destroyed.
 pub struct Erased {
-    /// The newest of the subject's templates that was destroyed.
+    /// The generation of the newest template that was destroyed.
     pub generation: u32,
     /// When, Unix seconds.
     pub erased_at: u64,
-    /// That it was destroyed, if that could be sealed.
+    /// The receipt, if it could be sealed.
     pub receipt: Option<Answer>,
 }
 
-/// What is stored for callers that ask again with the same key.
+/// The stored answer for callers that repeat the request with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredAnswer {
     /// The generation that was stored.
@@ -77,36 +77,36 @@ pub struct StoredAnswer {
     pub replaced: Option<u32>,
 }
 
-/// How it is written. It is not for this layer to choose: stores have what callers read.
+/// The stored form of answers. The layer above chooses it, because stores keep what callers read.
 #[derive(Clone, Copy)]
 pub struct AnswerForm {
     /// Reads one.
     pub read: fn(&str) -> Result<StoredAnswer, String>,
-    /// Writes that of a subject, without a receipt.
+    /// Writes the answer for a subject, without a receipt.
     pub write: fn(&Handle, StoredAnswer) -> Result<String, String>,
 }
 
-/// A face on its way to the key-holder, and what this service keeps of it until it is back.
+/// A face for the key-holder, and the part that this service keeps until the ciphertext is back.
 type Blinded = (ForKeyHolder, Blind);
 
-/// A template that the key-holder knows and that is not stored yet.
+/// A template that the key-holder knows but that is not stored yet.
 struct Fresh {
     template: trefoil_matching::Template,
     record: Template,
 }
 
 impl Service {
-    /// A keyed digest of an enrolment as it was sent, which says nothing of the face in it.
+    /// A keyed digest of an enrolment as it was sent, which discloses nothing about the face.
     pub fn enrolment_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
         self.directory.keyed_digest(b"trefoil/enrolment/1", &[handle.as_bytes(), sent])
     }
 
-    /// As [`Service::enrolment_digest`], of a replacement.
+    /// Like [`Service::enrolment_digest`], for a replacement.
     pub fn replacement_digest(&self, handle: &Handle, sent: &[u8]) -> [u8; 32] {
         self.directory.keyed_digest(b"trefoil/replacement/1", &[handle.as_bytes(), sent])
     }
 
-    /// Enrols a subject, once for each idempotency key. The receipt is waited for no longer than `patience`.
+    /// Enrols a subject, once for each idempotency key. Waits for the receipt no longer than `patience`.
     pub async fn enrol(
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
@@ -127,11 +127,11 @@ impl Service {
         Ok(Enrolled { generation, replayed, receipt })
     }
 
-    /// Replaces a subject's template, once for each idempotency key: logins meanwhile are decided with the old or with the new one. The
-    /// receipt is waited for no longer than `patience`.
+    /// Replaces a subject's template, once for each idempotency key. Logins meanwhile are decided with the old or with the new template. Waits
+    /// for the receipt no longer than `patience`.
     ///
-    /// The store takes the new template, the answer and the note of what is left behind in one transaction. Then the key-holder forgets
-    /// the old one, and a login that still has it in flight is submitted again with the new one.
+    /// The store takes the new template, the answer and the note of the old generation in one transaction. Then the key-holder forgets
+    /// the old template. A login in flight with the old template is submitted again with the new one.
     pub async fn replace(
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
@@ -151,14 +151,14 @@ impl Service {
             replaced.ok_or_else(|| Refused::fault("a replacement was answered as an enrolment"))?;
         let name = TemplateName { tenant: tenant.id, handle, generation: replaced };
         let service = Arc::clone(self);
-        // Also where an earlier request did it all but this.
+        // Also where an earlier request did everything else.
         blocking(move || service.forget(name)).await?;
         let what = What::Replaced { handle, generation, replaced, consent };
         let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
         Ok(Replaced { generation, replaced, replayed, receipt })
     }
 
-    /// What `store` answers, or what an earlier request with the same key and digest was answered, and which of the two it is.
+    /// The answer of `store`, or the answer to an earlier request with the same key and digest, and which of the two it is.
     async fn once(
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
@@ -181,8 +181,8 @@ impl Service {
         .await
     }
 
-    /// Destroys a subject's template. The key-holder forgets the salt first: whatever happens then, the template can no longer be
-    /// decrypted, and asking again finishes the rest. The receipt is waited for no longer than `patience`.
+    /// Destroys a subject's template. The key-holder forgets the salt first: from then on the template cannot be
+    /// decrypted, and repeating the request completes an erasure that stopped. Waits for the receipt no longer than `patience`.
     pub async fn erase(
         self: &Arc<Self>,
         tenant: TenantId,
@@ -237,7 +237,7 @@ impl Service {
         }
     }
 
-    /// Encrypts, wraps and stores a template; the answer that callers read.
+    /// Encrypts, wraps and stores a template. Returns the answer that callers read.
     fn store_template(
         &self,
         tenant: &Tenant,
@@ -251,7 +251,7 @@ impl Service {
             other => other.into(),
         };
         let generation = self.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
-        // Until it is stored no rotation of the tenant's keys takes stock.
+        // Until it is stored, no rotation of the tenant's keys lists the templates.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref)?;
@@ -260,7 +260,7 @@ impl Service {
         let created_at = record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
         if let Err(cause) = self.store.enrol(record, answer.clone()) {
-            // Nobody will ever name this generation; what the key-holder holds for it is of no use to anyone.
+            // No request will ever name this generation, so what the key-holder holds for it is useless.
             self.key_holder.shred(name)?;
             return Err(exists(cause));
         }
@@ -268,8 +268,8 @@ impl Service {
         Ok(answer)
     }
 
-    /// Encrypts and wraps a template, and stores it in place of the present one; the answer that callers read. The present one is left
-    /// behind.
+    /// Encrypts and wraps a template, and stores it in place of the present one. Returns the answer that callers read. The generation of the
+    /// present one remains for [`crate::leftovers`].
     fn replace_template(
         &self,
         tenant: &Tenant,
@@ -286,7 +286,7 @@ impl Service {
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| {
-            // Why it was not used says more than why it is not forgotten yet.
+            // The first error says more than a failure to forget the generation.
             let _ = self.forget(name);
             why
         };
@@ -295,7 +295,7 @@ impl Service {
         let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
         let created_at = fresh.record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
-        // A write that fails may have reached the disk, so neither generation is forgotten then: the store's note says which one is to be.
+        // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
         if !self.store.replace_template(fresh.record, present, answer.clone())? {
             return Err(unused(Refused::TemplateOvertaken));
         }
@@ -303,7 +303,7 @@ impl Service {
         Ok(answer)
     }
 
-    /// Has the key-holder encrypt a template, and wraps it.
+    /// Lets the key-holder encrypt a template, and wraps it.
     fn encrypt(
         &self,
         tenant: &Tenant,
@@ -320,7 +320,7 @@ impl Service {
         })?;
         let template = unblind(encrypted, blind);
         let (lane, epoch, keys) = (lane.index() as u8, template.epoch, template.structure());
-        let place = wrap::TemplateName { tenant: tenant.id, handle, generation, lane, keys, epoch };
+        let place = wrap::TemplatePlace { name, lane, keys, epoch };
         let wrapped = tenant.key.wrap_template(&place, &template.to_bytes());
         let record = Template {
             tenant: tenant.id,
@@ -337,7 +337,7 @@ impl Service {
     }
 }
 
-/// When a device sealed its share of a template.
+/// The time at which a device sealed its share of a template.
 fn fresh(issued_at: Option<u64>, now: u64) -> Result<u64, Refused> {
     issued_at.filter(|at| at.abs_diff(now) <= FRESHNESS_S).ok_or(Refused::NotFresh(NotFresh::SealedShare))
 }

@@ -1,17 +1,17 @@
-//! A face as a request brings it, and what the tenant's probe mode makes of it.
+//! A face in a request, and its form in the tenant's probe mode.
 
 use crate::refused::Refused;
-use crate::tenant::Probe;
+use crate::tenant::ProbeMode;
 use trefoil_matching::{DIM, Embedding, SealedShare};
 use zeroize::Zeroizing;
 
-/// A face, in whatever form its caller sent it.
+/// A face in the form that its caller sent.
 pub enum Face {
     /// A vector, as its embedder made it. Biometric data: wiped when dropped.
     Plain(Box<Zeroizing<[f32; DIM]>>),
     /// Two shares, as the device encoded them.
     Shared(Shares),
-    /// None, or both.
+    /// Neither or both.
     Unclear,
 }
 
@@ -29,23 +29,23 @@ pub struct Shares {
     reason = "the usual variant is not worth an allocation for each request"
 )]
 pub(crate) enum Shown {
-    /// As it is.
+    /// The embedding itself.
     Plain(Embedding),
-    /// In two shares.
+    /// Two shares.
     Shared {
-        /// This service's, encoded.
+        /// This service's share, encoded.
         open: Vec<u8>,
-        /// The key-holder's.
+        /// The key-holder's share.
         sealed: SealedShare,
     },
 }
 
 impl Face {
-    /// The face, which must come as the tenant's policy says, and in no other way besides.
-    pub(crate) fn shown(self, probe: Probe) -> Result<Shown, Refused> {
+    /// The face, which must have the form of the tenant's probe mode and no other.
+    pub(crate) fn shown(self, probe: ProbeMode) -> Result<Shown, Refused> {
         match (probe, self) {
-            (Probe::Plain, Face::Plain(vector)) => Ok(Shown::Plain(quantise(&vector)?)),
-            (Probe::Shared, Face::Shared(Shares { open, sealed })) => {
+            (ProbeMode::Plain, Face::Plain(vector)) => Ok(Shown::Plain(quantise(&vector)?)),
+            (ProbeMode::Shared, Face::Shared(Shares { open, sealed })) => {
                 let sealed = SealedShare::from_bytes(&sealed).ok_or(Refused::SealedShareLength)?;
                 Ok(Shown::Shared { open, sealed })
             }

@@ -1,7 +1,7 @@
-//! One flight for many who ask for the same at a time: one works, and the outcome is told to all whom it concerns.
+//! Flights: many callers that ask for the same thing at the same time share one piece of work, and get its outcome.
 //!
-//! A flight begins with the first who asks and ends when nobody waits on it any more. Whoever leads it works for those who wait until an outcome
-//! has concerned each of them. Nothing is remembered of it then: who comes later begins another.
+//! A flight begins with the first caller and ends when no caller waits on it. Its leader works until an outcome has answered every waiting
+//! caller. Nothing is remembered after that: a later caller begins another flight.
 
 #![expect(
     clippy::disallowed_types,
@@ -13,7 +13,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// Flights under way: for each key `K` who began it (`B`), and those who wait, with what each asked (`A`), for an outcome `T`.
+/// Flights in progress: for each key `K` its first caller (`B`), and the callers that wait for an outcome `T`, each with its question (`A`).
 pub(crate) struct Flights<K, B, A, T>(Mutex<HashMap<K, Flight<B, A, T>>>);
 
 struct Flight<B, A, T> {
@@ -21,27 +21,27 @@ struct Flight<B, A, T> {
     waiting: Vec<Asked<A, T>>,
 }
 
-/// One who waits.
+/// A waiting caller.
 pub(crate) struct Asked<A, T> {
-    /// For what.
+    /// Its question.
     pub(crate) what: A,
     answer: oneshot::Sender<T>,
 }
 
 impl<A, T> Asked<A, T> {
-    /// Whether nobody hears the answer.
+    /// Whether the caller has gone away.
     pub(crate) fn has_gone(&self) -> bool {
         self.answer.is_closed()
     }
 
     /// Ends the wait.
     pub(crate) fn tell(self, outcome: T) {
-        // One who has gone away needs no answer.
+        // A caller that has gone away needs no answer.
         let _ = self.answer.send(outcome);
     }
 }
 
-/// All flights, held.
+/// All flights, under the lock.
 pub(crate) struct Held<'a, K, B, A, T>(MutexGuard<'a, HashMap<K, Flight<B, A, T>>>);
 
 impl<K, B, A, T> Default for Flights<K, B, A, T> {
@@ -51,12 +51,12 @@ impl<K, B, A, T> Default for Flights<K, B, A, T> {
 }
 
 impl<K: Eq + Hash, B, A, T> Flights<K, B, A, T> {
-    /// Holds them, so that what is decided by their number is still so when one begins.
+    /// Locks them, so that their number does not change between a decision and the start of a flight.
     pub(crate) fn hold(&self) -> Held<'_, K, B, A, T> {
         Held(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What to work for next, which `choose` takes from those who wait and are worth it. Ends the flight where there are none.
+    /// The next piece of work, which `choose` takes from the callers that pass `is_worth_it`. Ends the flight if there are none.
     pub(crate) fn next<W>(
         &self,
         key: &K,
@@ -73,7 +73,7 @@ impl<K: Eq + Hash, B, A, T> Flights<K, B, A, T> {
         Some(choose(waiting))
     }
 
-    /// Tells an outcome to those for whom there is one. The others wait on.
+    /// Tells an outcome to the callers that it answers. The others keep waiting.
     pub(crate) fn answer(&self, key: &K, outcome: impl Fn(&A) -> Option<T>) {
         let mut held = self.hold();
         let Some(flight) = held.0.get_mut(key) else { return };
@@ -85,29 +85,29 @@ impl<K: Eq + Hash, B, A, T> Flights<K, B, A, T> {
         }
     }
 
-    /// Ends a flight without an outcome, which those who wait see as a fault.
+    /// Ends a flight without an outcome, which its callers see as a fault.
     pub(crate) fn end(&self, key: &K) {
         self.hold().0.remove(key);
     }
 
-    /// Ends all of them so.
+    /// Ends all flights in the same way.
     pub(crate) fn end_all(&self) {
         self.hold().0.clear();
     }
 }
 
 impl<K: Eq + Hash, B, A, T> Held<'_, K, B, A, T> {
-    /// How many wait on a flight; none where there is none.
+    /// How many callers wait on a flight; `None` if there is no such flight.
     pub(crate) fn waiting(&self, key: &K) -> Option<usize> {
         self.0.get(key).map(|flight| flight.waiting.len())
     }
 
-    /// Who began each flight.
+    /// The first caller of each flight.
     pub(crate) fn begun_by(&self) -> impl Iterator<Item = &B> {
         self.0.values().map(|flight| &flight.begun_by)
     }
 
-    /// Waits on a flight, or begins one: whoever does must see that somebody leads it.
+    /// Waits on a flight, or begins one. A caller that begins a flight must make sure that it has a leader.
     pub(crate) fn join(&mut self, key: K, begun_by: B, what: A) -> oneshot::Receiver<T> {
         let (answer, outcome) = oneshot::channel();
         let flight = self.0.entry(key).or_insert_with(|| Flight { begun_by, waiting: Vec::new() });

@@ -1,4 +1,4 @@
-//! Idempotency keys of requests that are running: of two with one key at a time the second is told to come back.
+//! Idempotency keys of requests that are running: while one runs, a second request with the same key is told to retry.
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
@@ -20,7 +20,7 @@ pub(crate) struct Running {
 }
 
 impl InFlight {
-    /// Claims a key, or says that a request with it is running.
+    /// Claims a key, or refuses because a request with it is running.
     pub(crate) fn claim(&self, tenant: TenantId, key: &str) -> Result<Running, Refused> {
         let key = (tenant, key.to_owned());
         let mut running = self.0.lock().unwrap_or_else(PoisonError::into_inner);

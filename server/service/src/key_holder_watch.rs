@@ -1,4 +1,4 @@
-//! What is known of the key-holder: asked for once a second, so that no request waits for it.
+//! The state of the key-holder, which is read once a second, so that no request waits for it.
 
 use crate::wiring::VerdictCache;
 use arc_swap::ArcSwapOption;
@@ -10,19 +10,19 @@ use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
 /// See the module.
 pub struct KeyHolderWatch {
     status: ArcSwapOption<Status>,
-    /// The newest state of each vault that was seen, by this process or by the one that wrote the newest seal. Every seal says it.
+    /// The newest state of each vault that this process, or the one that wrote the newest seal, has seen. Every seal has it.
     seen: Arc<SeenVaults>,
     older: ArcSwapOption<Older>,
 }
 
-/// Vaults that are older than what was seen of them.
+/// Vaults that are older than their newest known state.
 struct Older {
     why: String,
-    /// Whether fewer remain than decide.
+    /// Whether too few other key-holders remain to decide.
     most: bool,
 }
 
-/// Key-holders that decide, of three; one that is alone does so too, where it is not counted out.
+/// How many of three key-holders decide. A single key-holder counts as well, unless its vault is too old.
 const DECIDE: usize = 2;
 
 /// The state of a vault as a seal shows it.
@@ -45,29 +45,29 @@ impl KeyHolderWatch {
         }
     }
 
-    /// What seals say of the vaults.
+    /// The states of the vaults for seals.
     pub fn vaults(&self) -> Arc<SeenVaults> {
         Arc::clone(&self.seen)
     }
 
-    /// What it counted when it was asked last; nothing if it never answered.
+    /// The key-holder's last reported counts; `None` if it never answered.
     pub fn status(&self) -> Option<Arc<Status>> {
         self.status.load_full()
     }
 
-    /// Why nothing is written to the vaults, or nothing: one that is older than what was seen of it has old budgets, and templates that
-    /// were deleted, and would count on from there.
+    /// Why nothing may be written to the vaults, or `None`. A vault that is older than its newest known state has old budgets and deleted
+    /// templates, and would count on from there.
     pub fn older_vault(&self) -> Option<String> {
         self.older.load().as_deref().map(|older| older.why.clone())
     }
 
-    /// Why nothing is decided, or nothing: of three key-holders, one with an older vault, or one that says so, changes no decision of
+    /// Why nothing may be decided, or `None`. Of three key-holders, a single one with an older vault changes no decision of
     /// the other two.
     pub(crate) fn too_many_older(&self) -> Option<String> {
         self.older.load().as_deref().filter(|older| older.most).map(|older| older.why.clone())
     }
 
-    /// Asks, and takes what public keys were renewed.
+    /// Asks the key-holder, and stores public keys that it renewed.
     pub fn look(&self, key_holder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
         for tenant in key_holder.stale() {
             match key_holder.public_keys(tenant) {
@@ -77,7 +77,7 @@ impl KeyHolderWatch {
                 }
             }
         }
-        // One that is away is reported by its connection.
+        // The connection reports a key-holder that is away.
         if let Ok(status) = key_holder.status() {
             self.compare(&status.vaults);
             self.status.store(Some(Arc::new(status)));
@@ -91,7 +91,7 @@ impl KeyHolderWatch {
         }
         let mut seen = self.seen.states();
         if seen.len() != vaults.len() {
-            // Other key-holders than before, or the first that are seen: nothing to compare with.
+            // These are other key-holders than before, or the first: there is no state to compare with.
             seen = vec![None; vaults.len()];
         }
         let (mut older, mut count) = (None, 0);

@@ -1,8 +1,8 @@
-//! Generations that a replacement of a template leaves behind, until the key-holder has forgotten them.
+//! Generations of replaced templates, kept until the key-holder has forgotten them.
 //!
 //! The store notes each with the replacement itself ([`trefoil_storage::store::Store::replace_template`]): the new generation until it is
-//! stored, the old one from then on. A replacement forgets its own at its end. What is left is of a process that was killed, or of a moment
-//! in which the key-holder was away, and is forgotten at the start or within a minute after it is back.
+//! stored, the old one from then on. A replacement forgets its own at its end. A generation remains if the process was killed or the
+//! key-holder was away. It is forgotten at the next start, or within a minute after the key-holder is back.
 
 #![expect(clippy::disallowed_types, reason = "for replacements that broke off")]
 
@@ -12,11 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use trefoil_matching::TemplateName;
 use trefoil_storage::store::{Store, StoreError};
 
-/// Those that nobody is working on.
+/// Generations that no running replacement will forget.
 pub struct Leftovers(Mutex<Vec<TemplateName>>);
 
 impl Leftovers {
-    /// Those of the process before.
+    /// Loads those that the process before left.
     pub fn of(store: &dyn Store) -> Result<Leftovers, StoreError> {
         Ok(Leftovers(Mutex::new(store.leftovers()?)))
     }
@@ -31,7 +31,7 @@ impl Leftovers {
 }
 
 impl Service {
-    /// Has the key-holder forget a generation that a replacement left behind; later, if it cannot now.
+    /// Makes the key-holder forget the generation of a replaced template, or does so later if that is not possible now.
     pub(crate) fn forget(&self, name: TemplateName) -> Result<(), Refused> {
         let forgotten = self.check_vaults().and_then(|()| {
             self.key_holder.shred(name)?;
@@ -40,7 +40,7 @@ impl Service {
         forgotten.inspect_err(|_| self.leftovers.add(name))
     }
 
-    /// Tries again to forget what could not be forgotten.
+    /// Retries the generations that could not be forgotten.
     pub fn forget_leftovers(&self) {
         for name in self.leftovers.take() {
             if let Err(cause) = self.forget(name) {

@@ -1,9 +1,9 @@
-//! Trefoil as a service, without the protocol that it is spoken to in: tenants, sessions, logins, the log of seals.
+//! Trefoil as a service, without a protocol: tenants, sessions, logins, the log of seals.
 //!
-//! It knows no HTTP, no JSON and no problem documents: what it refuses is a [`Refused`], and the crate above says how
-//! callers read it. Decisions leave it; scores, embeddings and keys never do.
+//! It knows no HTTP, no JSON and no problem documents. A refusal is a [`Refused`], which the crate above turns into a
+//! problem. Decisions leave it; scores, embeddings and keys never do.
 //!
-//! Start reading at [`Service`] (its parts), [`logins`] (one login), [`door`] (what it is checked for) and [`seal_log`] (when it is answered).
+//! Start reading at [`Service`] (its parts), [`logins`] (one login), [`door`] (its checks) and [`seal_log`] (when it is answered).
 //!
 //! ```
 //! use trefoil_service::time;
@@ -48,10 +48,13 @@ mod refused;
 pub mod replay;
 pub mod retention;
 pub mod rotation;
+#[cfg(test)]
+mod scratch;
 pub mod seal_log;
 mod service;
 pub mod sessions;
 pub mod signing_keys;
+pub mod sources;
 pub mod templates;
 pub mod tenant;
 pub mod time;

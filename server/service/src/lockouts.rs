@@ -1,4 +1,4 @@
-//! Subjects that have no attempt left for now: how many there are, and the end of one's delay.
+//! Subjects that have no attempt left for now: counts them, and ends the delay of one.
 
 use crate::notes::{By, Noted};
 use crate::refused::Refused;
@@ -8,14 +8,14 @@ use trefoil_matching::{KeyHolderError, TemplateName};
 use trefoil_types::{Handle, TenantId};
 
 impl Service {
-    /// How many subjects of a tenant have no attempt now; nothing where the key-holder cannot say. Blocks.
+    /// How many subjects of a tenant have no attempt now; `None` if the key-holder cannot say. Blocks.
     pub fn locked_out(&self, tenant: &TenantId) -> Option<u64> {
         self.key_holder.locked_out(*tenant).ok()
     }
 
     /// Ends the delay of a subject and forgets its failures of the day. Blocks.
     ///
-    /// A key-holder that runs apart does it for its own operator only: a gateway that could would have as many failures a day as it likes.
+    /// A key-holder in another process does this only for its own operator: a gateway that could do it would have unlimited failures a day.
     pub fn reset_attempts(&self, tenant: &TenantId, handle: &Handle, by: &By) -> Result<Noted, Refused> {
         self.check_vaults()?;
         self.directory.tenant(tenant)?;

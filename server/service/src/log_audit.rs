@@ -1,12 +1,12 @@
-//! An audit of the log of seals by somebody who trusts only a trust root and what was seen before.
+//! An audit of the log of seals by an auditor that trusts only a trust root and its own record of earlier audits.
 //!
-//! The auditor keeps a [`Head`]: how many seals it has seen, the digest of the last, and the right edge of the tree over
-//! them. An audit goes on from there: every seal's three signatures, its number, the chain, and the root that it commits
-//! to. A log that was cut, or that shows another history than before, cannot pass. Nor can one whose seals show an older copy
-//! of a key-holder's vault than seals before them, unless the vault itself says that its operator took one. A log that goes on from a
-//! backup says so in every seal; such a log passes, and what was seen of the part that it lost is told (see [`restorations`]).
+//! The auditor keeps a [`Head`]: the number of seals that it has seen, the digest of the last, and the right edge of the tree over
+//! them. An audit continues from there and checks of every seal the three signatures, the number, the chain and the root that it commits
+//! to. A log that was cut, or that shows another history than before, does not pass. Nor does a log whose seals show an older copy
+//! of a key-holder's vault than seals before them, unless the vault itself says that its operator accepted one. A log that continues from a
+//! backup says so in every seal. It passes, and the audit reports which seals it lost (see [`restorations`]).
 //!
-//! Of seals that were pruned the header is left, and a later seal of the same keys must sign the log that has them.
+//! Pruned seals have only their headers. A later seal of the same keys must sign the log that contains them.
 
 use std::convert::Infallible;
 use trefoil_attest::log::Frontier;
@@ -27,50 +27,50 @@ use restorations::Marks;
 use signers::Signers;
 pub use vaults::Vaults;
 
-/// Where the seals come from.
+/// The source of the seals.
 pub trait Source {
-    /// The number of the newest seal; none where nothing has been sealed.
+    /// The number of the newest seal; `None` if nothing has been sealed.
     fn newest(&self) -> Result<Option<u64>, String>;
     /// The bytes of a seal, or of the header of one that was pruned.
     fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String>;
-    /// The largest head that witnesses have cosigned, a note; none where there is none.
+    /// The largest head that witnesses have cosigned, a note, if there is one.
     fn checkpoint(&self) -> Result<Option<String>, String>;
     /// A consistency proof between two sizes, where the source offers proofs.
     fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String>;
 }
 
-/// What an auditor has seen.
+/// The auditor's record of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The tree over all seals seen.
     pub log: Frontier,
     /// Digest of the last of them.
     pub last: [u8; 32],
-    /// The log that the last of them signs: all seals before it.
+    /// The root of the log that the last of them signs: all seals before it.
     pub signed: Option<(u64, Hash)>,
-    /// What they say of the key-holders' vaults.
+    /// The states of the key-holders' vaults in them.
     pub vaults: Vaults,
-    /// What restorations are compared with.
+    /// The state with which restorations are compared.
     pub end: Option<Last>,
     /// Every restoration of the log so far, oldest first.
     pub restorations: Vec<Restoration>,
-    /// Places on the way.
+    /// Earlier positions in the log.
     marks: Marks,
 }
 
 /// A log that passed.
 #[derive(Debug)]
 pub struct Audited {
-    /// What was seen then.
+    /// The record after this audit.
     pub head: Head,
-    /// The first seal that was checked: less than were seen before where the log was restored.
+    /// The first seal that was checked. It is below the number seen before if the log was restored.
     pub from: u64,
-    /// What an auditor should know besides.
+    /// Further findings for the auditor.
     pub notices: Vec<Notice>,
 }
 
-/// Audits everything that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
-/// lie between what was seen and what is signed now, and be on this log.
+/// Audits all seals that `source` has beyond `seen`. `checkpoint` is a head that enough witnesses have cosigned: it must
+/// lie between the head seen before and the one signed now, and be on this log.
 pub fn audit(
     source: &dyn Source,
     trust_root: &TrustRoot,
@@ -100,7 +100,7 @@ pub fn audit(
         lost.as_ref().map_or(Ok(()), |lost| lost.passes(&head))?;
         head.vaults.follow(number, &entry.header().vaults, &mut notices)?;
         number += 1;
-        // What was the newest seal when the audit began may have been pruned meanwhile; a newer one signs for it.
+        // The seal that was newest when the audit began may have been pruned meanwhile; a newer one signs for it.
         if number == found && signers.wait_for_one() {
             found =
                 source.newest().map_err(AuditError::Source)?.map_or(found, |newest| newest.saturating_add(1));
@@ -116,7 +116,7 @@ pub fn audit(
     Ok(Audited { head, from: before, notices })
 }
 
-/// Whether `source` has what was seen.
+/// Whether `source` still has the seals that were seen.
 fn same_history(source: &dyn Source, seen: &Head, found: u64) -> Result<(), AuditError> {
     let before = seen.log.size();
     if found < before {
@@ -161,7 +161,7 @@ fn compare(checkpoint: Option<&Checkpoint>, head: &Head) -> Result<(), AuditErro
     }
 }
 
-/// A source that offers proofs must offer true ones.
+/// If a source offers a proof, it must verify.
 fn check_proof(source: &dyn Source, seen: &Head, head: &Head) -> Result<(), AuditError> {
     let old_size = seen.log.size();
     let Some((size, root)) = head.signed else { return Ok(()) };
@@ -204,13 +204,13 @@ impl Head {
         Ok(())
     }
 
-    /// The head that the issuer has signed, for witnesses; none before the second seal.
+    /// The head that the issuer has signed, for witnesses; `None` before the second seal.
     pub fn checkpoint(&self, issuer: &str) -> Option<Checkpoint> {
         let (size, root) = self.signed.filter(|(size, _)| *size > 0)?;
         Some(Checkpoint { origin: issuer.to_owned(), size, root })
     }
 
-    /// What an auditor keeps of it until the next audit.
+    /// The form in which an auditor keeps it until the next audit.
     pub fn kept(&self) -> KeptHead {
         KeptHead {
             seals: self.log.size(),
@@ -225,7 +225,7 @@ impl Head {
     }
 }
 
-/// A [`Head`] as it is kept, of which nothing is known to belong together.
+/// A [`Head`] as it is stored. Its parts are not yet checked against each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptHead {
     /// Seals seen.
@@ -236,7 +236,7 @@ pub struct KeptHead {
     pub signed_root: Option<Hash>,
     /// The right edge of the tree over all seals seen.
     pub nodes: Vec<Hash>,
-    /// What they say of the key-holders' vaults.
+    /// The states of the key-holders' vaults in them.
     pub vaults: Vec<Option<VaultState>>,
     /// When the last seal was made, Unix seconds.
     pub sealed_at: Option<u64>,

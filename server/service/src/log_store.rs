@@ -1,8 +1,7 @@
-//! The log of seals as the store has it: where it ends, and proofs from its stored nodes.
+//! The log of seals in the store: its end, and proofs from its stored nodes.
 //!
-//! Anybody who can write to the store can write anything into these tables. So the newest seal must be signed by this service when it
-//! starts, and nothing is served of which the root that the newest seal signs does not tell that it belongs to the log: neither a seal
-//! nor a proof.
+//! An attacker who can write to the store can change these tables. So at the start the newest seal must carry this service's signatures.
+//! Each seal and proof is checked against the root that the newest seal signs before it is served.
 
 use thiserror::Error;
 use trefoil_attest::log::{self, Frontier};
@@ -38,14 +37,14 @@ pub enum LogError {
         /// Reason.
         cause: String,
     },
-    /// What was asked for is not what the newest seal vouches for.
+    /// The requested seal or proof does not fit the log that the newest seal signs.
     #[error(
         "the stored {0} is not that of the log that the newest seal signs; restore the database from a backup"
     )]
     Altered(&'static str),
 }
 
-/// Whether this service, or anybody who has its keys, has signed a seal: at a time at which its keys were valid or not.
+/// Whether a seal is signed with this service's keys, whether or not they were valid at its time.
 pub fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), String> {
     let header = &seal.header;
     let set = trust_root.key_set(&header.key_set_id).ok_or("signed by keys that no trust root lists")?;
@@ -59,7 +58,7 @@ pub fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), Strin
     }
 }
 
-/// Where the stored chain of seals ends. The newest seal must pass `signed`, and the tree over the seals must be the one that it commits to,
+/// The end of the stored chain of seals. The newest seal must pass `signed`, and it must commit to the stored tree over the seals,
 /// so that a log that was altered or cut in the middle is not continued.
 pub fn chain_head(
     store: &dyn Store,
@@ -79,10 +78,10 @@ pub fn chain_head(
     Ok(ChainHead { previous, log: Frontier::load(number + 1, node(store))? })
 }
 
-/// The newest seal's number, and what it says of the key-holders' vaults.
+/// The newest seal's number, and its states of the key-holders' vaults.
 pub type SealedVaults = (u64, Vec<Option<VaultState>>);
 
-/// What the newest seal says of the vaults; nothing where nothing was sealed.
+/// The states of the vaults in the newest seal; empty if nothing was sealed.
 pub fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, LogError> {
     match store.last_seal()? {
         None => Ok(None),
@@ -90,7 +89,7 @@ pub fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, LogError
     }
 }
 
-/// When the newest seal was signed, unix seconds; none where nothing was sealed.
+/// When the newest seal was signed, unix seconds; `None` if nothing was sealed.
 pub fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
     match store.last_seal()? {
         Some(_) => newest(store).map(|header| Some(header.time)),
@@ -98,7 +97,7 @@ pub fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
     }
 }
 
-/// The restoration that seals tell of: the newest one, with which the log goes on or went on. The next seal must be allowed to say so.
+/// The newest restoration, which seals name. The next seal must be able to name it.
 pub fn restoration(store: &dyn Store) -> Result<Option<Restoration>, LogError> {
     let restored = store.last_restoration()?;
     if store.last_seal()?.is_none() {
@@ -112,7 +111,7 @@ pub fn restoration(store: &dyn Store) -> Result<Option<Restoration>, LogError> {
     }
 }
 
-/// Stores a seal. One that is there already with these bytes was stored, and the store said otherwise.
+/// Stores a seal. If the store has these bytes already, an earlier write succeeded although it reported an error.
 pub fn put_seal(
     store: &dyn Store,
     number: u64,
@@ -125,8 +124,8 @@ pub fn put_seal(
     }
 }
 
-/// A seal, or the header of a pruned one, which is part of the log that the newest one signs, or is the newest; none where there is
-/// none of this number.
+/// A seal, or the header of a pruned one, that is the newest or is in the log that the newest one signs; `None` if there is
+/// no seal with this number.
 pub fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, LogError> {
     let Some(bytes) = store.seal(number)? else { return Ok(None) };
     let newest = newest(store)?;
@@ -146,10 +145,10 @@ pub fn entry(store: &dyn Store, number: u64) -> Result<Option<LogEntry>, LogErro
     }
 }
 
-/// A seal's header with its path to a later seal of the same keys; none where no such seal has its signatures.
+/// A seal's header with its path to a later seal of the same keys; `None` if no such seal has its signatures.
 pub fn pruned(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, LogError> {
     let Some(header) = entry(store, number)?.map(|entry| entry.header().clone()) else { return Ok(None) };
-    // The newest is at hand. Where it is of other keys, the last one of these is looked for.
+    // The newest seal is at hand. If it has other keys, search for the last seal of these keys.
     let newest = newest(store)?;
     let later = match newest.key_set_id == header.key_set_id {
         true => Some(newest.seal_number),
@@ -171,7 +170,7 @@ fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
     seal.map(|seal| seal.header).map_err(|cause| LogError::Seal { number, cause: cause.to_string() })
 }
 
-/// The head of the log at `size` as a note with the cosignatures that the store has; none where it has none.
+/// The head of the log at `size` as a note with the cosignatures in the store; `None` if there are none.
 pub fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
     let lines = store.cosignatures(size)?;
     let Some(entry) = entry(store, size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
@@ -185,7 +184,7 @@ pub fn note(header: &SealHeader, lines: &[String]) -> Result<String, LogError> {
     Ok(format!("{}\n{}", checkpoint.text(), lines.concat()))
 }
 
-/// The path of seal `number` in the log of the first `size` seals; none where there is no such path.
+/// The path of seal `number` in the log of the first `size` seals, if there is one.
 pub fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
     let Some(path) = log::inclusion(number, size, node(store))? else { return Ok(None) };
     let root = root_at(store, size)?;
@@ -197,7 +196,7 @@ pub fn inclusion(store: &dyn Store, number: u64, size: u64) -> Result<Option<Vec
     }
 }
 
-/// The proof that the log of `size` seals extends the one of `old_size`; none where there is no such proof.
+/// The proof that the log of `size` seals extends the one of `old_size`, if there is one.
 pub fn consistency(store: &dyn Store, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, LogError> {
     let Some(proof) = log::consistency(old_size, size, node(store))? else { return Ok(None) };
     let (old_root, root) = (root_at(store, old_size)?, root_at(store, size)?);
@@ -228,13 +227,15 @@ fn node(store: &dyn Store) -> impl FnMut(u8, u64) -> Result<Hash, LogError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::scratch;
+    use tempfile::TempDir;
     use trefoil_attest::{SealHeader, Suite};
-    use trefoil_storage::store::Memory;
+    use trefoil_storage::store::Sqlite;
     use trefoil_types::KeySetId;
 
     /// Stores seals as the service would, with signatures of zeros.
-    fn stored(count: u64) -> (Memory, ChainHead) {
-        let store = Memory::default();
+    fn stored(count: u64) -> ((Sqlite, TempDir), ChainHead) {
+        let (store, folder) = scratch();
         let mut head = ChainHead::GENESIS;
         for number in 0..count {
             let header = SealHeader {
@@ -255,34 +256,34 @@ mod tests {
             head.follow(&header);
             store.put_seal(number, Seal { header, signatures }.encode(), completed).unwrap();
         }
-        (store, head)
+        ((store, folder), head)
     }
 
     #[test]
     fn the_stored_log_ends_where_the_service_stopped() {
         for count in [0, 1, 2, 3, 7, 8, 21] {
-            let (store, head) = stored(count);
+            let ((store, _folder), head) = stored(count);
             assert_eq!(chain_head(&store, |_| Ok(())).unwrap(), head);
         }
     }
 
     #[test]
     fn a_log_with_another_tree_than_its_last_seal_commits_to_is_not_continued() {
-        let (store, head) = stored(6);
+        let ((store, _folder), head) = stored(6);
         let (_, last) = store.last_seal().unwrap().unwrap();
         // Seal 6 is a copy of seal 5, and its nodes are those of another entry.
         store.put_seal(6, last, head.log.clone().push(&[7; 32])).unwrap();
         assert!(matches!(chain_head(&store, |_| Ok(())), Err(LogError::Seal { number: 6, .. })));
-        let (store, _) = stored(2);
+        let ((store, _folder), _) = stored(2);
         let seal = store.seal(1).unwrap().unwrap();
-        let cut = Memory::default();
+        let (cut, _cut) = scratch();
         cut.put_seal(1, seal, vec![]).unwrap();
         assert!(matches!(chain_head(&cut, |_| Ok(())), Err(LogError::NodeMissing { level: 0, number: 0 })));
     }
 
-    /// A copy of a store with another node, or another seal, in the place of one.
-    fn edited(store: &Memory, node: Option<(u8, u64)>, seal: Option<u64>) -> Memory {
-        let copy = Memory::default();
+    /// A copy of a store in which one node or one seal is another.
+    fn edited(store: &Sqlite, node: Option<(u8, u64)>, seal: Option<u64>) -> (Sqlite, TempDir) {
+        let (copy, folder) = scratch();
         let (newest, _) = store.last_seal().unwrap().unwrap();
         for number in 0..=newest {
             let mut bytes = store.seal(number).unwrap().unwrap();
@@ -298,13 +299,13 @@ mod tests {
             });
             copy.put_seal(number, bytes, nodes.collect()).unwrap();
         }
-        copy
+        (copy, folder)
     }
 
     #[test]
     fn nothing_is_served_that_the_newest_seal_does_not_vouch_for() {
-        let (store, _) = stored(11);
-        let all = |store: &Memory| {
+        let ((store, _folder), _) = stored(11);
+        let all = |store: &Sqlite| {
             let mut refused = 0;
             let mut count = |outcome: Result<bool, LogError>| match outcome {
                 Ok(served) => assert!(served),
@@ -328,12 +329,12 @@ mod tests {
         assert!(inclusion(&store, 3, 3).unwrap().is_none() && entry(&store, 11).unwrap().is_none());
         for level in 0..4 {
             for number in 0..(10 >> level) {
-                let altered = edited(&store, Some((level, number)), None);
+                let (altered, _altered) = edited(&store, Some((level, number)), None);
                 assert!(all(&altered) > 0, "node {number} of level {level}");
             }
         }
         for number in 0..10 {
-            let altered = edited(&store, None, Some(number));
+            let (altered, _altered) = edited(&store, None, Some(number));
             assert!(matches!(entry(&altered, number), Err(LogError::Altered(_))));
             assert!(matches!(inclusion(&altered, number, 10), Err(LogError::Altered(_))));
         }
@@ -341,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_log_whose_newest_seal_is_not_signed_is_not_continued() {
-        let (store, _) = stored(3);
+        let ((store, _folder), _) = stored(3);
         let unsigned = chain_head(&store, |_| Err("its signatures do not verify".to_owned()));
         assert!(matches!(unsigned, Err(LogError::Seal { number: 2, .. })));
     }

@@ -1,7 +1,7 @@
-//! One login, from what its client asks for to its sealed decision, whether it came alone or with others.
+//! One login, from its client's request to its sealed decision, whether it came alone or in a batch.
 //!
-//! Cheap checks come first; no attempt budget is charged before the request is known to be its holder's. The worker that decides looks
-//! the session's verdict up, once, and checks the MAC beside it ([`crate::door`]); here is what needs no verdict.
+//! Cheap checks come first. No attempt is charged until the MAC proves that the request comes from the session holder. The worker that
+//! decides looks up the session's verdict, once, and checks the MAC beside it ([`crate::door`]). The checks here need no verdict.
 
 use crate::attestations;
 use crate::distinct_failures::{DistinctFailures, End, Trial};
@@ -12,25 +12,26 @@ use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::seal_log::{Answer, Unanswered};
 use crate::service::{Service, blocking};
 use crate::sessions::Kept;
+use crate::sources::Source;
 use crate::tenant::{Tenant, policy};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use trefoil_attest::{Decision, RequestHeader, Reveal, UnprovenRequest};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
 use trefoil_pipeline::{
-    AudienceId, Backing, InSession, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict,
+    Backing, InSession, LaneRequest, Probe, Refusal, Stale, SubmitError, Verdict, audience_id,
 };
 use trefoil_types::{Handle, SessionId};
 
-/// Submissions of one request: a second one follows with the verdict of the session's row, where it was in no memory, and another when
-/// the template was renewed while the request waited.
+/// Most submissions of one request: a second one follows with the verdict of the session's row if the cache did not have it, and another one
+/// if the template was renewed while the request waited.
 const SUBMISSIONS_MAX: usize = 4;
 
-/// A login as its client asks for it.
+/// A client's request for a login.
 pub struct LoginRequest {
     /// The subject.
     pub handle: Handle,
-    /// Who vouches for its being the subject's.
+    /// The party that vouches that the request is the subject's.
     pub voucher: Voucher,
     /// The relying party that the attestation is for.
     pub audience: String,
@@ -38,19 +39,21 @@ pub struct LoginRequest {
     pub nonce: Vec<u8>,
     /// Unix seconds, by the client's clock.
     pub issued_at: u64,
-    /// What is compared.
+    /// The face that is compared.
     pub face: Face,
     /// SHA3-256 of the face as it was sent, which the MAC and the request digest cover.
     pub probe_digest: [u8; 32],
-    /// Whether its attestation is kept for a while, see [`crate::recent`]: its caller takes none with the answer.
+    /// Its source, if the application names it.
+    pub source: Option<Source>,
+    /// Whether its attestation is kept for a while, see [`crate::recent`], because the answer has none.
     pub keep: bool,
 }
 
-/// Who vouches for a login's being its subject's, as the tenant's policy wants it.
+/// The party that vouches that a login is its subject's, as the tenant's policy requires.
 pub enum Voucher {
     /// The holder of a credential, in a proof session.
     Holder(Signed),
-    /// The application that has the API key, and nobody else.
+    /// Only the application that has the API key.
     Application,
 }
 
@@ -61,12 +64,12 @@ pub struct Signed {
     pub session: SessionId,
     /// The next value of the session's hash chain.
     pub reveal: Option<Reveal>,
-    /// Of the request, under the session's key.
+    /// MAC of the request, under the session's key.
     pub mac: [u8; 32],
 }
 
 impl LoginRequest {
-    /// What the MAC covers.
+    /// The bytes that the MAC covers.
     fn header(&self, signed: &Signed) -> RequestHeader<'_> {
         RequestHeader {
             session_id: signed.session,
@@ -79,7 +82,7 @@ impl LoginRequest {
         }
     }
 
-    /// What the attestation names the request by.
+    /// The digest that names the request in the attestation.
     fn digest(&self, tenant: &Tenant) -> [u8; 32] {
         match &self.voucher {
             Voucher::Holder(signed) => self.header(signed).digest(),
@@ -102,7 +105,7 @@ impl LoginRequest {
         }
     }
 
-    /// What the pipeline is given for it.
+    /// The pipeline's input for it.
     fn backing(&self, tenant: &Tenant, revived: Option<Box<Verdict>>) -> Backing {
         match &self.voucher {
             Voucher::Holder(Signed { session, reveal, .. }) => {
@@ -114,14 +117,14 @@ impl LoginRequest {
         }
     }
 
-    /// What the request shows, in the tenant's probe mode: taken out of it.
+    /// Takes out the request's face in the tenant's probe mode.
     fn take_probe(&mut self, tenant: &Tenant) -> Result<Probe, Refused> {
         let face = std::mem::replace(&mut self.face, Face::Unclear);
         match face.shown(tenant.policy.probe)? {
             Shown::Plain(embedding) => Ok(Probe::Plain(embedding)),
             Shown::Shared { open, sealed } => {
                 let share = Share::from_bytes(&open).map_err(Refused::OpenShare)?;
-                // A share is sealed for a session; no policy has both this probe mode and no proofs.
+                // A share is sealed for a session, and no policy combines this probe mode with no proofs.
                 let Voucher::Holder(signed) = &self.voucher else {
                     return Err(Refused::Login(Refusal::ProofMode));
                 };
@@ -145,7 +148,7 @@ impl Service {
             return Err(Refused::Login(Refusal::ProofMode));
         }
         policy::check_audience(&tenant.policy, &request.audience)?;
-        // Before anything is spent: the same request may come again.
+        // Before anything is spent, so that the same request may be repeated.
         if self.key_holder.unready().is_some() {
             return Err(Refused::KeyHolderAway);
         }
@@ -155,10 +158,10 @@ impl Service {
         match self.template(tenant, &request.handle).await? {
             Some(template) => {
                 let keep = request.keep;
-                let trial = failures.admit(&request.handle, self.failure_bounds.now(), self.now()).await?;
-                let answer = match trial {
-                    None => self.decide(tenant, &request, template, &probe).await?,
-                    Some(trial) => self.decide_trial(trial, tenant, (request, template, probe)).await?,
+                let trials = self.admit(tenant, failures, &request).await?;
+                let answer = match trials.is_empty() {
+                    true => self.decide(tenant, &request, template, &probe).await?,
+                    false => self.decide_trial(trials, tenant, (request, template, probe)).await?,
                 };
                 if keep {
                     attestations::keep(&tenant.recent, &answer, self.now());
@@ -174,22 +177,39 @@ impl Service {
         }
     }
 
-    /// Decides a login of a subject that is new to its API key, in a task of its own: a caller that goes away before the answer does
-    /// not undo that the subject was tried.
+    /// The trials that count the login of a subject that is new to its source or its API key. Waits while there may soon be room for it.
+    async fn admit(
+        &self,
+        tenant: &Tenant,
+        failures: &Arc<DistinctFailures>,
+        request: &LoginRequest,
+    ) -> Result<Vec<Trial>, Refused> {
+        let (handle, now) = (&request.handle, self.now());
+        let of_source = match request.source {
+            Some(source) => tenant.sources.admit(source, handle, self.source_bounds.now(), now).await?,
+            None => None,
+        };
+        let of_key = failures.admit(handle, self.failure_bounds.now(), now).await?;
+        Ok(of_source.map(Trial::begin).into_iter().chain(of_key).collect())
+    }
+
+    /// Decides a login of a subject that is new to its API key or source, in a task of its own: the attempt counts even if the caller goes
+    /// away before the answer.
     async fn decide_trial(
         self: &Arc<Self>,
-        trial: Trial,
+        trials: Vec<Trial>,
         tenant: &Arc<Tenant>,
         (request, template, probe): (LoginRequest, Template, Probe),
     ) -> Result<Answer, Refused> {
         let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
         let tried = tokio::spawn(async move {
             let answer = service.decide(&tenant, &request, template, &probe).await;
-            trial.end(match answer.as_ref().map(|answer| answer.decision) {
+            let end = match answer.as_ref().map(|answer| answer.decision) {
                 Ok(Some(Decision::Match)) => End::Match,
                 Ok(Some(Decision::NoMatch)) => End::NoMatch,
                 Ok(None) | Err(_) => End::Undecided,
-            });
+            };
+            trials.into_iter().for_each(|trial| trial.end(end));
             answer
         });
         tried.await.map_err(Refused::fault)?
@@ -222,14 +242,14 @@ impl Service {
             return Err(Refused::NotFresh(NotFresh::BeforeStart));
         }
         if issued_at <= self.attested_until {
-            // The same request may have been attested by the process before, whose nonces are gone.
+            // The process before may have attested the same request, and its nonces are gone.
             let wait_s = (self.attested_until + 1).saturating_sub(now);
             return Err(Refused::BeforeRestart { attested_until: self.attested_until, wait_s });
         }
         Ok(())
     }
 
-    /// The verdict of a session that is not in memory.
+    /// Reads the verdict of a session that is not in memory.
     async fn revived(&self, tenant: &Arc<Tenant>, session: &SessionId, now: u64) -> Result<Verdict, Refused> {
         match self.sessions.revive(tenant, session, now).await? {
             Kept::Live(verdict) => Ok(verdict),
@@ -238,8 +258,8 @@ impl Service {
         }
     }
 
-    /// A request for which there is no template cannot become a lane. Only its session's holder is told so: for anybody else the error
-    /// is the one that a worker would have given.
+    /// A request without a template cannot become a lane. Only the session's holder learns this; any other caller gets the error
+    /// that a worker would give.
     async fn check_holder(
         &self,
         tenant: &Arc<Tenant>,
@@ -251,7 +271,7 @@ impl Service {
         if !request.claim().is_made_with(&verdict, &request.header(signed)) {
             return Err(Refused::Login(Refusal::Mac));
         }
-        let audience = AudienceId::of(&request.audience);
+        let audience = audience_id(&request.audience);
         let admitted = verdict.admits(&tenant.attested(), &request.handle, audience, now);
         admitted.map(drop).map_err(|stale| Refused::Login(Refusal::Session(stale)))
     }
@@ -289,7 +309,7 @@ impl Service {
                     return Err(Refused::NonceUsedBySubject);
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::Template))), _) => {
-                    // Deleted, or renewed under other keys while it waited. Its nonce is spent.
+                    // The template was deleted, or renewed under other keys while the request waited. The nonce is spent.
                     is_spent = true;
                     self.templates.remove(&tenant.id, &request.handle);
                     let present = self.template(tenant, &request.handle).await?;

@@ -1,4 +1,4 @@
-//! What the audit trail has of a change: who made it, and the statement that is sealed. [`crate::audit`] seals it.
+//! Notes of the audit trail: the operator that made a change, and the statement that [`crate::audit`] seals.
 
 use crate::refused::Refused;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 /// An operator that changes something.
 #[derive(Clone, Debug)]
 pub struct By {
-    /// Who.
+    /// The operator's identifier.
     pub operator: OperatorId,
     /// The operator's name.
     pub name: Arc<str>,
@@ -17,7 +17,7 @@ pub struct By {
     pub once: Option<Once>,
 }
 
-/// What a request created.
+/// The object that a request created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
     /// A tenant.
@@ -28,15 +28,15 @@ pub enum Created {
     OperatorToken(OperatorId, u32),
 }
 
-/// What a request for a creation gave.
+/// The result of a request for a creation.
 pub enum Outcome<T> {
-    /// Something new.
+    /// A new object.
     New(T),
-    /// What an earlier request with the same key created, and its note.
+    /// The object that an earlier request with the same key created, and its note.
     Replayed(Created, Noted),
 }
 
-/// A note that is in the store, and is to be sealed.
+/// A note that is in the store and is not sealed yet.
 #[derive(Clone, Debug)]
 pub struct Noted {
     pub(crate) number: u64,
@@ -70,7 +70,7 @@ impl Notes {
         change.encode().map_err(Refused::fault)
     }
 
-    /// Notes a change in the transaction that `write` makes of it.
+    /// Notes a change in the transaction that `write` makes.
     pub(crate) fn with<E: Into<Refused>>(
         &self,
         (tenant, changed_at, what): (TenantId, u64, What),

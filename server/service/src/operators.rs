@@ -1,11 +1,11 @@
-//! Operators: who may use the admin listener, what for, and with which tokens.
+//! Operators: the callers of the admin listener, with their roles and tokens.
 //!
 //! As with tenants, readers have a snapshot, and changes are rare: each takes the one lock, becomes durable with its note, and then replaces
 //! the snapshot.
 //!
-//! The first owner is the one of the token in the data directory. It can be revoked once another owner exists. Who can read the data
-//! directory can do everything anyway, so that token is taken again if no other owner has a token that is taken: nobody is locked out of
-//! a service by an expiry.
+//! The first owner has the token in the data directory. It can be revoked once another owner exists. Read access to the data
+//! directory gives full control anyway, so that token is accepted again if no other owner has a valid token: an expiry cannot lock
+//! operators out of a service.
 
 #![expect(clippy::disallowed_types, reason = "changes of operators are rare; readers have a snapshot")]
 
@@ -15,18 +15,18 @@ use crate::tenant::{OperatorTokenName, Pepper};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use trefoil_api::Role;
 use trefoil_attest::{SERVICE, What};
 use trefoil_storage::store::{self, OperatorId, Store};
+use trefoil_types::Role;
 use zeroize::Zeroizing;
 
 /// The operator of the token in the data directory.
 pub const BOOTSTRAP: OperatorId = OperatorId::new([0; 8]);
-/// Its name, where receipts and the audit trail have one.
+/// Its name in receipts and the audit trail.
 const BOOTSTRAP_NAME: &str = "admin.token";
 /// Operators in one page of the list.
 const PAGE: usize = 256;
-/// Tokens of one operator that are taken at a time: the old one and the new one of a rotation.
+/// Most valid tokens of one operator: the old one and the new one of a rotation.
 const LIVE_TOKENS_MAX: usize = 2;
 
 /// See the module.
@@ -45,7 +45,7 @@ type Snapshot = BTreeMap<OperatorId, Operator>;
 /// An operator and its tokens.
 #[derive(Clone, Debug)]
 pub struct Operator {
-    /// As it is stored. That of the token in the data directory was made at no time.
+    /// The stored record. The owner of the token in the data directory has no time of creation.
     pub record: store::Operator,
     /// What it may do.
     pub role: Role,
@@ -53,20 +53,20 @@ pub struct Operator {
     pub tokens: Vec<store::OperatorToken>,
 }
 
-/// A token that was made: the only time that its text exists.
+/// A new token. Its text exists only here.
 pub struct NewToken {
     /// The token.
     pub text: Zeroizing<String>,
     /// Its record.
     pub record: store::OperatorToken,
-    /// What was noted.
+    /// The note of the change.
     pub noted: Noted,
 }
 
-/// Who calls.
+/// The caller.
 #[derive(Clone, Debug)]
 pub struct Acting {
-    /// Who.
+    /// The operator.
     pub by: By,
     /// What it may do.
     pub role: Role,
@@ -89,7 +89,7 @@ impl Operator {
         })
     }
 
-    /// Whether it is an owner and has a token that is taken.
+    /// Whether it is an owner with a valid token.
     fn owns(&self, now: u64) -> bool {
         let has_token = match self.record.id {
             BOOTSTRAP => self.record.revoked_at.is_none(),
@@ -131,7 +131,7 @@ impl Operators {
         &self.bootstrap
     }
 
-    /// Who a token speaks for. One that is unknown, expired or revoked gets one answer.
+    /// The operator of a token. Tokens that are unknown, expired or revoked get the same answer.
     pub fn caller(&self, token: &str, now: u64) -> Result<Acting, Refused> {
         let all = self.snapshot.load();
         if aws_lc_rs::constant_time::verify_slices_are_equal(token.as_bytes(), self.bootstrap.as_bytes())
@@ -153,7 +153,7 @@ impl Operators {
         }
     }
 
-    /// A page of the operators, from an identifier on, ordered by identifier; and where the next one begins.
+    /// A page of the operators ordered by identifier, starting at an identifier, and the start of the next page.
     pub fn list(&self, from: OperatorId) -> (Vec<Operator>, Option<OperatorId>) {
         let all = self.snapshot.load();
         let mut page: Vec<_> =
@@ -193,7 +193,7 @@ impl Operators {
         Ok(NewToken { text, record: token, noted })
     }
 
-    /// Refuses all tokens of an operator from now on. One that was revoked stays as it is.
+    /// Revokes an operator: all of its tokens are refused from now on. An operator that is revoked already stays as it is.
     pub fn revoke(&self, id: &OperatorId, by: &By, now: u64) -> Result<(Operator, Option<Noted>), Refused> {
         let _changing = self.change();
         let mut operator = self.show(id)?;
@@ -210,7 +210,7 @@ impl Operators {
         Ok((operator, Some(noted)))
     }
 
-    /// Makes another token of an operator, so that it can be moved to before the one before it is revoked.
+    /// Makes another token of an operator, so that its programs can move to it before the old one is revoked.
     pub fn add_token(
         &self,
         id: &OperatorId,
@@ -238,7 +238,7 @@ impl Operators {
         Ok(NewToken { text, record: token, noted })
     }
 
-    /// Refuses one token of an operator from now on. One that was revoked stays as it is.
+    /// Revokes one token of an operator. A token that is revoked already stays as it is.
     pub fn revoke_token(
         &self,
         id: &OperatorId,
@@ -271,7 +271,7 @@ impl Operators {
         self.show(id)
     }
 
-    /// Refuses a change after which nobody would manage operators.
+    /// Refuses a change that leaves no valid owner.
     fn check_owned(&self, changed: &Operator, now: u64) -> Result<(), Refused> {
         let all = self.snapshot.load();
         let owned = changed.owns(now)
@@ -300,11 +300,12 @@ fn check_end(expires_at: Option<u64>, now: u64) -> Result<(), Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trefoil_storage::store::Memory;
+    use crate::scratch::scratch;
+    use trefoil_storage::store::Sqlite;
 
     const BY: fn() -> By = || By { operator: BOOTSTRAP, name: BOOTSTRAP_NAME.into(), once: None };
 
-    fn loaded(store: &Arc<Memory>) -> Operators {
+    fn loaded(store: &Arc<Sqlite>) -> Operators {
         let (store, pepper) = (Arc::clone(store) as Arc<dyn Store>, Pepper::new(&[1; 32]));
         let bootstrap = Zeroizing::new("0".repeat(64));
         Operators::load(store, pepper, Notes::new("https://auth.example"), bootstrap).unwrap()
@@ -316,7 +317,8 @@ mod tests {
 
     #[test]
     fn a_token_is_taken_by_its_whole_text_until_it_ends_also_after_a_restart() {
-        let store = Arc::<Memory>::default();
+        let (store, _folder) = scratch();
+        let store = Arc::new(store);
         let operators = loaded(&store);
         let NewToken { text, record, .. } = made(&operators, Role::Viewer, Some(20));
         let acting = operators.caller(&text, 19).unwrap();
@@ -337,7 +339,8 @@ mod tests {
 
     #[test]
     fn two_tokens_are_taken_at_a_time_and_no_third_is_made() {
-        let operators = loaded(&Arc::default());
+        let (store, _folder) = scratch();
+        let operators = loaded(&Arc::new(store));
         let first = made(&operators, Role::Operator, None);
         let id = first.record.operator;
         let second = operators.add_token(&id, None, &BY(), 11).unwrap();
@@ -357,7 +360,8 @@ mod tests {
 
     #[test]
     fn the_token_of_the_data_directory_can_be_revoked_while_another_owner_can_act() {
-        let store = Arc::<Memory>::default();
+        let (store, _folder) = scratch();
+        let store = Arc::new(store);
         let operators = loaded(&store);
         let bootstrap = "0".repeat(64);
         assert_eq!(operators.caller(&bootstrap, 10).unwrap().role, Role::Owner);

@@ -1,18 +1,18 @@
-//! How many requests of one tenant may be in flight, and how many of these are worked on.
+//! Bounds how many requests of one tenant may be in flight, and how many of these are in work.
 //!
-//! Requests in flight are the rate of answers times the time that each takes (Little's law). A service that lets in more than rate times
-//! latency only makes everybody wait; one that lets in fewer leaves workers idle. Both factors are measured: the rate while some tenant is
-//! at its limit, because only then it is what the machine can do, and the shortest answer of the last seconds. Two limits follow:
+//! The number of requests in flight is the rate of answers times the time of each (Little's law). A service that admits more than rate times
+//! latency only adds waiting; one that admits fewer leaves workers idle. Both factors are measured: the rate while a tenant is at its limit,
+//! because only then is it the machine's capacity, and the shortest answer of the last seconds. Two limits follow:
 //!
-//! * **In flight**: what is answered within the operator's latency, and never less than half of the operator's limit. A request beyond is
-//!   refused, which costs no body and no body's parsing. A refusal still costs more than a request that waits, which is a stream and no
-//!   processor. So the limit is far above what is worked on.
-//! * **Worked on**: what is answered within twice the shortest answer, which keeps every stage busy. The rest waits before its body is read.
-//!   So the tasks of a full tenant stand before another tenant's request only for that long, and not for the operator's latency.
+//! * **In flight**: the requests that are answered within the operator's latency, and never fewer than half of the operator's limit. Further
+//!   requests are refused before their body is read or parsed. A refusal still costs more than a waiting request, which costs a stream and no
+//!   processor time. So this limit is far above the limit of requests in work.
+//! * **In work**: the requests that are answered within twice the shortest answer, which keeps every stage busy. The others wait before their
+//!   bodies are read. So another tenant's request waits behind a full tenant's tasks only for that long, and not for the operator's latency.
 //!
-//! A batch counts as its logins. Those of a batch cost a fraction of the processor that they cost alone, so more of them are always worked on.
+//! A batch counts as its logins. Logins in a batch cost a fraction of the processor time of single ones, so more of them are always in work.
 //!
-//! Tenants that are at a limit share it. All counters that requests of a tenant change are the tenant's own.
+//! Tenants that are at a limit share it. Requests change only their own tenant's counters.
 
 #![expect(
     clippy::disallowed_methods,
@@ -30,17 +30,17 @@ use std::time::Duration;
 
 /// How often the limit is set.
 pub const PERIOD: Duration = Duration::from_millis(200);
-/// Never fewer are worked on: a batch costs the same with one request, and with random lanes it takes more than 32 to fill one. A share below
-/// that would lower the rate from which it is computed. More would stand before other tenants' requests for longer.
+/// Least number in work. A batch costs the same with one request, and with random lanes it takes more than 32 to fill one. A smaller share
+/// would lower the rate from which it is computed. A larger one would delay other tenants' requests longer.
 const LEAST: usize = 64;
-/// The same where they come in batches: sixteen batches, since a login in one costs about a quarter of one alone. With 64 the rate stays where
-/// 64 at a time put it, because the share is computed from it.
+/// The same for logins in batches: sixteen batches, because a login in a batch costs about a quarter of a single one. With 64 the rate would
+/// stay at that of 64 at a time, because the share is computed from the rate.
 const LEAST_IN_BATCHES: usize = 512;
-/// Never fewer of one tenant are worked on, however many tenants share.
+/// Least number of one tenant in work, however many tenants share.
 const LEAST_SHARE: usize = 16;
-/// Periods of which the shortest answer is remembered, twice: ten to twenty seconds.
+/// Periods whose shortest answer is remembered; two such memories cover ten to twenty seconds.
 const REMEMBERED: u64 = 50;
-/// What a period counts in the measured rate, in percent. Seals come in groups, so one period alone is rough.
+/// Weight of a period in the measured rate, in percent. Seals come in groups, so one period alone is inexact.
 const WEIGHT: f64 = 0.3;
 
 /// See the module.
@@ -48,7 +48,7 @@ pub struct Pace {
     limit: AtomicUsize,
     share: AtomicUsize,
     batch_share: AtomicUsize,
-    /// No more, whatever is measured.
+    /// The upper bound, whatever is measured.
     most: AtomicUsize,
     aim_ns: AtomicU64,
     period: AtomicU64,
@@ -58,7 +58,7 @@ pub struct Pace {
     shortest_ns: AtomicU64,
 }
 
-/// What the limit is computed from. One task has it.
+/// The measurements from which the limit is computed. One task owns them.
 #[derive(Default)]
 pub struct Measured {
     answered: u64,
@@ -81,7 +81,7 @@ impl Pace {
         }
     }
 
-    /// Takes other bounds, and begins as [`Pace::new`] does.
+    /// Uses other bounds, and begins as [`Pace::new`] does.
     pub fn bound(&self, most: usize, aim: Duration) {
         let fresh = Pace::new(most, aim);
         for (own, fresh) in [
@@ -100,7 +100,7 @@ impl Pace {
         self.limit.load(Relaxed)
     }
 
-    /// How many of them are worked on.
+    /// How many of them are in work.
     pub fn share(&self) -> usize {
         self.share.load(Relaxed)
     }
@@ -109,7 +109,7 @@ impl Pace {
         Shares { alone: self.share(), in_batches: self.batch_share.load(Relaxed) }
     }
 
-    /// A place for one more request, or none.
+    /// A place for one more request, if there is one.
     pub fn place(&self, room: &Arc<Room>) -> Option<Place> {
         let place = Place { room: Arc::clone(room), count: 1 };
         if room.taken.fetch_add(1, Relaxed) < self.limit() {
@@ -119,7 +119,7 @@ impl Pace {
         None
     }
 
-    /// Places for a request of `count` logins, or none. Where the tenant has no other request in flight there are.
+    /// Places for a request of `count` logins, if there are enough. A tenant without another request in flight always gets them.
     pub fn widen(&self, place: &mut Place, count: usize) -> Option<()> {
         let more = count.saturating_sub(place.count);
         let (others_and_own, own) = (place.room.taken.fetch_add(more, Relaxed), place.count);
@@ -132,7 +132,7 @@ impl Pace {
         None
     }
 
-    /// Waits until the request is among those that are worked on; none after `timeout`.
+    /// Waits until the request may be worked on; `None` after `timeout`.
     pub async fn work(&self, place: &Place, timeout: Duration) -> Option<Work> {
         let Place { room, count } = place;
         if let Some(work) = Room::work(room, self.shares(), *count) {
@@ -149,10 +149,10 @@ impl Pace {
         }
     }
 
-    /// Notes that a request was worked on for so long.
+    /// Notes how long a request was in work.
     pub fn answered_in(&self, time: Duration) {
         let ns = time.as_nanos().try_into().unwrap_or(u64::MAX);
-        // Written only where it is lower, so that requests do not take turns at it.
+        // Written only if it is lower, so that requests do not contend for it.
         if ns < self.shortest_ns.load(Relaxed) {
             self.shortest_ns.fetch_min(ns, Relaxed);
         }
@@ -191,8 +191,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// A service that answers `per_s` and no answer in less than `base`, with tenants that always have another request, for some
-    /// periods. The limit, and the rate at the end.
+    /// A service that answers at `per_s` and takes at least `base` for each answer, with tenants that always have another request, for some
+    /// periods. Returns the limit and the rate at the end.
     fn run(pace: &Pace, measured: &mut Measured, per_s: f64, base: Duration, tenants: usize) -> (usize, f64) {
         let rooms: Vec<Arc<Room>> = (0..tenants).map(|_| Arc::default()).collect();
         let (mut answered, mut rate) = (measured.answered as f64, 0.0);
@@ -203,7 +203,7 @@ mod tests {
                     in_flight.push(place);
                 }
             }
-            // Little's law, the other way round.
+            // Little's law, inverted.
             rate = f64::min(per_s, in_flight.len() as f64 / base.as_secs_f64());
             answered += rate * PERIOD.as_secs_f64();
             pace.answered_in(base);
@@ -226,7 +226,7 @@ mod tests {
             let (found, rate) = run(&pace, &mut measured, per_s, base, 1);
             assert!(found.abs_diff(limit) <= limit / 50 + 1, "{found}, not {limit}");
             assert!(rate > 0.95 * per_s, "{rate} of {per_s}: workers are idle");
-            // And back to what another load allows.
+            // And back to the limit of another load.
             let (slower, _) = run(&pace, &mut measured, per_s / 4.0, base, 1);
             assert!(slower.abs_diff((limit / 4).max(512)) <= limit / 50 + 1, "{slower}");
             let (again, rate) = run(&pace, &mut measured, per_s, base, 1);

@@ -1,8 +1,8 @@
-//! Receipts: what was changed, sealed in the same log as decisions.
+//! Receipts: statements of changes, sealed in the same log as decisions.
 //!
-//! A change comes first and is durable, then its receipt is sealed. A crash between the two, a store that takes no seal, and a stop
-//! leave a tenant's own change without a receipt: it must not be undone for want of one, least of all an erasure. A change by an operator gets
-//! its receipt later: [`crate::audit`].
+//! A change is made durable first, then its receipt is sealed. A crash between the two, a store that takes no seal, or a stop
+//! leaves a tenant's own change without a receipt. The change stands, because undoing it would be worse, above all for an erasure. A change by an
+//! operator gets its receipt later: [`crate::audit`].
 
 use crate::door::Asker;
 use crate::seal_log::{Answer, Answered};
@@ -14,7 +14,7 @@ use trefoil_pipeline::Record;
 use trefoil_types::TenantId;
 
 impl Service {
-    /// Seals that `what` was done for a tenant at `changed_at`, or says in the log why it is not sealed.
+    /// Seals the statement that `what` was done for a tenant at `changed_at`, or logs why it is not sealed.
     pub async fn receipt(
         &self,
         tenant: TenantId,
@@ -26,7 +26,7 @@ impl Service {
         self.answered(self.record(statement), patience).await
     }
 
-    /// What becomes of a statement that is to be sealed.
+    /// The outcome of sealing a statement.
     pub(crate) async fn answered(
         &self,
         recorded: Result<Answered, &'static str>,
@@ -45,7 +45,7 @@ impl Service {
         None
     }
 
-    /// Has a statement of a change sealed.
+    /// Seals the statement of a change.
     pub(crate) fn record(&self, statement: Vec<u8>) -> Result<Answered, &'static str> {
         // A seal would fill the disk further, or wait for the store; an erasure must not.
         if self.check_room().is_err() {

@@ -1,12 +1,12 @@
-//! Attestations that their callers did not take with the answer, for as long as they verify.
+//! Attestations that were left out of the answer, kept for as long as they verify.
 //!
-//! A login that asks for no attestation is sealed like any other, and its caller may want the attestation after all. Statements are in no
-//! file: the store has seals, which are digests. So what an attestation has beside its seal, about a kilobyte, is kept in memory for
-//! [`KEPT_S`] seconds, which is how long an attestation verifies at most; of each tenant the newest [`KEPT_MAX`]. The seal, twenty times as
-//! much, is read from the store when the attestation is asked for. Nothing is kept of logins that were answered with their attestation, and
+//! A login that asks for no attestation is sealed like any other, and its caller may want the attestation later. Statements are in no
+//! file: the store has seals, which are digests. So the parts of an attestation beside its seal, about a kilobyte, are kept in memory for
+//! [`KEPT_S`] seconds, the longest time for which an attestation verifies; of each tenant the newest [`KEPT_MAX`]. The seal is twenty times as
+//! large and is read from the store when the attestation is fetched. Logins that were answered with their attestation are not kept, and
 //! nothing survives the process.
 //!
-//! A login is put here by the task that answers it, after its decision, and not on a worker.
+//! The task that answers a login puts it here after the decision, and no worker does.
 
 #![expect(
     clippy::disallowed_types,
@@ -30,14 +30,14 @@ const SHARD_MAX: usize = 512;
 
 pub(crate) type Id = [u8; 32];
 
-/// See the module. Those of one tenant.
+/// The kept attestations of one tenant. See the module.
 #[derive(Default)]
 pub struct Recent([Mutex<Shard>; SHARDS]);
 
 #[derive(Default)]
 struct Shard {
     kept: HashMap<Id, Unsealed>,
-    /// In the order in which they were kept, with the second at which each goes.
+    /// In the order in which they were kept, with the second at which each is dropped.
     order: VecDeque<(Id, u64)>,
 }
 
@@ -72,7 +72,7 @@ impl Recent {
         shard.kept.get(id).cloned()
     }
 
-    /// Drops those whose time is over.
+    /// Drops those that have expired.
     pub fn sweep(&self, now: u64) {
         for shard in &self.0 {
             shard.lock().unwrap_or_else(PoisonError::into_inner).expire(now);

@@ -1,26 +1,26 @@
-//! Why the service does not do what it is asked, in its own words. How a caller reads it is for the layer that speaks to callers.
+//! Why the service refuses a request. The layer above turns a refusal into a problem for the caller.
 
 use crate::proofs::quota::Denied;
 use crate::recent::{KEPT_MAX, KEPT_S};
 use crate::replay::{AHEAD_S, FRESHNESS_S};
-use crate::tenant::Probe;
+use crate::tenant::ProbeMode;
 use std::time::Duration;
 use thiserror::Error;
-use trefoil_api::OutOfRange;
 use trefoil_attest::witness::WitnessError;
 use trefoil_matching::{KeyHolderError, QuantiseError, SealedShare, ShareError};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Refusal};
 use trefoil_storage::store::StoreError;
+use trefoil_types::OutOfRange;
 use trefoil_wallet::credentials::ChainError;
 use trefoil_zkp::ProofError;
 
 /// A refusal or a fault. Holds no secret and no score, so it may be logged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The API key is one of those that speak for nobody: the reason is not told.
+    /// The API key is unknown, expired or revoked: the refusal does not say which.
     #[error("the API key does not exist, or it expired or was revoked")]
     Caller,
-    /// The token is none of an operator that may act: the reason is not told.
+    /// The token is unknown, expired or revoked: the refusal does not say which.
     #[error("the token is no operator's, or it expired or was revoked")]
     OperatorToken,
     /// No such operator.
@@ -38,13 +38,11 @@ pub enum Refused {
     /// An operator that was revoked gets no token.
     #[error("this operator was revoked; create another one")]
     OperatorRevoked,
-    /// The operator has two tokens that are taken.
-    #[error("two tokens of this operator are taken already; revoke one of them first")]
+    /// The operator has two valid tokens.
+    #[error("this operator has two valid tokens already; revoke one of them first")]
     TwoTokens,
-    /// Nobody would be left who manages operators.
-    #[error(
-        "no other owner has a token that is taken, so nobody could manage operators; create another owner first"
-    )]
+    /// No owner would be left to manage operators.
+    #[error("no other owner has a valid token, so nobody could manage operators; create another owner first")]
     LastOwner,
     /// The operator disabled the tenant.
     #[error("the service's operator disabled this tenant; ask the operator to enable it")]
@@ -60,7 +58,7 @@ pub enum Refused {
     /// No such tenant.
     #[error("no tenant has this identifier")]
     TenantUnknown,
-    /// The identifier that was drawn is taken.
+    /// The drawn identifier is in use.
     #[error("the tenant exists; retry for another identifier")]
     TenantExists,
     /// A field of a policy is out of its range.
@@ -74,13 +72,13 @@ pub enum Refused {
         /// The version in force.
         present: u32,
     },
-    /// Attestations for this audience are not made.
+    /// The tenant's policy does not allow this audience.
     #[error(
         "the tenant's policy allows the audiences {allowed}; use one of them as it is written, or have the operator add the other one \
          to the policy"
     )]
     Audience {
-        /// Some that are made.
+        /// Some that are allowed.
         allowed: String,
     },
     /// The tenant has no such API key.
@@ -89,7 +87,7 @@ pub enum Refused {
     /// An API key that may do nothing.
     #[error("expected at least one of enrol, authenticate, issue")]
     NoScope,
-    /// An API key that would never be taken.
+    /// An API key that would be expired from the start.
     #[error("{end} is over: the service's clock says {now}, in Unix seconds")]
     Over {
         /// When the key was to end, Unix seconds.
@@ -97,7 +95,7 @@ pub enum Refused {
         /// The service's time.
         now: u64,
     },
-    /// An issuer key that is none.
+    /// A malformed issuer key.
     #[error("expected 1952 bytes, an ML-DSA-65 public key")]
     IssuerKey,
     /// The tenant has no issuer key under which a root could verify.
@@ -106,45 +104,53 @@ pub enum Refused {
     /// A credential root that is not the next of its chain.
     #[error(transparent)]
     Root(ChainError),
-    /// A credential root of a clock that is ahead.
+    /// A credential root from an issuer whose clock is ahead.
     #[error("issued in the future: check the issuer's clock")]
     RootEarly,
-    /// A credential root that another one overtook.
+    /// A credential root whose generation is not above the newest one.
     #[error("a root of this or a later generation is published")]
     RootOvertaken,
     /// A credential root that would leave too many accepted.
     #[error("at most {LIVE_ROOTS_MAX} generations are accepted at once; raise generation_min")]
     TooManyRoots,
-    /// What is asked for is about credentials, and the tenant has none.
+    /// The request is about credentials, and the tenant has none.
     #[error(
-        "the tenant's policy asks for no proof, for good, so it has no credentials, roots or sessions; send logins without `session_id` \
+        "the tenant's policy asks for no proof, and this cannot change, so it has no credentials, roots or sessions; send logins without `session_id` \
          and `mac`, or make another tenant"
     )]
     NoProofs,
     /// The tenant has no such session, or it ended.
-    #[error("no session with this identifier goes on")]
+    #[error("no open session has this identifier")]
     SessionUnknown,
-    /// The session carries no requests any more.
+    /// The session has ended.
     #[error("the session has ended or its credential root was withdrawn; prove again")]
     SessionEnded,
     /// The API key has failed for too many different subjects that did not match since.
     #[error(
-        "logins with this API key failed for too many different subjects; subjects that matched lately are taken, and others within {window_s} s"
+        "logins with this API key failed for too many different subjects; subjects that matched recently are still accepted, and others again within {window_s} s"
     )]
     DistinctFailures {
         /// How long it lasts at most, seconds.
         window_s: u64,
     },
-    /// No hash chain more can be open.
+    /// Too many different subjects failed from this source.
+    #[error(
+        "logins from this source failed for too many different subjects; subjects that matched recently from it are still accepted, and others again within {window_s} s"
+    )]
+    SourceFailures {
+        /// How long it lasts at most, seconds.
+        window_s: u64,
+    },
+    /// Too many hash chains are open.
     #[error("too many sessions with a hash chain are open; retry later")]
     TooManyChains,
     /// A proof that does not verify.
     #[error(transparent)]
     Proof(ProofError),
-    /// A proof that waited for too long, and was not looked at.
+    /// A proof that waited too long and was not verified.
     #[error("the proof waited longer than {} ms; retry after a second", .0.as_millis())]
     ProofLate(Duration),
-    /// Too many proofs wait: whose.
+    /// Too many proofs wait; the text says whose.
     #[error("too many {0} wait; retry after a second")]
     TooManyProofs(&'static str),
     /// The store has too much to write.
@@ -158,7 +164,7 @@ pub enum Refused {
     /// There is too little room on the disk.
     #[error("the service has no room for new records; nothing was attempted: retry later")]
     NoRoom,
-    /// The key-holder is away.
+    /// The key-holder cannot be reached.
     #[error("the key-holder cannot be reached, and nothing is accepted without it; retry after a second")]
     KeyHolderAway,
     /// One of three key-holders is away, and this needs all of them.
@@ -174,12 +180,12 @@ pub enum Refused {
     /// A vault is an older copy than one that was seen.
     #[error("{0}")]
     OlderVault(String),
-    /// The key-holder, which somebody else operates, does not do this for this service.
+    /// The key-holder, which has another operator, does not do this for this service.
     #[error(
         "{0} (a key-holder's limits are in its configuration; `trefoil key-holder reset-malformed`, `reset-attempts` and `set-policy` are its operator's)"
     )]
     KeyHolderForbids(String),
-    /// A request of another time than now.
+    /// A request that is too old or from the future.
     #[error(transparent)]
     NotFresh(NotFresh),
     /// A request that the process before this one may have answered.
@@ -188,16 +194,16 @@ pub enum Refused {
          issued_at in {wait_s} s"
     )]
     BeforeRestart {
-        /// Up to when requests may have been answered, Unix seconds.
+        /// Time up to which requests may have been answered, Unix seconds.
         attested_until: u64,
         /// Seconds until that is over.
         wait_s: u64,
     },
-    /// The face does not come as the tenant's policy says.
+    /// The face is not in the tenant's probe mode.
     #[error("the face does not come in the tenant's probe mode")]
     ProbeMode {
         /// The policy's mode.
-        expected: Probe,
+        expected: ProbeMode,
     },
     /// A vector that is no embedding.
     #[error(transparent)]
@@ -208,7 +214,7 @@ pub enum Refused {
     /// A malformed share for the key-holder.
     #[error("expected {} bytes", SealedShare::BYTES)]
     SealedShareLength,
-    /// A share that the key-holder does not open for this request.
+    /// A share that the key-holder cannot open for this request.
     #[error(
         "the share was not sealed to this key-holder for this request, or not lately, or was used before"
     )]
@@ -216,10 +222,10 @@ pub enum Refused {
     /// The subject has no template.
     #[error("no template is active under this handle: nothing was enrolled, or it was deleted")]
     SubjectUnknown,
-    /// The subject has one.
-    #[error("the subject has an active template; delete it to enrol again")]
+    /// The subject has a template already.
+    #[error("the subject has an active template; replace it, or delete it to enrol again")]
     TemplateExists,
-    /// Another template took the place of the one that was to be replaced.
+    /// Another request changed the template that was to be replaced.
     #[error(
         "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second"
     )]
@@ -244,7 +250,7 @@ pub enum Refused {
         "decided, and the attempt counted, but the store does not take the seal now; make a new request later"
     )]
     Unsealed,
-    /// The template was renewed each time that a login was submitted.
+    /// The template was renewed at each submission of the login.
     #[error("the template changed again and again while the request waited; retry after a second")]
     TemplateChanging,
     /// The intake is full.
@@ -273,8 +279,8 @@ pub enum Refused {
     OtherLog,
     /// No attestation with this identifier is kept.
     #[error(
-        "no attestation with this id is kept: one is for {KEPT_S} s after a login that asked for none, of a tenant the newest {KEPT_MAX}, and \
-         none across a restart"
+        "no attestation with this id is kept: it is kept for {KEPT_S} s after a login that asked for none, for the newest {KEPT_MAX} of a tenant, and \
+         not across a restart"
     )]
     AttestationUnknown,
     /// The signatures of a seal are gone.
@@ -286,15 +292,15 @@ pub enum Refused {
     /// A head that has no cosignatures.
     #[error("no witness has cosigned this head of the log")]
     Uncosigned,
-    /// A fault of ours. The log has the cause.
+    /// An internal error. The log has the cause.
     #[error("internal error")]
     Fault,
 }
 
-/// Why a request is of another time than now.
+/// Why the time of a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotFresh {
-    /// Its clock and the service's are too far apart, or it was long on its way.
+    /// The client's clock and the service's differ too much, or the request was delayed.
     #[error(
         "issued_at {issued_at} is more than {FRESHNESS_S} s before or {AHEAD_S} s after the service's clock, {now}; set the clock, then \
          issue a new request"
@@ -308,7 +314,7 @@ pub enum NotFresh {
     /// It is older than this process.
     #[error("issued before this process started, which cannot know its nonce; issue a new request")]
     BeforeStart,
-    /// Nothing says that a share of a template was sealed lately.
+    /// The request does not show that a template's share was sealed recently.
     #[error(
         "send the second at which the device sealed its share, within {FRESHNESS_S} s of the service's clock"
     )]
@@ -316,13 +322,13 @@ pub enum NotFresh {
 }
 
 impl Refused {
-    /// A fault of ours: `cause` goes to the log, and no further.
+    /// An internal error: `cause` goes to the log, and no further.
     pub fn fault(cause: impl std::fmt::Display) -> Refused {
         tracing::error!(%cause, "internal error");
         Refused::Fault
     }
 
-    /// Whether the same may be done in a moment, without anybody's help.
+    /// Whether the same request may succeed in a moment, without intervention.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             self,

@@ -1,17 +1,17 @@
-//! Nonces that were used, for as long as a request that carries one could be sent again.
+//! Used nonces, remembered for as long as a request with one could be replayed.
 //!
-//! What is remembered of a session's nonce is the first half of a digest of both, 16 bytes. Equal nonces have equal halves, so none is
-//! accepted twice whatever the digest does. Two different ones with one half would cost the later request an answer, and its holder may
-//! sign again with another nonce: with 14 million halves remembered, one request meets another's by chance with odds of 2^-104. A
-//! stranger who wants to block a login whose session and nonce it knows needs the half of that very digest, 2^128 digests divided by
-//! the entries that it has here.
+//! The guard remembers the first half, 16 bytes, of a digest of session and nonce. Equal nonces have equal halves, so no nonce is
+//! accepted twice, whatever the digest. If two different nonces had the same half, the later request would be refused, and its holder could
+//! sign again with another nonce. With 14 million halves remembered, this happens by chance with a probability of 2^-104 for each request. An
+//! attacker that wants to block a login whose session and nonce it knows must find the half of that digest: 2^128 digests divided by
+//! its number of entries here.
 //!
 //! A request is fresh from [`AHEAD_S`] before its time, for clocks that are fast, until [`FRESHNESS_S`] after it. Nonces go
 //! into the newer of two generations; every [`LIFETIME_S`] the older is dropped.
 //!
-//! The guard is in memory. What the process before this one attested was dated at most [`AHEAD_S`] after its last seal,
-//! whose time is stored. Until then, and before its own start, a process refuses every request: nothing is spent, and the
-//! holder may sign it again with a later time.
+//! The guard is in memory. Requests that the process before this one attested have times of at most [`AHEAD_S`] after its last seal,
+//! whose time is stored. A process refuses every request with a time up to then or before its own start. Nothing is spent, and the
+//! holder may sign the request again with a later time.
 
 #![expect(
     clippy::disallowed_types,
@@ -31,10 +31,10 @@ pub const AHEAD_S: u64 = 5;
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
 /// Age at which every earlier use of a nonce is still remembered.
 const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
-/// Locks, so that workers seldom meet, and so that a table that grows moves few entries while its lock is held.
+/// Number of locks: many, so that workers seldom contend, and so that a growing table moves few entries while its lock is held.
 const SHARDS: usize = 256;
 
-/// What is remembered of a nonce.
+/// The remembered half of a digest.
 type Half = [u8; 16];
 
 /// See the module.
@@ -50,7 +50,7 @@ struct Generations {
     older: HashSet<Half>,
 }
 
-/// Where a nonce is used once.
+/// The scope in which a nonce can be used once.
 pub(crate) struct NonceScope([u8; 32]);
 
 impl NonceScope {
@@ -59,15 +59,15 @@ impl NonceScope {
         NonceScope(id.to_bytes())
     }
 
-    /// For a subject whose requests are in no session, at its tenant. Whichever audience it is for. No session has this identifier: to find
-    /// one costs a preimage of SHA3-256.
+    /// For a subject whose requests are in no session, at its tenant, whatever the audience. No session has this identifier: finding
+    /// one needs a preimage of SHA3-256.
     pub(crate) fn subject(tenant: &TenantId, handle: &Handle) -> NonceScope {
         let hash = Sha3_256::new_with_prefix(b"trefoil/nonces-of-subject/1");
         NonceScope(hash.chain_update(tenant).chain_update(handle).finalize().into())
     }
 }
 
-/// What the guard knows of a nonce.
+/// The guard's answer for a nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Never seen; now remembered.
@@ -81,16 +81,16 @@ pub(crate) enum Use {
 }
 
 impl ReplayGuard {
-    /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`]. It takes memory as it fills, and gives it back.
+    /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`]. It takes memory as it fills, and releases it.
     pub(crate) fn new(capacity: usize) -> ReplayGuard {
-        // Digests fall on shards at random: one in a thousand million shards gets six standard deviations more than its part.
+        // Digests spread over the shards at random: one shard in a thousand million exceeds its mean by six standard deviations.
         let part = capacity.div_ceil(SHARDS);
         let shards = std::array::from_fn(|_| Mutex::default());
         ReplayGuard { shards, per_generation_max: part + 6 * part.isqrt() }
     }
 
-    /// Remembers a nonce of a session or a subject. A request that was fresh when it came may have waited since; it is too old once its nonce could
-    /// have been used at its earliest, [`AHEAD_S`] before its time, and forgotten.
+    /// Remembers a nonce of a session or a subject. A request that was fresh on arrival may have waited since. It is too old once an earliest use of
+    /// its nonce, [`AHEAD_S`] before its time, could have been forgotten.
     pub(crate) fn note(&self, scope: &NonceScope, nonce: &[u8], issued_at: u64, now: u64) -> Use {
         if now.saturating_sub(issued_at) > WAITED_S_MAX {
             return Use::TooOld;
@@ -108,7 +108,7 @@ impl ReplayGuard {
         Use::First
     }
 
-    /// Nonces of the present two minutes.
+    /// Nonces of the current two minutes.
     pub(crate) fn held(&self) -> usize {
         let held =
             |shard: &Mutex<Generations>| shard.lock().unwrap_or_else(PoisonError::into_inner).newer.len();
@@ -189,7 +189,7 @@ mod tests {
         for start in 1000..1000 + 2 * LIFETIME_S {
             let guard = ReplayGuard::new(1000);
             guard.note(&S, b"first", 1000, 1000);
-            // Dated ahead as far as may be, used at once, and sent again.
+            // Dated ahead as far as allowed, used at once, and replayed.
             let issued_at = start + AHEAD_S;
             assert_eq!(guard.note(&S, b"n", issued_at, start), Use::First);
             for later in start..start + 4 * LIFETIME_S {

@@ -1,13 +1,13 @@
-//! What stays of old seals: their headers, and the signatures of checkpoints.
+//! Pruning of old seals: their headers stay, and the signatures of checkpoints.
 //!
-//! A seal is 21.7 KB, nearly all of it signatures, and the next seals vouch for its header as well: each signs the log of all before
-//! it. So once a seal is older than the retention, its signatures go, and stay only of checkpoints: the last seal of each period, the
-//! last of each key set, since other keys vouch for nothing ([`trefoil_attest::verify_pruned_seal`]), and the newest. With the headers
-//! and the nodes of the log's tree every proof and every audit that was possible still is.
+//! A seal is 21.7 KB, nearly all of it signatures. The next seals vouch for its header as well, because each signs the log of all before
+//! it. So the signatures of a seal that is older than the retention are dropped, except those of checkpoints: the last seal of each period,
+//! the last of each key set, since other keys do not vouch for it ([`trefoil_attest::verify_pruned_seal`]), and the newest. With the headers
+//! and the nodes of the log's tree, every proof and every audit stays possible.
 //!
-//! Seals go from the oldest on, in steps that hold the store's writer for some milliseconds, so a restart finds its place from the
-//! newest one that went: nothing else is kept of it. Where seals are archived, a whole file of them is on the disk before the first
-//! of it goes.
+//! Seals are pruned from the oldest on, in steps that hold the store's writer for some milliseconds. So a restart finds its place from the
+//! newest pruned one, and no other state is kept. If seals are archived, a whole file of them is on the disk before the first
+//! of them is pruned.
 
 #![expect(clippy::disallowed_methods, reason = "one thread prunes, off the path of a login")]
 
@@ -24,7 +24,7 @@ use trefoil_attest::{LogEntry, PrunedSeal, SealHeader, TrustRoot};
 use trefoil_storage::disk::Disk;
 use trefoil_storage::store::{SealReader, Store, StoreError};
 
-/// How often it is looked for old seals.
+/// How often to look for old seals.
 pub const INTERVAL: Duration = Duration::from_secs(1);
 /// The same after a failure.
 pub const FAILED_INTERVAL: Duration = Duration::from_secs(30);
@@ -35,13 +35,13 @@ const FREE_BYTES_KEPT: u64 = 16 << 20;
 /// Seals of an archive's file, about 22 MB.
 const FILE_SEALS: u64 = 1024;
 
-/// Why old seals stay.
+/// Why old seals are not pruned.
 #[derive(Debug, Error)]
 pub enum RetentionError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A seal is missing, or is none.
+    /// A seal is missing or malformed.
     #[error("seal {0} cannot be read; restore the database from a backup")]
     Seal(u64),
     /// The archive failed.
@@ -54,7 +54,7 @@ pub enum RetentionError {
     },
 }
 
-/// How many seals went, since the start.
+/// How many seals were pruned since the start.
 #[derive(Debug, Default)]
 pub struct Retained {
     pruned: AtomicU64,
@@ -68,27 +68,27 @@ impl Retained {
     }
 }
 
-/// What becomes of old seals.
+/// The rules for old seals.
 #[derive(Clone, Debug)]
 pub struct Keeping {
     /// For how long seals keep their signatures, seconds.
     pub full_s: u64,
-    /// Of each such time the last seal keeps them, seconds.
+    /// The last seal of each period of this length keeps them, seconds.
     pub checkpoint_s: u64,
-    /// Where they are written to before their signatures go.
+    /// Where they are written before their signatures are dropped.
     pub archive: Option<PathBuf>,
 }
 
-/// Takes the signatures of old seals away.
+/// Prunes old seals.
 pub struct Pruner {
     full_s: u64,
     checkpoint_s: u64,
     archive: Option<Archive>,
-    /// Seals that go together.
+    /// Seals that are pruned together.
     group: u64,
-    /// The first that was not looked at.
+    /// The first that was not examined.
     next: u64,
-    /// Those below may go now.
+    /// Those below may be pruned now.
     end: u64,
 }
 
@@ -104,7 +104,7 @@ impl Pruner {
         Ok(Pruner { full_s, checkpoint_s, archive: archive.map(Archive::new), group, next, end: next })
     }
 
-    /// One step of pruning, or of giving room back once nothing is to be pruned; whether there is more to do.
+    /// One step of pruning, or of releasing space once nothing is to be pruned. Returns whether there is more to do.
     ///
     /// # Errors
     /// See [`Pruner::step`].
@@ -115,7 +115,7 @@ impl Pruner {
         now: u64,
         retained: &Retained,
     ) -> Result<bool, RetentionError> {
-        // A full disk must not prevent what empties it.
+        // A full disk must not prevent pruning, which frees space.
         let failed = |cause: &RetentionError| matches!(cause, RetentionError::Store(StoreError::Fault(_)));
         if disk.with_reserve(|| self.step(store, now, retained), failed)? {
             return Ok(true);
@@ -124,10 +124,10 @@ impl Pruner {
         Ok(store.shrink(kept)?)
     }
 
-    /// One step; whether there is more to do at `now`.
+    /// One step. Returns whether there is more to do at `now`.
     ///
     /// # Errors
-    /// See [`RetentionError`]; nothing went then.
+    /// See [`RetentionError`]; then nothing was pruned.
     pub fn step(&mut self, store: &dyn Store, now: u64, retained: &Retained) -> Result<bool, RetentionError> {
         if self.next == self.end && !self.begin(store, now, retained)? {
             return Ok(false);
@@ -178,19 +178,19 @@ impl Pruner {
     }
 }
 
-/// What an audit of a store's whole log found.
+/// The result of an audit of a store's whole log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audited {
     /// Seals in the log.
     pub seals: u64,
-    /// Of them those whose signatures were pruned.
+    /// How many of them have pruned signatures.
     pub pruned: u64,
 }
 
 /// Audits the log in a store's file from the first seal, as `trefoil log audit` does.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The fault in the log.
 pub fn audit(file: &Path, trust_root: &TrustRoot) -> Result<Audited, String> {
     let reader = SealReader::open(file).map_err(|cause| cause.to_string())?;
     let audited = log_audit::audit(&reader, trust_root, &Head::default(), None);
@@ -205,7 +205,7 @@ pub fn audit(file: &Path, trust_root: &TrustRoot) -> Result<Audited, String> {
 /// A seal's header with its path to a later seal of the same keys, as `GET /v1/seals/{number}/pruned` answers it.
 ///
 /// # Errors
-/// What is wrong with the log.
+/// The fault in the log.
 pub fn pruned_seal(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, String> {
     log_store::pruned(store, number).map_err(|cause| cause.to_string())
 }

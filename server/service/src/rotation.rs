@@ -2,8 +2,8 @@
 //!
 //! One thread per rotation. It takes templates of the old epoch one by one, blinds each, has the key-holder encrypt it under the
 //! next keys, and replaces it in the store and in memory. Until the last is replaced both epochs decide; then the key-holder
-//! erases the old one. Nothing is lost by a kill: the store names the next key from the beginning to the end, every template
-//! says its epoch, and a process that starts and finds a next key goes on.
+//! erases the old one. A kill loses nothing: the store names the next key from the beginning to the end, every template
+//! has its epoch, and a process that starts and finds a next key resumes the rotation.
 
 #![expect(
     clippy::disallowed_types,
@@ -24,20 +24,20 @@ use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, 
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, StoreError, TenantId};
 
-/// Templates asked for at a time.
+/// Templates read at a time.
 const CHUNK: usize = 64;
-/// Pause after a failure that may pass, such as a key-holder that is away.
+/// Pause after a temporary failure, such as a key-holder that is away.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The rotations of this process: those that run, and how the last of each tenant ended.
+/// The rotations of this process: the running ones, and how the last one of each tenant ended.
 pub struct Rotations {
     service: Arc<Service>,
     tenants: Mutex<HashMap<TenantId, Ended>>,
-    /// Held to read by every rotation that runs.
+    /// Every running rotation holds a read lock.
     running: RwLock<()>,
 }
 
-/// Where a tenant's rotation stands.
+/// The progress of a tenant's rotation.
 pub struct Standing {
     /// Whether it runs.
     pub state: State,
@@ -58,11 +58,11 @@ pub enum State {
     Idle,
     /// Yes.
     Running,
-    /// It has begun and does not go on.
+    /// It has begun and has stopped.
     Stopped,
 }
 
-/// What became of a tenant's rotation.
+/// The outcome of a tenant's rotation in this process.
 #[derive(Clone)]
 enum Ended {
     Running,
@@ -80,12 +80,12 @@ impl Rotations {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no rotation runs: they stop after the template at hand once the service drains.
+    /// Waits until no rotation runs: once the service drains, each stops after its current template.
     pub fn wait(&self) {
         drop(self.running.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Begins a rotation of a tenant's keys, or goes on with one; where it stands, and what was noted of its beginning.
+    /// Begins or resumes a rotation of a tenant's keys. Returns its progress, and the note of its beginning.
     pub fn start(
         self: &Arc<Self>,
         tenant: TenantId,
@@ -101,7 +101,7 @@ impl Rotations {
                 let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
                 let ended = match run(&rotations.service, &tenant) {
                     Ok(true) => Ended::Done,
-                    // Draining: the next process goes on.
+                    // The service drains: the next process resumes it.
                     Ok(false) => return,
                     Err(cause) => {
                         tracing::error!(
@@ -126,7 +126,7 @@ impl Rotations {
         }
     }
 
-    /// Goes on with what an earlier process began.
+    /// Resumes rotations that an earlier process began.
     pub fn resume(self: &Arc<Self>) {
         for tenant in self.service.directory.rotating() {
             if let Err(cause) = self.start(tenant, None) {
@@ -135,7 +135,7 @@ impl Rotations {
         }
     }
 
-    /// Where a tenant's rotation stands.
+    /// The progress of a tenant's rotation.
     pub fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
         let current = self.service.directory.tenant(tenant)?;
         let ended = self.of().get(tenant).cloned();
@@ -157,7 +157,7 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
     (epoch(tenant.keys.first()), epoch(tenant.keys.last()))
 }
 
-/// Makes the next keys known to everybody who enrols or matches, unless they are; what was noted of it.
+/// Makes the next keys known to all enrolments and matches, unless they are known already. Returns the note of it.
 fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
     let current = service.directory.tenant(tenant)?;
     let mut noted = None;
@@ -168,16 +168,16 @@ fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option
         let keys = vec![current.keys[0].clone(), next];
         noted = Some(service.directory.set_keys(tenant, keys, (what, by), service.now())?);
     }
-    // Enrolments that asked the key-holder before it had the next keys are stored after this.
+    // Waits for enrolments that asked the key-holder before it had the next keys.
     drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
     Ok(noted)
 }
 
-/// Renews everything and ends the rotation; false when the process drains before.
+/// Renews all templates and ends the rotation; false if the process drains first.
 fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
     let current = service.directory.tenant(tenant)?;
     let (old, epoch) = epochs(&current);
-    // Rows that nobody can log in with: deletions that did not end, and templates whose attempts are spent for good.
+    // Rows that no login can use: deletions that did not complete, and templates whose total budget is spent.
     let mut dead = HashSet::new();
     loop {
         let mut chunk = service.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
@@ -197,13 +197,13 @@ fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
         return Ok(false);
     }
     let next = current.keys.last().cloned().into_iter().collect();
-    // Nobody waits for it, and it may be another process than the one that was asked to begin.
+    // No caller waits for it, and this may be another process than the one that began.
     let ended = (What::KeyRotationEnded { epoch }, None);
     service.seal_now(service.directory.set_keys(tenant, next, ended, service.now())?);
     Ok(true)
 }
 
-/// Does something as often as it takes while the key-holder or the disk cannot; nothing once the process drains.
+/// Retries `step` while the key-holder or the disk cannot do it; `None` once the process drains.
 fn patiently<T>(service: &Service, step: impl Fn() -> Result<T, Refused>) -> Result<Option<T>, Refused> {
     while !service.draining.load(Ordering::Relaxed) {
         match service.check_vaults().and_then(|()| step()) {
@@ -217,15 +217,15 @@ fn patiently<T>(service: &Service, step: impl Fn() -> Result<T, Refused>) -> Res
     Ok(None)
 }
 
-/// What became of one template.
+/// The outcome for one template.
 enum Renewed {
-    /// It is renewed, or gone, or was enrolled anew.
+    /// It is renewed, or gone, or was enrolled again.
     Done,
-    /// The key-holder has shredded it, or it was tried as often as it may ever be: nobody can log in with it.
+    /// The key-holder has shredded it, or its total budget is spent: no login can use it.
     Dead,
 }
 
-/// Renews one template. One that was deleted or enrolled anew in the meantime is left as it is.
+/// Renews one template. A template that was deleted or enrolled again in the meantime stays as it is.
 fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed, Refused> {
     let Some(record) = service.store.template(&tenant.id, handle)? else { return Ok(Renewed::Done) };
     let template = service.opened(tenant, &record)?;
@@ -249,7 +249,7 @@ fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed,
         return Err(Refused::fault("the key-holder renewed another template"));
     }
     let (lane, epoch, keys) = (renewed.lane.index() as u8, renewed.epoch, renewed.structure());
-    let place = wrap::TemplateName { tenant: tenant.id, handle: *handle, generation: to, lane, keys, epoch };
+    let place = wrap::TemplatePlace { name: name(to), lane, keys, epoch };
     let wrapped = tenant.key.wrap_template(&place, &renewed.to_bytes());
     let record = trefoil_storage::store::Template {
         generation: to,

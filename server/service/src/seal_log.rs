@@ -1,17 +1,18 @@
-//! Seals become durable before anything under them is answered.
+//! Stores each seal durably before anything under it is answered.
 //!
-//! A compact attestation names its seal, and every seal names the one before it, so a seal that was answered from but
-//! not stored would break both. One thread stores each seal and only then completes its lanes.
+//! A compact attestation names its seal, and every seal names the one before it. An answer under a seal that was not
+//! stored would break both. So one thread stores each seal and only then completes its lanes.
 //!
-//! A seal that the store does not take, because the disk is full or fails, is tried again until it does: the same bytes under the
-//! same number. The sealer has signed it and may have signed the next ones on top of it, so no number ever gets a second content in
-//! one process, and nothing is answered from a log with a hole. The lanes under it wait for [`PATIENCE`], then they are refused. Their
+//! If the store does not take a seal, because the disk is full or fails, the thread retries until it does: the same bytes under the
+//! same number. The sealer has signed the seal and may have signed the next ones on top of it. So in one process no number ever gets a second
+//! content, and nothing is answered from a log with a hole. The lanes under the seal wait for [`PATIENCE`], then they are refused. Their
 //! decisions stay in the log, unanswered, as after a kill between storing and answering. Meanwhile the service refuses logins at the
-//! door ([`Standing::waits`]); it recovers when the store takes the seal. A process that ends before that loses seals that nobody
-//! has seen: the next one signs its own in their place. Where another seal has the number already, somebody else wrote to the store, and the process ends.
+//! door ([`Standing::waits`]). It recovers when the store takes the seal. A process that ends before that loses seals that no caller
+//! has seen: the next process signs its own in their place. If the store has another seal under the number, another program wrote to it, and
+//! the process ends.
 //!
-//! With each seal go the tree nodes that it completes, in one transaction: two hashes on average and 64 at most, however
-//! long the log, so that proofs for any two sizes can be answered from stored nodes.
+//! The transaction of a seal also stores the tree nodes that it completes: two hashes on average and 64 at most, whatever
+//! the length of the log. So proofs for any two sizes can be answered from stored nodes.
 
 use crate::counters::Counters;
 use crate::door::Asker;
@@ -33,7 +34,7 @@ use trefoil_storage::store::StoreError;
 /// Seals that may wait for the disk; then the sealer waits.
 const QUEUE_MAX: usize = 8;
 
-/// Pause before a seal that the store did not take is tried again.
+/// Pause before the next try of a seal that the store did not take.
 const PAUSE: Duration = Duration::from_millis(250);
 /// The same once its lanes are refused.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
@@ -43,7 +44,7 @@ const PATIENCE: u32 = 4;
 /// Where an authentication's answer goes.
 pub(crate) type Reply = oneshot::Sender<Result<Answer, Unanswered>>;
 
-/// Where it comes from.
+/// The receiver of a lane's answer.
 pub(crate) type Answered = oneshot::Receiver<Result<Answer, Unanswered>>;
 
 /// Why a lane has no answer.
@@ -51,11 +52,11 @@ pub(crate) type Answered = oneshot::Receiver<Result<Answer, Unanswered>>;
 pub enum Unanswered {
     /// The pipeline refused it.
     Refused(Refusal),
-    /// It was decided, and the store does not take its seal.
+    /// It was decided, but the store does not take its seal.
     Unstored,
 }
 
-/// What the rest of the service may know of the seal log.
+/// The state of the seal log for the rest of the service.
 #[derive(Debug, Default)]
 pub struct Standing {
     waiting: AtomicBool,
@@ -70,7 +71,7 @@ impl Standing {
 
 /// A sealed lane.
 pub struct Answer {
-    /// What was decided; nothing of a change.
+    /// The decision; `None` for a change.
     pub decision: Option<Decision>,
     /// The attested statement, CBOR.
     pub statement: Vec<u8>,
@@ -83,7 +84,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// As an attestation that names its seal; nothing if it is no leaf of it.
+    /// The attestation that names its seal; `None` if the answer is no leaf of it.
     pub fn compact(&self) -> Option<Vec<u8>> {
         let SealedTree { seal, tree } = &*self.under;
         let path = tree.path(self.leaf_index)?;
@@ -91,7 +92,7 @@ impl Answer {
     }
 }
 
-/// The pipeline's way out.
+/// The pipeline's output.
 pub struct SealLog {
     queue: Sender<Sealed<Asker>>,
     supervisor: Supervisor,
@@ -121,7 +122,7 @@ impl SealLog {
 
 impl Release<Asker> for SealLog {
     fn sealed(&self, sealed: Sealed<Asker>) {
-        // The thread outlives the sender; if it panicked the replies are dropped, which their owners see as a fault.
+        // The thread outlives the sender. If it panicked, the replies are dropped, which their receivers see as a fault.
         let _ = self.queue.send(sealed);
     }
 
@@ -166,7 +167,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         }
     }
 
-    /// What is stored of a seal, which is the next one of the log.
+    /// The stored form of a seal, which is the next one of the log.
     fn next(&mut self, sealed: &Sealed<Asker>) -> Unstored {
         let seal = &sealed.under.seal;
         self.counters.sealed(&sealed.batches, sealed.seal_ns);
@@ -178,8 +179,8 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         (self.store)(*number, bytes.clone(), completed.clone())
     }
 
-    /// Tries a seal, and those that follow it, until the store has them all; the error is why it never will in this process. The
-    /// door is closed meanwhile, so no more seals come than requests were in flight.
+    /// Retries a seal, and those that follow it, until the store has them all. The error says why it cannot succeed in this process. The
+    /// door is closed meanwhile, so the number of seals is bounded by the requests in flight.
     fn wait_for_store(
         &mut self,
         sealed: Sealed<Asker>,

@@ -1,4 +1,4 @@
-//! The parts of the service, and what it can do now.
+//! The parts of the service, and whether it can work now.
 
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use trefoil_attest::witness::Witness;
 use trefoil_attest::{KeySetStatus, TrustRoot};
-use trefoil_matching::{KeyHolding, Template};
+use trefoil_matching::{KeyHolding, Template, TemplateName};
 use trefoil_pipeline::{Clock, Intake};
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk::Disk;
@@ -41,7 +41,7 @@ pub const STORE_FILE: &str = "store.sqlite";
 /// What operators read while a seal waits.
 const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";
 
-/// Everything in it is shared; what changes is behind its own bounded type.
+/// The service. All of it is shared, and each part that changes has its own bounded type.
 pub struct Service {
     /// The time.
     pub clock: Arc<dyn Clock>,
@@ -49,63 +49,65 @@ pub struct Service {
     pub started_at: u64,
     /// Requests dated up to here may have been attested by the process before this one.
     pub attested_until: u64,
-    /// What is kept.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Where, for whoever has to restore it.
+    /// The store's path, for messages to the operator who has to restore it.
     pub store_path: PathBuf,
-    /// Tenants and who speaks for them.
+    /// Tenants and their API keys.
     pub directory: Directory,
-    /// Who may operate the service.
+    /// Operators of the service.
     pub operators: Operators,
-    /// Writes what they did.
+    /// Writes notes of their changes.
     pub notes: Notes,
-    /// Who decides.
+    /// The key-holder, which decides.
     pub key_holder: Arc<dyn KeyHolding>,
-    /// What is known of it.
+    /// The key-holder's last known state.
     pub key_holder_watch: Arc<KeyHolderWatch>,
     /// Rows of sessions.
     pub sessions: Sessions,
-    /// Where the hash chains of open sessions stand.
+    /// The positions of open sessions in their hash chains.
     pub chains: Arc<Chains>,
     /// Verifies proofs.
     pub proofs: ProofPool,
-    /// What lets logins through on the pipeline's workers.
+    /// The checks of logins on the pipeline's workers.
     pub door: Arc<FrontDoor>,
     /// How many requests of a tenant may be in flight.
     pub pace: Pace,
     /// For how many different subjects an API key may fail.
     pub failure_bounds: LiveBounds,
-    /// What callers may spend on proof uploads.
+    /// How many different subjects may fail from one source.
+    pub source_bounds: LiveBounds,
+    /// Callers' credit for proof uploads.
     pub quota: Arc<Quota>,
     /// Templates in memory.
     pub templates: Templates,
     /// Empty once the service drains, so that the pipeline can end.
     pub intake: ArcSwapOption<Intake<Asker>>,
-    /// What is counted.
+    /// The counts.
     pub counters: Arc<Counters>,
-    /// What relying parties pin.
+    /// The trust root, which relying parties pin.
     pub trust_root: TrustRoot,
-    /// Whether it takes no more requests.
+    /// Whether it accepts no more requests.
     pub draining: AtomicBool,
-    /// Watches the threads that the service cannot do without.
+    /// Watches the essential threads.
     pub supervisor: Supervisor,
     /// Whether a seal waits for the store.
     pub seal_log: Arc<Standing>,
     /// Room under the data directory.
     pub disk: Disk,
-    /// What was pruned.
+    /// Counts of pruned seals.
     pub retained: Retained,
     /// Keys of enrolments that are running.
     pub idempotency: InFlight,
-    /// How their answers are written in the store.
+    /// The stored form of their answers.
     pub answer_form: AnswerForm,
-    /// What replacements left behind.
+    /// Generations that replacements left behind.
     pub leftovers: Leftovers,
     /// How long a session lasts at most, seconds.
     pub session_life_s: u64,
-    /// Held to read from the moment the key-holder encrypts a template until it is stored.
+    /// Read-locked from the moment the key-holder encrypts a template until it is stored.
     pub enrolling: RwLock<()>,
-    /// Whose cosignatures of the log are taken.
+    /// Witnesses whose cosignatures of the log are accepted.
     pub witnesses: Vec<Witness>,
 }
 
@@ -115,7 +117,7 @@ impl Service {
         self.clock.unix_s()
     }
 
-    /// Why the service takes no requests, or nothing.
+    /// Why the service accepts no requests, or `None`.
     pub fn unready(&self) -> Option<&'static str> {
         if self.supervisor.death().is_some() {
             Some("a part of the service failed, so it ends; retry at another instance")
@@ -126,7 +128,7 @@ impl Service {
         }
     }
 
-    /// Why no decision can be made now, or nothing: the reasons of [`Service::unready`], and a key-holder that is away.
+    /// Why no decision can be made now, or `None`: the reasons of [`Service::unready`], and a key-holder that is away.
     pub fn undecided(&self) -> Option<String> {
         let death = self.supervisor.death().map(ToString::to_string);
         let unready = || self.unready().map(str::to_owned);
@@ -135,14 +137,14 @@ impl Service {
         death.or_else(unready).or_else(room).or_else(away).or_else(|| self.key_holder_watch.too_many_older())
     }
 
-    /// Why nothing is begun that fills the disk, or nothing.
+    /// Why no request that fills the disk is accepted, or `None`.
     fn no_room(&self) -> Option<String> {
         let waits = || self.seal_log.waits().then(|| SEAL_WAITS.to_owned());
         self.disk.low().or_else(waits)
     }
 
-    /// Refuses what fills the disk while there is little room, or while a seal waits for the store. An erasure and a revocation are not
-    /// refused.
+    /// Refuses requests that fill the disk while there is little room, or while a seal waits for the store. Erasures and revocations are
+    /// not refused.
     pub fn check_room(&self) -> Result<(), Refused> {
         match self.no_room() {
             None => Ok(()),
@@ -158,12 +160,12 @@ impl Service {
         self.key_holder_watch.too_many_older().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
     }
 
-    /// Refuses what would write to a vault that is an older copy: its count would go on, and hide that it is older.
+    /// Refuses requests that would write to a vault that is an older copy: its count would rise, and hide that it is older.
     pub fn check_vaults(&self) -> Result<(), Refused> {
         self.key_holder_watch.older_vault().map_or(Ok(()), |why| Err(Refused::OlderVault(why)))
     }
 
-    /// What the store gave contradicts itself: the process ends, because nothing that it would say could be believed.
+    /// Stored data contradicts itself: the process ends, because its answers could not be trusted.
     pub fn damaged(&self, cause: impl std::fmt::Display) -> Refused {
         let cure = format!("{cause}; restore the whole directory from the newest backup");
         self.supervisor.damaged(&self.store_path, &cure);
@@ -178,7 +180,7 @@ impl Service {
         }
     }
 
-    /// End of the signing keys, unix seconds.
+    /// When the signing keys expire, unix seconds.
     pub fn keys_until(&self) -> Option<u64> {
         let active = self.trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
         active.map(|set| set.keys.not_after).max()
@@ -190,17 +192,12 @@ impl Service {
     /// The record does not open.
     pub fn opened(&self, tenant: &Tenant, record: &store::Template) -> Result<Template, Refused> {
         let store::Template { handle, generation, lane, epoch, wrapped_key, wrapped, .. } = record;
-        let name = wrap::TemplateName {
-            tenant: tenant.id,
-            handle: *handle,
-            generation: *generation,
-            lane: *lane,
-            keys: tenant.structure(),
-            epoch: *epoch,
-        };
+        let name = TemplateName { tenant: tenant.id, handle: *handle, generation: *generation };
+        let place = wrap::TemplatePlace { name, lane: *lane, keys: tenant.structure(), epoch: *epoch };
         let damaged =
             |cause: &dyn std::fmt::Display| self.damaged(format_args!("a template does not open: {cause}"));
-        let bytes = tenant.key.open_template(&name, wrapped_key, wrapped).map_err(|cause| damaged(&cause))?;
+        let bytes =
+            tenant.key.open_template(&place, wrapped_key, wrapped).map_err(|cause| damaged(&cause))?;
         Template::from_bytes(&bytes).map_err(|cause| damaged(&cause))
     }
 }

@@ -1,12 +1,12 @@
-//! Proof sessions: when one ends, and the row that lets it go on after its verdict was evicted or the service restarted.
+//! Proof sessions: when one ends, and the row from which it continues after its verdict was evicted or the service restarted.
 //!
 //! A row is the verdict of an accepted proof, sealed under the tenant's key together with tenant, session and end. The proof is not
-//! kept: the seal is what vouches, as the cache's memory does, and only who has the keys of the data directory can make one. A row that
-//! was edited, or put in another's place, opens for nobody, and its holder proves again.
+//! kept, because only the holder of the keys in the data directory can make such a seal. A row that was edited, or moved to
+//! another's place, does not open, and the session's holder proves again.
 //!
-//! The place in a hash chain changes with every request and is not written with each. A service that stops writes the places of its open
-//! sessions into their rows; the next one takes a place out of its row before it uses it, so that no place is used twice. After a crash
-//! places are unknown, and sessions with a chain end.
+//! The position in a hash chain changes with every request and is not stored each time. A service that stops writes the positions of its open
+//! sessions into their rows. The next one removes a position from its row before it uses it, so that no position is used twice. After a crash
+//! positions are unknown, and sessions with a chain end.
 
 mod opening;
 
@@ -44,8 +44,8 @@ const ROWS_PER_READ: usize = 1000;
 /// Rows that are written in one transaction when the service stops.
 const ROWS_PER_WRITE: usize = 1000;
 
-/// When a session that is opened now ends: after the configured life, or when its proof no longer counts if that is earlier, and up to
-/// a tenth of that before. The id says how much before: opened again, a session ends when it would have.
+/// When a session that is opened now ends: after the configured lifetime, or when its proof expires if that is earlier, less up to
+/// a tenth of that time. The id determines how much less, so a session that is opened again ends at the same time.
 pub fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 {
     let left = proof_ends(statement.epoch).saturating_sub(now).min(life_s);
     let [a, b, c, d, ..] = id.to_bytes();
@@ -53,16 +53,16 @@ pub fn end(statement: &Statement, id: &SessionId, now: u64, life_s: u64) -> u64 
     now + left - early
 }
 
-/// What is known of a session whose verdict is not in memory.
+/// The stored state of a session whose verdict is not in memory.
 #[derive(Clone, Copy)]
 pub enum Kept {
-    /// It goes on; its verdict is in memory again.
+    /// It is open, and its verdict is in memory again.
     Live(Verdict),
     /// It ended, its root was withdrawn, or its row does not open.
     Over,
-    /// The tenant ended it: its proof opens it no more.
+    /// The tenant ended it: its proof cannot open it again.
     Ended,
-    /// There is none.
+    /// There is no such session.
     Unknown,
 }
 
@@ -71,11 +71,11 @@ pub struct Sessions {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
     rows: Arc<Rows>,
-    /// Held to read from the look at a row until its verdict is in the cache, and to write while one is ended.
+    /// Read-locked from reading a row until its verdict is in the cache, and write-locked while a session is ended.
     ending: Arc<RwLock<()>>,
 }
 
-/// A session that goes on.
+/// An open session.
 pub struct LiveSession {
     /// Its identifier.
     pub id: SessionId,
@@ -83,19 +83,19 @@ pub struct LiveSession {
     pub expires_at: u64,
 }
 
-/// Rows that are being read: of many who miss one session, as logins and uploads, one reads, and the others wait for what it finds.
+/// Rows that are being read. If many logins and uploads miss the same session, one of them reads the row, and the others wait for its result.
 type Rows = Flights<(TenantId, SessionId), (), Asker, Result<Kept, Refused>>;
 
-/// Who waits for a row.
+/// A request that waits for a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asker {
-    /// Came before the read that is under way began: what it does not find was not there.
+    /// Came before the present read began: if that finds no row, there was none.
     Before,
-    /// Came since: what it did not find may have been stored meanwhile.
+    /// Came since then: the row may have been stored after the read.
     Since,
 }
 
-/// What reading one row takes.
+/// The data for reading one row.
 #[derive(Clone)]
 struct Reading {
     store: Arc<dyn Store>,
@@ -106,7 +106,7 @@ struct Reading {
     now: u64,
 }
 
-/// Reads a row for all who ask for it until there are none.
+/// Reads a row for all requests that wait for it, until none is left.
 struct Reader {
     rows: Arc<Rows>,
     of: (TenantId, SessionId),
@@ -114,7 +114,7 @@ struct Reader {
 }
 
 impl Sessions {
-    /// Those in this store, whose places are in these chains while they are open.
+    /// The sessions in this store, whose positions are in these chains while they are open.
     pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
         Sessions { store, chains, rows: Arc::default(), ending: Arc::default() }
     }
@@ -139,14 +139,14 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends a session: no request is taken in it from now on, and its proof opens it no more. One that ended already is unknown.
+    /// Ends a session: no request in it is accepted from now on, and its proof cannot open it again. A session that has ended already is unknown.
     pub async fn end(&self, tenant: &Tenant, id: SessionId, now: u64) -> Result<(), Refused> {
         let _alone = self.ending.write().await;
         let (store, tenant_id) = (Arc::clone(&self.store), tenant.id);
         blocking(move || {
             let row = store.session(&tenant_id, &id)?.filter(|row| now < row.expires_at && !is_ended(row));
             let Some(row) = row else { return Ok(None) };
-            // The row stays until its time is over, so that the proof is known to be used up.
+            // The row stays until it expires, so that the proof cannot open the session again.
             store.put_sessions(vec![Session { wrapped: Vec::new(), ..row }]).map(Some)
         })
         .await?
@@ -155,7 +155,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// A page of a tenant's sessions that go on, by their identifiers from one on, and where the next page begins.
+    /// A page of a tenant's open sessions ordered by identifier, starting at one, and the start of the next page.
     pub fn list(
         &self,
         tenant: &Tenant,
@@ -171,7 +171,7 @@ impl Sessions {
         Ok((live.collect(), next))
     }
 
-    /// Looks a session up in the store, once for all who miss it now, and puts its verdict back into the cache. No proof is verified.
+    /// Looks up a session in the store, once for all requests that miss it now, and puts its verdict back into the cache. Verifies no proof.
     pub async fn revive(&self, tenant: &Arc<Tenant>, id: &SessionId, now: u64) -> Result<Kept, Refused> {
         let (store, chains) = (Arc::clone(&self.store), Arc::clone(&self.chains));
         let ending = Arc::clone(&self.ending);
@@ -179,8 +179,8 @@ impl Sessions {
         once(&self.rows, (tenant.id, *id), move || reading.clone().read()).await
     }
 
-    /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that after a restart a login finds
-    /// its own there. A session with a hash chain is left to its next request, which takes its place in the chain out of the row.
+    /// Puts the verdicts of stored sessions back into the cache, as many as each tenant has room for, so that logins after a restart find
+    /// them there. A session with a hash chain waits for its next request, which takes its position in the chain out of the row.
     pub fn warm(&self, directory: &Directory, now: u64) {
         for tenant in directory.all() {
             let (mut after, mut room) = (None, tenant.verdicts.capacity());
@@ -210,7 +210,7 @@ impl Sessions {
         }
     }
 
-    /// Writes the places of all open chains into their rows. To be called once nothing moves them any more.
+    /// Writes the positions of all open chains into their rows. Call it when no request changes them any more.
     pub fn keep_places(&self, directory: &Directory) {
         let placed = |(tenant, id, tip)| {
             let tenant = directory.tenant(&tenant).ok()?;
@@ -227,7 +227,7 @@ impl Sessions {
     }
 }
 
-/// What `read` finds, which is read once for all who ask at a time.
+/// The result of `read`, which runs once for all requests at the same time.
 async fn once<F>(
     rows: &Arc<Rows>,
     of: (TenantId, SessionId),
@@ -242,7 +242,7 @@ where
         (rows.join(of, (), Asker::Since), is_first)
     };
     if is_first {
-        // A task of its own: who asked first may go away while others wait.
+        // A task of its own, because the first caller may go away while others wait.
         let reader = Reader { rows: Arc::clone(rows), of, is_done: false };
         tokio::spawn(reader.read(read));
     }
@@ -268,7 +268,7 @@ impl Reader {
 }
 
 impl Drop for Reader {
-    /// Without a reader nobody waits for ever.
+    /// Ends the wait of all requests if the reader is gone.
     fn drop(&mut self) {
         if !self.is_done {
             self.rows.end(&self.of);
@@ -348,7 +348,7 @@ fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, tip: Option<&ChainTip
     Session { tenant: tenant.id, id, expires_at: verdict.not_after, wrapped }
 }
 
-/// What a row says, if this service sealed it for this tenant, session and end.
+/// Opens a row, if this service sealed it for this tenant, session and end.
 fn open(tenant: &Tenant, row: &Session) -> Option<(Verdict, Option<ChainTip>)> {
     let name = SessionName { tenant: tenant.id, id: row.id, expires_at: row.expires_at };
     let plain = tenant.key.open_session(&name, &row.wrapped).ok()?;

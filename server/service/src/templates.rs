@@ -17,7 +17,7 @@ use trefoil_storage::store::{Handle, TenantId};
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
 
-/// Templates that batches in flight may hold beside those held here.
+/// Templates that batches in flight may hold in addition.
 const IN_FLIGHT: usize = 1024;
 
 type Key = (TenantId, Handle);
@@ -26,7 +26,7 @@ type Key = (TenantId, Handle);
 pub struct Templates {
     shards: [Mutex<Generations>; SHARDS],
     per_generation_max: usize,
-    /// Memory is taken as it is used, so that a structure without tenants takes none.
+    /// Memory is allocated on use, so a key structure without tenants takes none.
     own_keys: Arena,
     tenant_keys: Arena,
 }
@@ -41,7 +41,7 @@ impl Templates {
     /// Holds at most about `capacity` templates.
     pub fn new(capacity: usize) -> Templates {
         let per_generation_max = (capacity / SHARDS / 2).max(1);
-        // Both generations of all shards, and as many again as batches may still read after they were dropped.
+        // Both generations of all shards, and the templates that batches may still read after they were dropped.
         let slots = 2 * SHARDS * per_generation_max + IN_FLIGHT;
         let arena = |keys| Template::arena(keys, slots);
         Templates {
@@ -52,7 +52,7 @@ impl Templates {
         }
     }
 
-    /// The template, if it is held.
+    /// The template, if it is in memory.
     pub fn get(&self, tenant: &TenantId, handle: &Handle) -> Option<Template> {
         let key = (*tenant, *handle);
         let mut shard = self.shard(handle);
@@ -64,7 +64,7 @@ impl Templates {
         Some(template)
     }
 
-    /// Holds a template.
+    /// Adds a template.
     pub fn insert(&self, template: Template) {
         let template = match template.structure() {
             KeyStructure::PerSubject => template.stored_in(&self.own_keys),
@@ -93,7 +93,7 @@ impl Templates {
         }
     }
 
-    /// Templates held.
+    /// Number of templates in memory.
     pub fn held(&self) -> usize {
         let count = |shard: &Mutex<Generations>| {
             let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);

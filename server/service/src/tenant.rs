@@ -1,7 +1,8 @@
-//! Tenants, their policies, and the API keys that speak for them.
+//! Tenants, their policies, and their API keys.
 
 use crate::pace::Room;
 use crate::recent::Recent;
+use crate::sources::Sources;
 use crate::verdicts::Verdicts;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -18,13 +19,17 @@ pub mod policy;
 
 use self::accounts::AccountSecret;
 pub use policy::POLICY_ID;
-pub use trefoil_api::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold};
+pub use trefoil_types::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 
 /// A set of [`Scope`]s as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scopes(u8);
 
 impl Scopes {
+    /// The empty set.
+    #[cfg(test)]
+    pub(crate) const NONE: Scopes = Scopes(0);
+
     /// The set of these.
     pub fn of(scopes: &[Scope]) -> Scopes {
         Scopes(scopes.iter().fold(0, |bits, scope| bits | 1 << *scope as u8))
@@ -38,6 +43,11 @@ impl Scopes {
     /// To store.
     pub fn bits(self) -> u8 {
         self.0
+    }
+
+    /// What is in both sets.
+    pub(crate) fn both(self, other: Scopes) -> Scopes {
+        Scopes(self.0 & other.0)
     }
 
     /// The scopes in the set.
@@ -60,7 +70,7 @@ pub struct Tenant {
     pub name: String,
     /// Unix seconds.
     pub created_at: u64,
-    /// Since when its API keys are refused, Unix seconds.
+    /// Time since which its API keys are refused, Unix seconds.
     pub disabled_at: Option<u64>,
     /// Policy.
     pub policy: Policy,
@@ -68,7 +78,7 @@ pub struct Tenant {
     pub policy_version: u32,
     /// Wraps the tenant's templates and sessions.
     pub key: Arc<WrapKey>,
-    /// What the accounts of its subjects follow from, where logins need no proof.
+    /// The secret from which the accounts of its subjects are derived, if logins need no proof.
     pub accounts: Arc<AccountSecret>,
     /// Public keys of its templates, oldest first: two while they are rotated.
     pub keys: Vec<PublicKey>,
@@ -78,10 +88,12 @@ pub struct Tenant {
     pub issuer_keys: Vec<IssuerKey>,
     /// Permits for requests in flight.
     pub in_flight: Arc<Room>,
-    /// What is remembered of its sessions, the same for all snapshots.
+    /// The verdicts of its sessions, the same for all snapshots.
     pub verdicts: Arc<Verdicts>,
-    /// Attestations that logins did not take with their answers, the same for all snapshots.
+    /// Attestations that were left out of answers, the same for all snapshots.
     pub recent: Arc<Recent>,
+    /// The sources of its logins, the same for all snapshots.
+    pub sources: Arc<Sources>,
 }
 
 impl Tenant {
@@ -95,7 +107,7 @@ impl Tenant {
         self.policy.proof == ProofNeed::Credential
     }
 
-    /// Whether proofs under the root of this generation count.
+    /// Whether proofs under the root of this generation are accepted.
     pub(crate) fn accepts(&self, generation: u32) -> bool {
         self.roots.iter().any(|root| root.generation == generation)
     }
@@ -111,7 +123,7 @@ impl Tenant {
     }
 }
 
-/// The secret that API keys and operators' tokens are hashed with, so that a stolen database holds none that can be tried offline.
+/// The secret under which API keys and operators' tokens are hashed, so that those of a stolen database cannot be guessed offline.
 #[derive(Clone)]
 pub struct Pepper(hmac::Key);
 
@@ -148,7 +160,7 @@ impl Pepper {
         (Zeroizing::new(text), record)
     }
 
-    /// The record that `text` is the key of, if any. Compares in constant time.
+    /// The record of the API key `text`, if there is one. Compares in constant time.
     pub fn find<'a, K: AsRef<store::ApiKey>>(
         &self,
         text: &str,
@@ -182,12 +194,12 @@ impl Pepper {
         (Zeroizing::new(text), record)
     }
 
-    /// Whether a token is the one of this record. Compares in constant time.
+    /// Whether a token is that of this record. Compares in constant time.
     pub(crate) fn is_operator_token(&self, name: &OperatorTokenName, record: &store::OperatorToken) -> bool {
         hmac::verify(&self.0, &name.message(), &record.tag).is_ok()
     }
 
-    /// A digest that says nothing without the pepper: for bodies that hold biometric data.
+    /// A digest that discloses nothing without the pepper, for bodies with biometric data.
     ///
     /// # Panics
     /// Never: HMAC-SHA256 gives 32 bytes.
@@ -202,16 +214,16 @@ impl Pepper {
     }
 }
 
-/// Recognised by secret scanners.
-const API_KEY_PREFIX: &str = "trefoil_";
-/// The same; no API key begins so, because an identifier comes behind its prefix.
+/// The prefix of API keys, which secret scanners recognise.
+pub(crate) const API_KEY_PREFIX: &str = "trefoil_";
+/// The prefix of operators' tokens. No API key begins so, because an identifier follows its prefix.
 const OPERATOR_TOKEN_PREFIX: &str = "trefoil_operator_";
 
-/// What the text of an operator's token says.
+/// The parts of an operator's token.
 pub(crate) struct OperatorTokenName {
-    /// Whose it is.
+    /// The operator.
     pub(crate) operator: OperatorId,
-    /// Which of the operator's.
+    /// Its number.
     pub(crate) number: u32,
     secret: Zeroizing<Vec<u8>>,
 }
@@ -224,7 +236,7 @@ impl OperatorTokenName {
         let number = parts.next()?;
         let secret = Zeroizing::new(URL_SAFE_NO_PAD.decode(parts.next()?).ok()?);
         let name = OperatorTokenName { operator, number: number.parse().ok()?, secret };
-        // One text for one token.
+        // A token has only one text.
         (name.number.to_string() == number).then_some(name)
     }
 

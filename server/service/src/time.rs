@@ -28,7 +28,7 @@ fn rfc3339(text: &str) -> Option<u64> {
 pub fn format(unix_s: u64) -> String {
     let (mut days, rest) = (unix_s / 86_400, unix_s % 86_400);
     let mut year = 1970;
-    // Past the year 9999 the format has no form; the number then says more.
+    // The format ends with the year 9999; after it, print the number.
     while days >= if is_leap(year) { 366 } else { 365 } {
         days -= if is_leap(year) { 366 } else { 365 };
         year += 1;

@@ -1,7 +1,7 @@
-//! What each API key was used for: logins decided, subjects enrolled, requests refused. For bills and quotas, so it counts no subject.
+//! The uses of each API key: logins decided, subjects enrolled, requests refused. For bills and quotas, so it counts no subject.
 //!
-//! Each thread counts for itself; a task in the background adds what came since to the store, by day. A process that is killed loses what
-//! it had not added yet.
+//! Each thread has its own counters. A task in the background adds new counts to the store, by day. A process that is killed loses counts
+//! that were not added yet.
 
 mod counts;
 
@@ -19,11 +19,11 @@ const PAGE: usize = 64;
 const DAY_S: u64 = 86_400;
 
 impl Directory {
-    /// Adds what was counted since the last time to the store, as of the day of `now`, and forgets days before the last [`DAYS`]. For a
+    /// Adds new counts to the store for the day of `now`, and deletes days before the last [`DAYS`]. For a
     /// task in the background, and once at the end.
     ///
     /// # Errors
-    /// What was counted is kept for the next time.
+    /// The counts are kept for the next time.
     pub fn store_usage(&self, now: u64) -> Result<(), StoreError> {
         let _storing = self.storing_usage.lock().unwrap_or_else(PoisonError::into_inner);
         let day = now / DAY_S;
@@ -44,7 +44,7 @@ impl Directory {
         Ok(())
     }
 
-    /// A page of a tenant's stored usage, of API keys from one on: each key by day, oldest first. And where the next page begins.
+    /// A page of a tenant's stored usage, starting at an API key: each key by day, oldest first. And the start of the next page.
     ///
     /// # Errors
     /// The tenant is unknown, or the store faults.

@@ -1,8 +1,8 @@
-//! The verdicts of one tenant's sessions: a partition of the cache for each tenant, of the size that its policy says. What one tenant's
-//! holders do displaces nothing of another's, and one tenant's withdrawn roots are looked for among its own.
+//! The verdicts of one tenant's sessions: each tenant has a partition of the cache, whose size its policy sets. One tenant's
+//! sessions evict no verdict of another tenant, and a withdrawn root is searched only in its tenant's partition.
 //!
-//! The pipeline's workers have sessions of their own with each partition ([`trefoil_pipeline`]). Handlers share one: they come here with a
-//! proof that was verified, a row that was read, or a root that was withdrawn, which take a hundred times longer than its lock.
+//! The pipeline's workers have sessions of their own with each partition ([`trefoil_pipeline`]). Handlers share one: they come here after
+//! verifying a proof, reading a row or withdrawing a root, which takes a hundred times longer than the lock.
 
 #![expect(clippy::disallowed_types, reason = "off the path of a login: workers have sessions of their own")]
 
@@ -37,14 +37,14 @@ impl Verdicts {
         self.cache.capacity()
     }
 
-    /// The verdict of a session that is held and has not expired.
+    /// The verdict of a session, if it is in the cache and has not expired.
     pub fn get(&self, id: &SessionId, now: u64) -> Option<Verdict> {
         self.session().get(id.as_bytes(), now)
     }
 
-    /// Holds a verdict until its own end.
+    /// Adds a verdict, which stays until its own end at most.
     pub(crate) fn insert(&self, id: SessionId, verdict: Verdict, now: u64) {
-        // A verdict that is not stored is a miss later, which reads the session's row.
+        // If the cache does not take the verdict, a later look-up misses and reads the session's row.
         self.session().insert(id.to_bytes(), verdict, verdict.not_after, now);
     }
 
@@ -53,18 +53,18 @@ impl Verdicts {
         self.session().remove(id.as_bytes());
     }
 
-    /// As [`Verdicts::insert`], after a look-up that missed at `missed_at`.
+    /// Like [`Verdicts::insert`], after a look-up that missed at `missed_at`.
     pub fn fill(&self, id: SessionId, verdict: Verdict, now: u64, missed_at: Instant) {
         self.insert(id, verdict, now);
         self.session().filled(missed_at);
     }
 
-    /// Forgets verdicts under withdrawn roots; returns how many there were. What is stored of one meanwhile carries no request either.
+    /// Drops verdicts under withdrawn roots and returns how many there were. A verdict under such a root that is inserted meanwhile is not accepted either.
     pub(crate) fn withdraw(&self, is_live: impl Fn(u32) -> bool) -> usize {
         self.session().retain(&|verdict| is_live(verdict.root_generation))
     }
 
-    /// Forgets verdicts that have expired, which bounds how long session keys stay in memory.
+    /// Drops expired verdicts, which bounds how long session keys stay in memory.
     pub fn sweep(&self, now: u64) -> usize {
         self.session().sweep(now)
     }

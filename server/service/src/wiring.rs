@@ -1,5 +1,5 @@
 //! The verdict cache of this build. The only file that looks at `cache-engine` and `cache-dashmap`: each feature makes
-//! one implementation available, and the engine wins when both are on, so adding a feature never changes behaviour.
+//! one implementation available. The engine wins when both are on, so adding a feature never changes behaviour.
 
 use trefoil_cache::{PerWorker, Sampling};
 use trefoil_pipeline::Verdict;
@@ -9,7 +9,7 @@ use trefoil_pipeline::Verdict;
 pub struct VerdictCacheConfig {
     /// Verdicts that it holds.
     pub capacity: usize,
-    /// How many of its operations are timed and watched for patterns.
+    /// The share of its operations that is timed and watched for patterns.
     pub sampling: Sampling,
 }
 
@@ -32,7 +32,7 @@ mod engine {
         Engine::observed(EngineConfig { capacity }, PerWorker::new(sampling))
     }
 
-    /// What its sessions have counted.
+    /// The counts of its sessions.
     pub fn observer(cache: &VerdictCache) -> Option<&PerWorker> {
         Some(cache.observer())
     }
@@ -48,7 +48,7 @@ mod dashmap {
     use super::{PerWorker, Verdict, VerdictCacheConfig};
     use trefoil_cache::{Baseline, Off};
 
-    /// The raw map, which nobody observes.
+    /// The plain map, without observation.
     pub type VerdictCache = Baseline<Verdict, Off>;
 
     /// An empty cache.
@@ -56,7 +56,7 @@ mod dashmap {
         Baseline::new(config.capacity)
     }
 
-    /// Nothing counts here.
+    /// This cache counts nothing.
     pub fn observer(_: &VerdictCache) -> Option<&PerWorker> {
         None
     }

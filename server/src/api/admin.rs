@@ -73,7 +73,7 @@ pub(super) async fn create_api_key(
     body::answer(StatusCode::CREATED, &CreatedApiKey { api_key, id, expires_at, receipt })
 }
 
-/// `GET /v1/tenants/{tenant}/api-keys?from={id}`: without their secrets, which nobody has.
+/// `GET /v1/tenants/{tenant}/api-keys?from={id}`: without their secrets, which the service does not keep.
 pub(super) async fn api_keys(
     State(app): State<Arc<App>>,
     _: Operator,
@@ -232,7 +232,7 @@ async fn set_disabled(
     body::answer(StatusCode::OK, &ChangedTenant { summary: bodies::summary(&tenant), receipt })
 }
 
-/// `DELETE /v1/tenants/{tenant}`: a disabled one, with all that is kept for it but its root log. Repeated, it is unknown.
+/// `DELETE /v1/tenants/{tenant}`: deletes a disabled tenant and all its data except its root log. A repetition answers `tenant-unknown`.
 pub(super) async fn delete_tenant(
     State(app): State<Arc<App>>,
     Operator(by): Operator,
@@ -246,8 +246,8 @@ pub(super) async fn delete_tenant(
     body::answer(StatusCode::OK, &deleted)
 }
 
-/// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found; a
-/// tenant that they froze is decided for again.
+/// `POST /v1/tenants/{tenant}/reset-malformed`: resets the key-holder's count of a tenant's malformed jobs, once their cause is found.
+/// Logins of a tenant that they froze are decided again.
 pub(super) async fn reset_malformed(
     State(app): State<Arc<App>>,
     Operator(by): Operator,
@@ -282,8 +282,8 @@ pub(super) async fn reset_attempts(
     body::answer(StatusCode::OK, &ResetAttempts { receipt: app.sealed(noted).await? })
 }
 
-/// `POST /v1/tenants/{tenant}/key-rotation`: new keys for a tenant's templates, while its subjects log in. Goes on with a
-/// rotation that has stopped; asking while one runs changes nothing.
+/// `POST /v1/tenants/{tenant}/key-rotation`: new keys for a tenant's templates, while its subjects log in. Resumes a
+/// rotation that has stopped. A request while one runs changes nothing.
 pub(super) async fn rotate_keys(
     State(app): State<Arc<App>>,
     Operator(by): Operator,
@@ -298,7 +298,7 @@ pub(super) async fn rotate_keys(
     body::answer(StatusCode::ACCEPTED, &StartedRotation { status, receipt })
 }
 
-/// `GET /v1/tenants/{tenant}/key-rotation`: where it stands.
+/// `GET /v1/tenants/{tenant}/key-rotation`: its progress.
 pub(super) async fn key_rotation(
     State(app): State<Arc<App>>,
     _: Operator,
@@ -313,7 +313,7 @@ pub(super) async fn live() -> &'static str {
     "live\n"
 }
 
-/// `GET /readyz`: whether the service takes requests, and if not why.
+/// `GET /readyz`: whether the service takes requests, and the reason if it does not.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
     match app.service.undecided() {
         None => {
@@ -344,7 +344,7 @@ fn counted(status: &Status) -> String {
     )
 }
 
-/// `GET /metrics`: Prometheus text; what the service counts, and then what its verdict cache observes.
+/// `GET /metrics`: Prometheus text. The counts of the service come first, those of its verdict cache after them.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
         + &metrics::usage(&app.service.directory.tenant_usage())

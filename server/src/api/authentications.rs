@@ -29,15 +29,25 @@ pub(super) async fn authenticate(
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let login = login(&app, &caller, &bytes);
+    body::answer(StatusCode::OK, &in_time(&app, &caller, began_ns, &bytes).await?)
+}
+
+/// One login that was worked on from `began_ns` on, alone or in a stream.
+pub(super) async fn in_time(
+    app: &App,
+    caller: &Caller,
+    began_ns: u64,
+    json: &[u8],
+) -> Result<Authenticated, Problem> {
+    let login = login(app, caller, json);
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     caller.decided(answer.decision);
-    body::answer(StatusCode::OK, &answer)
+    Ok(answer)
 }
 
-/// One login, from its JSON to its answer, whether it came alone or in a batch.
+/// One login, from its JSON to its answer, whether it came alone, in a batch or in a stream.
 pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
     let (request, form) = request(&caller.tenant, json)?;
     capture::is_of_subject(request.handle);
@@ -45,7 +55,7 @@ pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Aut
     bodies::authenticated(&answer, form)
 }
 
-/// `GET /v1/attestations/{id}`: that of a login which asked for none.
+/// `GET /v1/attestations/{id}`: the attestation of a login that asked for none.
 pub(super) async fn attestation(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -56,10 +66,11 @@ pub(super) async fn attestation(
     body::answer(StatusCode::OK, &bodies::attested(id, attested))
 }
 
-/// The login in a body, which is as the tenant's policy wants it, and the form of its answer.
+/// The login in a body, checked against the tenant's policy, and the form of its answer.
 fn request(tenant: &Tenant, json: &[u8]) -> Result<(LoginRequest, AttestationForm), Problem> {
     if tenant.needs_proof() {
-        let body: Authentication = body::parse(json)?;
+        let body: Authentication =
+            body::parse(json).map_err(|wrong| without_session(json).unwrap_or(wrong))?;
         let form = body.attestation;
         return Ok((bodies::login_request(body), form));
     }
@@ -69,7 +80,16 @@ fn request(tenant: &Tenant, json: &[u8]) -> Result<(LoginRequest, AttestationFor
     Ok((bodies::unproven_request(body), form))
 }
 
-/// Why a login is refused that has what only logins in a session have, at a tenant without sessions.
+/// Refuses a login without a session at a tenant whose logins need one.
+fn without_session(json: &[u8]) -> Option<Problem> {
+    let fields: HashMap<&str, IgnoredAny> = serde_json::from_slice(json).ok()?;
+    let detail = "missing: the tenant's policy asks for a credential proof; open a proof session with POST /v1/proof-sessions, and send its \
+                  `session_id` and a `mac`";
+    let is_login = fields.contains_key("handle") && !fields.contains_key("session_id");
+    is_login.then(|| Problem::field(Code::FieldInvalid, "/session_id", detail))
+}
+
+/// Refuses a login that has fields of a session at a tenant without sessions.
 fn in_session(json: &[u8]) -> Option<Problem> {
     let fields: HashMap<&str, IgnoredAny> = serde_json::from_slice(json).ok()?;
     let unwanted = ["session_id", "mac", "reveal"].into_iter().find(|name| fields.contains_key(name))?;

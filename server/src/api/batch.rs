@@ -1,5 +1,5 @@
-//! Several authentications in one request. An entry goes through [`login`] as a request of its own does; here is what the request saves
-//! them, which is a head, a caller's look-up and an answer each.
+//! Several authentications in one request. An entry goes through [`login`] like a single request. A batch saves a head, a
+//! look-up of the caller and an answer for each.
 
 use super::authentications::{late, login};
 use super::body;
@@ -25,14 +25,17 @@ use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
 use trefoil_service::tenant::Scope;
 use trefoil_service::usage::Used;
 
-/// `POST /v1/authentications/batch`. Each entry is a login of its own; what is refused of the whole is refused before any is begun.
+/// The route, for metrics.
+const BATCHES: &str = "/v1/authentications/batch";
+
+/// `POST /v1/authentications/batch`. Each entry is a login of its own. A refusal of the whole batch comes before any entry is begun.
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
     mut caller: Caller,
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
-    // As many as it may have, until it is known how many it has.
+    // Counts as the largest batch until its size is known.
     caller.widen(&app, BATCH_MAX)?;
     let mut work = caller.work(&app).await?;
     let began_ns = app.service.clock.monotonic_ns();
@@ -44,7 +47,7 @@ pub(super) async fn authenticate(
     let mut answers: Vec<_> = authentications.iter().map(|_| None).collect();
     let logins = authentications.iter().map(|entry| login(&app, &caller, entry.get().as_bytes()));
     let all = together(logins, &mut answers);
-    // Without an answer in time are those that have none then.
+    // Entries without an answer by then are timed out.
     let _ = tokio::time::timeout(app.limits.answer_timeout(), all).await;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
@@ -55,14 +58,14 @@ pub(super) async fn authenticate(
         }
         Err(problem) => {
             caller.used(Used::Refused);
-            app.metrics.refused_entry(problem.code());
+            app.metrics.refused_entry(BATCHES, problem.code());
             Outcome::Refused { problem: problem.member() }
         }
     });
     body::answer(StatusCode::OK, &AuthenticatedBatch { results: results.collect() })
 }
 
-/// Makes these logins at the same time. Each begins in a turn of its own, as if it had come in a request of its own
+/// Makes these logins at the same time. Each begins in a turn of its own, like a single request
 /// (`listener::turns`), and none waits for the answer of another.
 async fn together<F: Future>(logins: impl Iterator<Item = F>, answers: &mut [Option<F::Output>]) {
     let mut waiting = FuturesUnordered::new();
@@ -79,7 +82,7 @@ async fn together<F: Future>(logins: impl Iterator<Item = F>, answers: &mut [Opt
     }
 }
 
-/// [`trefoil_api::AuthenticationBatch`] as it is read: each request is still text, so that one that is wrong refuses only itself.
+/// [`trefoil_api::AuthenticationBatch`] as it is read: each request is still text, so that a malformed one affects no other.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct UnreadBatch<'a> {
@@ -203,7 +206,7 @@ mod tests {
             }
         }
 
-        /// Whatever the bytes, there is an answer, and it is that of a full parser: where they are no JSON they are no batch.
+        /// For any bytes the answer is that of a full parser: bytes that are not JSON are no batch.
         #[test]
         fn bytes_that_are_no_json_are_no_batch(
             mut text in prop::collection::vec(json(), 1..4)

@@ -40,7 +40,7 @@ pub(super) async fn bytes(
     let (parts, body) = request.into_parts();
     check_media_type(&parts.headers, media_type)?;
     let too_large = || {
-        // What most often is too large is an embedding of another model.
+        // Most oversized bodies have an embedding of another model.
         let embedding = if bytes_max == super::sizes::EMBEDDING_JSON_BYTES_MAX {
             ": an embedding has 128 numbers"
         } else {
@@ -65,9 +65,9 @@ pub(super) async fn bytes(
     if body.len() < bytes_min { Err(too_small()) } else { Ok(body) }
 }
 
-/// Parses JSON; a problem of shape carries the JSON pointer of the offending field.
+/// Parses JSON. If its shape is wrong, the problem has the JSON pointer of the field.
 pub(super) fn parse<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Problem> {
-    // Keeping the path costs an allocation for each name, so it is kept only once there is something wrong.
+    // Tracking the path costs an allocation for each name, so it is done only after an error.
     serde_json::from_slice(bytes).or_else(|_| parse_with_path(bytes))
 }
 
@@ -85,7 +85,7 @@ fn parse_with_path<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Prob
     Ok(value)
 }
 
-/// Whether it is JSON, of whatever shape: a number where a name is expected is not malformed, though the parser says so.
+/// Whether it is JSON of any shape: a number in place of a name is not malformed JSON, although the parser says so.
 fn is_well_formed(bytes: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
@@ -98,7 +98,7 @@ fn not_json(bytes: &[u8], cause: &serde_json::Error) -> Problem {
     Problem::new(Code::MalformedJson, detail)
 }
 
-/// What is wrong with a field, without the parser's place in the text, which the pointer says better, and without names of our code.
+/// The error of a field, without the parser's position, because there is a pointer, and without names of our code.
 fn field(cause: &serde_json::Error) -> String {
     let text = cause.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
@@ -114,7 +114,7 @@ fn field(cause: &serde_json::Error) -> String {
     }
 }
 
-/// What serde calls a type of ours, as JSON calls it.
+/// The JSON term for serde's name of a type.
 fn plain(expected: &str) -> &str {
     match expected.split(' ').next() {
         Some("struct") => "an object",
@@ -143,7 +143,8 @@ async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Optio
     }
 }
 
-fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), Problem> {
+/// Refuses a body of another media type.
+pub(super) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), Problem> {
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let essence = given.split(';').next().unwrap_or("").trim();
     if essence.eq_ignore_ascii_case(expected) {

@@ -1,4 +1,4 @@
-//! Who calls: a tenant's API key, or an operator's token.
+//! Callers: a tenant's API key, or an operator's token.
 
 use super::needs::Needs;
 use super::uses::is_use_of;
@@ -26,38 +26,53 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: ApiKeyId,
-    /// What the API key's subjects did.
+    /// When its credential expires, Unix seconds; an access token expires before its API key.
+    until: Option<u64>,
+    /// The outcomes of the API key's subjects.
     pub(super) failures: Arc<DistinctFailures>,
     uses: Arc<KeyUses>,
     place: Place,
 }
 
-/// An operator whose role allows what the route does.
+/// An operator whose role allows the route.
 pub(super) struct Operator(pub(super) By);
 
 /// `N` bytes from the one parameter of the path.
 pub(super) struct PathBytes<const N: usize>(pub(super) [u8; N]);
 
-/// Where a page of a list begins: `?from=`, and the beginning without it.
+/// The start of a page of a list: `?from=`, or the beginning without it.
 pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
 
 impl Caller {
-    /// Waits until the tenant has room for one more request that is worked on. Call it before the body is read.
+    /// A known caller, with a place for one login.
+    pub(super) fn of(app: &App, known: Known) -> Result<Caller, Problem> {
+        let Known { tenant, scopes, id, expires_at, uses, failures } = known;
+        let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
+        Ok(Caller { tenant, scopes, id, until: expires_at, failures, uses, place })
+    }
+
+    /// The caller that its API key stands for now.
+    pub(super) fn again(&self, app: &App) -> Result<Known, Problem> {
+        check_ready(app)?;
+        Ok(app.service.directory.caller_again(&self.id, (self.scopes, self.until), app.service.now())?)
+    }
+
+    /// Waits until the tenant has room for one more request in work. Call it before the body is read.
     pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
         app.service.pace.work(&self.place, app.limits.answer_timeout()).await.ok_or_else(crowded)
     }
 
-    /// Counts this request as so many logins in flight, from now on.
+    /// Counts this request as this many logins in flight, from now on.
     pub(super) fn widen(&mut self, app: &App, logins: usize) -> Result<(), Problem> {
         app.service.pace.widen(&mut self.place, logins).ok_or_else(crowded)
     }
 
-    /// Counts it as no more than so many.
+    /// Reduces its count to this many.
     pub(super) fn only(&mut self, logins: usize) {
         self.place.only(logins);
     }
 
-    /// Counts what its API key is used for.
+    /// Counts a use of its API key.
     pub(super) fn used(&self, used: Used) {
         self.uses.count(used);
     }
@@ -83,16 +98,12 @@ impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
-        if let Some(why) = app.service.unready() {
-            return Err(Problem::new(Code::Draining, why));
-        }
+        check_ready(app)?;
         let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
-        let Known { tenant, scopes, id, uses, failures } =
-            app.service.directory.caller(key, app.service.now())?;
-        is_use_of(&uses);
-        capture::is_of_tenant(tenant.id);
-        let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
-        Ok(Caller { tenant, scopes, id, failures, uses, place })
+        let known = app.service.directory.caller(key, app.service.now())?;
+        is_use_of(&known.uses);
+        capture::is_of_tenant(known.tenant.id);
+        Caller::of(app, known)
     }
 }
 
@@ -156,6 +167,10 @@ impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
             Problem::new(Code::MalformedRequest, detail)
         })
     }
+}
+
+fn check_ready(app: &App) -> Result<(), Problem> {
+    app.service.unready().map_or(Ok(()), |why| Err(Problem::new(Code::Draining, why)))
 }
 
 fn crowded() -> Problem {

@@ -1,12 +1,12 @@
-//! Answers to those who ask again and again: with `If-None-Match` only what changed is sent.
+//! Answers for callers that poll: with `If-None-Match` they get a body only when it changed.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// What a 304 repeats of the answer that it stands for (RFC 9110, section 15.4.5).
+/// The headers that a 304 repeats from the answer that it stands for (RFC 9110, section 15.4.5).
 const REPEATED: [HeaderName; 3] = [header::CACHE_CONTROL, header::CONTENT_LOCATION, header::ETAG];
 
-/// An answer with its `ETag`, or 304 for a caller who names that one. The tag has to change whenever any of the answer does.
+/// An answer with its `ETag`, or 304 for a caller that sends this tag. The tag must change whenever any part of the answer does.
 pub(super) fn tagged(asked: &HeaderMap, tag: &str, mut answer: Response) -> Response {
     let tag = HeaderValue::try_from(format!("\"{tag}\"")).expect("digits in quotes are a header value");
     let known = asked.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, &tag));
@@ -23,7 +23,7 @@ pub(super) fn tagged(asked: &HeaderMap, tag: &str, mut answer: Response) -> Resp
     unchanged
 }
 
-/// Whether a list of tags, or `*`, names this one. A proxy may have made it a weak one.
+/// Whether a list of tags, or `*`, names this tag. A proxy may have made the tag weak.
 fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
     let known = known.to_str().unwrap_or("").split(',').map(str::trim);
     let mut known = known.map(|known| known.strip_prefix("W/").unwrap_or(known));

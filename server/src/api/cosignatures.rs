@@ -1,4 +1,4 @@
-//! Cosignatures of the log: witnesses hand them in, anybody who audits fetches them.
+//! Cosignatures of the log: witnesses hand them in, auditors fetch them.
 
 use super::body;
 use crate::app::{App, blocking};

@@ -1,4 +1,4 @@
-//! What surrounds every request: its id, the rendering of problems, a panic's containment, counters and the log line.
+//! The layer around every request: it gives it an id, renders problems, contains a panic, counts, and writes the log line.
 
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;

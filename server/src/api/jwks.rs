@@ -1,7 +1,7 @@
-//! The signing keys for tools that know JOSE and not trust roots.
+//! The signing keys for tools that read JOSE but no trust roots.
 //!
-//! Of the three families only ML-DSA-65 has an algorithm there (RFC 9964). An attestation needs all three signatures, so these keys alone
-//! verify none: they are for inventories, and for those who check that a pinned trust root has the keys that the service shows.
+//! JOSE has an algorithm only for ML-DSA-65 of the three families (RFC 9964). An attestation needs all three signatures, so these keys alone
+//! verify none. They are for key inventories, and to check that a pinned trust root has the keys that the service shows.
 
 use super::body;
 use crate::app::App;
@@ -88,7 +88,7 @@ mod tests {
             [KeySetStatus::Active, KeySetStatus::Retired { since: 7 }, KeySetStatus::Revoked { since: 7 }];
         let sets = (1..).zip(statuses).map(|(byte, status)| trusted(byte, status)).collect();
         let listed = set(&TrustRoot::new("https://auth.example", sets).expect("three sets")).keys;
-        // The thumbprint is of Python's hashlib and json.
+        // The thumbprint was computed with Python's hashlib and json.
         let kids: Vec<&str> = listed.iter().map(|key| key.kid.as_str()).collect();
         assert_eq!(kids, ["8cdTeMAIhqjGst-WVksh5cGJ4rQ2b6eMjkL7IHw0wqw"]);
         assert_eq!(listed[0].r#pub.len(), 2603);

@@ -1,7 +1,7 @@
 //! The log of seals: its head and proofs about it.
 //!
 //! Seal `m` signs the root of the tree over seals `0..m`, so every seal is a signed head of size `m`, and no other
-//! signature is needed. Proofs are given up to the size that the newest seal signs.
+//! signature is needed. There are proofs for sizes up to the one that the newest seal signs.
 
 use super::body;
 use super::conditional::tagged;
@@ -39,7 +39,7 @@ pub(super) async fn inclusion(State(app): State<Arc<App>>, numbers: Numbers) -> 
     immutable(&json!({ "seal": seal, "size": size, "path": path }))
 }
 
-/// `GET /v1/log/consistency/{old_size}/{size}`: the log of `size` seals extends the one of `old_size`.
+/// `GET /v1/log/consistency/{old_size}/{size}`: a proof that the log of `size` seals extends the log of `old_size`.
 pub(super) async fn consistency(State(app): State<Arc<App>>, numbers: Numbers) -> Result<Response, Problem> {
     let (old_size, size) = parse(numbers)?;
     let proof = prove(app, size, move |store| log_store::consistency(store, old_size, size)).await?;

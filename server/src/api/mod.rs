@@ -11,9 +11,13 @@
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | POST `/v1/authentications/batch` | authenticate | JSON | 200, also where an entry is refused |
+//! | POST `/v1/authentications/stream` | authenticate | lines of JSON | 200 and a line for each |
 //! | GET `/v1/attestations/{id}` | authenticate | - | 200 |
+//! | POST `/v1/attestations/verify` | none | JSON | 200, also where it is not valid |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration`, `/.well-known/jwks.json` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
+//! | POST `/oauth2/token` | none: the API key is in it | form | 200 |
+//! | GET `/.well-known/oauth-authorization-server` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
 //! | GET `/v1/log/checkpoint`, `/v1/log/checkpoint/{size}` | none | - | 200 |
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
@@ -27,7 +31,7 @@
 //! | GET `/v1/tenants/{tenant}/usage` (admin) | token | - | 200 |
 //! | POST `/v1/tenants/{tenant}/reset-malformed` (admin) | token | - | 200 and a receipt |
 //! | POST `/v1/tenants/{tenant}/subjects/{handle}/reset-attempts` (admin) | token | - | 200 and a receipt |
-//! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: where it stands |
+//! | POST, GET `/v1/tenants/{tenant}/key-rotation` (admin) | token | - | 202, 200: its progress |
 //! | POST `/v1/operators`, `/v1/operators/{operator}/tokens` (admin) | token | JSON | 201 |
 //! | GET `/v1/operators`, `/v1/operators/{operator}`, `/v1/audit` (admin) | token | - | 200 |
 //! | DELETE `/v1/operators/{operator}`, `/v1/operators/{operator}/tokens/{number}` (admin) | token | - | 200 and a receipt |
@@ -36,7 +40,7 @@
 //! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
-//! The tenant is never named by a caller: it follows from the API key. Every refusal is a [`crate::problem`].
+//! A caller never names its tenant: the API key determines it. Every refusal is a [`crate::problem`].
 
 mod admin;
 mod authentications;
@@ -47,8 +51,10 @@ mod conditional;
 mod cosignatures;
 mod envelope;
 mod jwks;
+mod lines;
 mod log;
 mod needs;
+mod oauth;
 mod once;
 mod operators;
 mod page;
@@ -58,10 +64,12 @@ mod reference;
 mod roots;
 pub(crate) mod routes;
 mod sizes;
+mod stream;
 mod subjects;
 mod templates;
 mod usage;
 mod uses;
+mod verification;
 
 pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;

@@ -1,4 +1,4 @@
-//! Creations by operators that are made once, however often they are asked for with one `Idempotency-Key`.
+//! Creations by operators that happen at most once for each `Idempotency-Key`, however often the request is repeated.
 
 use super::templates::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED};
 use crate::app::{App, blocking};
@@ -11,7 +11,7 @@ use trefoil_service::notes::{By, Created, Outcome};
 use trefoil_service::{Refused, Service};
 use trefoil_storage::store::Once;
 
-/// Creates something, unless an earlier request with the same key did.
+/// Creates an object, unless an earlier request with the same key did.
 pub(super) async fn create<T: Send + 'static>(
     app: &Arc<App>,
     headers: &HeaderMap,
@@ -28,13 +28,13 @@ pub(super) async fn create<T: Send + 'static>(
     blocking(move || Ok(app.service.create_once(&by, || create(&app.service, &by))?)).await
 }
 
-/// Says that an answer is that of an earlier request.
+/// Marks an answer as that of an earlier request.
 pub(super) fn replayed(mut response: Response) -> Response {
     response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
     response
 }
 
-/// Why the answer of an earlier request is not given again.
+/// The problem that stands for the answer of an earlier request, which had a secret.
 pub(super) fn secret_shown(created: Created) -> Problem {
     let what = match created {
         Created::Tenant(tenant) => format!("the tenant {}", hex::encode(tenant)),

@@ -1,4 +1,4 @@
-//! Operators' routes about operators, and the audit trail.
+//! Routes about operators, and the audit trail.
 
 use super::body;
 use super::caller::{Cursor, Operator, PathBytes};
@@ -20,7 +20,7 @@ use trefoil_service::notes::{By, Outcome};
 use trefoil_service::operators::NewToken;
 use trefoil_types::{OperatorId, TenantId};
 
-/// `POST /v1/operators`. The answer is the only time that the token is shown.
+/// `POST /v1/operators`. Only this answer shows the token.
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Operator(by): Operator,
@@ -37,7 +37,7 @@ pub(super) async fn create(
     created(&app, once::create(&app, &headers, of, by, create).await?).await
 }
 
-/// `POST /v1/operators/{operator}/tokens`. The answer is the only time that the token is shown.
+/// `POST /v1/operators/{operator}/tokens`. Only this answer shows the token.
 pub(super) async fn create_token(
     State(app): State<Arc<App>>,
     Operator(by): Operator,
@@ -70,7 +70,7 @@ async fn created(app: &App, outcome: Outcome<NewToken>) -> Result<Response, Prob
     body::answer(StatusCode::CREATED, &created)
 }
 
-/// `GET /v1/operators?from={operator}`: without their tokens' secrets, which the service does not have.
+/// `GET /v1/operators?from={operator}`: without the secrets of their tokens, which the service does not keep.
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     _: Operator,
@@ -127,7 +127,7 @@ pub(super) async fn revoke_token(
     body::answer(StatusCode::OK, &ChangedOperator { operator: bodies::operator(operator), receipt })
 }
 
-/// What `GET /v1/audit` takes.
+/// The query of `GET /v1/audit`.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Trail {

@@ -1,11 +1,11 @@
-//! The page that verifies an attestation in the browser: three files, embedded, and a policy that lets it load nothing
-//! else. They are made from `crypto/clients/typescript/page` and committed, because building the server must not need
-//! Node; the test command checks that they are up to date.
+//! The page that verifies an attestation in the browser: three embedded files, and a policy that lets it load nothing
+//! else. The script is made from `crypto/clients/typescript/page` and committed, so that building the server does not need
+//! Node. The test command checks that it is up to date.
 
 use axum::http::{HeaderName, header};
 use axum::response::{IntoResponse, Response};
 
-/// Scripts and styles from here only, requests to here only, no frames around it, no string that becomes code.
+/// Scripts and styles come from this origin only, requests go to it only, no page frames it, and no string becomes code.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";

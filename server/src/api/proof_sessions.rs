@@ -22,8 +22,8 @@ use trefoil_service::tenant::Scope;
 use trefoil_types::SessionId;
 use trefoil_zkp::envelope::ProofEnvelope;
 
-/// How long a caller without credit waits for its refusal. Its body is not read meanwhile, so the flow control of its
-/// connection fills up and it cannot send at the speed at which it could be refused.
+/// How long a caller without credit waits for its refusal. Its body is not read meanwhile, so HTTP/2 flow control stops
+/// the upload, and the caller cannot send as fast as it could be refused.
 const REFUSAL_DELAY: Duration = Duration::from_millis(500);
 
 /// `POST /v1/proof-sessions`
@@ -50,14 +50,14 @@ pub(super) async fn open(
     body::answer(StatusCode::CREATED, &ProofSession { session_id: Hex(id.to_bytes()), expires_at, receipt })
 }
 
-/// Lets an upload in, before a byte of its body is read.
+/// Admits an upload, before a byte of its body is read.
 async fn enter(app: &App, caller: Caller) -> Result<(Upload, Caller), Problem> {
     let refused = match app.service.admit_upload(&caller.tenant, caller.id) {
         Ok(upload) => return Ok((upload, caller)),
         Err(refused @ Refused::NoProofs) => return Err(refused.into()),
         Err(refused) => refused,
     };
-    // The place among the tenant's requests is given back first: waiting must not keep others out.
+    // The tenant's place for a request in flight is released first: waiting must not keep other requests out.
     drop(caller);
     tokio::time::sleep(REFUSAL_DELAY).await;
     Err(refused.into())
@@ -78,7 +78,7 @@ async fn read(app: &App, request: Request) -> Result<ProofEnvelope, Problem> {
     Ok(envelope)
 }
 
-/// `GET /v1/proof-sessions?from={session}`: those that go on.
+/// `GET /v1/proof-sessions?from={session}`: the open sessions.
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -95,7 +95,7 @@ pub(super) async fn list(
     body::answer(StatusCode::OK, &SessionPage { sessions, next: next.map(|id| Hex(id.to_bytes())) })
 }
 
-/// `DELETE /v1/proof-sessions/{session_id}`: no request is taken in it from the answer on.
+/// `DELETE /v1/proof-sessions/{session_id}`: no request in it is accepted after the answer.
 pub(super) async fn end(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -108,7 +108,7 @@ pub(super) async fn end(
     body::answer(StatusCode::OK, &EndedSession { session_id: Hex(id), receipt })
 }
 
-/// What an upload that could not be read costs its caller.
+/// Charges the caller for an upload that could not be read.
 fn cost(unread: &Problem) -> u32 {
     match unread.code() {
         Code::BodyTimeout | Code::MalformedRequest => COST_STALE,

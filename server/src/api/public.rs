@@ -1,4 +1,4 @@
-//! What anyone may fetch: keys, seals, parameters, discovery.
+//! Public documents: keys, seals, parameters, discovery.
 
 use super::body;
 use super::caller::PathBytes;
@@ -11,29 +11,28 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use sha3::{Digest as _, Sha3_256};
 use std::sync::Arc;
-use trefoil_api::trust;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
 use trefoil_service::{Refused, log_store, signing_keys};
 use trefoil_types::TenantId;
 
-/// For answers that never change: a year, the longest that caches honour.
+/// For answers that never change: a year, the longest time that caches honour.
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// `GET /v1/keys`: the trust root as JSON. Pin it; a root fetched over the connection that it should vouch for proves
-/// nothing.
+/// `GET /v1/keys`: the trust root as JSON. Pin it from another channel: a root fetched from the service that it vouches
+/// for proves nothing.
 pub(super) async fn keys(State(app): State<Arc<App>>, asked: HeaderMap) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    let json = trust::to_json(&app.service.trust_root);
-    // Not the version: a cosignature is added to the same one.
+    let json = app.service.trust_root.to_json();
+    // A digest and not the version, because a cosignature can be added to the same version.
     let digest = Sha3_256::digest(&json);
     tagged(&asked, &hex::encode(&digest[..16]), (headers, json).into_response())
 }
 
-/// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. Anybody who pinned the
-/// version before can accept it.
+/// `GET /v1/keys/{version}`: a version of the trust root with its cosignatures; it never changes. A relying
+/// party that pinned the version before can accept it.
 pub(super) async fn keys_version(
     State(app): State<Arc<App>>,
     number: Result<Path<u64>, axum::extract::rejection::PathRejection>,
@@ -54,7 +53,7 @@ pub(super) async fn keys_version(
 /// The number in a path.
 type Number = Result<Path<u64>, axum::extract::rejection::PathRejection>;
 
-/// `GET /v1/seals/{n}`: a seal, CBOR; it never changes, and goes once it is old.
+/// `GET /v1/seals/{n}`: a seal, CBOR. It never changes, and is gone once its signatures are pruned.
 pub(super) async fn seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     match entry(app, number).await? {
         LogEntry::Signed(seal) => Ok((cbor(IMMUTABLE), seal.encode()).into_response()),
@@ -64,14 +63,14 @@ pub(super) async fn seal(State(app): State<Arc<App>>, number: Number) -> Result<
     }
 }
 
-/// `GET /v1/seals/{n}/header`: the header of a seal, CBOR, pruned or not; it never changes.
+/// `GET /v1/seals/{n}/header`: the header of a seal, CBOR, whether the seal is pruned or not. It never changes.
 pub(super) async fn seal_header(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     let header = entry(app, number).await?.header().encode();
     Ok((cbor(IMMUTABLE), header).into_response())
 }
 
 /// `GET /v1/seals/{n}/pruned`: the header of a seal with its path to a later seal of the same keys, CBOR: a
-/// [`trefoil_attest::PrunedSeal`]. As time goes by it is another later seal.
+/// [`trefoil_attest::PrunedSeal`]. The later seal changes over time.
 pub(super) async fn pruned_seal(State(app): State<Arc<App>>, number: Number) -> Result<Response, Problem> {
     let number = parse(number)?;
     let pruned = blocking(move || {
@@ -106,7 +105,7 @@ fn cbor(cache_control: &'static str) -> [(HeaderName, &'static str); 2] {
     [(header::CONTENT_TYPE, "application/cbor"), (header::CACHE_CONTROL, cache_control)]
 }
 
-/// `GET /v1/fhe/parameters`: the encrypted match, for those who check its security.
+/// `GET /v1/fhe/parameters`: the parameters of the encrypted match, to check its security.
 pub(super) async fn fhe_parameters() -> Result<Response, Problem> {
     body::answer(StatusCode::OK, &parameters())
 }
@@ -128,8 +127,8 @@ pub(super) fn parameters() -> Value {
     })
 }
 
-/// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted, and what devices seal their shares to. The sealing key is the
-/// key-holder's; a device believes it only under a fingerprint that the key-holder's operator gave it.
+/// `GET /v1/fhe/keys/{tenant}`: how a tenant's faces are encrypted, and the key to which devices seal their shares. The key is
+/// the key-holder's. A device accepts it only under a fingerprint that the key-holder's operator gave it.
 pub(super) async fn fhe_keys(
     State(app): State<Arc<App>>,
     PathBytes(tenant): PathBytes<16>,
@@ -155,7 +154,7 @@ pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Respons
     body::answer(StatusCode::OK, &configuration)
 }
 
-/// The service of this issuer.
+/// The discovery document of the service of this issuer.
 pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
     json!({
         "issuer": issuer,
@@ -176,6 +175,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "proof_sessions": "/v1/proof-sessions",
         "authentications": "/v1/authentications",
         "authentication_batches": "/v1/authentications/batch",
+        "authentication_streams": super::stream::STREAMS,
         "circuits": trefoil_zkp::Circuit::ALL.map(trefoil_zkp::Circuit::name),
         "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
         "fhe_keys": "/v1/fhe/keys/{tenant}",

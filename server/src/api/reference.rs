@@ -1,4 +1,4 @@
-//! What both listeners say of themselves: their description, a page that shows it, and an explanation of each problem.
+//! The reference that both listeners serve: their description, a page that shows it, and an explanation of each problem.
 
 use super::routes::table::Routes;
 use super::{body, page};
@@ -11,12 +11,12 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Adds the routes, of which the description is the listener's own.
+/// Adds the routes. Each listener serves its own description.
 pub(super) fn routes<H: Handler<T, Arc<crate::app::App>>, T: 'static>(routes: Routes, document: H) -> Routes {
     routes
         .route(
             Operation::get("/v1/problems/{code}", "problem")
-                .says("Explain a problem.", "What the `type` of a problem document resolves to.")
+                .says("Explain a problem.", "The `type` of a problem document is a path to this answer.")
                 .path::<String>("code", "The problem's code.", Code::SessionExpired.name())
                 .answers::<Explained>(
                     200,
@@ -61,7 +61,7 @@ async fn problem(Path(code): Path<String>) -> Result<Response, Problem> {
     body::answer(StatusCode::OK, &Code::named(&code).ok_or_else(unknown)?.explain())
 }
 
-/// A description that was made once.
+/// A description, made once at the start.
 pub(super) fn json_file(text: &'static str) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];

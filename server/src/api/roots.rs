@@ -1,4 +1,4 @@
-//! Credential roots: the issuer's signed statements of who holds a credential, and the log of all of them.
+//! Credential roots: the issuer's signed statements of which credentials are valid, and the log of all of them.
 
 use super::body;
 use super::caller::{Caller, Operator, PathBytes};
@@ -17,8 +17,8 @@ use trefoil_service::tenant::Scope;
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{RootStatement, SignedRoot};
 
-/// `POST /v1/credentials/roots`. Withdrawing is publishing: sessions under a generation below the new minimum miss at
-/// their next look-up.
+/// `POST /v1/credentials/roots`. A new root also withdraws older ones: sessions under a generation below the new minimum
+/// are not found at their next request.
 pub(super) async fn publish(
     State(app): State<Arc<App>>,
     caller: Caller,
@@ -28,7 +28,7 @@ pub(super) async fn publish(
     let PublishRoot { statement: Base64(statement), signature: Base64(signature) } =
         body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let tenant = caller.tenant.id;
-    // It may revoke somebody, which a full disk must not prevent.
+    // The root may revoke a credential, which a full disk must not prevent.
     let at_work = Arc::clone(&app);
     let publish = move || {
         let app = at_work;
@@ -68,7 +68,7 @@ pub(super) async fn log(
     body::answer(StatusCode::OK, &bodies::root_log(TenantId::new(tenant), page))
 }
 
-/// `PUT /v1/tenants/{tenant}/issuer-key`, admin. Sessions go on; the next root must be signed by the new key.
+/// `PUT /v1/tenants/{tenant}/issuer-key`, admin. Open sessions stay valid. The next root must be signed with the new key.
 pub(super) async fn register_key(
     State(app): State<Arc<App>>,
     Operator(by): Operator,

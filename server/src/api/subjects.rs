@@ -1,4 +1,4 @@
-//! Subjects as their tenant sees them: handles, and nothing of their templates.
+//! Subjects as their tenant sees them: handles, and nothing about their templates.
 
 use super::body;
 use super::caller::{Caller, Cursor, PathBytes};
@@ -23,11 +23,12 @@ pub(super) async fn list(
     Cursor(from): Cursor<32>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
+    let dimension = caller.tenant.policy.dimension;
     let subjects =
         blocking(move || Ok(app.service.store.subjects(&caller.tenant.id, &Handle::new(from), PAGE + 1)?))
             .await?;
     let next = subjects.get(PAGE).map(|subject| Hex(subject.handle.to_bytes()));
-    let subjects = subjects.into_iter().take(PAGE).map(shown).collect();
+    let subjects = subjects.into_iter().take(PAGE).map(|subject| shown(subject, dimension)).collect();
     body::answer(StatusCode::OK, &SubjectPage { subjects, next })
 }
 
@@ -39,15 +40,15 @@ pub(super) async fn show(
     asked: HeaderMap,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
-    let handle = Handle::new(handle);
+    let (handle, dimension) = (Handle::new(handle), caller.tenant.policy.dimension);
     let first = blocking(move || Ok(app.service.store.subjects(&caller.tenant.id, &handle, 1)?)).await?.pop();
-    let subject = first.filter(|subject| subject.handle == handle).map(shown);
+    let subject = first.filter(|subject| subject.handle == handle).map(|subject| shown(subject, dimension));
     let subject = subject
         .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no template is active under this handle"))?;
     Ok(tagged(&asked, &subject.generation.to_string(), body::answer(StatusCode::OK, &subject)?))
 }
 
-/// `GET /v1/tenant`: counts of the caller's own tenant, and no subject.
+/// `GET /v1/tenant`: counts of the caller's own tenant; names no subject.
 pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let id = caller.tenant.id;
@@ -62,7 +63,7 @@ pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Resul
     body::answer(StatusCode::OK, &own.await?)
 }
 
-fn shown(subject: store::Subject) -> Subject {
+fn shown(subject: store::Subject, dimension: u32) -> Subject {
     let store::Subject { handle, generation, consent_ref, created_at } = subject;
-    Subject { handle: Hex(handle.to_bytes()), generation, enrolled_at: created_at, consent_ref }
+    Subject { handle: Hex(handle.to_bytes()), generation, dimension, enrolled_at: created_at, consent_ref }
 }

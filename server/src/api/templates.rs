@@ -77,7 +77,7 @@ async fn read(
     Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
 }
 
-/// Says of an answer whether it is an earlier request's.
+/// Marks an answer that is an earlier request's.
 fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));

@@ -1,4 +1,4 @@
-//! What API keys were used for, by day: for their tenant and for operators.
+//! The uses of API keys by day: for their tenant and for operators.
 
 use super::body;
 use super::caller::{Caller, Cursor, Operator, PathBytes};
@@ -11,7 +11,7 @@ use axum::response::Response;
 use std::sync::Arc;
 use trefoil_types::{ApiKeyId, TenantId};
 
-/// `GET /v1/usage?from={id}`: of the caller's tenant. Any scope will do.
+/// `GET /v1/usage?from={id}`: usage of the caller's tenant, with an API key of any scope.
 pub(super) async fn own(
     State(app): State<Arc<App>>,
     caller: Caller,

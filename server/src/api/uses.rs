@@ -8,7 +8,7 @@ tokio::task_local! {
     static USES: RefCell<Option<Arc<KeyUses>>>;
 }
 
-/// Handles a request, and learns what counts the uses of its API key.
+/// Handles a request, and learns which counter is that of its API key.
 pub(super) async fn with_uses<T>(work: impl Future<Output = T>) -> (T, Option<Arc<KeyUses>>) {
     let noting = async { (work.await, USES.with(RefCell::take)) };
     USES.scope(RefCell::default(), noting).await

@@ -1,4 +1,4 @@
-//! The lines of a capture: one a request, with commas, and remarks that begin with `#`.
+//! The lines of a capture: comma-separated, one for each request, and comments that begin with `#`.
 
 use std::fmt;
 use thiserror::Error;
@@ -28,9 +28,9 @@ pub struct Captured {
     pub request_bytes: u64,
     /// Of its body.
     pub answer_bytes: u64,
-    /// Keyed hash; none where no tenant was known.
+    /// Keyed hash of the tenant; `None` where no tenant was known.
     pub tenant: Option<u64>,
-    /// Keyed hashes, one for each login that could be read.
+    /// Keyed hashes of the subjects, one for each login that could be read.
     pub subjects: Vec<u64>,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Captured {
     }
 }
 
-/// A line that is none of a capture.
+/// A line that is not of the format.
 #[derive(Debug, Error)]
 #[error("line {line} is not one of a capture of this version: {cause}")]
 pub struct FormatError {
@@ -55,10 +55,10 @@ pub struct FormatError {
     cause: &'static str,
 }
 
-/// The requests of a capture in the order in which they began. The last line of a process that was killed may be cut off; it is left out.
+/// The requests of a capture in the order in which they began. If the process was killed, the last line may be cut off; it is left out.
 ///
 /// # Errors
-/// When it is no capture, or a line of it is not as it should be.
+/// The text is no capture, or one of its lines is malformed.
 pub fn read(text: &str) -> Result<Vec<Captured>, FormatError> {
     if text.lines().next() != HEAD.lines().next() {
         return Err(FormatError { line: 1, cause: "it begins with # trefoil-capture/1" });

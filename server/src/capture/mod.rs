@@ -1,12 +1,12 @@
 //! A file of the timing and shape of requests, for `trefoil-bench replay`: when each began, how long it took, its route, status, sizes and
-//! number of logins. No subject, no face and no API key: tenants and subjects are keyed hashes, whose key is drawn at the start and never
-//! written. So a file shows which requests are of one subject, and not of which, and two files have nothing in common.
+//! number of logins. It holds no subject, no face and no API key: tenants and subjects are keyed hashes, whose key is drawn at the start and
+//! never written. So a file shows which requests belong to the same subject but not to which subject, and two files cannot be linked.
 //!
 //! # Threads
 //!
-//! Each thread of the runtime writes what it answers into a [`Ring`] of its own; one more thread empties the rings twenty times a second
-//! into the file. A request takes no lock, and writes nothing that another request writes. A thread whose ring is full, or a file that has
-//! its size, loses requests: the file says how many. Where nothing is captured a request pays for one look at an empty task-local.
+//! Each thread of the runtime records its requests in a [`Ring`] of its own. One more thread empties the rings into the file twenty times a
+//! second. A request takes no lock and writes no shared memory. Requests are lost when a ring is full or the file has reached its size: the
+//! file says how many. Without a capture, a request reads one empty task-local.
 
 mod format;
 mod ring;
@@ -39,7 +39,7 @@ pub(crate) struct Capture {
     routes: Vec<(Method, &'static str)>,
     key: hmac::Key,
     began_ns: u64,
-    /// Until the file has its size.
+    /// True until the file has reached its size.
     is_open: AtomicBool,
 }
 
@@ -64,34 +64,34 @@ tokio::task_local! {
     static PARTIES: RefCell<Parties>;
 }
 
-/// Whom a request is about, as far as its handler came to know.
+/// The tenant and the subjects of a request, as far as its handler has read them.
 #[derive(Default)]
 pub(crate) struct Parties {
     tenant: Option<TenantId>,
     subjects: Vec<Handle>,
 }
 
-/// Handles a request, and learns whom it is about.
+/// Handles a request, and learns its tenant and subjects.
 pub(crate) async fn with_parties<T>(work: impl Future<Output = T>) -> (T, Parties) {
     let noting = async { (work.await, PARTIES.with(RefCell::take)) };
     PARTIES.scope(RefCell::default(), noting).await
 }
 
-/// The request that is handled is this tenant's, if it is captured.
+/// Notes the tenant of the request that is handled, if it is captured.
 pub(crate) fn is_of_tenant(tenant: TenantId) {
     let _ = PARTIES.try_with(|parties| parties.borrow_mut().tenant = Some(tenant));
 }
 
-/// It has a login of this subject.
+/// Notes the subject of a login in it.
 pub(crate) fn is_of_subject(handle: Handle) {
     let _ = PARTIES.try_with(|parties| parties.borrow_mut().subjects.push(handle));
 }
 
 impl Capture {
-    /// Begins a new file of at most so many bytes.
+    /// Begins a new file of at most this many bytes.
     ///
     /// # Errors
-    /// When it exists already or cannot be made, or the system refuses a thread.
+    /// The file exists already or cannot be made, or the system refuses a thread.
     pub(crate) fn start(
         path: &Path,
         bytes_max: u64,
@@ -113,7 +113,7 @@ impl Capture {
         Ok((capture, Writer { stop, thread }))
     }
 
-    /// Notes a request that was answered. Of another listener's routes nothing is noted.
+    /// Notes a request that was answered. Routes of the other listener are left out.
     pub(crate) fn note(&self, shape: &Shape<'_>, parties: &Parties) {
         let is_it = |(method, path): &(Method, &str)| {
             shape.method.eq_ignore_ascii_case(method.name()) && *path == shape.route
@@ -193,11 +193,11 @@ impl Capture {
 }
 
 impl Writer {
-    /// Writes what is left, and ends the file.
+    /// Writes the remaining requests, and ends the file.
     pub(crate) fn end(self) {
         let Writer { stop, thread } = self;
         drop(stop);
-        // One that panicked has said so in the log.
+        // A panic of the thread is already in the log.
         let _ = thread.join();
     }
 }

@@ -1,8 +1,8 @@
-//! Requests on their way from the thread that answered them to the file.
+//! A queue of requests from the thread that answered them to the thread that writes the file.
 //!
-//! One thread writes words and then says how far it came (`written`, released); one other thread reads them and then says how far it
-//! came (`read`, released). Neither waits for the other. The two positions are on lines of their own, so that they travel between cores
-//! as often as the ring is emptied, and not with each request.
+//! One thread writes words and then stores its position (`written`, with release ordering). One other thread reads them and then stores its
+//! position (`read`, with release ordering). Neither waits for the other. The two positions have cache lines of their own, so that these move
+//! between cores when the ring is emptied, and not with each request.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -35,7 +35,7 @@ struct Written {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) began_us: u64,
-    /// Below 2^32, which is an hour; as are sizes.
+    /// Below 2^32, which is an hour. Sizes have the same bound.
     pub(super) took_us: u64,
     pub(super) route: u64,
     pub(super) status: u64,

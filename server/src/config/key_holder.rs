@@ -1,4 +1,4 @@
-//! Where the key-holder is: in this process, in another, or in three others.
+//! Where the key-holder runs: in this process, in another one, or as three in three others.
 
 use super::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,9 @@ pub struct KeyHolder {
     pub quorum: Vec<String>,
     /// Longest time for one decision.
     pub timeout_ms: u64,
-    /// Decisions under way at the same time, with each key-holder.
+    /// Decisions in flight with each key-holder.
     pub connections: usize,
-    /// Whether the vault in the data directory may be an older copy than the newest seal shows. From the command line only:
+    /// Whether the vault in the data directory may be an older copy than the newest seal shows. A flag only, because
     /// it is for one start.
     #[serde(skip)]
     pub accept_older_vault: bool,
@@ -30,7 +30,7 @@ pub enum Place {
     Here,
     /// By one key-holder elsewhere.
     One(Address),
-    /// By three, in the order of their seats.
+    /// By three key-holders, in the order of their seats.
     Three([Address; 3]),
 }
 
@@ -38,7 +38,7 @@ impl KeyHolder {
     /// Where decisions are made.
     ///
     /// # Errors
-    /// [`ConfigError`] when an address cannot be read, or their number makes no sense.
+    /// [`ConfigError`] when an address is malformed, or there are neither none, one nor three.
     pub fn place(&self) -> Result<Place, ConfigError> {
         let read = |key, text: &String| text.parse().map_err(|cause| ConfigError::Range { key, cause });
         match (&self.url[..], &self.quorum[..]) {
@@ -72,7 +72,7 @@ impl KeyHolder {
         Bounds { timeout: Duration::from_millis(self.timeout_ms), connections: self.connections }
     }
 
-    /// Takes the addresses of flags, which replace those of the other layers.
+    /// Uses the addresses of the flags, which replace those of the other layers.
     pub(super) fn apply(&mut self, flags: &[String]) {
         match flags {
             [] => {}

@@ -49,7 +49,7 @@ pub struct Tls {
     pub private_key: PathBuf,
     /// Names of the self-signed certificate.
     pub names: Vec<String>,
-    /// PEM certificates of those who sign the certificates that callers of the public listener must show; empty: none is demanded.
+    /// PEM certificates of the authorities that sign callers' certificates for the public listener; empty: callers need no certificate.
     pub client_ca: PathBuf,
 }
 
@@ -59,7 +59,7 @@ pub struct Tls {
 pub struct Keys {
     /// File with the passphrase of the signing keys; empty means a systemd credential or a generated one.
     pub passphrase_file: PathBuf,
-    /// How much of the SLH-DSA key's hypertree is computed once.
+    /// How much of the SLH-DSA key's hypertree is computed once after each start.
     pub precompute: Precompute,
 }
 
@@ -93,15 +93,17 @@ pub struct Limits {
     pub connections: usize,
     /// Open connections of one address, or of one IPv6 network of 64 bits.
     pub connections_per_peer: usize,
-    /// TLS handshakes under way.
+    /// TLS handshakes in progress.
     pub handshakes: usize,
     /// Requests of one tenant in flight, at most.
     pub in_flight_per_tenant: usize,
-    /// Where more requests come than can be answered, a tenant's in flight are those answered in about this time, and never fewer than half of
+    /// Under overload a tenant may have as many requests in flight as are answered in about this time, and never fewer than half of
     /// `in_flight_per_tenant`.
     pub latency_aim_ms: u64,
     /// Subjects that may have failed with one API key and not matched since, besides a quarter of those that matched; 0 for no limit.
     pub distinct_failures: usize,
+    /// The same for subjects that failed from one source, which logins may name.
+    pub source_failures: usize,
     /// For how long they are remembered.
     pub distinct_failures_window_s: u64,
     /// TLS handshake.
@@ -137,7 +139,12 @@ impl Limits {
         Bounds { most: self.distinct_failures, window_s: self.distinct_failures_window_s }
     }
 
-    /// How soon a request is to be answered where more come than can be.
+    /// How many different subjects may fail from one source.
+    pub(crate) fn source_failures(&self) -> Bounds {
+        Bounds { most: self.source_failures, window_s: self.distinct_failures_window_s }
+    }
+
+    /// Target time for an answer under overload.
     pub(crate) fn latency_aim(&self) -> Duration {
         Duration::from_millis(self.latency_aim_ms)
     }
@@ -172,18 +179,18 @@ impl Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witnesses {
-    /// Their public keys.
+    /// Public keys of the witnesses.
     pub keys: Vec<String>,
 }
 
 impl Witnesses {
-    /// Most witnesses: the cosignatures of all fit into one request.
+    /// Most witnesses: the cosignatures of this many fit into one request.
     const MAX: usize = 16;
 
-    /// The witnesses whose cosignatures are taken.
+    /// The witnesses whose cosignatures are accepted.
     ///
     /// # Errors
-    /// A key that is none, and too many of them.
+    /// A malformed key, or too many keys.
     pub fn parse(&self) -> Result<Vec<Witness>, ConfigError> {
         let refused = |cause: String| ConfigError::Range { key: "witnesses.keys", cause };
         if self.keys.len() > Self::MAX {
@@ -200,7 +207,7 @@ impl Witnesses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cadence {
-    /// One seal over everything that waits.
+    /// One seal over all logins that wait.
     Group,
     /// One seal for each batch of 32, made by the worker that decided it.
     PerBatch,
@@ -214,17 +221,17 @@ pub struct Pipeline {
     pub workers: usize,
     /// When the sealer signs.
     pub cadence: Cadence,
-    /// Threads that seal groups; 0 means two where two cores can be spared beside the workers, and one elsewhere.
+    /// Threads that seal groups; 0 means two where the workers leave two cores free, and one elsewhere.
     pub sealers: usize,
-    /// Distance of seals while few logins wait, milliseconds.
+    /// Time between seals while few logins wait, milliseconds.
     pub seal_floor_ms: u64,
-    /// Logins that do not wait for it.
+    /// Number of waiting logins that are sealed at once, without waiting for it.
     pub seal_floor_logins: usize,
     /// Age at which an unfilled batch is sealed.
     pub batch_delay_us: u64,
     /// Lanes that may wait.
     pub queue: usize,
-    /// Nonces remembered for each two minutes.
+    /// Most nonces remembered in two minutes.
     pub nonces: usize,
 }
 
@@ -238,26 +245,26 @@ pub struct Proofs {
     pub queue: usize,
     /// Longest wait of a proof, milliseconds.
     pub deadline_ms: u64,
-    /// Names of the circuits whose proofs are taken.
+    /// Names of the circuits whose proofs are accepted.
     pub circuits: Vec<String>,
     /// Uploads of one API key open at one time.
     pub uploads_per_caller: usize,
-    /// Credit of an API key that grows back in a second.
+    /// Credit that an API key regains in a second.
     pub credit_per_s: u32,
     /// Its largest credit.
     pub credit_max: u32,
-    /// Verdicts in memory.
+    /// Most verdicts in memory.
     pub cache_capacity: usize,
     /// The most verdicts in memory that a tenant's policy may ask for.
     pub sessions_in_memory_max: u32,
-    /// One in how many of its operations is timed and watched for patterns.
+    /// One in this many of its operations is timed and watched for patterns.
     pub cache_sampling: u64,
-    /// Life of a session.
+    /// Lifetime of a session.
     pub session_life_s: u64,
 }
 
 impl Proofs {
-    /// The circuits whose proofs are taken. Names were checked when the configuration was read.
+    /// The circuits whose proofs are accepted. Names were checked when the configuration was read.
     pub fn circuits(&self) -> impl Iterator<Item = Circuit> {
         Circuit::ALL.into_iter().filter(|circuit| self.circuits.iter().any(|name| name == circuit.name()))
     }
@@ -289,7 +296,7 @@ impl Proofs {
 pub struct Store {
     /// Templates in memory.
     pub templates_in_memory: usize,
-    /// Databases of an earlier version become ones of this.
+    /// Upgrades databases of an earlier version.
     pub migrate: bool,
 }
 
@@ -301,7 +308,7 @@ pub struct Retention {
     pub old_seals: OldSeals,
     /// For how long seals keep their signatures, seconds.
     pub full_s: u64,
-    /// Of each such time the last seal keeps them, seconds.
+    /// The last seal of each period of this length keeps them, seconds.
     pub checkpoint_s: u64,
     /// Where old seals are written to.
     pub archive_dir: PathBuf,
@@ -347,12 +354,12 @@ pub struct CaptureFile {
 pub struct Disk {
     /// Free space below which requests that need more than an erasure are refused.
     pub low_water_mib: u64,
-    /// Space that is given up for erasures.
+    /// Space that is released so that erasures still succeed.
     pub reserve_mib: u64,
 }
 
 impl Disk {
-    /// For the disk under the data directory.
+    /// Bounds for the disk under the data directory.
     pub(crate) fn limits(&self) -> DiskLimits {
         DiskLimits { low_water_bytes: self.low_water_mib << 20, reserve_bytes: self.reserve_mib << 20 }
     }

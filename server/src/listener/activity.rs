@@ -1,8 +1,8 @@
-//! What one connection is doing, and how long it may go on like that.
+//! The state of one connection, and its deadlines.
 //!
 //! The connection's task, its requests and the table of connections share an [`Activity`]. A request *works* while its
-//! handler computes and *waits* while it is the peer's turn: to send the rest of a body, or to take an answer. Only a
-//! connection with a request that works is never closed to make room. Every other state has a deadline here; handlers have
+//! handler computes and *waits* while it is the peer's turn: to send the rest of a body, or to take an answer. A
+//! connection with a working request is never closed to make room. Every other state has a deadline here; handlers have
 //! their own.
 //!
 //! All of it belongs to one connection, so requests of different connections share nothing.
@@ -16,16 +16,16 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Bytes that a peer must take within the write deadline once it lets bytes wait.
+/// Bytes that a peer must take within the write deadline while bytes wait for it.
 const PROGRESS_BYTES_MIN: u64 = 4096;
-/// The first pause after a refusal for want of room or of a credential. Each further one makes it four times as long, each answer a quarter.
+/// The first pause after a refusal for lack of capacity or of a credential. Each further refusal makes it four times as long, each answer a quarter.
 const PAUSE_MIN_MS: u64 = 16;
-/// How often it grows: to four seconds, well within the write deadline of a peer.
+/// How often it grows: up to four seconds, well within the write deadline of a peer.
 const PAUSE_STEPS_MAX: u32 = 4;
-/// Between two looks at a closing connection for which a handler works.
+/// Pause between two checks of a closing connection for which a handler works.
 const CLOSING_POLL: Duration = Duration::from_millis(50);
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// TLS is not done.
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// The order in which connections give way at the limit; one with a working handler never does.
+    /// The order in which connections are closed at the limit. A connection with a working handler never is.
     pub(super) fn gives_way(self) -> Option<u8> {
         match self {
             State::Handshake | State::Silent | State::Closing => Some(0),
@@ -69,14 +69,14 @@ impl State {
     }
 }
 
-/// What a peer did not do in time.
+/// A step that a peer did not take in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overdue {
     /// Send a request.
     FirstRequest,
     /// Send another request.
     Idle,
-    /// Take what it asked for.
+    /// Take its answers.
     Stalled,
 }
 
@@ -89,22 +89,22 @@ pub(super) struct Activity {
     working: AtomicUsize,
     waiting: AtomicUsize,
     refusals_in_a_row: AtomicU32,
-    /// Refusals for want of room or of a credential, less answers, as far as they make the next pause longer.
+    /// Refusals for lack of capacity or of a credential, less answers, as far as they lengthen the next pause.
     crowding: AtomicU32,
     /// Nothing is read before that.
     paused_until: Stamp,
     /// When the last request began or ended.
     changed: Stamp,
-    /// The period of now, a write deadline long, and the answers that were begun in it or in the one before and that the
+    /// The present period, a write deadline long, and the answers that were begun in it or in the one before and that the
     /// peer has not taken.
     period: AtomicUsize,
     unsent: [AtomicUsize; 2],
-    /// Since when bytes wait for the peer, and how many it has taken since.
+    /// The time since which bytes wait for the peer, and how many it has taken since.
     stalled: Stamp,
     taken: AtomicU64,
     /// It is to make room for another connection.
     pub(super) evicted: Notify,
-    /// It was refused too many requests in a row, and is to end.
+    /// Too many of its requests in a row were refused, so it is to end.
     fed_up: AtomicBool,
     pub(super) leave: Notify,
 }
@@ -172,7 +172,7 @@ impl Activity {
         }
     }
 
-    /// How long ago it last began to do something else.
+    /// Time since its last change of state.
     pub(super) fn unchanged(&self) -> Duration {
         self.changed_at().elapsed()
     }
@@ -181,7 +181,7 @@ impl Activity {
         self.changed.get(self).unwrap_or(self.opened)
     }
 
-    /// A request was answered; whether that made `max` refusals in a row, so that the connection is to end.
+    /// A request was answered. Returns whether that made `max` refusals in a row, so that the connection is to end.
     pub(super) fn answered(&self, refused: bool, max: u32) -> bool {
         if !refused {
             self.refusals_in_a_row.store(0, Ordering::Relaxed);
@@ -192,8 +192,8 @@ impl Activity {
         self.is_fed_up()
     }
 
-    /// A request was refused because there was no room for it, or nobody vouched for it: the connection is not read for a moment, so that a peer that sends
-    /// again at once costs the service no more than it must. The moment is longer the more often it happens.
+    /// A request was refused for lack of capacity or of a credential: the connection is not read for a moment, so that a peer that sends
+    /// again at once costs the service little. The pause grows with each refusal.
     pub(super) fn crowds(&self) {
         let steps = self.crowding.load(Ordering::Relaxed);
         let longer = (steps + 1).min(PAUSE_STEPS_MAX);
@@ -201,7 +201,7 @@ impl Activity {
         self.paused_until.set_after(self, Duration::from_millis(PAUSE_MIN_MS << (2 * steps)));
     }
 
-    /// A request was answered for which there was room.
+    /// A request was answered with capacity.
     pub(super) fn eases(&self) {
         let steps = self.crowding.load(Ordering::Relaxed);
         if steps > 0 {
@@ -215,7 +215,7 @@ impl Activity {
         (Instant::now() < until).then_some(until)
     }
 
-    /// Whether it was refused too many requests in a row.
+    /// Whether too many of its requests in a row were refused.
     pub(super) fn is_fed_up(&self) -> bool {
         self.fed_up.load(Ordering::Relaxed)
     }
@@ -228,7 +228,7 @@ impl Activity {
         }
     }
 
-    /// The peer took so many bytes.
+    /// The peer took this many bytes.
     pub(super) fn takes(&self, bytes: usize) {
         if self.stalled.get(self).is_some()
             && self.taken.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64 >= PROGRESS_BYTES_MIN
@@ -261,7 +261,7 @@ impl Activity {
                 _ => None,
             };
             let quiet = quiet.map(|(time, what)| (self.changed_at() + time, what));
-            // What begins after this look is seen at the next one, at the end of the period.
+            // A change after this check is seen at the next one, at the end of the period.
             let mut next = period_ends;
             for (deadline, what) in stalled.into_iter().chain(quiet) {
                 if now >= deadline {
@@ -281,11 +281,20 @@ impl Activity {
         !late
     }
 
-    /// Waits, after the peer was told that the connection closes, until every handler has answered and the peer has had
-    /// [`Limits::close_timeout`] to take the answers. A peer that goes on with requests is waited for no longer than a
+    /// The peer is told that the connection closes.
+    pub(super) fn closes(&self) {
+        self.closing.store(true, Ordering::Release);
+    }
+
+    /// Whether it was told, or is about to be.
+    pub(super) fn leaves(&self) -> bool {
+        self.closing.load(Ordering::Acquire) || self.is_fed_up()
+    }
+
+    /// After the peer was told that the connection closes, waits until every handler has answered and the peer has had
+    /// [`Limits::close_timeout`] to take the answers. If the peer keeps sending requests, waits no longer than a
     /// request may take.
     pub(super) async fn finished(&self, limits: &Limits) {
-        self.closing.store(true, Ordering::Release);
         let begun = Instant::now();
         let longest = begun + limits.answer_timeout() + limits.close_timeout();
         loop {

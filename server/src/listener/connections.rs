@@ -1,11 +1,11 @@
-//! The open connections of a listener: how many there may be, of one peer and together, and which one gives way.
+//! The open connections of a listener: limits per peer and in total, and the choice of the connection to close at the limit.
 //!
-//! A place is given to every connection that is accepted. When there is none, the oldest connection that is only held open
+//! Every accepted connection gets a place. When there is none, the oldest idle connection
 //! is closed for the new one: one without a request first, then one between two requests, then one whose peer does not
-//! send or take what it should. So connections that say nothing cannot shut out those that do, however many there are. A
-//! connection for which a handler works is never closed; where all are like that a new one waits.
+//! send its body or take its answer. So silent connections cannot shut out others, however many there are. A
+//! connection for which a handler works is never closed; if handlers work for all of them, a new one waits.
 //!
-//! Peers are counted by address, IPv6 by network of 64 bits, which is the least that a provider gives to one customer.
+//! Peers are counted by address, and by network of 64 bits for IPv6, which is the least that a provider assigns to a customer.
 
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "when a connection comes or goes")]
 
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Age before which a handshake gives way to no other: a burst of honest clients must not evict itself.
+/// Age before which a handshake is not closed for another one: a burst of honest clients must not evict itself.
 const HANDSHAKE_AGE_MIN: Duration = Duration::from_millis(500);
 
 /// See the module.
@@ -30,7 +30,7 @@ pub(crate) struct Connections {
     table: Mutex<Table>,
     /// A place is free.
     freed: Notify,
-    /// Connections that have lost their place and are about to end.
+    /// Connections that lost their place and are about to end.
     leaving: AtomicUsize,
     accepted: AtomicU64,
     refused: [AtomicU64; Refused::ALL.len()],
@@ -44,7 +44,7 @@ struct Table {
     peers: HashMap<Peer, Shared>,
 }
 
-/// What the connections of one peer share.
+/// The shared state of one peer's connections.
 struct Shared {
     open: usize,
     turns: Arc<Turns>,
@@ -62,7 +62,7 @@ struct Peer(IpAddr);
 /// Why a connection was accepted and dropped at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refused {
-    /// All connections of its peer work.
+    /// Handlers work for all connections of its peer.
     PeerFull,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct Place {
     pub(super) turns: Arc<Turns>,
 }
 
-/// What became of a connection that wants in.
+/// The outcome for a new connection.
 enum Admission {
     In(Place),
     Refused,
@@ -182,13 +182,13 @@ impl Connections {
         })
     }
 
-    /// A place for a connection of this peer, once there is one; nothing if the peer has too many.
+    /// A place for a connection of this peer, once there is one; `None` if the peer has too many.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Place> {
         loop {
             match self.try_admit(Peer::of(peer)) {
                 Admission::In(place) => return Some(place),
                 Admission::Refused => return None,
-                // A place that was freed since is remembered: only the accept loop waits.
+                // A place that was freed meanwhile is remembered, because only the accept loop waits.
                 Admission::Full => self.freed.notified().await,
             }
         }
@@ -234,12 +234,12 @@ impl Connections {
         Admission::In(Place { connections: Arc::clone(self), number, activity, turns })
     }
 
-    /// Closes the connection that gives way first, for which the process has no file descriptor any more.
+    /// Closes the first connection in the order, because the process has no file descriptor left.
     pub(super) fn make_room(&self) -> bool {
         self.evict(&mut self.table(), |open| Some(open.activity.state()))
     }
 
-    /// Takes the place of the connection that gives way first among those that have a state here; whether there is one.
+    /// Takes the place of the first connection in the order among those in one of these states. Returns whether there is one.
     fn evict(&self, table: &mut Table, state: impl Fn(&Open) -> Option<State>) -> bool {
         let first = table
             .open
@@ -276,7 +276,7 @@ impl Connections {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Open ones, those accepted, and those dropped when they came.
+    /// Open connections, accepted ones, and those dropped on arrival.
     pub(crate) fn sums(&self) -> (usize, u64, u64) {
         let refused = self.refused.iter().map(|count| count.load(Ordering::Relaxed)).sum();
         (self.counts().iter().sum(), self.accepted.load(Ordering::Relaxed), refused)
@@ -326,7 +326,7 @@ impl Peer {
 /// The connections of these listeners as metrics.
 pub(crate) fn render(text: &mut Text, listeners: &[(&str, &Connections)]) {
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-    let help = "Open connections by what they do";
+    let help = "Open connections by state";
     text.family("trefoil_connections", "gauge", help);
     for (listener, connections) in listeners {
         for (state, count) in State::ALL.into_iter().zip(connections.counts()) {
@@ -339,7 +339,7 @@ pub(crate) fn render(text: &mut Text, listeners: &[(&str, &Connections)]) {
         let labels = format!("{{listener=\"{listener}\"}}");
         text.sample("trefoil_connections_accepted_total", &labels, read(&connections.accepted));
     }
-    text.family("trefoil_connections_refused_total", "counter", "Connections dropped when they came");
+    text.family("trefoil_connections_refused_total", "counter", "Connections dropped on arrival");
     for (listener, connections) in listeners {
         for (why, count) in Refused::ALL.into_iter().zip(&connections.refused) {
             let labels = format!("{{listener=\"{listener}\",reason=\"{}\"}}", why.name());
@@ -409,7 +409,7 @@ mod tests {
             assert!(!evicted(next));
             let place = admit(&connections, "192.0.2.2").unwrap();
             assert!(evicted(next));
-            // From now on it works, and cannot give way instead.
+            // From now on it works, and cannot be closed instead.
             place.activity.established();
             later.push((Turn::begin(&place.activity), place));
         }

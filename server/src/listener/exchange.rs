@@ -1,12 +1,13 @@
-//! One request and its answer, as the connection sees them.
+//! One request and its answer on a connection.
 //!
-//! A refusal that overtakes the body of its request is lost on some clients: HTTP/2 has the server reset the stream, and
-//! curl before 8.x then reports the reset. So the rest of a body is read and thrown away before the answer, within bounds.
+//! Some clients lose a refusal that overtakes the body of its request: in HTTP/2 the server resets the stream, and
+//! curl before 8.x then reports the reset. So the rest of a body is read and discarded before the answer, within bounds.
 //! A client that waits for `100 Continue` has sent no body, and is answered at once.
 
 #![expect(clippy::disallowed_types, reason = "between the two ends of one exchange")]
 
 use super::activity::{Activity, Turn, Unsent};
+use super::peer::Peer;
 use super::turns::Turns;
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -23,17 +24,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// Bytes of a body thrown away: four times the largest body of any route.
+/// Most bytes of a body that are discarded: four times the largest body of any route.
 pub(super) const DISCARDED_BYTES_MAX: usize = 1 << 20;
 /// How long a peer may take to send them.
 const DISCARDED_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// What serves the requests of one connection.
+/// Serves the requests of one connection.
 pub(super) struct Exchange {
     router: TowerToHyperService<Router>,
     activity: Arc<Activity>,
     turns: Arc<Turns>,
     refusals_max: u32,
+    peer: Peer,
 }
 
 impl Exchange {
@@ -43,7 +45,8 @@ impl Exchange {
         turns: Arc<Turns>,
         refusals_max: u32,
     ) -> Exchange {
-        Exchange { router: TowerToHyperService::new(router), activity, turns, refusals_max }
+        let peer = Peer::new(Arc::clone(&activity), Arc::clone(&turns), refusals_max);
+        Exchange { router: TowerToHyperService::new(router), activity, turns, refusals_max, peer }
     }
 }
 
@@ -58,16 +61,17 @@ impl Service<Request<Incoming>> for Exchange {
         let turn = Arc::new(Turn::begin(&self.activity));
         let (http2, unread) = (request.version() == Version::HTTP_2, Arc::<Mutex<_>>::default());
         let expects = !http2 && request.headers().contains_key(EXPECT);
-        let request = request.map(|body| match body.is_end_stream() {
+        let mut request = request.map(|body| match body.is_end_stream() {
             true => Body::empty(),
             false => Body::new(Asked {
                 body: Some(body),
                 turn: Arc::clone(&turn),
                 unread: Arc::clone(&unread),
-                // Once it is read from the client is told to send it.
+                // Reading from it tells the client to send it.
                 expected: expects,
             }),
         });
+        request.extensions_mut().insert(self.peer.clone());
         let (answering, activity, refusals_max) =
             (self.router.call(request), Arc::clone(&self.activity), self.refusals_max);
         let turns = Arc::clone(&self.turns);
@@ -78,24 +82,27 @@ impl Service<Request<Incoming>> for Exchange {
                 turn.wait();
                 discard(body).await;
             }
-            let status = response.status();
-            match status {
-                StatusCode::UNAUTHORIZED
-                | StatusCode::TOO_MANY_REQUESTS
-                | StatusCode::SERVICE_UNAVAILABLE => {
-                    activity.crowds();
-                }
-                _ => activity.eases(),
-            }
-            let refused = status.is_client_error() || status.is_server_error();
-            if activity.answered(refused, refusals_max) && !http2 {
+            if answered(&activity, response.status(), refusals_max) && !http2 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            let unsent = Arc::new(Unsent::begin(&activity));
+            // An answer without a size is sent while the request is received; each of its parts is counted separately ([`Peer::part`]).
+            let is_whole = response.body().size_hint().exact().is_some();
+            let unsent = is_whole.then(|| Arc::new(Unsent::begin(&activity)));
             drop(turn);
             Ok(response.map(|body| Answer { body, unsent }))
         })
     }
+}
+
+/// Notes how a request was answered. Returns whether the connection is to end because of too many refusals in a row.
+pub(super) fn answered(activity: &Activity, status: StatusCode, refusals_max: u32) -> bool {
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            activity.crowds();
+        }
+        _ => activity.eases(),
+    }
+    activity.answered(status.is_client_error() || status.is_server_error(), refusals_max)
 }
 
 async fn discard(mut body: Incoming) {
@@ -110,16 +117,16 @@ async fn discard(mut body: Incoming) {
             left = rest;
         }
     };
-    // A peer that is too slow, or sends too much, gets its answer all the same.
+    // A peer that is too slow or sends too much still gets its answer.
     let _ = tokio::time::timeout(DISCARDED_TIME_MAX, all).await;
 }
 
-/// The body of a request. What its handler does not read of it goes to `unread`.
+/// The body of a request. The part that its handler does not read goes to `unread`.
 struct Asked {
     body: Option<Incoming>,
     turn: Arc<Turn>,
     unread: Arc<Mutex<Option<Incoming>>>,
-    /// The client sends nothing before it is told to, and has not been told.
+    /// Whether the client waits for `100 Continue`, which was not sent yet.
     expected: bool,
 }
 
@@ -166,7 +173,8 @@ impl Drop for Asked {
 /// The body of an answer.
 pub(super) struct Answer {
     body: Body,
-    unsent: Arc<Unsent>,
+    /// `None` if its parts have their own.
+    unsent: Option<Arc<Unsent>>,
 }
 
 impl HttpBody for Answer {
@@ -178,7 +186,7 @@ impl HttpBody for Answer {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Chunk>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        let chunk = |bytes| Chunk { bytes, _unsent: Arc::clone(&self.unsent) };
+        let chunk = |bytes| Chunk { bytes, _unsent: self.unsent.clone() };
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(chunk))))
     }
 
@@ -194,7 +202,7 @@ impl HttpBody for Answer {
 /// Bytes of an answer, which the HTTP library drops once the peer's flow control has let them through.
 pub(super) struct Chunk {
     bytes: Bytes,
-    _unsent: Arc<Unsent>,
+    _unsent: Option<Arc<Unsent>>,
 }
 
 impl Buf for Chunk {

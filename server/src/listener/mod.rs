@@ -1,16 +1,20 @@
 //! The accept loop: TLS, bounds on what a connection may hold and for how long, and a shutdown that loses no request.
 //!
-//! `axum::serve` has no TLS, no cap on connections and no deadlines, so the loop is ours. [`connections`] knows which
-//! connections there are and which one makes room, [`activity`] what each is doing and until when it may,
-//! [`turns`] lets few handshakes, and few requests of a peer, compute at once, [`exchange`] follows a request, [`stream`] the bytes. A connection that stays is asked to reconnect after
+//! `axum::serve` has no TLS, no cap on connections and no deadlines, so this crate has its own loop. [`connections`] counts
+//! connections and chooses the one to close, [`activity`] has the state and deadlines of each,
+//! [`turns`] lets only a few handshakes and a few requests of a peer compute at once. [`exchange`] follows a request, [`peer`] one that is answered
+//! while it is received, [`stream`] the bytes. A long-lived connection is asked to reconnect after
 //! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
 
 mod activity;
 pub(crate) mod connections;
 mod exchange;
+mod peer;
 mod plain;
 mod stream;
 mod turns;
+
+pub(crate) use peer::Peer;
 
 use crate::config::Limits;
 use crate::limits::LiveLimits;
@@ -34,11 +38,11 @@ use turns::Turns;
 
 /// Age at which a connection is asked to close after the request in flight.
 const CONNECTION_AGE_MAX: Duration = Duration::from_secs(600);
-/// An HTTP/2 peer that does not answer a ping is gone.
+/// An HTTP/2 peer that does not answer a ping in this time is gone.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
-/// Streams of one HTTP/2 connection; with bodies of at most 256 KiB this bounds what a connection can make us hold.
+/// Most streams of one HTTP/2 connection. With bodies of at most 256 KiB this bounds the memory of a connection.
 const STREAMS_MAX: u32 = 128;
-/// Bytes of a body that a peer may send before we read them: a refused upload costs no more, and a connection not more
+/// Bytes of a body that a peer may send before we read them. A refused upload costs no more, and a connection no more
 /// than a few uploads.
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 512 * 1024;
@@ -46,14 +50,14 @@ const CONNECTION_WINDOW: u32 = 512 * 1024;
 const HEAD_BYTES_READ: usize = 2 * crate::api::HEAD_BYTES_MAX;
 /// Pause after a failed `accept`, which means that the process is out of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
-/// How long the peer of a connection that makes room may take to see that it ends.
+/// How long the peer of a connection that is closed to make room may take to notice it.
 const EVICTED_TIME_MAX: Duration = Duration::from_secs(1);
-/// Between two looks whether all connections have ended.
+/// Pause between two checks whether all connections have ended.
 const DRAIN_POLL: Duration = Duration::from_millis(10);
 /// File descriptors for everything but connections.
 const DESCRIPTORS_BESIDES: u64 = 256;
 
-/// Raises the number of files that this process may open as far as it may. Shells give a process a quarter of the
+/// Raises the number of files that this process may open as far as allowed. Shells allow a quarter of the
 /// default number of connections.
 pub(crate) fn raise_descriptor_limit(connections: usize) {
     let mut limit = getrlimit(Resource::Nofile);
@@ -148,7 +152,7 @@ impl Listener {
             }
         };
         let timeout = Duration::from_secs(listener.limits.now().drain_timeout_s);
-        // A peer that does not let go is no request.
+        // Do not wait for peers that keep a connection without a request.
         tokio::time::timeout(timeout, ended).await.is_ok() || !connections.any_works()
     }
 }
@@ -163,7 +167,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Serves a connection; why it ended.
+    /// Serves a connection. Returns why it ended.
     async fn run(&self, stream: TcpStream, place: &Place, mut stop: watch::Receiver<bool>) -> Closed {
         let (activity, limits) = (&place.activity, self.limits.now());
         let handshake = async {
@@ -214,6 +218,7 @@ impl Serving {
             },
         };
         // GOAWAY or `Connection: close`: requests in flight are still answered.
+        activity.closes();
         connection.as_mut().graceful_shutdown();
         let finished = async {
             match closed {
@@ -229,7 +234,7 @@ impl Serving {
     }
 }
 
-/// How long a connection that makes room may go on: one that has sent no request has nothing to lose.
+/// How long a connection that is closed to make room may continue. One that has sent no request has nothing to lose.
 async fn evicted(activity: &Activity) {
     if activity.state() != State::Silent {
         tokio::time::sleep(EVICTED_TIME_MAX).await;

@@ -1,16 +1,16 @@
-//! What a caller gets that speaks HTTP without TLS: one answer that says so, and nothing else.
+//! The answer to a caller that speaks HTTP without TLS: one answer that says so.
 
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// RFC 9112 section 9.6: what was sent must be read before the close, or the answer may be lost. This long and this much at most.
+/// RFC 9112 section 9.6: the request must be read before the close, or the answer may be lost. For this time and this many bytes at most.
 const LINGER: Duration = Duration::from_secs(1);
 const READ_MAX: usize = 16 * 1024;
 
 const TEXT: &str = "this port speaks HTTPS: call https:// instead of http://\n";
 
-/// Whether the first byte is a method's, once there is one. A TLS client's is 0x16 (RFC 8446 section 5.1). It stays unread.
+/// Whether the first byte is one of a method, once it arrives. That of a TLS client is 0x16 (RFC 8446 section 5.1). It stays unread.
 pub(super) async fn is_spoken(stream: &TcpStream) -> bool {
     let mut first = [0];
     matches!(stream.peek(&mut first).await, Ok(1)) && first[0].is_ascii_uppercase()
@@ -34,6 +34,6 @@ pub(super) async fn refuse(mut stream: TcpStream) {
         }
         Ok::<_, std::io::Error>(())
     };
-    // A caller that is gone, or does not read, has no use for the answer.
+    // A caller that is gone or does not read needs no answer.
     let _ = tokio::time::timeout(LINGER, told).await;
 }

@@ -1,12 +1,12 @@
-//! The bytes of a connection: whether the peer takes them, a pause after refusals, and a close that does not cut off its own last answer.
+//! The bytes of a connection: tracks whether the peer takes them, pauses after refusals, and closes without losing the last answer.
 //!
-//! A connection that sends into refusals is not read for a moment ([`Activity::crowds`]). The kernel's buffers fill, and the peer's writes
-//! wait: backpressure, which costs the service less than to refuse more. What is to be written is written.
+//! A connection that keeps sending after refusals is not read for a moment ([`Activity::crowds`]). The kernel's buffers fill, and the peer's writes
+//! wait. This backpressure costs the service less than further refusals. Writing goes on meanwhile.
 //!
 //! A request refused before its body was read (too large, wrong media type, no such caller) is answered while the peer
 //! still sends. Closing the socket then makes the kernel answer the rest with a reset, and a reset can overtake the
-//! answer: the peer sees a broken pipe instead of the problem. So the sending side closes first and what still arrives
-//! is read and thrown away, undecrypted, until the peer closes or a bound is reached (RFC 9112 section 9.6).
+//! answer: the peer sees a broken pipe instead of the problem. So the sending side closes first, and further bytes
+//! are read and discarded, undecrypted, until the peer closes or a bound is reached (RFC 9112 section 9.6).
 
 use super::activity::Activity;
 use super::exchange::DISCARDED_BYTES_MAX;
@@ -32,7 +32,7 @@ pub(super) struct Stream {
     activity: Arc<Activity>,
 }
 
-/// The sending side is closed; the peer may go on for this long.
+/// The sending side is closed; the peer may continue for this long.
 struct Closing {
     deadline: Pin<Box<Sleep>>,
     bytes_left: usize,
@@ -78,7 +78,7 @@ impl AsyncRead for Stream {
         while let Some(until) = self.activity.paused() {
             let pause = self.pause.get_or_insert_with(|| Box::pin(sleep_until(until)));
             ready!(pause.as_mut().poll(cx));
-            // Where it was made longer meanwhile there is another.
+            // If it was made longer meanwhile, there is another pause.
             self.pause = None;
         }
         Pin::new(&mut self.stream).poll_read(cx, buffer)

@@ -1,11 +1,11 @@
-//! What computes for long without an `await` computes in turn, so that many at once delay nobody else.
+//! Long computations without an `await` take turns, so that many at once do not delay other requests.
 //!
-//! A TLS handshake costs as much processor time as several logins. Sixty-four peers that connect in the same moment would
-//! each stand in the runtime's queue before the next request of an open connection. Here a few for each thread may compute
-//! at once, and each lets everything that is ready go first.
+//! A TLS handshake costs as much processor time as several logins. Sixty-four peers that connect at the same moment would
+//! all be in the runtime's queue before the next request of an open connection. Here only a few for each thread may compute
+//! at once, and each lets all ready tasks go first.
 //!
-//! The same holds of requests: routing and reading two thousand that one peer sends at once takes a tenth of a second, in which
-//! no other peer is answered. The requests of each peer have turns of their own, so its burst stands before itself.
+//! The same holds for requests: routing and reading two thousand that one peer sends at once takes a tenth of a second, in which
+//! no other peer is answered. The requests of each peer have turns of their own, so a burst delays only its own peer.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,9 +14,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
-/// More turns cost requests time while many peers connect, fewer cost the peers time while many requests are ready.
+/// More turns would delay requests while many peers connect, fewer would delay those peers while many requests are ready.
 const HANDSHAKES_PER_THREAD: usize = 4;
-/// A peer with more requests ready than there are threads waits for itself. With eight, ten times the load of one peer made the logins of another three times as slow.
+/// A peer with more ready requests than there are threads waits for itself. With eight, ten times the load of one peer slowed another's logins by a factor of three.
 const REQUESTS_PER_THREAD: usize = 1;
 
 /// See the module.
@@ -38,7 +38,7 @@ impl Turns {
         Turns(Semaphore::new(turns * threads))
     }
 
-    /// What `future` returns. It is polled in turns, first come first served.
+    /// The result of `future`, which is polled in turns, first come first served.
     pub(super) async fn in_turn<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         loop {

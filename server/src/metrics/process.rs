@@ -1,5 +1,5 @@
-//! The process, by the names that every exporter has for it: version, start, processor time, memory, open files. From `/proc`, so on
-//! Linux only; a figure that cannot be read is left out.
+//! The process, under the usual names of exporters: version, start, processor time, memory, open files. Read from `/proc`, so on
+//! Linux only. A figure that cannot be read is left out.
 
 use super::text::Text;
 use std::fs;
@@ -44,7 +44,7 @@ impl Process {
     }
 }
 
-/// What the system says of this process now.
+/// What the system reports about this process now.
 pub(crate) fn figures() -> ProcessFigures {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();

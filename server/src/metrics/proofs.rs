@@ -3,7 +3,7 @@
 use super::text::Text;
 use trefoil_service::proofs::counters::ProofCounters;
 
-/// What is read at scrape time.
+/// Values that are read at scrape time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProofGauges {
     /// Statements that wait for a thread.
@@ -12,13 +12,13 @@ pub(crate) struct ProofGauges {
     pub open: usize,
 }
 
-/// Appends what was counted.
+/// Appends the counts.
 pub(super) fn render(text: &mut Text, counters: &ProofCounters, gauges: &ProofGauges) {
     let [accepted, refused] = counters.outcomes().map(|count| count as f64);
     text.family("trefoil_proofs_total", "counter", "Proofs verified");
     text.sample("trefoil_proofs_total", "{outcome=\"accepted\"}", accepted);
     text.sample("trefoil_proofs_total", "{outcome=\"refused\"}", refused);
-    let help = "Proof uploads by what happened to them before or instead of a verification";
+    let help = "Proof uploads by their outcome before or instead of a verification";
     text.family("trefoil_proof_uploads_total", "counter", help);
     for (event, count) in counters.events() {
         text.sample("trefoil_proof_uploads_total", &format!("{{event=\"{event}\"}}"), count as f64);
@@ -33,7 +33,7 @@ pub(super) fn render(text: &mut Text, counters: &ProofCounters, gauges: &ProofGa
     }
     let ProofGauges { depth, open } = *gauges;
     text.single("trefoil_proof_queue_depth", "gauge", "Proofs that wait for a thread", depth as f64);
-    text.single("trefoil_proof_uploads_open", "gauge", "Proof uploads let in and not answered", open as f64);
+    text.single("trefoil_proof_uploads_open", "gauge", "Proof uploads admitted and unanswered", open as f64);
 }
 
 #[cfg(test)]

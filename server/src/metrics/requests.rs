@@ -1,5 +1,5 @@
-//! Durations of requests by route, status and problem. Each thread counts for itself: a counter that all threads share travels from core
-//! to core with every request.
+//! Durations of requests by route, status and problem. Each thread has its own counters, because cores would contend for shared ones with
+//! every request.
 
 #![expect(
     clippy::disallowed_types,
@@ -18,7 +18,7 @@ use thread_local::ThreadLocal;
 const BOUNDS_LOG2: std::ops::RangeInclusive<u32> = 17..=35;
 const BUCKETS: usize = (*BOUNDS_LOG2.end() - *BOUNDS_LOG2.start()) as usize + 2;
 
-/// What is counted together. Routes are patterns, so there is a bounded number.
+/// The labels of a series. Routes are patterns, so the number of series is bounded.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Series {
     status: u16,
@@ -40,7 +40,7 @@ type Own = RefCell<Vec<(Series, Arc<Cells>)>>;
 #[derive(Default)]
 pub(crate) struct Requests {
     own: ThreadLocal<Own>,
-    /// Of all threads. Taken by a thread when it counts something for the first time, and by scrapes.
+    /// The counts of all threads. A thread takes the lock when it counts in a series for the first time, and a scrape takes it.
     all: Mutex<Vec<(Series, Arc<Cells>)>>,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct Total {
     sum_ns: u64,
 }
 
-/// What threads counted, summed as it is shown.
+/// The counts of all threads, summed for display.
 #[derive(Default)]
 pub(crate) struct Sums {
     /// Durations by route, method and status.
     pub(crate) durations: BTreeMap<(String, &'static str, u16), Total>,
-    /// Refusals and faults by code and route, entries of batches among them.
+    /// Refusals and faults by code and route, logins of batches and streams among them.
     pub(crate) problems: BTreeMap<(Code, String), u64>,
 }
 
@@ -76,7 +76,7 @@ impl Cells {
 }
 
 impl Requests {
-    /// A response was made in `ns`. `route` is a pattern; of other methods than the usual only that they are others is kept.
+    /// A response was made in `ns`. `route` is a pattern; unusual methods are counted as one.
     pub(crate) fn responded(&self, method: &str, route: &str, status: u16, code: Option<Code>, ns: u64) {
         let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
         let is_it = |series: &Series| {
@@ -93,9 +93,9 @@ impl Requests {
         own.push((series, cells));
     }
 
-    /// An entry of a batch was refused, whose answer is one response.
-    pub(crate) fn refused_entry(&self, code: Code) {
-        self.responded(ENTRY, ENTRY, code.status().as_u16(), Some(code), 0);
+    /// A login in a request with others was refused. The request has one response.
+    pub(crate) fn refused_entry(&self, route: &str, code: Code) {
+        self.responded(ENTRY, route, code.status().as_u16(), Some(code), 0);
     }
 
     fn totals(&self) -> BTreeMap<Series, Total> {
@@ -110,15 +110,14 @@ impl Requests {
         totals
     }
 
-    /// All of it, summed over threads.
+    /// All counts, summed over threads.
     pub(crate) fn sums(&self) -> Sums {
         let mut sums = Sums::default();
         for (Series { status, code, method, route }, total) in self.totals() {
             if let Some(code) = code {
-                let route = if route == ENTRY { BATCHES.to_owned() } else { route.clone() };
-                *sums.problems.entry((code, route)).or_default() += total.count();
+                *sums.problems.entry((code, route.clone())).or_default() += total.count();
             }
-            if route != ENTRY {
+            if method != ENTRY {
                 let sum = sums.durations.entry((route, method, status)).or_default();
                 sum.counts.iter_mut().zip(total.counts).for_each(|(sum, count)| *sum += count);
                 sum.sum_ns += total.sum_ns;
@@ -138,7 +137,7 @@ impl Requests {
         text.family(
             "trefoil_http_problems_total",
             "counter",
-            "Refusals and faults by code and route, entries of batches among them",
+            "Refusals and faults by code and route, logins of batches and streams among them",
         );
         for ((code, route), count) in problems {
             let labels = format!("{{code=\"{}\",route=\"{route}\"}}", code.name());
@@ -147,10 +146,9 @@ impl Requests {
     }
 }
 
-const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "HEAD"];
-/// In place of a route: a problem of [`BATCHES`] that is no request.
-const ENTRY: &str = "entry";
-const BATCHES: &str = "/v1/authentications/batch";
+const METHODS: [&str; 6] = ["GET", "POST", "PUT", "DELETE", "HEAD", ENTRY];
+/// In place of an HTTP method: a problem of a login that is no request of its own.
+const ENTRY: &str = "(entry)";
 const DURATION: &str = "trefoil_http_request_duration_seconds";
 
 impl Total {
@@ -188,6 +186,8 @@ impl Total {
 mod tests {
     use super::*;
 
+    const BATCHES: &str = "/v1/authentications/batch";
+
     #[test]
     fn threads_count_apart_and_are_summed_by_route_and_by_code() {
         let requests = Requests::default();
@@ -202,8 +202,8 @@ mod tests {
                         }
                         requests.responded("POST", "/v1/proof-sessions", 503, Some(Code::Overloaded), 1);
                         requests.responded("BREW", "-", 404, Some(Code::RouteUnknown), 1);
-                        requests.refused_entry(Code::Overloaded);
-                        requests.refused_entry(Code::NonceReplayed);
+                        requests.refused_entry(BATCHES, Code::Overloaded);
+                        requests.refused_entry(BATCHES, Code::NonceReplayed);
                     }
                 });
             }

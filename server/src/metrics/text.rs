@@ -8,12 +8,12 @@ pub(crate) fn bounds_ns() -> impl Iterator<Item = u64> {
     (10..32).flat_map(|log2| (4..8).map(move |quarter| quarter << (log2 - 2)))
 }
 
-/// Prometheus text in the making.
+/// A Prometheus text under construction.
 #[derive(Default)]
 pub(crate) struct Text(String);
 
 impl Text {
-    /// What was written.
+    /// The text.
     pub(crate) fn into_string(self) -> String {
         self.0
     }
@@ -29,8 +29,8 @@ impl Text {
         let _ = writeln!(self.0, "{name}{labels} {value}");
     }
 
-    /// Median, 99th percentile, sum and number of durations, in seconds; `label` is one of all of them, or empty. The
-    /// middle stands for the bucket that has a quantile.
+    /// Median, 99th percentile, sum and number of durations, in seconds; `label` is a label of all of them, or empty. A
+    /// quantile is the middle of its bucket.
     pub(crate) fn summary(&mut self, name: &str, label: &str, durations: &Durations) {
         let (comma, labels) =
             if label.is_empty() { ("", String::new()) } else { (",", format!("{{{label}}}")) };

@@ -8,12 +8,13 @@ use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform as _};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use trefoil_api::{TokenError, TokenRefusal};
 
-/// Where schemas with a name are.
+/// The path of named schemas.
 const SCHEMAS: &str = "/components/schemas";
 const PREFIX: &str = "#/components/schemas/";
 
-/// Makes schemas of what is sent and of what is answered, which differ: a field with a default need not be sent, and is always answered.
+/// Makes schemas for requests and for answers. They differ: a field with a default need not be sent, and is always in the answer.
 struct Schemas {
     sent: SchemaGenerator,
     answered: SchemaGenerator,
@@ -31,7 +32,7 @@ pub(crate) fn document(listener: Listener, operations: &[Operation]) -> Value {
     }
     let (schemas, renamed) = schemas.finish();
     let mut paths = json!(paths);
-    // Only answers refer to what was renamed, and requests stand under `requestBody` and `parameters`.
+    // Only answers refer to renamed schemas, and requests are under `requestBody` and `parameters`.
     for item in members(&mut paths).flat_map(members) {
         rename(&mut item["responses"], &renamed);
     }
@@ -76,6 +77,15 @@ fn security_schemes(listener: Listener) -> Value {
                 "description": "An API key of a tenant, `trefoil_...`. The tenant follows from the key. The scopes are `enrol`, `authenticate` and \
                                 `issue`.",
             },
+            "accessToken": {
+                "type": "oauth2",
+                "description": "A token that an API key was exchanged for, with scopes of the key. It lasts 10 minutes at most.",
+                "flows": { "clientCredentials": { "tokenUrl": "/oauth2/token", "scopes": {
+                    "enrol": "Create, replace and delete templates, list subjects.",
+                    "authenticate": "Open proof sessions and authenticate.",
+                    "issue": "Publish credential roots.",
+                } } },
+            },
         }),
         Listener::Admin => json!({
             "operatorToken": {
@@ -100,7 +110,7 @@ fn generator(contract: Contract) -> SchemaGenerator {
 }
 
 impl Schemas {
-    /// All with a name, and which of those that are answered have another name because what is sent has theirs.
+    /// All named schemas, and the new names of answer schemas whose name a request schema has.
     fn finish(mut self) -> (Value, Vec<(String, String)>) {
         let mut sent = self.sent.take_definitions(true);
         let answered = self.answered.take_definitions(true);
@@ -121,8 +131,8 @@ impl Schemas {
     }
 }
 
-/// Says the bounds that a format of an integer stands for, as a validator need not know the format; and takes what leads from one item of the
-/// code to another out of descriptions.
+/// Writes out the bounds that an integer format implies, because a validator need not know the format. Removes links between items of the
+/// code from descriptions.
 fn bound(schema: &mut Value) {
     let Ok(mut whole) = schemars::Schema::try_from(schema.take()) else { return };
     let bounds = |schema: &mut schemars::Schema| {
@@ -171,8 +181,8 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         parameters.iter().map(|parameter| described_parameter(parameter, &mut schemas.sent)).collect();
     let security = match caller {
         Caller::Anyone => json!([]),
-        Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
-        Caller::AnyKey => json!([{ "apiKey": [] }]),
+        Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }, { "accessToken": [scope.name()] }]),
+        Caller::AnyKey => json!([{ "apiKey": [] }, { "accessToken": [] }]),
         Caller::Operator(_) => json!([{ "operatorToken": [] }]),
     };
     let description = match caller {
@@ -209,7 +219,7 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
         _ if parameter.place == Place::Condition => {
             json!({ "type": "string", "pattern": "^(\\*|\"[0-9]{1,9}\")$" })
         }
-        // A key of the caller's choice.
+        // A key that the caller chooses.
         _ if place == "header" => {
             json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" })
         }
@@ -240,6 +250,9 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
         let content = json!({ "text/plain": { "schema": { "type": "string" }, "example": example } });
         responses.insert(status.to_string(), json!({ "description": about, "content": content }));
     }
+    if operation.refuses_tokens {
+        responses.extend(token_refusals(&mut schemas.answered));
+    }
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     for code in codes {
         by_status.entry(code.status().as_u16()).or_default().push(*code);
@@ -250,11 +263,36 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
     Value::Object(responses)
 }
 
+/// Why there is no access token.
+fn token_refusals(schemas: &mut SchemaGenerator) -> [(String, Value); 2] {
+    let schema = schemas.subschema_for::<TokenRefusal<'static>>();
+    let refusal = |status: u16, about, error, error_description| {
+        let example = json!(TokenRefusal { error, error_description });
+        let content = json!({ "application/json": { "schema": schema, "example": example } });
+        let headers = json!({ "request-id": header("Names the answer in the service's log.") });
+        (status.to_string(), json!({ "description": about, "headers": headers, "content": content }))
+    };
+    [
+        refusal(
+            400,
+            "The request, its grant or its scope is refused, or the tenant is disabled (RFC 6749 section 5.2).",
+            TokenError::InvalidScope,
+            "the API key has the scopes `authenticate`; ask for some of them, separated by one space",
+        ),
+        refusal(
+            401,
+            "The API key is unknown, expired or revoked, or not the one of this id.",
+            TokenError::InvalidClient,
+            "send an API key that exists and is neither expired nor revoked, with its own id",
+        ),
+    ]
+}
+
 fn header(about: &str) -> Value {
     json!({ "description": about, "schema": { "type": "string" } })
 }
 
-/// What is answered with one status, for any of these reasons.
+/// The answer with one status, for any of these reasons.
 fn refusal(codes: &[Code]) -> Value {
     let mut headers = json!({ "request-id": header("Names the answer in the service's log.") });
     if codes.iter().any(|code| code.explain().retry_after_s.is_some()) {

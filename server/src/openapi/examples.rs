@@ -1,6 +1,6 @@
-//! Bodies to learn from: well formed, and no service's.
+//! Example bodies: well formed, but of no real service.
 
-use crate::problem::Code;
+use crate::problem::{Code, Problem};
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
@@ -9,12 +9,12 @@ use trefoil_api::{
     CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant, DiskRoom,
     EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
     ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator, OperatorPage,
-    OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, Probe, ProblemCount, ProcessFigures,
-    ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey,
-    RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, RevokedApiKey, Role,
-    RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy,
-    StageTimes, StartedRotation, Subject, SubjectPage, TenantDetail, TenantPage, TenantSummary, Threshold,
-    UsagePage, Vector,
+    OperatorToken, Outcome, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode, ProblemCount,
+    ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed,
+    RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
+    SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject, SubjectPage, TenantDetail,
+    TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -30,6 +30,11 @@ pub(crate) const AUDIENCE: &str = "https://shop.example";
 
 fn face() -> Vector {
     Vector::new(std::array::from_fn(|i| (i as f32 * 0.7).sin()))
+}
+
+pub(crate) fn token() -> Token {
+    let (access_token, token_type) = ("trefoil_access_...".to_owned(), "Bearer".to_owned());
+    Token { access_token, token_type, expires_in: 600, scope: "authenticate".to_owned() }
 }
 
 pub(crate) fn enrolment() -> Enrolment {
@@ -53,7 +58,13 @@ pub(crate) fn erased() -> Erased {
 }
 
 pub(crate) fn subject() -> Subject {
-    Subject { handle: HANDLE, generation: 1, enrolled_at: NOW, consent_ref: "form 7".to_owned() }
+    Subject {
+        handle: HANDLE,
+        generation: 1,
+        dimension: 128,
+        enrolled_at: NOW,
+        consent_ref: "form 7".to_owned(),
+    }
 }
 
 pub(crate) fn subjects() -> SubjectPage {
@@ -99,6 +110,7 @@ pub(crate) fn authentication() -> Authentication {
         shares: None,
         reveal: None,
         mac: DIGEST,
+        source: None,
         attestation: AttestationForm::Compact,
     }
 }
@@ -110,6 +122,17 @@ pub(crate) fn batch() -> Value {
 pub(crate) fn authenticated() -> Authenticated {
     let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
+}
+
+/// The lines of an answer: a decided one, and the last one.
+pub(crate) fn streamed() -> [Value; 2] {
+    let decided =
+        StreamedOutcome { line: 2, ended: false, outcome: Outcome::<()>::Answered(authenticated()) };
+    let problem =
+        Problem::new(Code::BodyTimeout, "no line ended within 60 s; an empty line keeps a stream open");
+    let outcome = Outcome::<_>::Refused { problem: problem.member() };
+    let last = StreamedOutcome { line: 3, ended: true, outcome };
+    [json!(decided), json!(last)]
 }
 
 pub(crate) fn usage() -> UsagePage {
@@ -176,6 +199,7 @@ pub(crate) fn status() -> ServiceStatus {
             enrolments: 8,
             malformed: 0,
             frozen: vec![TENANT],
+            budget_trips: 3,
             tenants: 1,
             templates: 8,
         }),
@@ -222,7 +246,7 @@ pub(crate) fn trust_root() -> Value {
 pub(crate) fn fhe_keys() -> FheKeys {
     FheKeys {
         tenant: TENANT,
-        probe_mode: Probe::Plain,
+        probe_mode: ProbeMode::Plain,
         epochs: vec![1],
         sealing_key: Base64(vec![4; 1216]),
         sealing_key_fingerprint: DIGEST,
@@ -238,7 +262,8 @@ fn policy() -> Policy {
         level_min: 0,
         attempts: Attempts::default(),
         attestation_lifetime_s: 120,
-        probe: Probe::Plain,
+        probe: ProbeMode::Plain,
+        dimension: trefoil_api::DIM as u32,
         sessions_in_memory: None,
     }
 }
@@ -270,7 +295,13 @@ pub(crate) fn created_tenant() -> CreatedTenant {
 }
 
 pub(crate) fn tenant() -> TenantSummary {
-    TenantSummary { tenant_id: TENANT, name: "shop".to_owned(), created_at: NOW, disabled_at: None }
+    TenantSummary {
+        tenant_id: TENANT,
+        name: "shop".to_owned(),
+        dimension: 128,
+        created_at: NOW,
+        disabled_at: None,
+    }
 }
 
 pub(crate) fn disabled_tenant() -> ChangedTenant {

@@ -1,4 +1,4 @@
-//! What is said of one route.
+//! The description of one route.
 
 use crate::api::Needs;
 use crate::problem::Code;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use trefoil_api::{Role, Scope};
 use trefoil_attest::Kind;
 
-/// A method of HTTP that routes have.
+/// An HTTP method that routes use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
@@ -33,13 +33,13 @@ pub(crate) enum Shape {
     Of(fn(&mut SchemaGenerator) -> Schema),
     /// Of values like this one: the same members, of the same kinds.
     Like(Value),
-    /// Bytes or text that another specification describes.
+    /// Bytes or text that another specification defines.
     Opaque,
     /// Text.
     Text,
 }
 
-/// Where a parameter stands.
+/// Where a parameter is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Path,
@@ -68,7 +68,7 @@ pub(crate) struct Body {
     pub(crate) example: Option<Value>,
 }
 
-/// A route and all that is said of it.
+/// A route and its description.
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
@@ -82,11 +82,13 @@ pub(crate) struct Operation {
     pub(crate) answer: Option<Body>,
     /// Another answer in text: its status, what it says, an example.
     pub(crate) other: Option<(u16, &'static str, &'static str)>,
-    /// Whether it answers 304 to who knows the answer.
+    /// Whether it answers 304 to a caller that has the answer.
     pub(crate) polled: bool,
     /// Headers of the answer, beside those of every answer.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) codes: Vec<Code>,
+    /// Whether it answers 400 and 401 in the form of RFC 6749.
+    pub(crate) refuses_tokens: bool,
 }
 
 impl Method {
@@ -125,8 +127,9 @@ impl Operation {
             other: None,
             polled: false,
             headers: Vec::new(),
-            // The head is counted before the route is known, and any handler may panic.
+            // The head's size is checked before the route is known, and any handler may panic.
             codes: vec![Code::HeadTooLarge, Code::Internal],
+            refuses_tokens: false,
         }
     }
 
@@ -138,7 +141,7 @@ impl Operation {
         Operation::new(Method::Post, path, id)
     }
 
-    /// What it does in a line, and what a caller should know besides.
+    /// What it does in a line, and more that a caller should know.
     pub(crate) fn says(mut self, summary: &'static str, description: &'static str) -> Operation {
         (self.summary, self.description) = (summary, description);
         self
@@ -223,8 +226,7 @@ impl Operation {
 
     /// The header under which a creation may be repeated, which may be absent. The answer is not repeated where it has a secret.
     pub(crate) fn created_once(mut self) -> Operation {
-        let about =
-            "For a day the same key with the same bytes creates nothing more; fresh for each creation.";
+        let about = "Use a fresh key for each creation. For a day, the same key with the same bytes creates nothing more.";
         let (shape, example) = (Shape::Like(Value::Null), json!("0c8a4f1e6d2b"));
         let (name, place) = ("Idempotency-Key", Place::OptionalHeader);
         self.parameters.push(Parameter { name, place, about, shape, example });
@@ -238,7 +240,7 @@ impl Operation {
         self.parameter(Parameter { name, place, about, shape, example }).fails(&[Code::MalformedRequest])
     }
 
-    /// An `ETag`, and 304 to `If-None-Match` that names it. That header is no parameter: by HTTP, one that is malformed is ignored.
+    /// An `ETag`, and 304 to `If-None-Match` that names it. That header is no parameter, because HTTP says that a malformed one is ignored.
     pub(crate) fn polled(mut self, tag: &'static str) -> Operation {
         self.polled = true;
         self.header("ETag", tag)
@@ -265,6 +267,12 @@ impl Operation {
             Code::BodyTooLarge,
             Code::BodyTimeout,
         ])
+    }
+
+    /// A form whose refusals are those of OAuth.
+    pub(crate) fn takes_form(mut self, body: Body) -> Operation {
+        (self.request, self.refuses_tokens) = (Some(body), true);
+        self.fails(&[Code::BodyTooLarge, Code::BodyTimeout])
     }
 
     /// Answers with JSON.
@@ -308,7 +316,7 @@ impl Operation {
         self.answers_body(200, Body { media_type, shape: Shape::Opaque, about, example: None })
     }
 
-    /// Answers with text also with another status.
+    /// Another answer in text, with this status.
     pub(crate) fn also(mut self, status: u16, about: &'static str, example: &'static str) -> Operation {
         self.other = Some((status, about, example));
         self
@@ -320,7 +328,7 @@ impl Operation {
         self
     }
 
-    /// The problems that it may have, beside those that follow from what it takes.
+    /// The problems that it may answer with, beside those that follow from its parameters and body.
     pub(crate) fn fails(mut self, codes: &[Code]) -> Operation {
         for code in codes {
             if !self.codes.contains(code) {
@@ -346,7 +354,7 @@ impl Operation {
     }
 }
 
-/// As JSON. What examples are made of has no keys but text.
+/// As JSON. Every key of an example is text.
 fn value(example: &impl Serialize) -> Value {
     serde_json::to_value(example).unwrap_or_default()
 }

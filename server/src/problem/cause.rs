@@ -1,4 +1,4 @@
-//! Why a problem happens and whether the request may be repeated: what the `type` of a problem resolves to.
+//! Why a problem happens and whether the request may be repeated. The `type` of a problem is the path of this explanation.
 
 use super::Code;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub enum Retry {
     Once,
 }
 
-/// What `GET /v1/problems/{code}` answers.
+/// The answer of `GET /v1/problems/{code}`.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Explained {
     /// The stable name.
@@ -35,7 +35,7 @@ pub struct Explained {
     pub cure: &'static str,
     /// Whether to repeat the request.
     pub retry: Retry,
-    /// What the header Retry-After says, seconds; `null` where there is none.
+    /// The value of the header Retry-After, seconds; `null` where there is none.
     pub retry_after_s: Option<u32>,
 }
 
@@ -124,7 +124,7 @@ impl Code {
         Code::ALL.into_iter().find(|code| code.name() == name)
     }
 
-    /// All that is known of it without a request.
+    /// The explanation of the code, without a request.
     pub fn explain(self) -> Explained {
         let (status, code, title) = self.describe();
         let (cause, cure, retry) = (self.cause(), self.cure(), self.retry());
@@ -170,10 +170,10 @@ impl Code {
             Code::RoleMissing => "the operator's role is below the one that the route needs",
             Code::OperatorUnknown => "no such operator, or no such token of it",
             Code::OperatorConflict => {
-                "the last owner cannot be revoked, an operator has at most two tokens, and one that was revoked gets none"
+                "the last owner cannot be revoked, an operator has at most two tokens, and a revoked operator gets none"
             }
             Code::PolicyOvertaken => "`If-Match` names another version of the policy than the one in force",
-            Code::AudienceNotAllowed => "the policy does not list the audience",
+            Code::AudienceNotAllowed => "the tenant's policy does not list the audience",
             Code::RequestMacInvalid => "the MAC is not that of the request under the session's key",
             Code::SessionScope => "the session is for another handle, audience, policy or level",
             Code::RouteUnknown => "no such path on this listener",
@@ -184,20 +184,20 @@ impl Code {
             Code::ApiKeyUnknown => "the tenant has no such API key",
             Code::SessionUnknown => "the tenant has no such session",
             Code::AttestationUnknown => {
-                "no attestation with this id is kept: only of logins that asked for none, for 120 s, and not across a restart"
+                "no attestation with this id is kept. It is kept for a login that asked for none, for 120 s, and not across a restart"
             }
             Code::SealUnknown => "no seal has this number, or no witness cosigned this head",
             Code::SealPruned => "the seal is old and its signatures were dropped",
             Code::TrustRootUnknown => "no such version",
             Code::MethodNotAllowed => "the path exists, the method does not",
             Code::HeadTooLarge => "path and headers are over 16 KiB",
-            Code::BodyTimeout => "the body took longer than 10 s",
+            Code::BodyTimeout => "the body took longer than 10 s, or no line of a stream ended in time",
             Code::TemplateExists => "the subject is enrolled",
             Code::TenantExists => "the drawn identifier was taken",
             Code::NonceReplayed => {
-                "the session, or the subject without one, has taken this nonce. After a repetition: the first one was attempted, and its answer is lost"
+                "the nonce was used before in the session, or without one for the subject. After a repetition: the first request was attempted, and its answer is lost"
             }
-            Code::ChainValueRefused => "the revealed value is missing, used or not of this chain",
+            Code::ChainValueRefused => "the revealed chain value is missing, used or not of this chain",
             Code::SecretShown => {
                 "an earlier request with this `Idempotency-Key` created it; the service does not keep secrets that it shows"
             }
@@ -207,7 +207,7 @@ impl Code {
             Code::CosignatureRefused => "no listed witness cosigned the checkpoint, or it is of another log",
             Code::RootSignatureInvalid => "the root is not signed by the registered issuer key",
             Code::SessionExpired => "the session is over, or its root was withdrawn",
-            Code::BodyTooLarge => "the body is over the route's limit",
+            Code::BodyTooLarge => "the body, or a line of a stream, is over the route's limit",
             Code::MediaTypeUnsupported => "another `Content-Type`",
             Code::FieldInvalid => "a field is missing, unknown or out of range",
             Code::EmbeddingInvalid => "not a face: zeros, not finite, or not from an embedder",
@@ -221,7 +221,7 @@ impl Code {
             Code::RequestNotFresh => "`issued_at` is outside the window, or before the service started",
             Code::IdempotencyKeyReused => "the `Idempotency-Key` came with another body",
             Code::DistinctFailures => {
-                "logins with this API key failed for too many different subjects that did not match since"
+                "logins with this API key, or from this source, failed for too many different subjects that did not match since"
             }
             Code::QuotaExceeded => "too many requests of the tenant in flight, or no credit for proofs",
             Code::Overloaded => "a queue is full; nothing was attempted",
@@ -229,17 +229,21 @@ impl Code {
                 "the process before a restart may have answered this request; nothing was attempted now"
             }
             Code::StorageDamaged => "stored data is damaged",
-            Code::DiskLow => "too little disk; nothing was attempted. Deletions and roots are still taken",
-            Code::Unsealed => "decided and counted, and the seal cannot be stored, so there is no answer",
-            Code::Draining => "the service stops or is not ready; nothing was attempted",
+            Code::DiskLow => {
+                "too little disk space; nothing was attempted. Deletions and roots are still accepted"
+            }
+            Code::Unsealed => "decided and counted, but the seal cannot be stored, so there is no answer",
+            Code::Draining => {
+                "the service or the connection of a stream stops, or is not ready; nothing was attempted"
+            }
             Code::Undecided => {
                 "the key-holder gave no decision; the attempt may have been counted, and the nonce spent"
             }
             Code::PolicyOutOfStep => {
-                "the key-holder has another threshold than the tenant's policy; no decision, no attempt counted, the nonce spent"
+                "the key-holder's threshold differs from the tenant's policy; no decision and no attempt counted, but the nonce is spent"
             }
             Code::KeyHolderUnavailable => {
-                "the key-holder is away; no decision. A login may have spent its nonce: then `nonce-replayed` follows"
+                "the key-holder cannot be reached; no decision. A login may have spent its nonce: then `nonce-replayed` follows"
             }
             Code::KeyHolderForbids => "the key-holder's configuration does not allow it",
             Code::TimedOut => "no answer in time; it may have been decided and counted",

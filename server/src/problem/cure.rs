@@ -55,7 +55,7 @@ impl Code {
             Code::HeadTooLarge => "Shorten the path or the headers.",
             Code::BodyTimeout => "Send the body without pauses, or over a faster connection.",
             Code::TemplateExists => {
-                "Delete the subject's template (DELETE on this path), then enrol it again."
+                "Replace the subject's template (PUT on this path), or delete it (DELETE on this path) and enrol again."
             }
             Code::TenantExists => "Repeat the request: another identifier is drawn.",
             Code::NonceReplayed => "Make a new request with a fresh nonce.",

@@ -1,4 +1,4 @@
-//! What a caller reads where the service refuses: the one mapping.
+//! The one mapping from the service's refusals to problems.
 
 use super::{Code, Problem};
 use trefoil_api::OutOfRange;
@@ -6,7 +6,7 @@ use trefoil_attest::witness::WitnessError;
 use trefoil_matching::KeyHolderError;
 use trefoil_pipeline::{Refusal, RevealRefused, Stale};
 use trefoil_service::Refused;
-use trefoil_service::tenant::Probe;
+use trefoil_service::tenant::ProbeMode;
 use trefoil_storage::store::StoreError;
 use trefoil_wallet::credentials::{ChainError, RootError};
 
@@ -14,7 +14,7 @@ impl From<Refused> for Problem {
     fn from(refused: Refused) -> Problem {
         let code = match &refused {
             Refused::Caller => {
-                let detail = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
+                let detail = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked, or with an access token that is not over";
                 return Problem::new(Code::CallerUnauthenticated, detail);
             }
             Refused::OperatorToken => {
@@ -59,6 +59,7 @@ impl From<Refused> for Problem {
             Refused::SessionEnded => Code::SessionExpired,
             Refused::Proof(_) => Code::ProofRejected,
             Refused::DistinctFailures { .. } => Code::DistinctFailures,
+            Refused::SourceFailures { .. } => return at("/source", Code::DistinctFailures, &refused),
             Refused::TooManyChains
             | Refused::ProofLate(_)
             | Refused::TooManyProofs(_)
@@ -116,10 +117,10 @@ fn at(pointer: &str, code: Code, refused: &Refused) -> Problem {
     Problem::field(code, pointer, refused.to_string())
 }
 
-fn probe_mode(expected: Probe) -> Problem {
+fn probe_mode(expected: ProbeMode) -> Problem {
     let detail = match expected {
-        Probe::Plain => "the tenant's probe mode is plain: send `embedding` and no `shares`",
-        Probe::Shared => {
+        ProbeMode::Plain => "the tenant's probe mode is plain: send `embedding` and no `shares`",
+        ProbeMode::Shared => {
             "the tenant's probe mode is shared: send `shares`, which the device makes, and no `embedding`"
         }
     };
@@ -224,11 +225,11 @@ mod tests {
     use trefoil_service::proofs::quota::Denied;
     use trefoil_zkp::ProofError;
 
-    /// What callers have read since the first version, to the last letter: programs compare codes, people search for sentences.
+    /// The exact texts that callers have read since the first version: programs compare codes, people search for sentences.
     fn reads(refused: Refused, code: &str, detail: &str) {
         let problem = Problem::from(refused.clone());
         assert_eq!((problem.code().name(), &*problem.detail), (code, detail));
-        // `errors` names the field that `detail` begins with.
+        // `errors` names the field at the start of `detail`.
         let pointer = detail.strip_prefix('/').and_then(|rest| rest.split_once(": "));
         let expected = pointer.map(|(pointer, rest)| (format!("/{pointer}"), rest));
         let named = problem.errors.first().map(|error| (error.pointer.clone(), error.detail.as_str()));
@@ -242,7 +243,7 @@ mod tests {
             (
                 Refused::Caller,
                 "caller-unauthenticated",
-                "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked",
+                "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked, or with an access token that is not over",
             ),
             (
                 Refused::OperatorToken,
@@ -263,13 +264,13 @@ mod tests {
             (
                 Refused::TwoTokens,
                 "operator-conflict",
-                "two tokens of this operator are taken already; revoke one of them first",
+                "this operator has two valid tokens already; revoke one of them first",
             ),
             (Refused::OperatorRevoked, "operator-conflict", "this operator was revoked; create another one"),
             (
                 Refused::LastOwner,
                 "operator-conflict",
-                "no other owner has a token that is taken, so nobody could manage operators; create another owner first",
+                "no other owner has a valid token, so nobody could manage operators; create another owner first",
             ),
             (
                 Refused::TenantDisabled,
@@ -397,7 +398,7 @@ mod tests {
             (
                 Refused::NoProofs,
                 "proof-mode-mismatch",
-                "the tenant's policy asks for no proof, for good, so it has no credentials, roots or sessions; send logins without \
+                "the tenant's policy asks for no proof, and this cannot change, so it has no credentials, roots or sessions; send logins without \
                  `session_id` and `mac`, or make another tenant",
             ),
             (
@@ -423,12 +424,12 @@ mod tests {
                 "/issued_at: send the second at which the device sealed its share, within 60 s of the service's clock",
             ),
             (
-                Refused::ProbeMode { expected: Probe::Plain },
+                Refused::ProbeMode { expected: ProbeMode::Plain },
                 "probe-mode-mismatch",
                 "the tenant's probe mode is plain: send `embedding` and no `shares`",
             ),
             (
-                Refused::ProbeMode { expected: Probe::Shared },
+                Refused::ProbeMode { expected: ProbeMode::Shared },
                 "probe-mode-mismatch",
                 "the tenant's probe mode is shared: send `shares`, which the device makes, and no `embedding`",
             ),
@@ -478,7 +479,7 @@ mod tests {
             (
                 Refused::TemplateExists,
                 "template-exists",
-                "the subject has an active template; delete it to enrol again",
+                "the subject has an active template; replace it, or delete it to enrol again",
             ),
             (
                 Refused::IdempotencyInFlight,
@@ -558,8 +559,8 @@ mod tests {
             (
                 Refused::AttestationUnknown,
                 "attestation-unknown",
-                "no attestation with this id is kept: one is for 120 s after a login that asked for none, of a tenant the newest 8192, and \
-                 none across a restart",
+                "no attestation with this id is kept: it is kept for 120 s after a login that asked for none, for the newest 8192 of a tenant, and \
+                 not across a restart",
             ),
         ] {
             reads(refused, code, detail);

@@ -1,4 +1,4 @@
-//! Who may call: operators, and tenants with their API keys.
+//! The callers of the service: operators, and tenants with their API keys.
 
 use super::{ADMIN_TOKEN_FILE, StartError};
 use crate::bodies;

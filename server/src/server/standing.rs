@@ -1,4 +1,4 @@
-//! What a running service says of itself.
+//! The description of a running service.
 
 use super::{ADMIN_TOKEN_FILE, Server};
 use crate::app::App;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use trefoil_attest::TrustRoot;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 
-/// What a service says of itself when it starts.
+/// The description of a service at its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The data directory.
@@ -23,14 +23,14 @@ pub struct Standing {
     pub key_holder: String,
     /// How many tenants it has.
     pub tenants: usize,
-    /// End of the TLS certificate, unix seconds.
+    /// When the TLS certificate expires, unix seconds.
     pub certificate_until: Option<u64>,
-    /// End of the signing keys, unix seconds.
+    /// When the signing keys expire, unix seconds.
     pub keys_until: Option<u64>,
 }
 
 impl Server {
-    /// What is worth knowing of it at its start.
+    /// The description of this service at its start.
     pub fn standing(&self) -> Standing {
         let App { config, service, .. } = &*self.app;
         Standing {
@@ -64,7 +64,7 @@ impl Server {
         self.app.service.operators.bootstrap_token()
     }
 
-    /// What relying parties pin.
+    /// The trust root, which relying parties pin.
     pub fn trust_root(&self) -> &TrustRoot {
         &self.app.service.trust_root
     }
@@ -79,7 +79,7 @@ impl Server {
         &self.certificate
     }
 
-    /// What takes other limits while the service runs.
+    /// The limits, which can change while the service runs.
     pub(crate) fn set_limits(&self) -> impl Fn(&Limits) + Send + use<> {
         let app = Arc::clone(&self.app);
         move |limits| app.set_limits(limits)

@@ -1,11 +1,11 @@
-//! The data directory: who may read it, the secrets that are made in it once, and the record of what belongs together.
+//! The data directory: its permissions, the secrets that are made in it once, and the record of the files that belong together.
 //!
-//! The directory is `0700` and every secret `0600`, and both belong to the user of the process; anything else is refused
-//! rather than repaired, because a secret that others could read has to be considered read. One process holds the
+//! The directory is `0700` and every secret `0600`, and both belong to the user of the process. Anything else is refused
+//! rather than repaired, because a secret that others could read must be considered read. One process holds the
 //! directory at a time.
 //!
-//! A file that is made here is noted in `installation.toml`. A file that is noted and missing, empty or another one is
-//! refused: made anew, a store would begin the seal log again at 0 under the same keys.
+//! A file that is made here is noted in `installation.toml`. A noted file that is missing, empty or replaced is
+//! refused: a new store, for example, would restart the seal log at 0 under the same keys.
 
 mod error;
 mod high_water;
@@ -33,30 +33,30 @@ pub struct DataDir {
     lock: File,
 }
 
-/// Closing the file would not do: a child that this process is starting has a copy of it until it runs its program.
+/// Closing the file does not suffice: a child that this process is starting has a copy of it until it runs its program.
 impl Drop for DataDir {
     fn drop(&mut self) {
-        // Should it fail, closing the file releases the lock.
+        // If this fails, closing the file releases the lock.
         let _ = self.lock.unlock();
     }
 }
 
 impl DataDir {
-    /// In a directory into which a restore has begun and not ended.
+    /// Marks a directory into which a restore has begun and not completed.
     pub const UNFINISHED: &str = "restore.unfinished";
 
-    /// Opens or creates the directory and takes its lock: for the one process that serves from it.
+    /// Opens or creates the directory and takes its lock, for the one process that serves from it.
     pub fn open(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_with(path, "lock")
     }
 
-    /// Opens or creates the directory and takes the lock of signing keys and trust root only, which a running service
-    /// does not hold: it reads them when it starts.
+    /// Opens or creates the directory and takes only the lock of signing keys and trust root. A running service
+    /// does not hold it, because it reads them at its start.
     pub fn open_for_keys(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_with(path, "keys.lock")
     }
 
-    /// Opens the directory of the restore that this process does.
+    /// Opens the directory into which this process restores.
     pub fn open_unfinished(path: &Path) -> Result<DataDir, DataDirError> {
         Self::open_whole_or_not(path, "lock")
     }
@@ -101,7 +101,7 @@ impl DataDir {
         &self.path
     }
 
-    /// A secret of `N` bytes, drawn from the operating system the first time and the same ever after.
+    /// A secret of `N` bytes, drawn from the operating system the first time and the same from then on.
     ///
     /// # Panics
     /// When the operating system has no random bytes.
@@ -123,7 +123,7 @@ impl DataDir {
         Ok(Zeroizing::new(array))
     }
 
-    /// The bytes of a secret that never changes, if one was made; the one that was made, or an error.
+    /// The bytes of a secret that never changes, if it was made. A secret that is not the one that was made is an error.
     pub fn kept(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, DataDirError> {
         if !self.has(name)? {
             return Ok(None);
@@ -139,7 +139,7 @@ impl DataDir {
         Record::claim(&self.path, name, Some(bytes))
     }
 
-    /// Puts other bytes in the place of a file that was kept. A crash leaves the one or the other, and either is taken.
+    /// Replaces the bytes of a kept file. A crash leaves the old or the new bytes, and both are accepted.
     pub fn replace_kept(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let before = read_private(&self.join(name))?;
         Record::permit(&self.path, name, &[&before, bytes])?;
@@ -147,7 +147,7 @@ impl DataDir {
         Record::permit(&self.path, name, &[bytes])
     }
 
-    /// Whether a file is there. One that was made in this directory must be, and must not be empty.
+    /// Whether a file exists. A file that was made in this directory must exist and must not be empty.
     pub fn has(&self, name: &str) -> Result<bool, DataDirError> {
         let path = self.join(name);
         let how = match fs::symlink_metadata(&path) {
@@ -164,12 +164,12 @@ impl DataDir {
         }
     }
 
-    /// Notes that a file was made in this directory. Its content may change; it may not go.
+    /// Notes that a file was made in this directory. Its content may change, but the file must stay.
     pub fn note(&self, name: &str) -> Result<(), DataDirError> {
         Record::claim(&self.path, name, None)
     }
 
-    /// A database of this directory, and what is known of it. [`DataDir::note`] it once it is open.
+    /// A database of this directory, and the directory's record of it. Call [`DataDir::note`] once it is open.
     pub fn database(&self, name: &str) -> Result<DatabaseFile, DataDirError> {
         self.has(name)?;
         for suffix in ["", "-wal", "-shm"] {
@@ -192,7 +192,7 @@ impl DataDir {
         })
     }
 
-    /// The mark of this name, made at 0 the first time.
+    /// The mark of this name, which begins at 0 the first time.
     pub fn high_water(&self, name: &str) -> Result<HighWater, DataDirError> {
         if !self.has(name)? {
             self.write(name, &Reached::default().to_bytes())?;
@@ -201,12 +201,12 @@ impl DataDir {
         HighWater::open(&self.join(name))
     }
 
-    /// Begins a mark at 0, also where one was noted: for what was restored.
+    /// Begins a mark at 0, even if one was noted, because its database was restored.
     pub fn begin_mark(&self, name: &str) -> Result<(), DataDirError> {
         self.write(name, &Reached::default().to_bytes())
     }
 
-    /// The bytes of a file that may change or go, written from `make` if it is missing.
+    /// The bytes of a file that may change or be removed, written from `make` if it is missing.
     pub fn file(
         &self,
         name: &str,
@@ -229,7 +229,7 @@ impl DataDir {
         made.map_err(|cause| failed(&path, "create the directory", cause))
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     pub fn remove(&self, name: &str) -> Result<(), DataDirError> {
         let path = self.join(name);
         match fs::remove_file(&path) {
@@ -244,21 +244,21 @@ impl DataDir {
     }
 }
 
-/// A database file and what its directory knows of it. A path alone is one of which nothing is known.
+/// A database file and its directory's record of it. A path alone has no record.
 #[derive(Debug)]
 pub struct DatabaseFile {
     /// The file.
     pub path: PathBuf,
-    /// It was made before, so a file without tables is no new one.
+    /// Whether it was made before; then a file without tables is not a new one.
     pub exists: bool,
-    /// Where its count of transactions is kept besides.
+    /// The mark that also has its count of transactions.
     pub mark: Option<HighWater>,
-    /// A file of an earlier version becomes one of this.
+    /// Whether to upgrade a file of an earlier version.
     pub migrate: bool,
 }
 
 impl DatabaseFile {
-    /// Lets a file of an earlier version become one of this, or not.
+    /// Sets whether to upgrade a file of an earlier version.
     #[must_use]
     pub fn migrating(self, migrate: bool) -> DatabaseFile {
         DatabaseFile { migrate, ..self }

@@ -1,16 +1,16 @@
-//! One SQLite file with one writer: the discipline that both databases of ours share.
+//! One SQLite file with one writer: the code that both databases share.
 //!
-//! A thread owns the only writing connection. It takes every write that waits, runs each in a savepoint of one
-//! transaction, commits once (`synchronous = FULL`), and only then acknowledges: concurrent writes share one `fsync`.
-//! A failed write undoes only itself; a failed commit fails all of its batch. Reads use their own connections and never
+//! A thread owns the only writing connection. It takes all waiting writes, runs each in a savepoint of one
+//! transaction, commits once (`synchronous = FULL`), and only then acknowledges, so concurrent writes share one `fsync`.
+//! A failed write undoes only itself; a failed commit fails its whole batch. Reads use their own connections and never
 //! wait for the writer (WAL). `secure_delete` overwrites freed bytes, and a deletion that must shred is followed by a
-//! checkpoint that empties the log. Memory mapping is off: a report blames it for amplifying a WAL bug. The files are for their owner
-//! only. A file whose rows decide something is opened with a key ([`RowKey`]), and refused if anybody else wrote to it.
+//! checkpoint that empties the log. Memory mapping is off, because a report says that it amplifies a WAL bug. Only their owner can read
+//! the files. A file whose rows affect decisions is opened with a key ([`RowKey`]), and refused if another program wrote to it.
 //!
-//! Damage is looked for when a file is opened: SQLite's own check of every page and index, then the sum of the rows. What is loaded
-//! before the first write is read in the transaction that computed the sum, so nothing changes between check and use. What
-//! SQLite finds later, and the first transaction after somebody else's, ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log leaves a sound file with
-//! fewer transactions than the file's mark ([`HighWater`]) counts.
+//! Opening a file checks it for damage: SQLite's own check of every page and index, then the sum of the rows. Rows that are loaded
+//! before the first write are read in the transaction that computed the sum, so nothing changes between check and use. Damage that
+//! SQLite finds later, or a transaction of another program, ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log
+//! leaves a sound file with fewer transactions than the file's mark ([`HighWater`]) counts.
 
 #![expect(
     clippy::disallowed_types,
@@ -38,18 +38,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use trefoil_matching::VaultState;
 
-/// Writes that may wait; at 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
+/// Most waiting writes. At 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
 const QUEUE_MAX: usize = 1024;
 /// Writes in one transaction: 64 templates of 49 KiB are 3 MiB of log.
 const GROUP_MAX: usize = 64;
 /// Idle read connections kept.
 const READERS_MAX: usize = 8;
-/// Tells the caller how the commit went.
+/// Tells the caller the result of the commit.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-/// Takes the writer inside a transaction, or why there is none.
+/// Takes the writer inside a transaction, or the error why there is none.
 type Run = Box<dyn FnOnce(Result<&Writer, StoreError>) -> Acknowledge + Send>;
 
-/// What an acknowledged write survives.
+/// The failure that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Survives {
     /// A kill of the process: the operating system has it.
@@ -63,11 +63,11 @@ struct Write {
     survives: Survives,
     /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
     scrub: bool,
-    /// The file is taken although somebody remembers this count.
+    /// Accept the file although a later count is remembered.
     older_than: Option<VaultState>,
 }
 
-/// An open database. Dropping it finishes the writes that wait.
+/// An open database. Dropping it finishes the waiting writes.
 pub struct Database {
     path: PathBuf,
     checked: Checked,
@@ -79,8 +79,8 @@ pub struct Database {
     supervisor: Supervisor,
 }
 
-/// The connection that computed the sum of the rows, still in that transaction: until the first write it sees what was checked and
-/// nothing else.
+/// The connection that computed the sum of the rows, still in that transaction: until the first write it sees exactly the rows that
+/// were checked.
 #[derive(Default)]
 struct Checked {
     connection: Mutex<Option<Connection>>,
@@ -96,14 +96,14 @@ impl Checked {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before a write: a transaction that began earlier would not see it, and would hold the write-ahead log back.
+    /// Ends the transaction before a write, because it would not see the write and would hold the write-ahead log back.
     fn end(&self) {
         if !self.over.swap(true, Ordering::AcqRel) {
             *self.locked() = None;
         }
     }
 
-    /// Takes a connection back that this gave.
+    /// Takes back a connection.
     fn put_back(&self, connection: Connection) {
         let mut place = self.locked();
         if !self.over.load(Ordering::Acquire) {
@@ -112,7 +112,7 @@ impl Checked {
     }
 }
 
-/// What a power cut leaves of the count of transactions.
+/// The count of transactions that survives a power cut.
 #[derive(Default)]
 struct Durable {
     generation: AtomicU64,
@@ -139,9 +139,9 @@ struct Writer {
 }
 
 impl Database {
-    /// Opens or creates a file with `schema`, which is of this version; refuses any other version, unless `key` has steps from it and the
-    /// file may take them. With `key`, refuses a file of which
-    /// any row was written by somebody else. The writing thread runs under `supervisor`.
+    /// Opens or creates a file with `schema`, which is of this version. Refuses any other version, unless `key` has steps from it and the
+    /// file may be upgraded. With `key`, refuses a file with a
+    /// row that another program wrote. The writing thread runs under `supervisor`.
     pub fn open(
         file: impl Into<DatabaseFile>,
         version: i64,
@@ -194,7 +194,7 @@ impl Database {
         })
     }
 
-    /// Refuses a file that lost acknowledged transactions, unless an older copy was taken for it by name.
+    /// Refuses a file that lost acknowledged transactions, unless the operator accepted an older copy.
     ///
     /// # Errors
     /// [`StoreError::Older`].
@@ -208,7 +208,7 @@ impl Database {
         self.reached
     }
 
-    /// Moves what is in the write-ahead log into the file, so that the file is complete without it.
+    /// Moves the write-ahead log into the file, so that the file is complete without it.
     ///
     /// # Errors
     /// When a reader holds the log back, or the disk fails.
@@ -223,7 +223,7 @@ impl Database {
         }
     }
 
-    /// How many transactions of a file with a key are on the disk, and how often an older copy was taken for it.
+    /// How many transactions of a file with a key are on the disk, and how often an older copy of it was accepted.
     pub fn state(&self) -> VaultState {
         let Durable { generation, restored } = &*self.durable;
         VaultState {
@@ -232,7 +232,7 @@ impl Database {
         }
     }
 
-    /// Takes this file although somebody remembers a later state of it. Both counts go on above that.
+    /// Accepts this file although a later state of it is remembered. Both counts continue above that state.
     ///
     /// # Panics
     /// Never: the writer lives as long as the database.
@@ -259,7 +259,7 @@ impl Database {
         self.submit(operation, Survives::PowerCut, false)
     }
 
-    /// As [`Database::write`], but with a choice of what the write survives. It is durable at the latest with the next
+    /// Like [`Database::write`], with a choice of the failure that the write survives. It is durable at the latest with the next
     /// write that survives a power cut.
     pub fn write_surviving<T: Send + 'static>(
         &self,
@@ -269,7 +269,7 @@ impl Database {
         self.submit(operation, survives, false)
     }
 
-    /// As [`Database::write`]; then empties the log, so that what was deleted is not in the files any more.
+    /// Like [`Database::write`]; then empties the log, so that deleted bytes are no longer in the files.
     pub fn shred<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
@@ -302,7 +302,7 @@ impl Database {
         answer
     }
 
-    /// Puts `operation` into the queue and returns; `done` learns how its transaction went.
+    /// Queues `operation` and returns; `done` gets the result of its transaction.
     pub fn write_behind(
         &self,
         operation: impl FnOnce(&Connection) -> Result<(), StoreError> + Send + 'static,
@@ -318,7 +318,7 @@ impl Database {
         scrub: bool,
     ) -> Result<T, StoreError> {
         let (answer, wait) = sync_channel(1);
-        // The receiver waits below, so a failed send means that its thread is gone.
+        // The receiver waits below, so a failed send means that its thread has ended.
         self.enqueue(operation, move |outcome| drop(answer.send(outcome)), survives, scrub)?;
         wait.recv().map_err(|_| StoreError::Fault("the writer has stopped".to_owned()))?
     }
@@ -356,13 +356,13 @@ impl Drop for Database {
         self.readers.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
         self.writes = None;
         if let Some(writer) = self.writer.take() {
-            // A panic of the writer was logged where it happened.
+            // A panic of the writer is already in the log.
             let _ = writer.join();
         }
     }
 }
 
-/// Damage that is met in a file that was sound when it was opened ends the process.
+/// Damage in a file that was sound when it was opened ends the process.
 fn tell_damage<T>(supervisor: &Supervisor, path: &Path, outcome: &Result<T, StoreError>) {
     if let Err(cause @ (StoreError::Damaged(_) | StoreError::Altered(_))) = outcome {
         supervisor.damaged(path, &cause.to_string());
@@ -394,12 +394,12 @@ impl Writer {
                 Err(cause) => {
                     tracing::error!(%cause, "a transaction failed");
                     tell_damage(&self.supervisor, &self.path, &committed);
-                    // Nothing to undo if the transaction never began.
+                    // If the transaction never began, there is nothing to undo.
                     let _ = self.execute("ROLLBACK");
                 }
             }
             if scrub && committed.is_ok() {
-                // A reader in mid-query keeps the log; the next deletion or close empties it.
+                // A reader in the middle of a query keeps the log; the next deletion or close empties it.
                 let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
                 if let Err(cause) = self.connection.query_row(checkpoint, [], |_| Ok(())) {
                     tracing::warn!(%cause, "the write-ahead log was not emptied");
@@ -431,7 +431,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses a transaction after one of somebody else, whose rows the sum does not know.
+    /// Refuses a transaction after one of another program, whose rows the sum does not include.
     fn check_alone(&self) -> Result<(), StoreError> {
         match self.rows.is_none() || others(&self.connection)? == self.others {
             true => Ok(()),
@@ -441,7 +441,7 @@ impl Writer {
         }
     }
 
-    /// Ends the transaction with the count and sum of its rows. Without a commit both are what they were.
+    /// Ends the transaction with the count and sum of its rows. Without a commit both stay as they were.
     fn commit(&mut self, mark: Option<[u8; 32]>, older_than: Option<VaultState>) -> Result<(), StoreError> {
         let before = self.rows.as_ref().map(Rows::state);
         let sealed = match (&mut self.rows, mark) {
@@ -533,7 +533,7 @@ mod tests {
             panic!("this test has the writer panic")
         };
         database.write_behind(held, |_| ()).unwrap();
-        // These wait behind it, or with it.
+        // These writes wait behind it, or with it.
         for _ in 0..4 {
             let told = told.clone();
             database.write_behind(insert, move |outcome| told.send(outcome).unwrap()).unwrap();

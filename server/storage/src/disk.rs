@@ -1,8 +1,8 @@
-//! Room on the file system of a data directory: a gauge, a low-water mark, and a reserve for erasures.
+//! Free space on the file system of a data directory: a gauge, a low-water mark, and a reserve for erasures.
 //!
-//! Below the mark the process refuses what it can refuse, so that what it must still do has room: erase people and revoke. The
-//! reserve is a file of allocated blocks beside the databases. It is given up when such a write fails although it is small, which
-//! is where other processes filled the disk, and made anew once there is room.
+//! Below the mark the process refuses requests, so that erasures and revocations still have room. The
+//! reserve is a file of allocated blocks beside the databases. It is released when such a small write fails, because
+//! other processes filled the disk, and is made again once there is room.
 
 use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate, open, statvfs};
 use std::fs::File;
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Between two looks.
+/// Time between two checks.
 pub const INTERVAL: Duration = Duration::from_millis(500);
-/// Free bytes with which a process can start.
+/// Least free bytes with which a process can start.
 const START_BYTES: u64 = 1 << 20;
 /// Holds room and no data.
 pub const RESERVE_FILE: &str = "disk.reserve";
 
-/// What is low, and what is kept back.
+/// The low-water mark and the reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskLimits {
     /// Free bytes below which requests are refused.
@@ -37,7 +37,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Looks at the file system of `directory` and makes the reserve if there is room.
+    /// Reads the free space of `directory`'s file system and makes the reserve if there is room.
     pub fn open(directory: &Path, limits: DiskLimits) -> Disk {
         let disk = Disk {
             directory: directory.to_owned(),
@@ -50,13 +50,13 @@ impl Disk {
         disk.has_reserve.store(length >= limits.reserve_bytes && length > 0, Ordering::Relaxed);
         disk.look();
         if disk.free() < START_BYTES {
-            // Opening a database takes some room, and without one nobody can be erased.
+            // Opening a database takes some room, and an erasure needs the database.
             disk.give_up();
         }
         disk
     }
 
-    /// Looks again. Says in the log when the space passes the mark.
+    /// Reads the free space again. Logs when it passes the mark.
     pub fn look(&self) {
         let free = match statvfs(&self.directory) {
             Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
@@ -84,7 +84,7 @@ impl Disk {
         }
     }
 
-    /// Free bytes when it was looked at last.
+    /// Free bytes at the last check.
     pub fn free(&self) -> u64 {
         self.free.load(Ordering::Relaxed)
     }
@@ -94,7 +94,7 @@ impl Disk {
         self.limits.low_water_bytes
     }
 
-    /// Why requests are refused, or nothing.
+    /// Why requests are refused, or `None`.
     pub fn low(&self) -> Option<String> {
         self.low.load(Ordering::Relaxed).then(|| {
             let (path, mark) = (self.directory.display(), self.limits.low_water_bytes);
@@ -102,7 +102,7 @@ impl Disk {
         })
     }
 
-    /// Runs a small write that must not fail for want of room: if it fails, gives the reserve up and runs it once more.
+    /// Runs a small write that must not fail for lack of space: if it fails, releases the reserve and runs it once more.
     pub fn with_reserve<T, E>(
         &self,
         mut write: impl FnMut() -> Result<T, E>,
@@ -143,7 +143,7 @@ impl Disk {
             file.sync_all()
         })();
         if made.is_err() {
-            // Half a reserve would be room that nobody uses.
+            // Half a reserve would be useless space.
             let _ = std::fs::remove_file(self.reserve());
         }
         made

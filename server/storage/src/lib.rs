@@ -1,8 +1,8 @@
-//! What Trefoil keeps: data directories, databases with migrations, encryption at rest, room on the disk.
+//! Storage: data directories, databases with migrations, encryption at rest, free disk space.
 //!
-//! The service, the key-holder and the issuer stand on it. [`data_dir`] is a directory that one process holds; [`database`] is SQLite with a
-//! code over every row and a mark of how far it came; [`wrap`] is encryption under a key with a name bound to it. With the feature
-//! `store` it has the service's tables too, which a key-holder does not link.
+//! The service, the key-holder and the issuer use it. [`data_dir`] is a directory that one process holds. [`database`] is SQLite with a
+//! keyed sum over all rows and a mark that counts transactions. [`wrap`] is encryption under a key, bound to a name. The feature
+//! `store` adds the service's tables, which a key-holder does not link.
 //!
 //! ```
 //! use trefoil_storage::Supervisor;
@@ -14,7 +14,7 @@
 //! let secret = directory.secret::<32>("rows.key")?;
 //! let schema = "CREATE TABLE numbers (number INTEGER NOT NULL) STRICT";
 //! let file = directory.database("numbers.sqlite")?;
-//! // Refused if anybody else wrote a row, or if acknowledged transactions are missing.
+//! // Refused if another program wrote a row, or if acknowledged transactions are missing.
 //! let database = Database::open(file, 1, schema, Some(RowKey::of(&secret, &[])), &Supervisor::default())?;
 //! // Returns once the row is on the disk.
 //! database.write(|rows| rows.execute("INSERT INTO numbers VALUES (7)", []).map(drop).map_err(fault))?;

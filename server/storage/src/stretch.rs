@@ -1,4 +1,4 @@
-//! Keys out of passphrases: Argon2id (RFC 9106).
+//! Keys from passphrases: Argon2id (RFC 9106).
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 /// Bytes of a salt.
 pub const SALT_BYTES: std::ops::RangeInclusive<usize> = 8..=64;
 
-/// What one guess costs. It stands in the file that it protects, so that it can rise without a new format.
+/// The cost of one guess. It is stored in the file that it protects, so that it can rise without a new format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cost {
@@ -20,9 +20,9 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// For what people choose: the second recommended option of RFC 9106 section 4, 64 MiB.
+    /// For passphrases that people choose: the second recommended option of RFC 9106 section 4, 64 MiB.
     pub const CHOSEN: Cost = Cost { memory_kib: 64 * 1024, passes: 3, lanes: 4 };
-    /// For 256 random bits, which nobody guesses at any cost: the least that password guidance (OWASP) allows.
+    /// For 256 random bits, which cannot be guessed: the lowest cost that password guidance (OWASP) allows.
     pub const RANDOM: Cost = Cost { memory_kib: 19 * 1024, passes: 2, lanes: 1 };
 
     /// Up to 1 GiB, 64 passes and 16 lanes, so that an altered file cannot exhaust the machine.

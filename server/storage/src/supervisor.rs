@@ -1,9 +1,9 @@
-//! The threads that a process cannot do without: when one of them panics, the process says so and ends.
+//! Essential threads: when one of them panics, the process says so and ends.
 //!
-//! A writer, a dispatcher or a monitor that is gone leaves a process that looks alive and answers nothing. So each such
+//! Without its writer, dispatcher or monitor a process looks alive and answers nothing. So each such
 //! thread runs under a [`Supervisor`]. The first panic is the [`Death`] of the process: its main thread is told, stops
-//! taking requests, answers what is in flight and exits. A thread that returns has finished: all of them return only when
-//! their owner lets go of them.
+//! accepting requests, answers those in flight and exits. A thread that returns has finished: these threads return only when
+//! their owner releases them.
 
 #![expect(clippy::disallowed_types, reason = "when a thread dies")]
 
@@ -28,14 +28,14 @@ struct Shared {
 
 type Tell = Box<dyn FnOnce(&Death) + Send>;
 
-/// Why a process ends: which thread was the first to panic, or which file is damaged.
+/// Why a process ends: the first thread that panicked, or the damaged file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Death {
     /// The thread's name, or the file.
     pub thread: String,
-    /// What it panicked with, or how the file is damaged and what cures it.
+    /// The panic's message, or the damage of the file and its cure.
     pub why: String,
-    /// It is a file.
+    /// Whether it is a file.
     pub is_damage: bool,
 }
 
@@ -59,8 +59,8 @@ impl Supervisor {
         self.watch_then(name, work, || ())
     }
 
-    /// Runs `work` on this thread, and after a panic that was told `remains`: what waits for a thread that is gone must not
-    /// wait forever. A bounded channel of crossbeam, for one, keeps what it holds until its last sender is gone.
+    /// Runs `work` on this thread, and `remains` after a reported panic: a caller that waits for a dead thread must not
+    /// wait forever. A bounded channel of crossbeam, for example, keeps its messages until its last sender is dropped.
     pub fn watch_then<T>(&self, name: &str, work: impl FnOnce() -> T, remains: impl FnOnce()) -> T {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(done) => done,
@@ -82,7 +82,7 @@ impl Supervisor {
         });
     }
 
-    /// A file of the process was found damaged. Nothing that it would say from then on could be believed.
+    /// A file of the process was found damaged, so its answers could no longer be trusted.
     pub fn damaged(&self, path: &Path, why: &str) {
         self.end(|| {
             let path = path.display().to_string();

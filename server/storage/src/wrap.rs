@@ -1,8 +1,8 @@
 //! Encryption at rest: AES-256-GCM under a key of 256 bits.
 //!
-//! Associated data names what the bytes are and whose, so a record moved to another row does not open.
+//! Associated data names the kind and owner of the bytes, so a record moved to another row does not open.
 //!
-//! Layout of wrapped bytes: nonce (12, random) | ciphertext | tag (16). Random nonces are sound up to 2^32 messages a
+//! Layout of wrapped bytes: nonce (12, random) | ciphertext | tag (16). Random nonces are safe up to 2^32 messages a
 //! key (SP 800-38D section 8.3).
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
@@ -16,7 +16,7 @@ pub struct WrapKey {
     id: [u8; 8],
 }
 
-/// The bytes are not what this key wrapped under this name.
+/// This key did not wrap the bytes under this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "stored bytes do not open under their key and name: the record was altered, moved, or belongs to another key"
@@ -47,7 +47,7 @@ impl WrapKey {
         body
     }
 
-    /// Opens what [`WrapKey::wrap`] made.
+    /// Opens bytes that [`WrapKey::wrap`] made.
     pub fn open(&self, name: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
         let (nonce, body) = wrapped.split_first_chunk::<NONCE_LEN>().ok_or(WrapError)?;
         let mut body = Zeroizing::new(body.to_vec());

@@ -12,14 +12,14 @@ use trefoil_zkp::session::{SessionKey, request_mac};
 use trefoil_zkp::{Circuit, ProveError, SessionClaim, TenantId, Witness, epoch_to_prove, prove};
 use zeroize::Zeroizing;
 
-/// What the issuer tells a holder besides the credential itself.
+/// The issuer's data for a holder besides the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// The tenant that issued the credential.
     pub tenant: TenantId,
     /// Its policy's number.
     pub policy_id: u32,
-    /// Generation of the root that the witness's path leads to.
+    /// Generation of the root at the end of the witness's path.
     pub root_generation: u32,
     /// Credential level to show.
     pub level: u8,
@@ -36,7 +36,7 @@ pub struct Holder {
 pub struct OpenRequest {
     /// The body of `POST /v1/proof-sessions`.
     pub envelope: Vec<u8>,
-    /// What the holder keeps.
+    /// The session for the holder.
     pub session: HolderSession,
     /// The level that was shown.
     pub level: u8,
@@ -56,7 +56,7 @@ pub struct HolderSession {
 /// The holder's side of a hash chain.
 #[derive(Debug)]
 struct HolderChain {
-    /// What its steps are keyed with.
+    /// The key of its steps.
     context: [u8; 32],
     chain: Mutex<Chain>,
 }
@@ -67,7 +67,7 @@ impl HolderChain {
     }
 }
 
-/// Whom a device seals its shares to.
+/// The recipient to which a device seals its shares.
 #[derive(Clone, Copy, Debug)]
 pub struct SealTo<'a> {
     /// The tenant.
@@ -123,11 +123,11 @@ impl Holder {
         self.prove(audience, 0, now, rng)
     }
 
-    /// As [`Holder::open`], with a hash chain for `requests` requests: each attestation then carries a value that only
+    /// Like [`Holder::open`], with a hash chain for `requests` requests: each attestation then carries a value that only
     /// this holder could reveal.
     ///
     /// # Errors
-    /// As [`Holder::open`]; also when `requests` is not 1 to 65536.
+    /// Those of [`Holder::open`]; also when `requests` is not 1 to 65536.
     pub fn open_with_chain(
         &self,
         audience: &str,
@@ -141,7 +141,7 @@ impl Holder {
         self.prove(audience, requests, now, rng)
     }
 
-    /// Zero `requests` is no chain.
+    /// Zero `requests` means no chain.
     fn prove(
         &self,
         audience: &str,
@@ -217,7 +217,7 @@ impl HolderSession {
         &self.audience
     }
 
-    /// The session as its holder keeps it, secrets included: id, handle, account, key, u32 values of the chain (zero without
+    /// The session's stored form, with its secrets: id, handle, account, key, u32 values of the chain (zero without
     /// one) and with a chain its context, seed and u32 values revealed, then the audience.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
@@ -240,7 +240,7 @@ impl HolderSession {
         bytes
     }
 
-    /// Reads back [`HolderSession::to_bytes`].
+    /// Reads the bytes of [`HolderSession::to_bytes`].
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<HolderSession> {
         let (id, rest) = bytes.split_first_chunk()?;
@@ -286,17 +286,17 @@ impl HolderSession {
         })
     }
 
-    /// Whether to open another session in place of this one, which was opened and ends at these times (unix seconds): a tenth of its life
-    /// is left, or its hash chain is used up.
+    /// Whether to open another session in place of this one, given the times of its opening and its end (unix seconds): true when at most a tenth
+    /// of its life is left, or its hash chain is used up.
     #[must_use]
     pub fn is_due(&self, opened_at: u64, expires_at: u64, now: u64) -> bool {
         let life = expires_at.saturating_sub(opened_at);
         now >= expires_at.saturating_sub(life / 10) || self.requests_left() == Some(0)
     }
 
-    /// A request that `probe` is the holder's face, under the relying party's nonce. In a session with a hash chain it
-    /// reveals the next value: keep [`HolderSession::to_bytes`] before sending it. A chain that is used up reveals
-    /// nothing, and the service then refuses.
+    /// A request with the face `probe` and the relying party's nonce. In a session with a hash chain it
+    /// reveals the next value: store [`HolderSession::to_bytes`] before sending it. A chain that is used up reveals
+    /// nothing, and the service then refuses the request.
     #[must_use]
     pub fn authentication(
         &self,
@@ -308,8 +308,8 @@ impl HolderSession {
         self.signed(Some(probe), None, nonce, issued_at, attestation)
     }
 
-    /// As [`HolderSession::authentication`] where the tenant's probe mode is `shared`: the service sees nothing of the probe
-    /// but a uniform share.
+    /// Like [`HolderSession::authentication`], for the probe mode `shared`: the service sees only a uniform share of the
+    /// probe.
     ///
     /// # Errors
     /// [`QuantiseError`] when the probe is not a face.
@@ -345,6 +345,7 @@ impl HolderSession {
             shares,
             reveal: self.chain.as_ref().and_then(|held| held.lock().reveal()).map(Into::into),
             mac: Hex([0; 32]),
+            source: None,
             attestation,
         };
         let mac = Hex(request_mac(&self.key, &unsigned.header(&unsigned.probe_digest())));
@@ -352,13 +353,13 @@ impl HolderSession {
     }
 }
 
-/// What an attestation of `request` must carry as its request digest.
+/// The request digest that an attestation of `request` must have.
 #[must_use]
 pub fn attested_digest(request: &Authentication) -> [u8; 32] {
     request.header(&request.probe_digest()).digest()
 }
 
-/// The two shares of a face as a body carries them.
+/// The two shares of a face in the form of a body.
 #[must_use]
 pub fn shares(split: &Split) -> Shares {
     let (open, sealed) = (split.open.to_bytes().to_vec(), split.sealed.as_bytes().to_vec());

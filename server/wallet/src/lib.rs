@@ -1,9 +1,9 @@
-//! What a person with a credential holds: the credential and its proofs, and what issuer, holder and service say to each other.
+//! The holder's side: credentials, their proofs, and the messages between issuer, holder and service.
 //!
 //! No file, no network, no clock and no random source of its own: the caller supplies time, randomness and bytes.
 //!
 //! * [`credentials`]: roots, their log, the file that a holder receives, and secrets under a passphrase.
-//! * [`wallet`]: one secret, the credentials that were given for it, and the open sessions.
+//! * [`wallet`]: one secret, the credentials for it, and the open sessions.
 //! * [`Holder`]: one credential, which opens proof sessions; a [`HolderSession`] signs requests.
 
 pub mod credentials;

@@ -1,5 +1,5 @@
 //! The vectors of `server/api/testdata`, from which a client in another language is checked: probe digests, request MACs, request digests
-//! and proof envelopes. All inputs are fixed, so the file is made anew here and compared byte for byte.
+//! and proof envelopes. All inputs are fixed, so the file is generated again here and compared byte for byte.
 
 use serde_json::{Value, json};
 use trefoil_api::{Authentication, Hex, Shares, UnprovenAuthentication, Vector};
@@ -69,7 +69,7 @@ fn request(name: &str, key: &SessionKey, changes: &Value) -> Value {
     let fields = body.as_object_mut().unwrap();
     fields.extend(changes.as_object().unwrap().clone());
     fields.retain(|_, value| !value.is_null());
-    // What the service reads.
+    // The service's reading of it.
     let read = |body: &Value| serde_json::from_value::<Authentication>(body.clone()).unwrap();
     let unsigned = read(&body);
     let (probe_digest, request_digest) = (unsigned.probe_digest(), attested_digest(&unsigned));
@@ -229,7 +229,7 @@ fn the_committed_request_vectors_are_those_of_the_implementation() {
     assert_eq!(committed, made());
 }
 
-/// A client that sends the array of numbers signs the digest of what the service makes of it.
+/// A client that sends the array of numbers signs the digest of the service's reading of it.
 #[test]
 fn numbers_and_base64_are_one_probe() {
     let vectors: Value = serde_json::from_str(&std::fs::read_to_string(FILE).unwrap()).unwrap();

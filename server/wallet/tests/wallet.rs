@@ -86,7 +86,7 @@ fn a_wallet_proves_what_it_received_and_survives_sealing() {
     assert_eq!(later.session("shop.example").unwrap().holder.requests_left(), Some(7));
     assert_eq!(request(&later).reveal.unwrap().position, 2, "no value is revealed twice");
 
-    // Of a wallet of an earlier build all is read but the sessions, which no service takes any more.
+    // A wallet of an earlier build is read without its sessions, which no service accepts any more.
     let sealed = later.seal(PASSPHRASE, CHEAP, &mut rng()).unwrap();
     let mut plain = sealed::open(&sealed, PASSPHRASE, "trefoil/wallet").unwrap();
     plain[3] = b'1';

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::closely::{self, Closely};
+use super::runs::Run;
 use super::subjects::Registry;
-use super::{Compared, ENTRIES, RegistryTimes, Run, WRITE_PERIOD};
+use super::{Compared, ENTRIES, RegistryTimes, WRITE_PERIOD};
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
 use crate::paired::Interval;
@@ -13,9 +15,15 @@ pub(super) fn report(
     locked: &dyn Registry,
     others: &[Box<dyn Registry>],
     cells: &[Compared],
+    closely: &[Closely<'_>],
 ) -> Report {
     let RegistryTimes { threads, repeats, duration } = parameters;
-    let runs = || cells.iter().flat_map(|cell| cell.rounds.iter().flatten());
+    let runs = || {
+        cells
+            .iter()
+            .flat_map(|cell| cell.rounds.iter().flatten())
+            .chain(closely.iter().flat_map(Closely::runs))
+    };
     let wrong: u64 = runs().map(|run| run.wrong).sum();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut registries = Map::new();
@@ -26,7 +34,11 @@ pub(super) fn report(
         fields.extend(own.map(|cell| (format!("t{}", cell.threads), compared_json(cell))));
         registries.insert(subject.name().to_owned(), fields.into());
     }
+    for of in closely {
+        registries[of.registry.name()][format!("t{}", of.threads)][of.name()] = of.json();
+    }
     let result = json!({
+        "timed_read_floor_ns": rounded(closely::floor_ns()),
         "threads": threads, "more_threads_than_cpus": threads.iter().any(|&n| n > cores), "repeats": repeats,
         "millis": duration.as_secs_f64() * 1e3, "entries": ENTRIES,
         "write_period_millis": WRITE_PERIOD.as_secs_f64() * 1e3, "time": "processor time of the threads",
@@ -39,7 +51,10 @@ pub(super) fn report(
         },
     });
     let problem = (wrong > 0).then(|| format!("{wrong} reads found nothing or another entry"));
-    Report { summary: summary(parameters, locked, others, cells), result, problem }
+    let mut summary = summary(parameters, locked, others, cells);
+    summary.push_str("Read by read, the reading of the clock included:\n");
+    closely.iter().for_each(|of| summary.push_str(&of.line()));
+    Report { summary, result, problem }
 }
 
 fn described(subject: &dyn Registry) -> Map<String, Value> {

@@ -6,7 +6,7 @@ use super::chains::{Both, CHAINS, Chain};
 use super::measurements::Measurements;
 use super::prediction::{Calibration, Checked, Curve, ERROR_MAX, Simulate};
 use crate::Report;
-use crate::chart::{Chart, Series};
+use crate::chart::{Chart, Look, Series};
 use crate::distribution::rounded;
 use crate::paired::Interval;
 
@@ -204,9 +204,11 @@ pub(super) fn drawings(curves: &[Curve]) -> Vec<(String, String)> {
 fn drawing(first: &Curve, curves: &[Curve]) -> (String, String) {
     let (machine, think_ns) = (first.machine, first.think_ns);
     let shown = curves.iter().filter(|curve| (curve.machine, curve.think_ns) == (machine, think_ns));
-    let series = shown.map(|curve| Series {
+    let series = shown.enumerate().map(|(colour, curve)| Series {
         name: curve.name.to_owned(),
         points: curve.points.iter().map(|&(workers, rate)| (workers as f64, rate)).collect(),
+        look: Look::Line,
+        colour,
     });
     let kind = if think_ns > 0.0 { "pipeline" } else { "lookups" };
     let chart = Chart {

@@ -5,9 +5,9 @@ use serde_json::Value;
 use trefoil_attest::json::{attestation_from_json, attestation_to_json};
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
-    Actor, ApiKeyId, Attestation, Change, Cosignature, Handle, IssuerKeyId, Kind, Nonce, OperatorId, Policy,
-    PrunedSeal, PublicKeySet, Seal, SealHeader, SessionId, Statement, Suite, TenantId, TrustRoot, What,
-    verify, verify_pruned_seal, verify_seal, verify_with_seal,
+    Actor, ApiKeyId, Attestation, Change, Cosignature, ExpectedNonce, Handle, IssuerKeyId, Kind, OperatorId,
+    Policy, PrunedSeal, PublicKeySet, Seal, SealHeader, SessionId, Statement, Suite, TenantId, TrustRoot,
+    What, verify, verify_pruned_seal, verify_seal, verify_with_seal,
 };
 
 /// The honest attestations, from the vectors that all clients share: a full one, the compact form of it, a compact one
@@ -109,7 +109,7 @@ impl Target {
         let text = |name: &str| cases[name].as_str().expect("text").to_owned();
         let trusted = TrustRoot::from_json(TRUST_ROOT).expect("a trust root");
         let pinned = TrustRoot::from_json(PINNED).expect("a trust root");
-        let nonce = Nonce::Exactly(hex::decode(text("nonce")).expect("hexadecimal"));
+        let nonce = ExpectedNonce::Exactly(hex::decode(text("nonce")).expect("hexadecimal"));
         let seal = Seal::decode(SEAL).expect("a seal");
         let witness = Witness::parse(WITNESS).expect("a witness");
         let known = std::slice::from_ref(&witness);

@@ -54,8 +54,8 @@ impl<'a> Statement<'a> {
         w.key(2).bytes(self.tenant.as_bytes());
         w.key(3).bytes(self.account.as_bytes());
         w.key(4).bytes(&self.request_digest);
-        w.key(5).uint(self.decision.number());
-        w.key(6).uint(self.probe_mode.number());
+        w.key(5).uint(decision_number(self.decision));
+        w.key(6).uint(probe_mode_number(self.probe_mode));
         w.key(7).array(2);
         w.uint(self.policy_id.into());
         w.uint(self.policy_version.into());
@@ -120,8 +120,8 @@ impl<'a> Statement<'a> {
             tenant: TenantId::new(r.key("tenant", 2)?.fixed("tenant")?),
             account: Account::new(r.key("account", 3)?.fixed("account")?),
             request_digest: r.key("request_digest", 4)?.fixed("request_digest")?,
-            decision: read_enumerated(r.key("decision", 5)?, "decision", Decision::from_number)?,
-            probe_mode: read_enumerated(r.key("probe_mode", 6)?, "probe_mode", ProbeMode::from_number)?,
+            decision: read_enumerated(r.key("decision", 5)?, "decision", decision)?,
+            probe_mode: read_enumerated(r.key("probe_mode", 6)?, "probe_mode", probe_mode)?,
             policy_id: read_pair(r.key("policy", 7)?, "policy")?.number("policy.id")?,
             policy_version: r.number("policy.version")?,
             fmr_class: r.key("fmr_class", 8)?.number("fmr_class")?,
@@ -152,6 +152,36 @@ pub(crate) fn read_suite(r: &mut Reader<'_>) -> Result<Suite, DecodeError> {
 fn read_pair<'r, 'a>(r: &'r mut Reader<'a>, field: &'static str) -> Result<&'r mut Reader<'a>, DecodeError> {
     r.array(field, 2..=2)?;
     Ok(r)
+}
+
+const fn decision_number(decision: Decision) -> u64 {
+    match decision {
+        Decision::NoMatch => 0,
+        Decision::Match => 1,
+    }
+}
+
+const fn decision(number: u64) -> Option<Decision> {
+    match number {
+        0 => Some(Decision::NoMatch),
+        1 => Some(Decision::Match),
+        _ => None,
+    }
+}
+
+const fn probe_mode_number(mode: ProbeMode) -> u64 {
+    match mode {
+        ProbeMode::Plain => 1,
+        ProbeMode::Shared => 2,
+    }
+}
+
+const fn probe_mode(number: u64) -> Option<ProbeMode> {
+    match number {
+        1 => Some(ProbeMode::Plain),
+        2 => Some(ProbeMode::Shared),
+        _ => None,
+    }
 }
 
 fn read_enumerated<T>(

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use trefoil_attest::{
-    Attestation, Evidence, Family, KeySetStatus, Nonce, Policy, ProbeMode, Seal, SealHeader, Statement,
-    TrustRoot, TrustedKeySet, VerifyError, verify, verify_seal, verify_with_seal,
+    Attestation, Evidence, ExpectedNonce, Family, KeySetStatus, Policy, ProbeMode, Seal, SealHeader,
+    Statement, TrustRoot, TrustedKeySet, VerifyError, verify, verify_seal, verify_with_seal,
 };
 
 /// `now` of `cases.json`.
@@ -25,7 +25,7 @@ fn trust_root() -> TrustRoot {
 }
 
 fn policy_of(root: TrustRoot) -> Policy {
-    Policy::new(root, AUDIENCE, Nonce::Exactly(NONCE.to_vec()))
+    Policy::new(root, AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec()))
 }
 
 fn seal() -> Seal {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use trefoil_attest::{
-    Attestation, Nonce, Policy, Relation, Seal, Statement, TrustRoot, compare, compare_statements,
+    Attestation, ExpectedNonce, Policy, Relation, Seal, Statement, TrustRoot, compare, compare_statements,
     verify_with_seal,
 };
 
@@ -29,7 +29,8 @@ fn every_pair_is_related_as_stated() {
             let root = TrustRoot::from_json(&read(case["trust_root"].as_str().unwrap())).unwrap();
             let statement = Attestation::decode(attestation).unwrap().statement;
             let audience = Statement::decode(statement).unwrap().audience;
-            let policy = Policy::new(root, audience, Nonce::DangerousAny).any_decision().accept_no_proof();
+            let policy =
+                Policy::new(root, audience, ExpectedNonce::DangerousAny).any_decision().accept_no_proof();
             verify_with_seal(attestation, &seal, &policy, now).unwrap()
         };
         let (one, other) = (verified(one, &one_bytes), verified(other, &other_bytes));

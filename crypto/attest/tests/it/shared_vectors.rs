@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
-use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
 
 fn read(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata").join(name);
@@ -40,7 +40,7 @@ fn every_case_is_decided_as_stated() {
         let root = String::from_utf8(read(text(&case["trust_root"]))).unwrap();
         let nonce = hex::decode(text(&own(case, "nonce"))).unwrap();
         let root = TrustRoot::from_json(&root).unwrap();
-        let policy = Policy::new(root, text(&own(case, "audience")), Nonce::Exactly(nonce));
+        let policy = Policy::new(root, text(&own(case, "audience")), ExpectedNonce::Exactly(nonce));
         let policy = match case["tenant"].as_str() {
             Some(tenant) => policy.tenant(tenant.parse().unwrap()),
             None => policy,

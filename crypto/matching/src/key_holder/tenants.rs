@@ -28,6 +28,9 @@ pub struct Status {
     pub malformed: u64,
     /// Tenants that are frozen because of them, at most [`Status::FROZEN_MAX`] of them.
     pub frozen: Vec<TenantId>,
+    /// By tenant, logins since the process began that were refused an attempt because a budget of their subject was spent: of at most
+    /// [`Status::TRIPS_MAX`] tenants, those with most.
+    pub trips: Vec<(TenantId, u64)>,
     /// Tenants.
     pub tenants: u64,
     /// Templates of all of them.
@@ -39,6 +42,18 @@ pub struct Status {
 impl Status {
     /// Frozen tenants that are named.
     pub const FROZEN_MAX: usize = 1024;
+    /// Tenants whose trips are told.
+    pub const TRIPS_MAX: usize = 1024;
+
+    /// Names tenants in their order, and no more than are told: of the trips those with most.
+    pub fn bounded(mut self) -> Status {
+        self.frozen.sort_unstable();
+        self.frozen.truncate(Status::FROZEN_MAX);
+        self.trips.sort_unstable_by_key(|(tenant, trips)| (std::cmp::Reverse(*trips), *tenant));
+        self.trips.truncate(Status::TRIPS_MAX);
+        self.trips.sort_unstable_by_key(|(tenant, _)| *tenant);
+        self
+    }
 }
 
 impl KeyHolder {
@@ -229,10 +244,9 @@ impl KeyHolder {
             if frozen {
                 status.frozen.push(*id);
             }
+            status.trips.push((*id, tenant.trips()));
         }
-        status.frozen.sort_unstable();
-        status.frozen.truncate(Status::FROZEN_MAX);
-        status
+        status.bounded()
     }
 
     /// A generator of one call. A key must not encrypt twice, so a copy of a running machine must draw different values from the machine

@@ -59,7 +59,7 @@ impl Tenant {
         }
         let state = State { epochs, policy, malformed, forgiven };
         let (state, register) = (ArcSwap::from_pointee(state), Register::default());
-        Tenant { id: tenant, keys, state, subjects: table, register }
+        Tenant { id: tenant, keys, state, subjects: table, register, trips: Default::default() }
     }
 
     /// Whether this is the master key of all its epochs.

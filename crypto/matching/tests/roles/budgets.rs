@@ -70,6 +70,7 @@ fn a_spent_budget_is_spent_for_the_right_face_too_and_spares_the_neighbours() {
     );
     // Seven failures of this generation: spent for good.
     assert_eq!([attempt(&face, tomorrow + 86_400), attempt(&face, tomorrow + 86_400 * 900)], [spent; 2]);
+    assert_eq!(world.key_holder.status().trips, [(TENANT, 5)], "each that got no attempt, and no failure");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 
 use serde_json::{Value, json};
 use trefoil_attest::{
-    Attestation, Decision, Evidence, Nonce, Policy, Relation, Seal, SealHeader, Statement, TrustRoot,
+    Attestation, Decision, Evidence, ExpectedNonce, Policy, Relation, Seal, SealHeader, Statement, TrustRoot,
     compare, statement_digest, tree::MerkleTree, verify_with_seal,
 };
 use trefoil_sign::SigningKeys;
@@ -166,7 +166,7 @@ fn contradictions_are_decided_as_stated_and_their_vectors_belong_together() {
         .collect();
     let verified = |name: &str| {
         let (_, statement, bytes, seal, root) = encoded.iter().find(|(other, ..)| *other == name).unwrap();
-        let policy = Policy::new(root.clone(), statement.audience, Nonce::DangerousAny)
+        let policy = Policy::new(root.clone(), statement.audience, ExpectedNonce::DangerousAny)
             .any_decision()
             .accept_no_proof();
         let verified = verify_with_seal(bytes, seal, &policy, NOW).unwrap();

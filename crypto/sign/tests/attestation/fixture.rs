@@ -6,8 +6,9 @@ use trefoil_attest::{Account, BatchId, SessionId, TenantId};
 use rand::{SeedableRng as _, rngs::StdRng};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
-    Attestation, Decision, Evidence, Family, KeySetStatus, Nonce, Policy, ProbeMode, Proof, PublicKeySet,
-    Reveal, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, VaultState, statement_digest,
+    Attestation, Decision, Evidence, ExpectedNonce, Family, KeySetStatus, Policy, ProbeMode, Proof,
+    PublicKeySet, Reveal, Seal, SealHeader, Statement, Suite, TrustRoot, TrustedKeySet, VaultState,
+    statement_digest,
 };
 use trefoil_sign::{Falcon512, MlDsa65, SignatureFamily, SigningKeys, SlhDsaSha2_128f};
 
@@ -161,7 +162,7 @@ impl Issued {
     }
 
     pub(crate) fn policy(&self) -> Policy {
-        Policy::new(self.trust_root(), AUDIENCE, Nonce::Exactly(NONCE.to_vec()))
+        Policy::new(self.trust_root(), AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use trefoil_attest::{Account, TenantId};
 use trefoil_attest::{
-    Decision, Nonce, Policy, ProbeMode, Statement, TrustRoot, TrustedKeySet, VerifyError, verify,
+    Decision, ExpectedNonce, Policy, ProbeMode, Statement, TrustRoot, TrustedKeySet, VerifyError, verify,
 };
 
 use crate::fixture::{AUDIENCE, EXPIRES_AT, ISSUED_AT, Issued, NONCE, NOW, statement};
@@ -26,13 +26,14 @@ fn every_requirement_that_holds_is_accepted_together() {
 fn each_requirement_that_fails_is_named() {
     let issued = Issued::new();
     let bytes = issued.full();
-    let audience = |name: &str| Policy::new(issued.trust_root(), name, Nonce::Exactly(NONCE.to_vec()));
-    let nonce = |nonce: Vec<u8>| Policy::new(issued.trust_root(), AUDIENCE, Nonce::Exactly(nonce));
+    let audience =
+        |name: &str| Policy::new(issued.trust_root(), name, ExpectedNonce::Exactly(NONCE.to_vec()));
+    let nonce = |nonce: Vec<u8>| Policy::new(issued.trust_root(), AUDIENCE, ExpectedNonce::Exactly(nonce));
     let base = || issued.policy();
     let other_issuer = {
         let key_sets: Vec<TrustedKeySet> = issued.trust_root().key_sets().to_vec();
         let root = TrustRoot::new("https://other.example", key_sets).unwrap();
-        Policy::new(root, AUDIENCE, Nonce::Exactly(NONCE.to_vec()))
+        Policy::new(root, AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec()))
     };
     let cases = [
         (other_issuer, VerifyError::Issuer { found: "https://auth.example".into() }),
@@ -113,6 +114,6 @@ fn time_is_bounded_on_both_sides() {
 #[test]
 fn the_dangerous_nonce_rule_is_for_auditors_only() {
     let issued = Issued::new();
-    let policy = Policy::new(issued.trust_root(), AUDIENCE, Nonce::DangerousAny);
+    let policy = Policy::new(issued.trust_root(), AUDIENCE, ExpectedNonce::DangerousAny);
     verify(&issued.full(), &policy, NOW).unwrap();
 }

@@ -2,8 +2,8 @@
 
 use trefoil_attest::KeySetId;
 use trefoil_attest::{
-    KeySetStatus, Nonce, Policy, Restoration, SealHeader, TrustRoot, TrustedKeySet, VaultState, VerifyError,
-    verify, verify_seal,
+    ExpectedNonce, KeySetStatus, Policy, Restoration, SealHeader, TrustRoot, TrustedKeySet, VaultState,
+    VerifyError, verify, verify_seal,
 };
 use trefoil_sign::{SignError, SigningKeys};
 
@@ -14,7 +14,8 @@ fn the_status_of_the_key_set_rules() {
     let issued = Issued::new();
     let (bytes, id, time) = (issued.full(), issued.keys.id(), issued.seal.header.time);
     let outcome = |status| {
-        let policy = Policy::new(issued.trust_root_with(status), AUDIENCE, Nonce::Exactly(NONCE.to_vec()));
+        let policy =
+            Policy::new(issued.trust_root_with(status), AUDIENCE, ExpectedNonce::Exactly(NONCE.to_vec()));
         verify(&bytes, &policy, NOW).map(|_| ())
     };
     assert_eq!(outcome(KeySetStatus::Active), Ok(()));

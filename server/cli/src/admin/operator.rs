@@ -17,7 +17,7 @@ use trefoil_service::time;
 pub(super) enum Command {
     /// Make an operator with a token, which is shown once, here.
     #[command(
-        after_help = "A viewer reads, an operator changes tenants, policies and keys too, an owner manages operators as well.\n\n\
+        after_help = "A viewer reads, an operator also changes tenants, policies and keys, an owner also manages operators.\n\n\
         Example:\n  trefoil admin operator create ann --role operator --expires 2027-01-01T00:00:00Z --output ann.token"
     )]
     Create {
@@ -26,20 +26,20 @@ pub(super) enum Command {
         /// viewer, operator or owner.
         #[arg(long, value_name = "ROLE", value_parser = role)]
         role: Role,
-        /// When the token ends: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
+        /// When the token expires: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
         #[arg(long, value_name = "TIME", value_parser = time::parse)]
         expires: Option<u64>,
-        /// A new file for the token, which only you can read; standard output without it.
+        /// A new file for the token, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// All operators, the revoked ones too.
+    /// All operators, including revoked ones.
     #[command(after_help = "Example:\n  trefoil admin operator list --json")]
     List,
     /// An operator and its tokens.
     #[command(after_help = "Example:\n  trefoil admin operator show 0123456789abcdef")]
     Show {
-        #[arg(value_name = "OPERATOR", value_parser = super::key_id)]
+        #[arg(value_name = "OPERATOR", value_parser = super::operator_id)]
         operator: Hex<8>,
     },
     /// Refuse all tokens of an operator from now on, or one of them.
@@ -48,22 +48,22 @@ pub(super) enum Command {
         Examples:\n  trefoil admin operator revoke 0123456789abcdef\n  trefoil admin operator revoke 0123456789abcdef --token 1"
     )]
     Revoke {
-        #[arg(value_name = "OPERATOR", value_parser = super::key_id)]
+        #[arg(value_name = "OPERATOR", value_parser = super::operator_id)]
         operator: Hex<8>,
-        /// Only this token, by its number.
+        /// Number of the only token to revoke.
         #[arg(long, value_name = "NUMBER")]
         token: Option<u32>,
     },
-    /// Make another token of an operator. At most two are taken at a time.
+    /// Make another token of an operator. At most two are valid at a time.
     #[command(after_help = "To replace a token: create another one, move to it, revoke the old one.\n\n\
         Example:\n  trefoil admin operator new-token 0123456789abcdef --expires 2028-01-01T00:00:00Z --output ann.token")]
     NewToken {
-        #[arg(value_name = "OPERATOR", value_parser = super::key_id)]
+        #[arg(value_name = "OPERATOR", value_parser = super::operator_id)]
         operator: Hex<8>,
-        /// When it ends: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
+        /// When it expires: Unix seconds, or UTC such as 2027-01-01T00:00:00Z.
         #[arg(long, value_name = "TIME", value_parser = time::parse)]
         expires: Option<u64>,
-        /// A new file for the token, which only you can read; standard output without it.
+        /// A new file for the token, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
@@ -107,7 +107,7 @@ impl Command {
     }
 }
 
-/// Puts a token where it was asked for, and nowhere else.
+/// Writes a token to the requested place, and nowhere else.
 fn token(
     created: Result<CreatedOperatorToken, String>,
     file: Option<File>,

@@ -1,4 +1,4 @@
-//! Where the admin listener is, and what to do when it does not answer.
+//! The address of the admin listener, and the remedy when it does not answer.
 
 use crate::remote;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,16 +10,16 @@ use trefoil_server::tls::CERTIFICATE_FILE;
 
 #[derive(clap::Args)]
 pub(crate) struct Place {
-    /// The service's configuration file, where it has one.
+    /// The service's configuration file, if it has one.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// The service's data directory, with its certificate and its token.
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
-    /// The admin API, such as https://127.0.0.1:9443; as configured without it.
+    /// The admin API, such as https://127.0.0.1:9443. Absent: as configured.
     #[arg(long, value_name = "URL", global = true)]
     admin: Option<String>,
-    /// The certificate that it must show or the one that signed it, PEM; as configured without it.
+    /// The certificate that it must show, or the one that signed it, PEM. Absent: as configured.
     #[arg(long = "ca", alias = "certificate", value_name = "FILE", global = true)]
     certificate: Option<PathBuf>,
     /// File whose first line is the admin token.
@@ -27,18 +27,18 @@ pub(crate) struct Place {
     admin_token_file: Option<PathBuf>,
 }
 
-/// Whose subjects and sessions: an API key says it.
+/// The API key, which determines the tenant.
 #[derive(clap::Args)]
 pub(super) struct Caller {
     /// File whose first line is an API key of the tenant.
     #[arg(long, value_name = "FILE")]
     api_key_file: PathBuf,
-    /// The public API, such as https://127.0.0.1:8443; as configured without it.
+    /// The public API, such as https://127.0.0.1:8443. Absent: as configured.
     #[arg(long, value_name = "URL")]
     service: Option<String>,
 }
 
-/// The same, with every default filled in.
+/// The place with every default filled in.
 pub(crate) struct Found {
     /// The admin API.
     pub(crate) url: String,
@@ -79,7 +79,7 @@ impl Place {
         runtime()?.block_on(call(&client)).map_err(|cause| caller.explain(url, &found.certificate, &cause))
     }
 
-    /// Where everything is: flags, then the configuration.
+    /// Finds the place: flags first, then the configuration.
     pub(crate) fn found(&self) -> Result<Found, String> {
         let overrides = Overrides { data_dir: self.data_dir.clone(), ..Overrides::default() };
         let config = Config::load(self.config.as_deref(), std::env::vars_os(), &overrides)
@@ -104,7 +104,7 @@ impl Place {
 }
 
 impl Caller {
-    /// What went wrong, where, and the next step.
+    /// The error, its place, and the next step.
     fn explain(&self, url: &str, certificate: &Path, cause: &ClientError) -> String {
         let step = match cause {
             ClientError::Unreachable { cause, .. } if cause.contains("certificate") => other(certificate),
@@ -114,7 +114,7 @@ impl Caller {
             }
             _ => match cause.code() {
                 Some("caller-unauthenticated") => format!(
-                    "the API key in {} is not taken; `trefoil admin api-key list --tenant TENANT` shows its state",
+                    "the API key in {} is not accepted; `trefoil admin api-key list --tenant TENANT` shows its state",
                     self.api_key_file.display()
                 ),
                 Some("scope-missing") => {
@@ -134,7 +134,7 @@ impl Caller {
 }
 
 impl Found {
-    /// What the service must show, PEM.
+    /// The certificate that the service must show, PEM.
     fn certificate(&self) -> Result<Vec<u8>, String> {
         remote::read(&self.certificate).map_err(|cause| missing("--ca", &cause))
     }
@@ -147,7 +147,7 @@ impl Found {
         }
     }
 
-    /// What went wrong, where, and the next step.
+    /// The error, its place, and the next step.
     fn explain(&self, cause: &ClientError) -> String {
         let step = match cause {
             ClientError::Unreachable { cause, .. } if cause.contains("certificate") => {
@@ -191,7 +191,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
     runtime.map_err(|cause| format!("runtime: {cause}"))
 }
 
-/// How a listener at this address is reached from its own machine.
+/// The URL of a listener at this address from its own machine.
 fn url(mut listen: SocketAddr) -> String {
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),

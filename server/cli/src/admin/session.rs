@@ -1,4 +1,4 @@
-//! `trefoil admin session`: which sessions go on, and the end of one before its time.
+//! `trefoil admin session`: lists open sessions, and ends one early.
 
 use super::place::{Caller, Place};
 use super::table::table;
@@ -10,13 +10,13 @@ use trefoil_client::{Client, ClientError};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// All sessions that go on.
+    /// All open sessions.
     #[command(after_help = "Example:\n  trefoil admin session list --api-key-file api.key")]
     List {
         #[command(flatten)]
         caller: Caller,
     },
-    /// End a session now. Its proof opens it no more.
+    /// End a session now. Its proof cannot open it again.
     #[command(after_help = "SESSION has 64 digits; `trefoil admin session list` shows them.\n\n\
         Example:\n  trefoil admin session end 0011... --api-key-file api.key --receipt ended.cbor")]
     End {
@@ -24,7 +24,7 @@ pub(super) enum Command {
         session: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        /// Where the receipt goes, CBOR, for `trefoil verify`.
+        /// File for the receipt, CBOR, for `trefoil verify`.
         #[arg(long, value_name = "FILE")]
         receipt: Option<PathBuf>,
     },

@@ -1,4 +1,4 @@
-//! `trefoil admin status`: what the operator's page shows, in a few lines.
+//! `trefoil admin status`: the contents of the operator's page in a few lines.
 
 use super::place::Place;
 use super::show;

@@ -1,4 +1,4 @@
-//! `trefoil admin subject`: who has a template, its replacement and its destruction.
+//! `trefoil admin subject`: lists subjects with a template, replaces a template, and destroys it.
 
 use super::place::{Caller, Place};
 use super::table::table;
@@ -26,7 +26,7 @@ pub(super) enum Command {
         #[command(flatten)]
         caller: Caller,
     },
-    /// Replace a subject's template in one step: each login meanwhile is decided with the old or with the new one.
+    /// Replace a subject's template in one step: each login meanwhile is decided with the old or with the new template.
     #[command(
         after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them. For the probe mode `plain`.\n\n\
         Example:\n  trefoil admin subject replace 0011... --embedding face.json --consent 'form 8' --api-key-file api.key"
@@ -39,18 +39,18 @@ pub(super) enum Command {
         /// Your reference to the subject's consent.
         #[arg(long, value_name = "TEXT")]
         consent: String,
-        /// Repeats a replacement whose answer was lost; drawn anew without it.
+        /// Repeats a replacement whose answer was lost. Absent: a fresh key.
         #[arg(long, value_name = "KEY")]
         idempotency_key: Option<String>,
         #[command(flatten)]
         caller: Caller,
-        /// Where the receipt goes, CBOR, for `trefoil verify`.
+        /// File for the receipt, CBOR, for `trefoil verify`.
         #[arg(long, value_name = "FILE")]
         receipt: Option<PathBuf>,
     },
     /// End the delay of a locked-out subject and forget its failures of the day. With an operator's token, over the admin API.
     #[command(
-        after_help = "What its template has spent of its budget for good stays spent. A key-holder that runs apart does it for its own operator\n\
+        after_help = "The template's total budget stays spent. A key-holder in another process does this for its own operator\n\
         only: trefoil key-holder reset-attempts.\n\n\
         Example:\n  trefoil admin subject reset-attempts 0011... --tenant 00112233445566778899aabbccddeeff"
     )]
@@ -61,7 +61,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
         tenant: Hex<16>,
     },
-    /// Destroy a subject's template and its keys, for good.
+    /// Destroy a subject's template and its keys. This cannot be undone.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
         Examples:\n  trefoil admin subject erase 0011... --api-key-file api.key --receipt erased.cbor\n  \
         trefoil verify erased.cbor --trust-root trust-root.json")]
@@ -70,7 +70,7 @@ pub(super) enum Command {
         handle: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        /// Where the receipt goes, CBOR, for `trefoil verify`.
+        /// File for the receipt, CBOR, for `trefoil verify`.
         #[arg(long, value_name = "FILE")]
         receipt: Option<PathBuf>,
     },
@@ -139,10 +139,11 @@ async fn all(client: &Client) -> Result<Vec<Subject>, ClientError> {
 
 fn subjects(all: &[Subject]) -> String {
     let row = |subject: &Subject| {
-        let Subject { handle, generation, enrolled_at, consent_ref } = subject;
-        [hex::encode(handle.0), generation.to_string(), when(Some(*enrolled_at)), consent_ref.clone()]
+        let Subject { handle, generation, dimension, enrolled_at, consent_ref } = subject;
+        let (generation, dimension) = (generation.to_string(), dimension.to_string());
+        [hex::encode(handle.0), generation, dimension, when(Some(*enrolled_at)), consent_ref.clone()]
     };
-    table(["HANDLE", "GENERATION", "ENROLLED", "CONSENT"], all.iter().map(row))
+    table(["HANDLE", "GENERATION", "DIMENSION", "ENROLLED", "CONSENT"], all.iter().map(row))
 }
 
 fn handle(text: &str) -> Result<Hex<32>, String> {

@@ -1,6 +1,6 @@
 //! Columns of text, each as wide as its widest entry.
 
-/// A table with a head; the last column is not padded. Control characters of names are shown escaped.
+/// A table with a head. The last column is not padded. Control characters in names are escaped.
 pub(super) fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let head = head.map(str::to_owned);
     let rows = rows.map(|row| row.map(|cell| cell.escape_debug().to_string().replace("\\'", "'")));

@@ -1,4 +1,4 @@
-//! `trefoil admin usage`: what a tenant's API keys were used for, by day.
+//! `trefoil admin usage`: the uses of a tenant's API keys by day.
 
 use super::place::Place;
 use super::show;

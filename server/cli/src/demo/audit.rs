@@ -7,16 +7,16 @@ use super::population::LEVEL;
 use super::progress::Stage;
 use rayon::prelude::*;
 use trefoil_api::Decision;
-use trefoil_attest::{Nonce, Policy, ProbeMode, TrustRoot, Verified, VerifyError, verify};
+use trefoil_attest::{ExpectedNonce, Policy, ProbeMode, TrustRoot, Verified, VerifyError, verify};
 use trefoil_types::TenantId;
 
-/// Most findings that are spelled out.
+/// Most findings that are printed in full.
 const FINDINGS_MAX: usize = 5;
 
-/// What came of the audit.
+/// The result of the audit.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
-    /// Attestations that verified and say what the answer said.
+    /// Attestations that verified and agree with the answer.
     pub(super) verified: usize,
     /// Decisions compared with the plaintext reference.
     pub(super) decisions: usize,
@@ -24,9 +24,9 @@ pub(super) struct Audit {
     pub(super) differing: usize,
     /// Logins with a photograph of oneself.
     pub(super) genuine: Tally,
-    /// Logins with a photograph of somebody else.
+    /// Logins with a photograph of another person.
     pub(super) impostor: Tally,
-    /// The first things found wrong.
+    /// The first faults found.
     pub(super) findings: Vec<String>,
 }
 
@@ -105,10 +105,7 @@ impl Audit {
 fn check(login: &Login, tenant: [u8; 16], trust_root: &TrustRoot) -> Result<(), String> {
     let verified =
         verify_login(login, TenantId::new(tenant), trust_root).map_err(|cause| cause.to_string())?;
-    let attested = match verified.statement().decision {
-        trefoil_attest::Decision::Match => Decision::Match,
-        trefoil_attest::Decision::NoMatch => Decision::NoMatch,
-    };
+    let attested = verified.statement().decision;
     if attested == login.decision {
         Ok(())
     } else {
@@ -116,13 +113,13 @@ fn check(login: &Login, tenant: [u8; 16], trust_root: &TrustRoot) -> Result<(), 
     }
 }
 
-/// What a relying party does with an answer. Denials are attested as well, so the decision is left open here.
+/// Verifies an answer like a relying party. Denials are attested as well, so any decision passes here.
 fn verify_login<'a>(
     login: &'a Login,
     tenant: TenantId,
     trust_root: &TrustRoot,
 ) -> Result<Verified<'a>, VerifyError> {
-    let policy = Policy::new(trust_root.clone(), AUDIENCE, Nonce::Exactly(login.nonce.clone()))
+    let policy = Policy::new(trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(login.nonce.clone()))
         .tenant(tenant)
         .account(login.account)
         .request_digest(login.request_digest)

@@ -1,10 +1,10 @@
-//! Why the demonstration does not run.
+//! Why the demonstration failed.
 
 use std::path::PathBuf;
 use thiserror::Error;
 use trefoil_client::ClientError;
 
-/// Why the demonstration did not run to its end.
+/// Why the demonstration did not complete.
 #[derive(Debug, Error)]
 pub enum DemoError {
     /// The data set cannot be used.
@@ -12,29 +12,29 @@ pub enum DemoError {
     Data {
         /// The directory.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         cause: String,
     },
     /// Too few or too many people.
     #[error("--people {wanted}: give 2 to {available}, the number of people in the data set")]
     People {
-        /// What was asked for.
+        /// The requested number.
         wanted: usize,
-        /// How many there are.
+        /// The available number.
         available: usize,
     },
     /// A call to the service failed.
     #[error("{step}: {cause}")]
     Call {
-        /// What was being done.
+        /// The step.
         step: &'static str,
         /// Why it failed.
         cause: ClientError,
     },
-    /// Something else failed.
+    /// Another step failed.
     #[error("{step}: {cause}")]
     Step {
-        /// What was being done.
+        /// The step.
         step: &'static str,
         /// Why it failed.
         cause: String,

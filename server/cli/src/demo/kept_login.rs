@@ -1,11 +1,10 @@
-//! One login kept on disk, for `trefoil verify`.
+//! One login stored on disk, for `trefoil verify`.
 
 use super::error::DemoError;
 use super::load::{AUDIENCE, Login};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use trefoil_api::trust;
 use trefoil_attest::TrustRoot;
 use trefoil_types::TenantId;
 
@@ -25,7 +24,7 @@ pub struct KeptLogin {
 }
 
 impl KeptLogin {
-    /// Saves a login and the trust root that it verifies under into `folder`, which is made if need be.
+    /// Saves a login and its trust root into `folder`, which is created if needed.
     pub(super) fn save(
         folder: &Path,
         login: &Login,
@@ -39,7 +38,7 @@ impl KeptLogin {
         fs::create_dir_all(folder).map_err(unwritable(folder))?;
         let (attestation, root) = (folder.join(ATTESTATION_FILE), folder.join(TRUST_ROOT_FILE));
         fs::write(&attestation, &login.attestation).map_err(unwritable(&attestation))?;
-        fs::write(&root, trust::to_json(trust_root)).map_err(unwritable(&root))?;
+        fs::write(&root, trust_root.to_json()).map_err(unwritable(&root))?;
         let verify = [
             "verify".to_owned(),
             attestation.display().to_string(),
@@ -57,14 +56,14 @@ impl KeptLogin {
         Ok(KeptLogin { attestation, trust_root: root, verify: verify.to_vec() })
     }
 
-    /// The command as it would be typed.
+    /// The command line.
     pub(super) fn command(&self) -> String {
         let program = std::env::args().next().unwrap_or_else(|| "trefoil".to_owned());
         std::iter::once(&program).chain(&self.verify).map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// A word as a shell reads it back.
+/// A word, quoted for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=+,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! The clients: everybody enrols, opens a session and logs in, over HTTPS.
+//! The clients: every person enrols, opens a session and logs in, over HTTPS.
 
 #![expect(clippy::disallowed_methods, reason = "the generator of load, which is no part of the service")]
 
@@ -19,19 +19,19 @@ use trefoil_types::Account;
 /// The relying party of the demonstration.
 pub(super) const AUDIENCE: &str = "https://shop.example";
 /// Enrolments and proof uploads in flight: enough to keep the disk and the verifiers busy, fewer than the service's
-/// proof queue takes.
+/// proof queue holds.
 const SETUP_CONCURRENCY: usize = 32;
-/// Times that one login is sent before the demonstration gives up: sessions end at the turn of the hour, and a full
+/// Tries of one login before the demonstration gives up: sessions may end at a change of the hour, and a full
 /// queue refuses.
 const TRIES_MAX: usize = 50;
 /// Pause before a request that found a queue full is sent again.
 const BACKOFF: Duration = Duration::from_millis(100);
 
-/// A login with its answer and all that its attestation is checked against.
+/// A login with its answer and the expected values of its attestation.
 pub(super) struct Login {
     /// Index into the plan's attempts.
     pub(super) attempt: usize,
-    /// What the answer said.
+    /// The decision in the answer.
     pub(super) decision: Decision,
     /// The attestation as received.
     pub(super) attestation: Vec<u8>,
@@ -41,13 +41,13 @@ pub(super) struct Login {
     pub(super) account: Account,
     /// Digest of the request as the client sent it.
     pub(super) request_digest: [u8; 32],
-    /// When the answer came, Unix seconds.
+    /// Time of the answer, Unix seconds.
     pub(super) received_at: u64,
-    /// From sending the request to having read the whole answer.
+    /// From sending the request to the end of the answer.
     pub(super) latency: Duration,
 }
 
-/// Everybody's wallets and the way to the service.
+/// The wallets of all people and the client of the service.
 pub(super) struct Clients {
     client: Client,
     plan: Arc<Plan>,
@@ -70,7 +70,7 @@ impl Clients {
         self.sent_again.load(Ordering::Relaxed)
     }
 
-    /// Enrols everybody.
+    /// Enrols all people.
     pub(super) async fn enrol(self: &Arc<Self>, stage: &Stage) -> Result<(), DemoError> {
         let people = self.holders.len();
         for_each(self, 0..people, SETUP_CONCURRENCY, stage, |clients, person| async move {
@@ -89,7 +89,7 @@ impl Clients {
         .map(drop)
     }
 
-    /// Proves everybody's credential and opens their sessions.
+    /// Proves the credentials of all people and opens their sessions.
     pub(super) async fn open_sessions(self: &Arc<Self>, stage: &Stage) -> Result<(), DemoError> {
         let people = self.holders.len();
         for_each(self, 0..people, SETUP_CONCURRENCY, stage, |clients, person| async move {
@@ -194,7 +194,7 @@ impl Clients {
         let failed = |cause: String| DemoError::Step { step: "proof", cause };
         let permit = self.provers.acquire().await.map_err(|cause| failed(cause.to_string()))?;
         let clients = Arc::clone(self);
-        // Proving is computation: it has threads apart from those that serve and send.
+        // Proving is computation, so its threads are separate from those that serve and send.
         let proving = move || clients.holders[person].open(AUDIENCE, now, &mut rand::rng());
         let proven = tokio::task::spawn_blocking(proving).await.map_err(|cause| failed(cause.to_string()))?;
         drop(permit);

@@ -1,4 +1,4 @@
-//! What the service's own metrics say about the load.
+//! The service's own metrics of the load.
 
 use super::error::DemoError;
 use serde::Serialize;
@@ -6,9 +6,9 @@ use serde::Serialize;
 /// Figures of one scrape of `/metrics`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scrape {
-    /// Look-ups of the verdict cache that found one.
+    /// Look-ups of the verdict cache that hit.
     cache_hits: f64,
-    /// Look-ups that did not.
+    /// Look-ups that missed.
     cache_misses: f64,
     /// Batches sealed.
     pub(super) batches: u64,
@@ -20,7 +20,7 @@ pub(super) struct Scrape {
     pub(super) stages_us: StagesUs,
 }
 
-/// Medians in microseconds: per batch, `seal` per seal; `total` is the computation that a batch waits for, its own
+/// Medians in microseconds: per batch, `seal` per seal. `total` is the computation for a batch: its own
 /// stages and its seal, without queues.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct StagesUs {
@@ -83,13 +83,13 @@ impl Scrape {
         hits / (hits + misses).max(1.0)
     }
 
-    /// Lanes taken of those that a batch has.
+    /// Share of a batch's lanes that are used.
     pub(super) fn batch_fill(&self) -> f64 {
         self.lanes as f64 / (self.batches.max(1) as f64 * trefoil_matching::LANES as f64)
     }
 }
 
-/// The median of a histogram whose samples begin with `name`, on a straight line between the bounds of its bucket.
+/// The median of a histogram whose samples begin with `name`, interpolated linearly in its bucket.
 fn median(text: &str, name: &str) -> Option<f64> {
     let buckets = text.lines().filter_map(|line| line.strip_prefix(name)?.split_once("\"} "));
     let buckets: Vec<(f64, f64)> =

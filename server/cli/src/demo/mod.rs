@@ -1,7 +1,7 @@
 //! `trefoil demo`: a service on this machine, people of a public data set, true and false logins over HTTPS.
 //!
-//! Nothing is simulated: the service is the one that `trefoil serve` starts, with the embedded defaults and a temporary
-//! data directory; every person has a credential, an encrypted template and a proof session of their own; every answer
+//! Nothing is simulated. The service is the one that `trefoil serve` starts, with the embedded defaults and a temporary
+//! data directory. Every person has a credential, an encrypted template and a proof session. Every answer
 //! is checked twice, by offline verification of its attestation and against plaintext arithmetic.
 
 mod audit;
@@ -35,16 +35,16 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold, policy};
+use trefoil_service::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold, policy};
 use trefoil_types::TenantId;
 
 /// Arguments of `trefoil demo`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// People to enrol, at least 2; default: everybody in the data set.
+    /// People to enrol, at least 2. Default: all people in the data set.
     #[arg(long, value_name = "N")]
     pub people: Option<usize>,
-    /// Fixes who is taken for whom, and the order of logins.
+    /// Seed of the choice of impostors and of the order of logins.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Logins in flight.
@@ -56,7 +56,7 @@ pub struct Arguments {
     /// Directory with x.npy (float32, rows x 128, facenet-128) and y.npy (person of each row); default: the set that comes with the program.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Where one attestation and the trust root are kept.
+    /// Directory for one attestation and the trust root.
     #[arg(long, value_name = "DIR", default_value = "target/demo")]
     pub out: PathBuf,
     /// Print one JSON object instead of the table.
@@ -70,13 +70,13 @@ const DATA_DIR: &str = "data/lfw_facenet128";
 const SOURCE_DATA_DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/data/lfw_facenet128");
 /// Name under which the service attests.
 const ISSUER: &str = "https://auth.demonstration.example";
-/// Streams of one connection that are used; the service allows 128.
+/// Streams used of one connection; the service allows 128.
 const STREAMS_PER_CONNECTION: usize = 64;
 /// Logins made one after the other on the idle service, after the load.
 const ALONE_MAX: usize = 32;
 
-/// Runs the demonstration and prints its result. Exit code 0 if everything holds, 1 if anything differs from what it
-/// should be, 2 for arguments that cannot be used.
+/// Runs the demonstration and prints its result. Exit code 0 if everything holds, 1 if any result differs from the expected one,
+/// 2 for arguments that cannot be used.
 #[must_use]
 pub fn main(arguments: &Arguments) -> ExitCode {
     match run(arguments) {
@@ -97,15 +97,15 @@ pub fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Runs the demonstration on a runtime of its own, so the caller must not be inside one.
+/// Runs the demonstration on a runtime of its own, so the caller must not run inside a runtime.
 ///
 /// # Errors
-/// When it cannot run to its end. Differences are not errors but part of the [`Report`].
+/// When it cannot complete. Differences are not errors but part of the [`Report`].
 pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
     let policy = policy();
     let data = arguments.data.clone().unwrap_or_else(bundled_data);
     let plan = Plan::new(&data, arguments.people, policy::decision(&policy).threshold, arguments.seed)?;
-    // Templates and keys of this run go with it.
+    // Templates and keys of this run are deleted with it.
     let directory = tempfile::tempdir().map_err(|cause| DemoError::step("temporary directory", &cause))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -117,18 +117,18 @@ pub fn run(arguments: &Arguments) -> Result<Report, DemoError> {
             Ok(()) = tokio::signal::ctrl_c() => Err(DemoError::Interrupted),
         }
     });
-    // After an interruption a proof may still be under way; nobody waits for it.
+    // After an interruption a proof may still be running; do not wait for it.
     runtime.shutdown_background();
     report
 }
 
-/// The data set that comes with the program: faces are biometric data, so it is a folder beside it and no part of it.
+/// The data set that comes with the program. Faces are biometric data, so it is a folder beside the program and not part of it.
 pub(crate) fn bundled_data() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join(DATA_DIR)));
     beside.filter(|folder| folder.is_dir()).unwrap_or_else(|| SOURCE_DATA_DIR.into())
 }
 
-/// Like any tenant's, but for the attempt budgets: every person is impersonated here as often as they log in, and the
+/// The default policy, except for the attempt budgets: every person is impersonated here as often as they log in, and the
 /// default budget would answer `no_match` to the owner as well.
 fn policy() -> Policy {
     Policy {
@@ -139,8 +139,9 @@ fn policy() -> Policy {
         level_min: LEVEL,
         attempts: Attempts::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
+        dimension: trefoil_api::DIM as u32,
         sessions_in_memory: None,
-        probe: Probe::Plain,
+        probe: ProbeMode::Plain,
     }
 }
 
@@ -247,7 +248,7 @@ impl Service {
         config.server.admin_listen = loopback;
         config.server.issuer = ISSUER.to_owned();
         config.pipeline.workers = arguments.workers.into();
-        // Half of its logins are somebody else's, on purpose.
+        // Half of its logins are impostors, on purpose.
         config.limits.distinct_failures = 0;
         let server = Server::start(config, Arc::new(SystemClock::default())).await;
         let server = server.map_err(|cause| DemoError::step("service", &cause))?;

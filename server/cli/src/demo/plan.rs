@@ -1,4 +1,4 @@
-//! Who logs in as whom, and what the plaintext reference says about it.
+//! The plan of logins and impostors, with the result of the plaintext reference.
 
 use super::error::DemoError;
 use rand::rngs::StdRng;
@@ -9,7 +9,7 @@ use trefoil_api::{Decision, Vector};
 use trefoil_dataset::{Accuracy, EmbeddingSet, Protocol, Row, ScoreMatrix, Trials};
 use trefoil_matching::Embedding;
 
-/// A login to be attempted.
+/// A planned login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attempt {
     /// The person whose credential and template are used.
@@ -22,11 +22,11 @@ pub(super) struct Attempt {
     pub(super) expected: Decision,
 }
 
-/// The people, the logins in random order, and what to expect.
+/// The people, and the logins in random order with their expected decisions.
 #[derive(Debug)]
 pub(super) struct Plan {
     trials: Trials,
-    /// All logins: each probe once as its own person and once as another.
+    /// All logins: each probe once as its own person and once as another person.
     pub(super) attempts: Vec<Attempt>,
     /// Smallest score that matches.
     pub(super) threshold: i32,
@@ -81,7 +81,7 @@ impl Plan {
     }
 }
 
-/// An impostor needs somebody to be taken for.
+/// An impostor needs a victim.
 pub(super) const PEOPLE_MIN: usize = 2;
 
 fn vector(row: &Row) -> Vector {

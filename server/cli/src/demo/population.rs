@@ -1,4 +1,4 @@
-//! The issuer's side: credentials for everybody and the tree whose root the service gets.
+//! The issuer's side: credentials for all people and the tree whose root the service gets.
 
 use super::error::DemoError;
 use trefoil_client::{Holder, Membership};
@@ -12,10 +12,10 @@ use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch
 pub(super) const LEVEL: u8 = 2;
 /// The first and only root.
 pub(super) const ROOT_GENERATION: u32 = 1;
-/// Life of the credentials in epochs of an hour: a day.
+/// Lifetime of the credentials in epochs of an hour: a day.
 const CREDENTIAL_EPOCHS: u32 = 24;
 
-/// Everybody's credentials.
+/// The credentials of all people.
 pub(super) struct Population {
     /// One holder per person.
     pub(super) holders: Vec<Holder>,

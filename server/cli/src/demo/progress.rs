@@ -1,4 +1,4 @@
-//! What is happening, on standard error: a bar on a terminal, one line per stage elsewhere.
+//! Progress on standard error: a bar on a terminal, one line per stage elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal as _;
@@ -10,7 +10,7 @@ pub(super) struct Progress {
     terminal: bool,
 }
 
-/// A stage under way. Cloning shares its count.
+/// A running stage. Clones share its count.
 #[derive(Clone)]
 pub(super) struct Stage {
     bar: ProgressBar,
@@ -48,7 +48,7 @@ impl Stage {
         self.started.elapsed()
     }
 
-    /// Ends the stage with a line that says what was done; the time it took.
+    /// Ends the stage with a line about its result. Returns its duration.
     pub(super) fn finish(self, done: &str) -> Duration {
         let took = self.started.elapsed();
         if self.terminal {

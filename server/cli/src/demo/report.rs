@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
-/// What the demonstration found.
+/// The findings of the demonstration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     people: usize,
@@ -50,7 +50,7 @@ struct Comparison {
     plaintext_no_match: usize,
 }
 
-/// From request to whole answer, microseconds.
+/// From request to the end of the answer, microseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Latency {
     p50: u64,
@@ -84,7 +84,7 @@ pub(super) struct Setting {
     pub(super) seed: u64,
 }
 
-/// What was measured and found.
+/// The measurements and findings.
 pub(super) struct Results<'a> {
     pub(super) plan: &'a Plan,
     pub(super) logins: &'a [Login],
@@ -142,7 +142,7 @@ impl Report {
         }
     }
 
-    /// Whether every planned login was made, every decision is the plaintext one, and every attestation verified.
+    /// Whether every planned login was made, every decision equals the plaintext one, and every attestation verified.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.decisions_checked == self.probes
@@ -254,7 +254,7 @@ impl Report {
                 "match {match:.0}, key-holder {key_holder:.0}, proof look-up {proof_lookup:.1}, digest {digest:.0}"
             ),
         )?;
-        row(f, "", format!("seal {seal:.0} (one for all batches that wait), all together {total:.0}"))?;
+        row(f, "", format!("seal {seal:.0} (one for all waiting batches), all together {total:.0}"))?;
         row(f, "verdict cache", format!("{:.2} % hits", 100.0 * self.cache_hit_ratio))?;
         let Bytes { min, median, max } = self.attestation_bytes;
         row(f, "attestation, bytes", format!("{min} to {max}, median {median}"))?;

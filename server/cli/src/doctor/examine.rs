@@ -1,7 +1,7 @@
-//! What is wrong with an installation, where, and what to do.
+//! Examines an installation: faults, their places, and what to do.
 //!
-//! This changes nothing and takes no lock, so it is for a stopped installation and beside a running one. Each check reads files as a
-//! start would, and says what a start, a caller or an operator would meet. A sum over every row, as a start computes it, is not made.
+//! This changes nothing and takes no lock, so it works on a stopped and on a running installation. Each check reads files as a
+//! start would, and reports faults that a start, a caller or an operator would meet. It does not compute the sum over every row, as a start does.
 
 mod databases;
 mod tls;
@@ -9,8 +9,8 @@ mod tls;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use trefoil_api::{Finding, trust};
-use trefoil_attest::{KeySetStatus, VaultState};
+use trefoil_api::Finding;
+use trefoil_attest::{KeySetStatus, TrustRoot, VaultState};
 use trefoil_client::Admin;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
@@ -24,12 +24,12 @@ use trefoil_service::time::format as time;
 use trefoil_storage::data_dir;
 use trefoil_storage::disk::RESERVE_FILE;
 
-/// A newest seal that is older than this makes one ask for the clock.
+/// If the newest seal is older than this, the clock may be wrong.
 const IDLE_S: u64 = 400 * 86_400;
 /// Longest wait for a listener of this machine, and for a key-holder.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// Looks at the installation of this configuration at this time, unix seconds.
+/// Examines the installation of this configuration at this time, unix seconds.
 pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     let directory = &config.server.data_dir;
     if !directory.exists() {
@@ -48,13 +48,13 @@ pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     found
 }
 
-/// A configuration that does not read.
+/// The finding for an invalid configuration.
 pub(crate) fn configuration(cause: &ConfigError) -> Finding {
     Finding::broken("configuration", "configuration", cause.to_string())
         .do_this("correct it, then look again")
 }
 
-/// Modes, owners, and the record of what belongs together.
+/// Modes, owners, and the record of the files that belong together.
 fn files(directory: &Path) -> Vec<Finding> {
     let found: Vec<Finding> = data_dir::inspect(directory).iter().map(file).collect();
     match found.is_empty() {
@@ -80,7 +80,7 @@ fn file(cause: &data_dir::DataDirError) -> Finding {
             ("file-unreadable", path)
         }
     };
-    // The text names the file first and the remedy last.
+    // The text begins with the file and ends with the remedy.
     let text = cause.to_string();
     let (what, remedy) = text.rsplit_once("; ").or_else(|| text.rsplit_once(". ")).unwrap_or((&text, ""));
     let what = what.strip_prefix(place.as_str()).unwrap_or(what).trim_start_matches(':').trim_start();
@@ -92,7 +92,7 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
     let path = config.server.data_dir.join(TRUST_ROOT_FILE);
     let place = path.display();
     let read = std::fs::read(&path).map_err(|cause| cause.to_string());
-    let root = match read.and_then(|bytes| trust::read(&bytes).map_err(|cause| cause.to_string())) {
+    let root = match read.and_then(|bytes| TrustRoot::from_file(&bytes).map_err(|cause| cause.to_string())) {
         Ok(root) => root,
         Err(cause) => {
             let broken = Finding::broken("trust-root", place, cause);
@@ -142,7 +142,7 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
     found
 }
 
-/// The key-holder: its vault in the directory, or the process that runs apart.
+/// The key-holder: its vault in the directory, or its own process.
 fn key_holder(config: &Config, now: u64, sealed: &[Option<VaultState>]) -> Vec<Finding> {
     let directory = &config.server.data_dir;
     match config.key_holder.place() {
@@ -156,7 +156,7 @@ fn key_holder(config: &Config, now: u64, sealed: &[Option<VaultState>]) -> Vec<F
                 .flat_map(|(seat, address)| asked(directory, address, sealed(seat)))
                 .collect()
         }
-        // The configuration was read, so its addresses read too.
+        // The configuration was read, so its addresses are valid.
         Err(_) => Vec::new(),
     }
 }
@@ -206,7 +206,7 @@ fn older_vault(place: impl ToString, found: VaultState, sealed: VaultState) -> F
     Finding::broken("vault-older", place, what).do_this(findings::RESTORE_ALL)
 }
 
-/// Room under the data directory, and the reserve for erasures.
+/// Free space under the data directory, and the reserve for erasures.
 fn disk(config: &Config) -> Vec<Finding> {
     let directory = &config.server.data_dir;
     let place = directory.display();
@@ -259,7 +259,7 @@ fn running(config: &Config) -> Vec<Finding> {
     }]
 }
 
-/// How a listener is reached from its own machine.
+/// The URL of a listener from its own machine.
 fn reachable(mut listen: SocketAddr) -> SocketAddr {
     if listen.ip().is_unspecified() {
         let local: std::net::IpAddr = match listen {

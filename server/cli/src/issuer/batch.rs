@@ -48,7 +48,7 @@ mod tests {
         let file = |lines: &[&str]| parse(&[&[HEADER], lines].concat().join("\n"));
         let members = file(&[&good, "", &good.replace("ann", "bob")]).unwrap();
         assert_eq!((members.len(), members[1].name.as_str(), members[0].roles), (2, "bob", 7));
-        // It counts in the hour after the last one that it proves, and then it is New Year.
+        // A proof is valid in the hour after its own, so the last hour ends at New Year.
         assert_eq!(members[0].expiry, 499_654, "hours since 1970");
         let refused = |line: &str| file(&[&good, line]).unwrap_err();
         assert_eq!(refused("x,y"), format!("line 3: 2 fields, expected 5: {HEADER}"));

@@ -1,4 +1,4 @@
-//! The file in which an auditor keeps what it has seen.
+//! The file in which an auditor keeps its head of the log.
 
 use serde::{Deserialize, Serialize};
 use trefoil_api::Hex;

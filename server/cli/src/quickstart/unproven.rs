@@ -1,4 +1,4 @@
-//! The quickstart of a tenant without credentials: nothing but an API key and a face.
+//! The quickstart of a tenant without credentials: only an API key and a face.
 
 use super::{AUDIENCE, Calls, Quickstart, random, say, step, word};
 use crate::remote;
@@ -11,7 +11,7 @@ use trefoil_key_holder::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 
-/// What both calls of the application take.
+/// The parameters of both calls of the application.
 struct Subject {
     handle: Hex<32>,
     client: Client,
@@ -97,6 +97,7 @@ fn log_in(
         nonce,
         issued_at: SystemClock::default().unix_s(),
         embedding,
+        source: None,
         attestation: AttestationForm::Full,
     };
     remote::block_on(client.authenticate_unproven(&request))

@@ -1,11 +1,11 @@
-//! What a check comes to, and how it is told.
+//! The outcome of a check, and its output.
 
 use serde_json::Value;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use trefoil_attest::{DecodeError, PrunedSeal, Seal, VerifyError};
 
-/// What `--seal` names.
+/// The contents of the file of `--seal`.
 #[expect(clippy::large_enum_variant, reason = "there is one")]
 pub(super) enum Given {
     Whole(Seal),
@@ -21,7 +21,7 @@ impl Given {
     }
 }
 
-/// What came of it.
+/// The outcome.
 pub(super) enum Outcome {
     Valid { text: String, json: Value },
     Invalid(String),

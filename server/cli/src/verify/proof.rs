@@ -11,14 +11,14 @@ pub(super) struct Proof {
     record: ProofRecord,
 }
 
-/// What a proof has to say besides being valid.
+/// Requirements for a proof besides its validity.
 pub(super) struct Lines {
     pub(super) text: String,
     pub(super) json: Map<String, Value>,
 }
 
 impl Proof {
-    /// Reads and verifies a record; the inner error is why it is invalid, the outer why nothing can be decided.
+    /// Reads and verifies a record. The inner error says why it is invalid, the outer why no result is possible.
     pub(super) fn check(path: &Path) -> Result<Result<Proof, String>, String> {
         let bytes_max = trefoil_zkp::Circuit::ALL.map(|circuit| *ProofRecord::size_window(circuit).end());
         let bytes = read(path, bytes_max.into_iter().max().unwrap_or(0) as u64)?;
@@ -43,7 +43,7 @@ impl Proof {
         Outcome::Valid { text, json: json!({"valid": true, "proof": json}) }
     }
 
-    /// What it proves.
+    /// The proven statement.
     pub(super) fn lines(&self) -> Lines {
         let ProofRecord { statement, audience, policy_id, chain, .. } = &self.record;
         let chain = chain.as_ref().map_or("none".to_owned(), |chain| format!("{} values", chain.length()));
@@ -65,7 +65,7 @@ impl Proof {
         for (name, value) in &rows[1..] {
             text += &format!("  {name:<17}{value}\n");
         }
-        // The proof is about a root; whose it was, the tenant's root log says.
+        // The proof is about a root. The tenant's root log shows whether it was the tenant's.
         text += "  not checked: that the root was the tenant's; compare it with the tenant's root log\n";
         let json = rows.into_iter().map(|(name, value)| (name.to_owned(), Value::String(value))).collect();
         Lines { text, json }

@@ -1,4 +1,4 @@
-//! The receipt of a change, which is for the tenant and for auditors: it has no audience, no nonce and no end.
+//! The receipt of a change, for the tenant and for auditors: it has no audience, no nonce and no expiry.
 
 use super::outcome::{Given, Outcome, mark, refused};
 use serde_json::{Map, Value, json};
@@ -10,10 +10,10 @@ use trefoil_service::tenant::Scopes;
 use trefoil_service::time;
 use trefoil_types::TenantId;
 
-/// By the numbers that receipts have.
+/// Roles by their numbers in receipts.
 const ROLES: [&str; 4] = ["unknown", "viewer", "operator", "owner"];
 
-/// Whether the bytes are a receipt, or would be one if they verified.
+/// Whether the bytes have the form of a receipt, verified or not.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     Attestation::decode(bytes).is_ok_and(|receipt| Change::decode(receipt.statement).is_ok())
 }

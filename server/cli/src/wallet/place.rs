@@ -1,4 +1,4 @@
-//! The wallet file: where it is, who has it open, how it is written.
+//! The wallet file: its place, its lock, and writing it.
 
 use super::super::exit::text;
 use super::super::passphrase::Passphrase;
@@ -12,7 +12,7 @@ use trefoil_wallet::credentials::sealed::Cost;
 use trefoil_wallet::wallet::Wallet;
 use zeroize::Zeroizing;
 
-/// A wallet file and how its passphrase is given.
+/// A wallet file and the source of its passphrase.
 #[derive(clap::Args)]
 pub(super) struct Place {
     /// The wallet file.
@@ -22,7 +22,7 @@ pub(super) struct Place {
     passphrase: Passphrase,
 }
 
-/// A wallet that this process has to itself.
+/// A wallet that this process has locked.
 pub(super) struct Open {
     pub(super) wallet: Wallet,
     path: PathBuf,
@@ -31,10 +31,13 @@ pub(super) struct Open {
 }
 
 impl Place {
-    /// Makes the file, with a fresh secret.
+    /// Creates the file, with a fresh secret.
     pub(super) fn create(&self) -> Result<ExitCode, String> {
         if self.wallet.exists() {
-            return Err(format!("{} exists; a secret is not overwritten", self.wallet.display()));
+            return Err(format!(
+                "{} exists; a secret is not overwritten, so choose another file with --wallet",
+                self.wallet.display()
+            ));
         }
         let lock = self.lock()?;
         let passphrase = self.passphrase.choose("the new wallet")?;
@@ -45,7 +48,7 @@ impl Place {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Opens the file and keeps other processes out of it.
+    /// Opens the file and locks it against other processes.
     pub(super) fn open(&self) -> Result<Open, String> {
         let sealed = remote::read(&self.wallet)
             .map_err(|cause| format!("{cause}; `trefoil wallet create` makes a wallet"))?;
@@ -74,7 +77,7 @@ impl Open {
     }
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+/// Writes a file that only its owner can read, atomically.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), String> {
     let draft = beside(path, "draft");
     let write = || -> std::io::Result<()> {

@@ -42,7 +42,7 @@ pub(super) struct Login<'a> {
 }
 
 impl Login<'_> {
-    /// Logs in and writes the answer. Opens the next session where the last one is about to end or has ended.
+    /// Logs in and writes the answer. Opens a new session if the last one has ended or soon will.
     pub(super) fn run(&self, open: &mut Open, output: Option<&Path>) -> Result<ExitCode, String> {
         let (last, now) = (open.wallet.session(self.audience).map_err(text)?, now());
         if last.is_due(now) {
@@ -70,7 +70,7 @@ impl Login<'_> {
         Ok(code)
     }
 
-    /// Opens a session in place of the last one: for the same tenant, at the same level, with a chain as long.
+    /// Opens a session in place of the last one: for the same tenant, at the same level, with a chain of the same length.
     fn renew(&self, open: &mut Open) -> Result<(), String> {
         let Login { audience, client, .. } = self;
         let last = open.wallet.session(audience).map_err(text)?;
@@ -84,14 +84,14 @@ impl Login<'_> {
         Ok(())
     }
 
-    /// One request in the newest session; the inner error is the service's.
+    /// Makes one request in the newest session; the inner error is the service's.
     fn attempt(&self, open: &Open) -> Result<Result<Authenticated, ClientError>, String> {
         let Login { audience, face, nonce, client } = *self;
         let session = open.wallet.session(audience).map_err(text)?;
         let request =
             session.holder.authentication(face.clone(), nonce.clone(), now(), AttestationForm::Full);
         if session.holder.requests_left().is_some() {
-            // A value that was revealed and not noted would be revealed again, which the service refuses.
+            // A revealed value that is not stored would be revealed again, and the service refuses that.
             open.save()?;
         }
         remote::block_on(async { Ok(client.authenticate(&request).await) })

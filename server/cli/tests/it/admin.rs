@@ -200,7 +200,7 @@ async fn subjects_and_sessions_from_the_command_line() {
     assert!(left.as_array().unwrap().iter().all(|left| left["session_id"] != session.as_str()), "{left}");
     assert!(!done(&["session", "list"]).contains(&session));
 
-    // What goes wrong names the next step.
+    // Errors name the next step.
     let other = file("other");
     std::fs::write(&other, "trefoil_0011223344556677_x\n").unwrap();
     for (key, arguments, expected) in [

@@ -1,4 +1,4 @@
-//! Backups of a service that runs, and what a restored one shows to those who remember more.
+//! Backups of a running service, and what a restored one shows to relying parties and auditors that saw later seals.
 
 use crate::key_holder::{self, KeyHolder, wait_for};
 use crate::service::{self, Person, Service};
@@ -167,14 +167,14 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         assert_eq!(refused.status, 404, "sessions have ended: {}", refused.text());
         open_session(&service, &person).await;
         let first = login(&service, &person, &mut nonce).await;
-        // Before it were the receipts of what was done to get there.
+        // The entries before it are the receipts of the setup.
         assert_eq!(first.restored, Some(restored));
         assert!(first.seal_number > restored.first);
         assert_eq!(first.vaults[0].unwrap().restored, round as u64 + 1, "old budgets are shown");
         let second = login(&service, &person, &mut nonce).await;
         assert_eq!(second.restored, Some(restored));
         assert_eq!(verify_same_log(&lost, &second, &[], &[]), Err(LogError::Restored(restored)));
-        // Who saw what was lost, who saw only what is still there, and who never looked.
+        // An auditor that saw the lost seals, one that saw only seals that remain, and one that never looked.
         let told = after.passes(&data);
         let entry = format!("restored from a backup at {} (Unix seconds)", restored.time);
         assert!(
@@ -193,7 +193,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
     assert!(service.server.shutdown().await);
 }
 
-/// What put back is no backup, and a service that goes on with both.
+/// A plain copy that is put back, and a service that runs from both directories.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     let service = service.restart_after(config.clone(), async |_| put(&data, &copy)).await;
     let seen = login(&service, &person, &mut nonce).await;
     auditor.passes(&data);
-    // The copy in place of the directory: it knows of no restoration.
+    // The copy in place of the directory: nothing records a restoration.
     let service = service
         .restart_after(config.clone(), async |_| {
             std::fs::rename(&data, &twin).unwrap();
@@ -225,7 +225,7 @@ async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
     let other = login(&service, &person, &mut nonce).await;
     assert_eq!(verify_same_log(&seen, &other, &[], &[]), Err(LogError::Forked));
     assert!(auditor.fails(&data, &[]).contains("the log has forked"));
-    // Restored, and the old directory goes on: what it seals after the restoration shows a fork.
+    // A restored service, while the old directory is used too: the old one's seals after the restoration show a fork.
     let mut restored = None;
     let mut service = service
         .restart_after(config.clone(), async |clock| {
@@ -270,7 +270,7 @@ async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_
     let names: Vec<String> =
         files_of(&to).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect();
     assert_eq!(names, ["files.sealed", "manifest.toml", "store.sqlite.sealed", "vault.sqlite.sealed"]);
-    // Without the passphrase nothing of it can be read.
+    // Without the passphrase nothing in it can be read.
     let secrets =
         ["signing.keys", "master.key", "pepper.key", "vault.key", "tls-private-key.pem", "admin.token"];
     for path in files_of(&to) {
@@ -306,7 +306,7 @@ async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_
         both("missing");
         std::fs::write(&path, &good).unwrap();
     }
-    // Somebody without the passphrase writes a file and a manifest that fits it.
+    // Somebody without the passphrase writes a file and a matching manifest.
     let (sealed, manifest) = (to.join("store.sqlite.sealed"), to.join(MANIFEST_FILE));
     let (good, text) = (std::fs::read(&sealed).unwrap(), std::fs::read_to_string(&manifest).unwrap());
     std::fs::write(&sealed, b"forged").unwrap();
@@ -464,7 +464,7 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     assert!(service.server.shutdown().await);
 }
 
-/// The gateway's log goes on; the vault alone is older, and every seal shows it.
+/// The gateway's log is complete; only the vault is older, and every seal shows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let folder = tempfile::tempdir().unwrap();

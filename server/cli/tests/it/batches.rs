@@ -1,4 +1,4 @@
-//! Several logins in one request: each is decided, charged and attested as if it had come alone.
+//! Several logins in one request: each is decided, charged and attested as a single login is.
 
 use crate::http::{Endpoint, Reply};
 use crate::service::{self, AUDIENCE, Person, Service, answer, policy, sign};
@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use trefoil_api::{
     AttestationForm, Authenticated, AuthenticatedBatch, Authentication, Decision, Hex, Outcome, Vector,
 };
-use trefoil_attest::{Nonce, Policy, Seal, verify, verify_with_seal};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, verify, verify_with_seal};
 use trefoil_client::{Client, ClientError};
 use trefoil_pipeline::Clock as _;
 
@@ -19,7 +19,7 @@ async fn send(public: &Endpoint, entries: &[Value]) -> Reply {
     public.post(BATCHES, &json!({ "authentications": entries })).await
 }
 
-/// The results of a batch that was taken.
+/// The results of an accepted batch.
 async fn results(service: &Service, entries: &[Value]) -> Vec<Value> {
     let reply = send(&service.public, entries).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
@@ -39,19 +39,22 @@ fn entry(request: &Authentication) -> Value {
     serde_json::to_value(request).unwrap()
 }
 
-fn with(mut entry: Value, field: &str, value: Value) -> Value {
+pub(crate) fn with(mut entry: Value, field: &str, value: Value) -> Value {
     entry[field] = value;
     entry
 }
 
-/// As its relying party verifies it, whatever was decided.
-async fn verify_entry(service: &Service, request: &Authentication, answer: &Authenticated) {
+/// Verified as by its relying party, whatever the decision.
+pub(crate) async fn verify_entry(service: &Service, request: &Authentication, answer: &Authenticated) {
     let digest = request.probe_digest();
-    let policy =
-        Policy::new(service.trust_root.clone(), AUDIENCE, Nonce::Exactly(request.nonce.as_bytes().to_vec()))
-            .tenant(service.tenant)
-            .request_digest(request.header(&digest).digest())
-            .any_decision();
+    let policy = Policy::new(
+        service.trust_root.clone(),
+        AUDIENCE,
+        ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec()),
+    )
+    .tenant(service.tenant)
+    .request_digest(request.header(&digest).digest())
+    .any_decision();
     let now = service.clock.unix_s();
     let attestation = &answer.attestation.as_ref().unwrap().0;
     let verified = match request.attestation {
@@ -72,7 +75,12 @@ async fn verify_entry(service: &Service, request: &Authentication, answer: &Auth
 }
 
 /// Logins of these people in turn, every third with another's face, every second in compact form.
-fn mixed(service: &Service, people: &[Person], count: usize, nonces: u64) -> Vec<(Authentication, Decision)> {
+pub(crate) fn mixed(
+    service: &Service,
+    people: &[Person],
+    count: usize,
+    nonces: u64,
+) -> Vec<(Authentication, Decision)> {
     let one = |at: usize| {
         let (person, other) = (&people[at % people.len()], &people[(at + 1) % people.len()]);
         let is_own = at % 3 != 2;
@@ -144,7 +152,7 @@ async fn a_batch_is_answered_in_its_order_and_each_attestation_verifies() {
     assert!(service.server.shutdown().await);
 }
 
-/// Without an attestation, and sealed: the seal that the answer names signs one more login.
+/// A login without an attestation is sealed all the same: the seal that the answer names signs one more login.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
     let directory = tempfile::tempdir().unwrap();
@@ -212,7 +220,7 @@ async fn an_attestation_that_a_login_did_not_take_is_fetched_by_its_tenant_for_t
     let gone = async |service: &Service, id| {
         service.public.get(&path(id)).await.problem(404, "attestation-unknown");
     };
-    // A caller that got the attestation with the answer has it, and an id cannot be guessed.
+    // A caller whose answer contained the attestation has it already, and an id cannot be guessed.
     gone(&service, many[1].id).await;
     gone(&service, Hex([7; 32])).await;
     let other = crate::session::other_tenant(&service).await;
@@ -397,7 +405,7 @@ async fn what_is_wrong_with_the_whole_refuses_it_and_attempts_nothing() {
     assert!(service.server.shutdown().await);
 }
 
-/// While the body of a batch is not read it counts as a whole one.
+/// Until the body of a batch is read it counts as a full batch.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_counts_as_its_entries_among_the_requests_of_its_tenant() {
     let directory = tempfile::tempdir().unwrap();
@@ -468,7 +476,7 @@ async fn the_typed_client_gives_each_entry_its_answer_or_its_problem() {
     let empty = client.authenticate_many(&[]).await.unwrap_err();
     assert_eq!(empty.code(), None, "{empty}");
     assert!(matches!(empty, ClientError::Argument(_)));
-    // What the answer is read as is what API.md says.
+    // The parsed answer is what API.md says.
     let none: AuthenticatedBatch<Value> =
         serde_json::from_value(json!({"results": [{"problem": {"code": "x"}}]})).unwrap();
     assert!(matches!(&none.results[0], Outcome::Refused { problem } if problem["code"] == "x"));

@@ -17,7 +17,7 @@ fn data_dir(directory: &TempDir) -> PathBuf {
     directory.path().join("data")
 }
 
-/// Something that needs an API key, and is refused later: the key is what counts here.
+/// A request that needs an API key and is refused later: only the key matters here.
 async fn call(caller: &Endpoint) -> Reply {
     caller.post("/v1/authentications", &json!({})).await
 }
@@ -26,11 +26,10 @@ fn is_taken(reply: &Reply) {
     reply.problem(422, "field-invalid");
 }
 
-/// What somebody sees who calls with a key that never was.
+/// The answer to a key that never existed.
 fn is_unknown(reply: &Reply) {
     let problem = reply.problem(401, "caller-unauthenticated");
-    let expected =
-        "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
+    let expected = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked, or with an access token that is not over";
     assert_eq!(problem["detail"], expected);
     assert_eq!(reply.headers["www-authenticate"], "Bearer");
 }
@@ -86,7 +85,7 @@ async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
     is_unknown(&call(&service.public.with_bearer("trefoil_0011223344556677_")).await);
     is_taken(&call(&new_caller).await);
     service.clock.advance(10);
-    // The second has no receipt, and is as in the list.
+    // The second has no receipt, and reads as in the list.
     let mut revoked = revoked.json();
     assert!(revoked["receipt"].take().is_object(), "{revoked}");
     assert_eq!(revoke(&service, &old["id"]).await.json(), revoked, "the first revocation stays");
@@ -172,6 +171,7 @@ async fn a_tenant_is_disabled_and_enabled_again() {
     let tenants = service.admin.get("/v1/tenants").await.json();
     let expected = json!([{
         "tenant_id": hex::encode(service.tenant), "name": "shop", "created_at": shown["created_at"],
+        "dimension": 128,
         "disabled_at": now,
     }]);
     assert_eq!(tenants, json!({"tenants": expected, "next": null}));

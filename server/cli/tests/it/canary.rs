@@ -48,7 +48,7 @@ async fn log_in(customer: &Customer, people: &[Person], probe: &str) -> Vec<Repl
     join_all(requests.iter().map(|request| customer.authenticate(request))).await
 }
 
-/// Everybody's lane, which only the service's own database says.
+/// Everybody's lane, which only the service's own database knows.
 fn lanes(data: &Path, people: &[Person]) -> Vec<usize> {
     let store = Connection::open(data.join("store.sqlite")).unwrap();
     let lane = |person: &Person| {
@@ -105,7 +105,7 @@ async fn watch(probe: &str) {
     let faces = face_patterns(people.iter().map(|person| &person.face));
     for (process, pid) in [("gateway", gateway.pid()), ("key-holder", key_holder.pid())] {
         let regions = memory(pid);
-        // Both keep it; what they had for a moment only may be overwritten.
+        // Both keep it; anything that they held only for a moment may be overwritten.
         let known: &[u8] = people[0].handle.as_bytes();
         assert!(regions.iter().any(|region| contains(region, known)));
         for region in &regions {
@@ -124,7 +124,7 @@ async fn watch(probe: &str) {
     let log = std::fs::read_to_string(&plan.log).unwrap();
     assert!(log.matches("DEBUG").count() > PEOPLE, "everything is logged");
     assert!(!text.iter().any(|face| log.contains(face)));
-    // One number may agree by chance; what shows scores shows those of a whole batch.
+    // One number may agree by chance; a place that leaks scores has those of a whole batch.
     let scores: BTreeSet<String> = rows.iter().flat_map(|row| row.iter().map(i32::to_string)).collect();
     let replies: String = replies.iter().map(Reply::text).collect();
     for (part, text) in [("replies", replies.as_str()), ("metrics", metrics.text()), ("log", &log)] {

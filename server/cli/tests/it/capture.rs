@@ -1,4 +1,4 @@
-//! A capture has the timing and shape of requests, and nobody's name in it.
+//! A capture has the timing and shape of requests, and no names.
 
 use crate::http::Endpoint;
 use crate::service::{self, Person, Service, answer};

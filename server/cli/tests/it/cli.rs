@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use trefoil_api::AttestationForm;
+use trefoil_attest::TrustRoot;
 use trefoil_pipeline::Clock as _;
 
 pub(crate) fn trefoil(arguments: &[&str]) -> Output {
@@ -130,7 +131,7 @@ fn compare_exits_0_1_2_or_3() {
         text(compare(&matched, &denied, &sealed)).contains("✗ one request was attested as a match and as")
     );
     assert!(text(compare(&matched, &matched, &sealed)).contains("✓ they attest one and the same statement"));
-    // What does not verify says nothing: anybody can write it.
+    // Nothing is printed of a file that does not verify: anybody can write one.
     let mut forged = std::fs::read(&denied).unwrap();
     *forged.last_mut().unwrap() ^= 1;
     let forged = file("forged", &hex::encode(forged).into());
@@ -187,7 +188,7 @@ fn a_service_starts_shows_its_keys_and_stops_on_sigterm() {
     assert!(String::from_utf8(keys.stdout).unwrap().contains("status active"));
     let exported = trefoil(&["keys", "export-trust-root", "--data-dir", data, "--format", "cbor"]);
     let json = trefoil(&["keys", "export-trust-root", "--data-dir", data]);
-    let read = |output: Output| trefoil_api::trust::read(&output.stdout).unwrap();
+    let read = |output: Output| TrustRoot::from_file(&output.stdout).unwrap();
     assert_eq!(read(exported), read(json));
     assert_eq!(code(&trefoil(&["keys", "show", "--data-dir", "/nonexistent"])), 1);
     let stopped = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
@@ -209,7 +210,7 @@ fn output_that_nobody_reads_ends_a_program_quietly() {
     for arguments in [
         &["serve", "--print-config"][..],
         &["key-holder", "--print-config"],
-        // Says that it made keys, after it has made them.
+        // This one prints that it made keys, after it has made them.
         &["keys", "init", "--issuer", "auth.example", data[0], data[1]],
         &["keys", "show", data[0], data[1]],
         &["keys", "export-trust-root", data[0], data[1]],
@@ -217,13 +218,13 @@ fn output_that_nobody_reads_ends_a_program_quietly() {
     ] {
         quietly(unread(arguments).output().unwrap());
     }
-    // What went wrong is told to nobody either.
+    // Nor does anybody read its error message.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     quietly(unread(&["keys", "show", "--data-dir", "/nonexistent"]).stderr(writer).output().unwrap());
 }
 
-/// The program, whose standard output has lost its reader.
+/// The program, with a standard output whose reader has gone.
 fn unread(arguments: &[&str]) -> Command {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

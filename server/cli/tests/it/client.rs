@@ -1,4 +1,4 @@
-//! The typed client repeats what HTTP/2 says was not processed, and nothing else.
+//! The typed client repeats requests that HTTP/2 reports as not processed, and no others.
 
 use crate::enrolment::join_all;
 use crate::http2::frame;
@@ -33,7 +33,7 @@ const INTERNAL_ERROR: u32 = 2;
 const REFUSED_STREAM: u32 = 7;
 const CANCEL: u32 = 8;
 
-/// A service by hand: what it does with its requests, one after the other, and how many came.
+/// A scripted service: what it does with each request in turn, and how many came.
 struct Scripted {
     client: Client,
     requests: Arc<AtomicUsize>,
@@ -70,14 +70,14 @@ impl Scripted {
         Scripted { client, requests }
     }
 
-    /// What a request comes to, and how often the service saw it.
+    /// The outcome of a request, and how often the service saw it.
     async fn ask(&self) -> (Result<(), ClientError>, usize) {
         let opened = self.client.open_session(vec![7; 1000]).await;
         (opened.map(drop), self.requests.load(Ordering::SeqCst))
     }
 }
 
-/// Does what the script says with the requests of a connection, until it says to close.
+/// Treats the requests of a connection as the script says, until the script says to close.
 async fn serve(mut stream: TlsStream<TcpStream>, script: &[Does], requests: &AtomicUsize) {
     let mut preface = [0; 24];
     stream.read_exact(&mut preface).await.unwrap();

@@ -100,7 +100,7 @@ async fn a_caller_shows_a_certificate_of_the_authority_besides_its_api_key() {
         other => panic!("{other:?}"),
     }
 
-    // From the command line: let in, and told that this is no checkpoint; or told what is missing.
+    // From the command line: let in, with the answer that this is no checkpoint; or an error that says what is missing.
     let (own, ca, note) = (house.file("own.pem"), house.file("data/tls-certificate.pem"), house.file("note"));
     std::fs::write(&own, &identity).unwrap();
     std::fs::write(&note, "no checkpoint").unwrap();

@@ -1,4 +1,4 @@
-//! Reads that are repeated: what has not changed is not sent again.
+//! Repeated reads: a body that has not changed is not sent again.
 
 use crate::http::Endpoint;
 use crate::service::{self, Service};

@@ -96,12 +96,12 @@ async fn closed(service: &Service, reason: &str) -> u64 {
     service.metric(&format!("trefoil_connections_closed_total{labels}")).await
 }
 
-/// How many connections of the public listener do this.
+/// How many connections of the public listener are in this state.
 async fn open(service: &Service, state: &str) -> u64 {
     service.metric(&format!("trefoil_connections{{listener=\"public\",state=\"{state}\"}}")).await
 }
 
-/// A connection whose peer has room for little and reads nothing of 200 answers of 10 KB and more.
+/// A connection whose peer has a small receive buffer and reads none of its 200 answers of at least 10 KB.
 async fn never_reads(public: &Endpoint) -> TlsStream<TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -116,7 +116,7 @@ async fn never_reads(public: &Endpoint) -> TlsStream<TcpStream> {
     stream
 }
 
-/// A connection whose flow control lets nothing through, and that does everything else as it should.
+/// A connection whose flow control lets nothing through, and that is otherwise correct.
 async fn zero_window(public: &Endpoint) -> tokio::task::JoinHandle<()> {
     let mut connection = http2::Connection::open(public, Some((http2::INITIAL_WINDOW_SIZE, 0))).await;
     for request in 0..50 {
@@ -369,7 +369,7 @@ async fn a_connection_with_too_many_refusals_in_a_row_is_closed() {
             goaways.push(u32::from_be_bytes(frame.payload[..4].try_into().unwrap()));
         }
     }
-    // First that no more is to be begun, then, after a round trip, where it ends.
+    // The first says that no stream may be opened any more, the second, after a round trip, which one was the last.
     assert_eq!((ends, &goaways[..]), (5, &[(1 << 31) - 1, 9][..]));
     while closed(&service, "refusals").await < 2 {
         tokio::task::yield_now().await;
@@ -440,7 +440,7 @@ async fn a_head_that_is_too_large_gets_a_problem_and_one_that_cannot_be_read_is_
     http2.request(1, http2::END_STREAM, "GET", "/v1/keys", &[("x", &"x".repeat(20_000))]).await;
     let frames = http2.answer(1).await;
     assert!(String::from_utf8_lossy(&frames[1].payload).contains("head-too-large"));
-    // The HTTP library answers these, and says nothing. The reset that follows what it does not read may overtake it.
+    // The HTTP library answers these by itself. Where it does not read the whole request a reset follows, which may overtake the answer.
     let refused = ask(head(40_000)).await;
     assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 431"), "{refused}");
     let refused = ask("GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned()).await;

@@ -44,7 +44,7 @@ fn a_killed_writer_loses_nothing_acknowledged() {
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        // What it wrote to the pipe before it died was acknowledged too.
+        // Writes that it reported on the pipe before it died were acknowledged too.
         for line in lines.map_while(Result::ok) {
             if let Some((_, number)) = line.split_once("acknowledged ") {
                 acknowledged = number.parse().unwrap_or(acknowledged);

@@ -32,7 +32,10 @@ impl World {
         let admin = format!("https://{}", world.server.admin_address());
         let admin = Admin::new(&admin, &certificate, world.server.admin_token()).unwrap();
         let policy = serde_json::from_value(policy()).unwrap();
-        let tenant = admin.create_tenant(&CreateTenant { name: "shop".to_owned(), policy }).await.unwrap();
+        let shop = CreateTenant { name: "shop".to_owned(), policy };
+        let tenant = admin.creating_once("shop").create_tenant(&shop).await.unwrap();
+        let again = admin.creating_once("shop").create_tenant(&shop).await.unwrap();
+        assert_eq!(again.tenant_id, tenant.tenant_id, "created once");
         let scopes = vec![Scope::Enrol, Scope::Authenticate, Scope::Issue];
         let key = admin.create_api_key(tenant.tenant_id, scopes).await.unwrap();
         world.private("api.key", &key.api_key);
@@ -136,7 +139,7 @@ async fn from_the_first_member_to_a_verified_attestation_and_a_revocation() {
         format!("verify answer.json --trust-root {} --audience {AUDIENCE} --nonce {NONCE}", root.display());
     let verified = world.done(&verify);
     assert!(verified.contains("match") && verified.contains(&world.tenant), "{verified}");
-    // The stored proof verifies again, alone and as what backs the attestation; another session's backs it not.
+    // The stored proof verifies again, alone and together with the attestation; another session's proof does not support that attestation.
     let alone = world.done("verify --proof ann.proof");
     assert!(
         alone.contains("cred/2") && alone.contains(&world.tenant) && alone.contains("64 values"),

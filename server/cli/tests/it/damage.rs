@@ -105,7 +105,7 @@ async fn what_is_missing_or_empty_is_refused_and_never_made_anew() {
             assert_eq!(made, 0, "{name} is not made anew");
         }
     }
-    // The record gone too: what is left shows what is missing.
+    // The record is gone too: the remaining files show what is missing.
     for name in ["store.sqlite", "pepper.key", "master.key", "tls-private-key.pem", "signing.keys"] {
         copy(&whole, &data);
         fs::remove_file(data.join("installation.toml")).unwrap();
@@ -128,7 +128,7 @@ async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
     let data = directory.path().join("data");
     let service = used(&data).await;
     let running = held(&data, &directory.path().join("running"));
-    // SQLite itself empties the log when the last connection closes. This one is not closed, as one of a task that is still there.
+    // SQLite itself empties the log when the last connection closes. This one stays open, like that of a task that has not ended.
     let open = ["store.sqlite", "vault.sqlite"].map(|name| {
         let connection = Connection::open(data.join(name)).unwrap();
         connection.query_row("SELECT count(*) FROM tenants", [], |row| row.get::<_, u64>(0)).unwrap();
@@ -140,7 +140,7 @@ async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
         assert!(fs::metadata(&log).map_or(true, |log| log.len() == 0), "{name}");
         let alone = directory.path().join(name);
         fs::copy(data.join(name), &alone).unwrap();
-        // A shutdown writes places of hash chains, the last uses of API keys, and the row that vouches for all; it takes nothing away.
+        // A shutdown writes places of hash chains, the last uses of API keys, and the row that authenticates all others; it removes nothing.
         let rewritten = if *name == "store.sqlite" { 2 } else { 1 };
         assert!(rows(&alone).len() >= running.len(), "{name}");
         let lost = running.iter().filter(|row| !rows(&alone).contains(row)).count();
@@ -199,7 +199,7 @@ async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
                     ended += 1;
                     assert!(why.to_string().contains("backup"), "{name}, {kind}: {why}");
                 }
-                // What nobody reads was hit, such as frames of the log that were checkpointed before.
+                // The damage hit bytes that are never read, such as frames of the log that were checkpointed before.
                 Ok(server) => {
                     harmless += 1;
                     assert_eq!(held(&data, &look), good, "{name}, {kind}: something is lost");
@@ -268,7 +268,7 @@ async fn damage_under_a_running_service_ends_it_with_the_file_and_the_cure() {
         let data = directory.path().join(round);
         let service = used(&data).await.restart(service::config(&data)).await;
         let store = data.join("store.sqlite");
-        // Until the first write the process reads what was checked at its start, whatever becomes of the file.
+        // Until the first write the process reads the pages that were checked at its start, whatever happens to the file.
         let tenant = serde_json::json!({"name": "other", "policy": service::policy()});
         assert_eq!(service.admin.post("/v1/tenants", &tenant).await.status, 201);
         let seal = service.public.get("/v1/seals/1").await;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 use trefoil_api::{AttestationForm, CreateTenant, CreatedTenant, Decision, Enrolment, Nonce, Vector};
-use trefoil_attest::{Nonce as Expected, Policy as Requirements, VerifyError, verify, verify_with_seal};
+use trefoil_attest::{ExpectedNonce, Policy as Requirements, VerifyError, verify, verify_with_seal};
 use trefoil_cli::demo::{Arguments, run};
 use trefoil_client::{Admin, Client, ClientError, Holder, Membership, attested_digest};
 use trefoil_issuer::{public_key, sign};
@@ -13,7 +13,7 @@ use trefoil_pipeline::Clock;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, Probe, ProofNeed, Scope, Threshold};
+use trefoil_service::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
@@ -148,8 +148,9 @@ impl Service {
             level_min: 1,
             attempts: Attempts::default(),
             attestation_lifetime_s: 60,
+            dimension: trefoil_api::DIM as u32,
             sessions_in_memory: None,
-            probe: Probe::Plain,
+            probe: ProbeMode::Plain,
         };
         let tenant = CreateTenant { name: "shop".to_owned(), policy };
         let created = self.admin().create_tenant(&tenant).await.unwrap();
@@ -227,7 +228,7 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
         let login = session.authentication(probe, nonce, service.clock.unix_s(), AttestationForm::Compact);
         let answer = client.authenticate(&login).await.unwrap();
         assert_eq!(answer.decision, decision);
-        let expected = Expected::Exactly(login.nonce.as_bytes().to_vec());
+        let expected = ExpectedNonce::Exactly(login.nonce.as_bytes().to_vec());
         let requirements = Requirements::new(root.clone(), AUDIENCE, expected)
             .tenant(TenantId::new(tenant.tenant_id.0))
             .account(session.account())

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deploy")
@@ -120,7 +121,13 @@ async fn every_metric_of_the_rules_and_the_dashboard_is_on_the_page() {
     // Those by tenant, once there is one.
     let tenant = serde_json::json!({"name": "shop", "policy": crate::service::policy()});
     assert_eq!(program.admin.post("/v1/tenants", &tenant).await.status, 201);
-    let page = program.admin.get("/metrics").await;
+    let mut page = program.admin.get("/metrics").await;
+    // The key-holder's counts are read once a second.
+    let mut tries = 0..20;
+    while !page.text().contains("trefoil_budget_trips_total{") && tries.next().is_some() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        page = program.admin.get("/metrics").await;
+    }
     let samples: String =
         page.text().lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
     let shown: BTreeSet<&str> = samples.lines().filter_map(|line| line.split(['{', ' ']).next()).collect();
@@ -138,7 +145,7 @@ async fn every_metric_of_the_rules_and_the_dashboard_is_on_the_page() {
             "{panel}"
         );
     }
-    // Within the time after which an alert would come too late.
+    // Plausible Unix times, at most 400 days ahead.
     let year = trefoil_key_holder::unix_s() as f64 + 400.0 * 86_400.0;
     for name in ["trefoil_tls_certificate", "trefoil_signing_keys"] {
         let name = format!("{name}_expiry_timestamp_seconds ");

@@ -107,7 +107,7 @@ fn named(listener: Listener) -> Vec<Named> {
 }
 
 impl Named {
-    /// Asks with these names, and gives what a caller can tell the answer from others by.
+    /// Sends a request with these names, and returns everything by which a caller can tell the answer from others.
     async fn ask(&self, endpoint: &Endpoint, values: &[(&str, &str)], request: &Value) -> (u16, Value) {
         let mut path = self.path.clone();
         let mut body = if self.body.get("authentications").is_some() {
@@ -128,7 +128,7 @@ impl Named {
             }
         }
         assert!(!path.contains('{'), "{path}: the test has no foreign name for it");
-        // Of a route's own: the key of another request is refused whatever it names.
+        // Specific to this route: the key of another request is refused whatever it names.
         let key = format!("foreign {}", self.method);
         let key = [("idempotency-key", key.as_str())];
         let headers = if self.needs_key { &key[..] } else { &[] };
@@ -214,7 +214,7 @@ async fn every_route_answers_a_foreign_name_as_one_that_never_was() {
         }
     }
     assert_eq!(ids, 1, "revoking a key");
-    // None of it touched the owner.
+    // Nothing of the owner has changed.
     let answer = service.public.post("/v1/authentications", &request).await;
     assert_eq!(answer.json()["decision"], "match", "{}", answer.text());
 }

@@ -10,7 +10,7 @@ use trefoil_server::openapi::Listener;
 static DOCUMENTS: LazyLock<[Value; 2]> =
     LazyLock::new(|| [Listener::Public, Listener::Admin].map(description::of));
 
-/// What the listener does itself, before or without a route; and the faults that tests make.
+/// Answers that the listener gives itself, before or without a route, and faults that tests cause.
 const OF_NO_ROUTE: [&str; 2] = ["route-unknown", "method-not-allowed"];
 
 /// Asserts that the description of a route that the path leads to has the answer's status, media type and code.

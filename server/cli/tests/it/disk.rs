@@ -9,7 +9,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_attest::{Attestation, Evidence, LogEntry, Nonce, Policy, verify};
+use trefoil_attest::{Attestation, Evidence, ExpectedNonce, LogEntry, Policy, verify};
 use trefoil_testing::volume;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
@@ -21,7 +21,7 @@ struct House {
     customer: Customer,
     people: Vec<Person>,
     nonce: u64,
-    /// Digests of the seals that answers came from.
+    /// Digests of the seals in the answers.
     answered: BTreeMap<u64, [u8; 32]>,
 }
 
@@ -42,7 +42,7 @@ impl House {
 
     async fn login(&mut self, person: usize) -> Reply {
         self.nonce += 1;
-        // The program goes by the machine's clock.
+        // The program uses the machine's clock.
         self.customer.clock = Arc::new(TestClock::of_machine());
         let person = &self.people[person];
         let request = self.customer.request(person, &person.face, self.nonce);
@@ -62,7 +62,7 @@ impl House {
         self.customer.public.send(Method::DELETE, &path, &[], String::new()).await
     }
 
-    /// Waits until `/readyz` says this.
+    /// Waits until `/readyz` returns this.
     async fn until_ready(&self, status: u16, says: &str) {
         for _ in 0..600 {
             let ready = self.program.admin.get("/readyz").await;
@@ -133,7 +133,7 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     assert_eq!(house.erase(3).await.status, 200);
     assert!(reserve.exists(), "there was room");
 
-    // The log and others take what is left.
+    // The log and other files take the remaining space.
     house.disk.fill(0);
     assert!(house.disk.free() < 64 << 10);
     assert_eq!(house.erase(2).await.status, 200);
@@ -141,7 +141,7 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     house.disk.fill(0);
     let root = house.customer.make_people(1, 2, 78).0;
     let next = house.customer.next_root(root, 2, 1);
-    // Nothing is left, not even a reserve: an honest error, and nothing half done.
+    // No space is left, not even a reserve: an honest error, and nothing half done.
     let status = house.customer.send_root(&next).await.status;
     assert!(status == 201 || status == 500, "{status}");
 
@@ -226,7 +226,11 @@ async fn a_disk_that_fills_at_any_moment_loses_nothing_that_was_answered_and_the
     let root = std::fs::read(house.disk.outside("data/trust-root.json")).unwrap();
     let root = trefoil_attest::TrustRoot::from_json(std::str::from_utf8(&root).unwrap()).unwrap();
     let nonce = [house.nonce.to_le_bytes(), house.nonce.to_le_bytes()].concat();
-    verify(&attestation, &Policy::new(root, AUDIENCE, Nonce::Exactly(nonce)), trefoil_key_holder::unix_s())
-        .unwrap();
+    verify(
+        &attestation,
+        &Policy::new(root, AUDIENCE, ExpectedNonce::Exactly(nonce)),
+        trefoil_key_holder::unix_s(),
+    )
+    .unwrap();
     assert_eq!(house.program.terminate().code(), Some(0));
 }

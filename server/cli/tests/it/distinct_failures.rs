@@ -1,11 +1,11 @@
 //! A caller that tries a few faces on many people, and a backend whose people fail now and then.
 
 use crate::enrolment::join_all;
-use crate::http::Reply;
+use crate::http::{Endpoint, Reply};
 use crate::service::{self, Person, Service, answer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use trefoil_api::Decision;
+use trefoil_api::{Decision, Source};
 
 /// People that are tried.
 const PEOPLE: u32 = 40;
@@ -16,7 +16,7 @@ async fn with_people(people: u32, seed: u64) -> (Service, Vec<Person>, tempfile:
     let folder = tempfile::tempdir().unwrap();
     let mut config = service::config(&folder.path().join("data"));
     config.limits.distinct_failures = 10;
-    // Else five failures would lock a subject out.
+    // Otherwise five failures would lock a subject out.
     let mut policy = service::policy();
     policy["attempts"] = service::unlimited();
     let service = Service::with_policy(config, policy).await;
@@ -73,7 +73,7 @@ async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
     let request = service.request(&people[30], &people[30].face, 99);
     let own = service.public.with_bearer(&other).post("/v1/authentications", &json!(request)).await;
     assert_eq!(answer(&own).decision, Decision::Match);
-    // One that was tried and matches makes room for one more; the window ends the rest.
+    // A tried subject that matches makes room for one more; the others are forgotten at the end of the window.
     assert_eq!(tried(&service, &people[0], &people[0], 100).await, Some(Decision::Match));
     assert_eq!(tried(&service, &people[39], &people[39], 101).await, Some(Decision::Match));
     assert!(service.server.shutdown().await);
@@ -102,7 +102,7 @@ async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other()
 async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
     let (service, people, _folder) = with_people(PEOPLE, 73).await;
     for round in 0..3 {
-        // All at once: each key begins with little room, and opens up as its people match.
+        // All at once: each key begins with little room, and gains more as its people match.
         let logins = people.iter().enumerate().map(|(at, person)| {
             let (service, stranger) = (&service, &people[(at + 1) % people.len()]);
             async move {
@@ -120,5 +120,90 @@ async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
         join_all(logins).await;
     }
     assert_eq!(counted(&service).await, (0, json!(0)));
+    assert!(service.server.shutdown().await);
+}
+
+/// A busy backend: most of its people match, so its API key has room for many that fail.
+async fn busy(seed: u64) -> (Service, Vec<Person>, tempfile::TempDir) {
+    let (service, people, folder) = with_people(PEOPLE, seed).await;
+    for person in &people {
+        let mut request = service.request(person, &person.face, 1);
+        // Its own source, as each of its people has one.
+        request.source = Source::new(hex::encode(&person.handle.to_bytes()[..16]));
+        assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
+    }
+    (service, people, folder)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_others_go_on() {
+    let (service, people, _folder) = busy(74).await;
+    let attack = async |person: &Person, nonce: u64, source: Option<&str>, endpoint: &Endpoint| {
+        let mut request = service.request(person, &people[0].face, nonce);
+        request.source = source.map(|source| Source::new(source).unwrap());
+        endpoint.post("/v1/authentications", &json!(request)).await
+    };
+    let other_key = service.api_key(&["authenticate"]).await;
+    let other_key = service.public.with_bearer(&other_key);
+    let (mut failed, mut refused) = (BTreeSet::new(), 0);
+    for round in 0..3 {
+        for (at, person) in people.iter().enumerate().skip(1) {
+            // Through two API keys in turn: the source is the same.
+            let endpoint = if at % 2 == 0 { &service.public } else { &other_key };
+            let reply = attack(person, 10 + round, Some("198.51.100.7, hashed"), endpoint).await;
+            if reply.status == 429 {
+                let problem = reply.problem(429, "distinct-failures");
+                assert_eq!(problem["errors"][0]["pointer"], "/source");
+                assert!(!reply.text().contains("198.51"), "{problem}");
+                assert_eq!(reply.headers["retry-after"], "60");
+                refused += 1;
+            } else {
+                assert_eq!(answer(&reply).decision, Decision::NoMatch);
+                failed.insert(person.handle);
+            }
+        }
+    }
+    assert_eq!((failed.len(), refused), (10, 3 * u64::from(PEOPLE - 11)));
+    assert_eq!(counted(&service).await, (refused, json!(refused)));
+    assert_eq!(service.metric("trefoil_source_failures_refused_total").await, refused);
+    // In a batch only this entry is refused. Another source, or none, is not affected, nor is a person of this source who has matched.
+    let mut entry = service.request(&people[39], &people[39].face, 50);
+    entry.source = Source::new("198.51.100.7, hashed");
+    let batch = json!({ "authentications": [entry, service.request(&people[39], &people[39].face, 51)] });
+    let results = service.public.post("/v1/authentications/batch", &batch).await.json();
+    assert_eq!(results["results"][0]["problem"]["code"], "distinct-failures", "{results}");
+    assert_eq!(results["results"][1]["decision"], "match");
+    assert_eq!(
+        answer(&attack(&people[38], 60, Some("another"), &service.public).await).decision,
+        Decision::NoMatch
+    );
+    assert_eq!(answer(&attack(&people[38], 61, None, &service.public).await).decision, Decision::NoMatch);
+    let metrics = service.admin.get("/metrics").await;
+    assert!(!metrics.text().contains("198.51"));
+    service.clock.advance(3_601);
+    // Sessions are over by now: the refusal is no longer about the source, which shows that the source is forgotten.
+    attack(&people[39], 70, Some("198.51.100.7, hashed"), &service.public)
+        .await
+        .problem(410, "session-expired");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_is_a_short_text() {
+    let (service, people, _folder) = with_people(1, 75).await;
+    for wrong in [json!(""), json!("x".repeat(65)), json!("a\nb"), json!(7)] {
+        let mut request = json!(service.request(&people[0], &people[0].face, 1));
+        request["source"] = wrong.clone();
+        let problem =
+            service.public.post("/v1/authentications", &request).await.problem(422, "field-invalid");
+        assert_eq!(problem["errors"][0]["pointer"], "/source", "{wrong}");
+    }
+    let mut longest = service.request(&people[0], &people[0].face, 1);
+    longest.source = Source::new("x".repeat(64));
+    assert_eq!(
+        answer(&service.authenticate(&longest).await).decision,
+        Decision::Match,
+        "the MAC does not cover it"
+    );
     assert!(service.server.shutdown().await);
 }

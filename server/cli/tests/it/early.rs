@@ -8,10 +8,10 @@ use trefoil_testing::volume;
 
 const BODY_BYTES: usize = 100 << 10;
 
-/// What a refusal is asked for with: method, path, media type.
+/// A request that is refused: method, path, media type.
 type Call = (&'static str, &'static str, &'static str);
 
-/// Status and HTTP version of each of `calls` in one run of curl, which goes on with a connection for as long as the service does.
+/// Status and HTTP version of each of `calls` in one run of curl, which reuses its connection until the service closes it.
 fn statuses(
     url: &str,
     directory: &Path,

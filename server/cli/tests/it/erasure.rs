@@ -1,4 +1,4 @@
-//! Erasure in numbers: what was destroyed is in no file soon after the answer, and nobody else notices.
+//! Erasure in numbers: erased data is in no file soon after the answer, and no other subject is affected.
 
 use crate::enrolment::join_all;
 use crate::http::Endpoint;
@@ -20,12 +20,12 @@ use trefoil_types::{Handle, TenantId};
 const ERASURES: usize = 1_000;
 /// People who stay.
 const NEIGHBOURS: usize = 4;
-/// Erased before the files are looked at again.
+/// How many are erased before the files are searched again.
 const ROUND: usize = 25;
-/// Longest time from an answer until the bytes are gone.
+/// The longest time from an answer until the bytes are gone.
 const GONE_WITHIN: Duration = Duration::from_secs(60);
 
-/// Bytes of a piece that is looked for: nothing else has them by chance.
+/// Length of a piece that is searched for, in bytes: too long to occur by chance.
 const PIECE: usize = 32;
 
 /// What is stored of each subject: its data key, pieces of its template, and its salt at the key-holder, named by the handle.
@@ -43,7 +43,7 @@ fn stored(data: &Path) -> Vec<(String, Vec<u8>)> {
         read("vault.sqlite", "SELECT handle, wrapped_salt FROM subjects"),
     ];
     let pieces = |(handle, bytes): (Vec<u8>, Vec<u8>)| {
-        // The beginning, the middle and the end: a page of the database ends in between now and then.
+        // The beginning, the middle and the end: now and then a page of the database ends in between.
         let starts = BTreeSet::from([0, (bytes.len() - PIECE) / 2, bytes.len() - PIECE]);
         let cut = starts.into_iter().map(move |at| (hex::encode(&handle), bytes[at..at + PIECE].to_vec()));
         cut.collect::<Vec<_>>()
@@ -51,7 +51,7 @@ fn stored(data: &Path) -> Vec<(String, Vec<u8>)> {
     whole.into_iter().flatten().flat_map(pieces).collect()
 }
 
-/// Whose pieces are in any file of the data directory.
+/// The subjects whose pieces are in any file of the data directory.
 fn found(data: &Path, pieces: &[(String, Vec<u8>)]) -> BTreeSet<String> {
     let mut patterns = Patterns::new();
     for (handle, piece) in pieces {
@@ -209,7 +209,7 @@ async fn of_a_deleted_tenant_nothing_is_left_but_its_root_log_and_its_neighbour_
     assert!(service.server.shutdown().await);
 }
 
-/// The name under which pieces of what is kept of a tenant itself are looked for.
+/// The name under which pieces of the tenant's own records are searched for.
 const KEPT: &str = "the tenant";
 
 /// What is stored of a tenant: its data key, its keys at the key-holder, its sessions, the hashes of its API keys.

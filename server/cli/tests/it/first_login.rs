@@ -8,7 +8,7 @@ use trefoil_server::description;
 use trefoil_server::openapi::Listener;
 
 const PAGE: &str = include_str!("../../../API.md");
-/// What the page writes where a reader has values of their own.
+/// The page's placeholders for a reader's own values.
 const TENANT: &str = "00112233445566778899aabbccddeeff";
 const COMMITMENT: &str = "0a1b...";
 
@@ -64,7 +64,7 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
         reader.done(line);
     }
     assert!(reader.done(of("trefoil verify")[0]).contains("decision match"));
-    // What it made is for its owner, and is not overwritten.
+    // Its files are readable by their owner only, and are not overwritten.
     assert_eq!(
         reader
             .done("find quickstart -perm /077 ! -name '*.credential' ! -name '*.json' ! -path '*/issuer/*'"),
@@ -128,21 +128,36 @@ fn the_first_login_of_the_api_page_works_line_by_line() {
     let sh = |section: &'static str| {
         section.split("```sh\n").skip(1).map(|block| block.split_once("```").unwrap().0)
     };
-    // Without a credential: calls with curl, and what they answer.
-    let (mut tenant, mut api_key) = (String::new(), String::new());
-    let blocks = without.split("```text\n").skip(1).map(|block| block.split_once("```").unwrap().0);
+    // Without a credential: calls with curl, and what they answer. Those of access tokens have the same key.
+    let (mut tenant, mut api_key, mut id, mut token) = <(String, String, String, String)>::default();
+    let tokens = PAGE.split_once("### Access tokens").unwrap().1.split_once("###").unwrap().0;
+    let blocks = [without, tokens].into_iter().flat_map(|section| section.split("```text\n").skip(1));
+    let blocks = blocks.map(|block| block.split_once("```").unwrap().0);
     let calls: Vec<&str> = blocks.flat_map(|block| block.trim().split("\n\n")).collect();
-    assert_eq!(calls.iter().filter(|call| call.starts_with("curl ")).count(), 4);
+    assert_eq!(calls.iter().filter(|call| call.starts_with("curl ")).count(), 7);
     for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.starts_with("curl ")) {
-        let said = reader.done(&own(&reader, call, &tenant, "").replace("trefoil_...", &api_key));
-        let Some(answer) = calls.get(at + 1) else { continue };
+        let call = own(&reader, call, &tenant, "").replace("0123456789abcdef", &id);
+        let said = reader.done(&call.replace("trefoil_...", &api_key).replace("trefoil_access_...", &token));
+        let Some(answer) = calls.get(at + 1).filter(|answer| answer.starts_with('{')) else { continue };
         let read = |json: &str| serde_json::from_str::<Value>(json).unwrap().as_object().unwrap().clone();
         let (said, shown) = (read(&said), read(answer));
         assert!(said.keys().eq(shown.keys()), "{call}: {said:?}");
         let text = |name| said.get(name).and_then(Value::as_str).map(str::to_owned);
         tenant = text("tenant_id").unwrap_or(tenant);
         api_key = text("api_key").unwrap_or(api_key);
+        token = text("access_token").unwrap_or(token);
+        id = text("id").unwrap_or(id);
     }
+    // And the same two at a time, further down the page.
+    let stream = PAGE.split_once("### Authenticate as they come").unwrap().1;
+    let call = stream.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
+    let said = reader.done(&own(&reader, call, &tenant, "").replace("trefoil_...", &api_key));
+    let mut decided: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    decided.sort_by_key(|answer| answer["line"].as_u64());
+    for (answer, line) in decided.iter().zip([2, 3]) {
+        assert_eq!((answer["line"].as_u64(), answer["decision"].as_str()), (Some(line), Some("match")));
+    }
+    assert_eq!(decided.len(), 2, "{said}");
     let lines: Vec<&str> = sh(without).flat_map(str::lines).filter(|line| !STARTS.contains(line)).collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
     let said: Vec<String> = lines.into_iter().map(|line| reader.done(line)).collect();
@@ -198,6 +213,7 @@ async fn the_api_page_names_every_route_and_every_field_of_its_body() {
         (&service.public, hyper::Method::POST, "/v1/credentials/roots"),
         (&service.public, hyper::Method::POST, "/v1/authentications"),
         (&service.public, hyper::Method::POST, "/v1/authentications/batch"),
+        (&service.public, hyper::Method::POST, "/v1/attestations/verify"),
         (&service.admin, hyper::Method::POST, "/v1/tenants"),
         (&service.admin, hyper::Method::POST, "/v1/tenants/{tenant}/api-keys"),
         (&service.admin, hyper::Method::PUT, "/v1/tenants/{tenant}/issuer-key"),

@@ -1,4 +1,4 @@
-//! Invalid proofs at full speed leave honest callers their answers.
+//! Honest callers get their answers while invalid proofs arrive at full speed.
 
 use crate::members::{Members, client};
 use crate::service::{self, Service};
@@ -57,7 +57,7 @@ async fn honest_callers_are_answered_while_the_flood_lasts() {
     honest.enrol(handle, &enrolment, "once").await.unwrap();
     honest.open_session(proven[0].envelope.clone()).await.unwrap();
 
-    // Of sessions that are never opened: what is known is not verified again.
+    // For sessions that are never opened: a known proof is not verified again.
     let unopened: Vec<_> = (0..4).map(|member| members.prove(member, 1, 100 + member as u64)).collect();
     let flooder = client(&service, &service.api_key(&["authenticate"]).await, 4);
     let (stop, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));

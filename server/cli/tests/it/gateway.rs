@@ -1,4 +1,4 @@
-//! A gateway in a process of its own, which can be killed and looked into. Who uses it is in this process.
+//! A gateway in a process of its own, which can be killed and inspected. Its clients are in this process.
 
 use crate::http::{Endpoint, tls};
 use crate::key_holder::KeyHolder;
@@ -17,7 +17,7 @@ const CHILD: &str = "TREFOIL_TEST_GATEWAY";
 /// A gateway process; killed when dropped.
 pub(crate) struct Gateway {
     child: Child,
-    /// Kept to the end: the child's last words need a reader.
+    /// Kept to the end: the child's last output needs a reader.
     _lines: std::io::Lines<BufReader<ChildStdout>>,
     endpoints: (Endpoint, Endpoint),
 }
@@ -28,7 +28,7 @@ pub(crate) struct Plan {
     /// Where the key-holder is.
     pub(crate) key_holder: String,
     pub(crate) batch_delay_us: u64,
-    /// Everything is logged there.
+    /// The log file, at the most detailed level.
     pub(crate) log: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! HTTP/2 by hand: what no library sends, and every frame that comes.
+//! HTTP/2 by hand: frames that no library sends, and every frame that the service sends.
 
 use crate::http::Endpoint;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -76,7 +76,7 @@ impl Connection {
         }
     }
 
-    /// The next frame, after acknowledging what is to be acknowledged; nothing once the service has closed.
+    /// The next frame, after sending any acknowledgement that is due; nothing once the service has closed.
     pub(crate) async fn receive(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.0.read_exact(&mut head).await.ok()?;

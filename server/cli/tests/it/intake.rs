@@ -1,11 +1,11 @@
-//! What a proof upload meets before its proof is verified, and sessions with a hash chain.
+//! The checks of a proof upload before its proof is verified, and sessions with a hash chain.
 
 use crate::members::{Members, client};
 use crate::service::{self, AUDIENCE, Service, answer};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_api::{AttestationForm, Authentication, Nonce, Reveal, Vector};
-use trefoil_attest::{Nonce as Expected, Policy, verify};
+use trefoil_attest::{ExpectedNonce, Policy, verify};
 use trefoil_client::HolderSession;
 use trefoil_pipeline::Clock as _;
 use trefoil_zkp::envelope::ProofEnvelope;
@@ -107,7 +107,7 @@ async fn each_request_of_a_session_with_a_chain_reveals_the_next_value_and_attes
 
     let first = request(&session, 1);
     let answered = answer(&service.authenticate(&first).await);
-    let policy = Policy::new(service.trust_root.clone(), AUDIENCE, Expected::Exactly(vec![1; 16]));
+    let policy = Policy::new(service.trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(vec![1; 16]));
     let verified = verify(&answered.attestation.as_ref().unwrap().0, &policy, now).unwrap();
     let revealed = verified.statement().reveal.unwrap();
     let context = context(

@@ -47,7 +47,7 @@ impl KeyHolder {
         KeyHolder { child, url }
     }
 
-    /// What a gateway is told.
+    /// The settings that a gateway needs.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -122,7 +122,7 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     service.enrol(&people[1], "while away").await.problem(503, "key-holder-unavailable");
     assert!(wait_for(&service, 503).await.contains("key-holder"));
     assert_eq!(service.metric("trefoil_ready").await, 0);
-    // What needs no decision goes on.
+    // Requests that need no decision are still answered.
     assert_eq!(service.prove(&people[0]).await.status, 201);
 
     let _key_holder = KeyHolder::start(&keys, &listen);

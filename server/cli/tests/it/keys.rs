@@ -64,10 +64,10 @@ fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     assert_eq!(names, expected);
     assert!(after_init.values().all(|(mode, _)| *mode == 0o600));
     assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    let root = trefoil_api::trust::read(&after_init[&data.join("trust-root.json")].1).unwrap();
+    let root = TrustRoot::from_file(&after_init[&data.join("trust-root.json")].1).unwrap();
     assert_eq!((root.issuer(), root.version(), root.key_sets().len()), ("auth.example", 1, 1));
 
-    // A second one refuses, with or without what opens the keys.
+    // A second run refuses, with or without the passphrase.
     for arguments in [&init[..], &["keys", "init", "--issuer", "other.example"]] {
         let again = trefoil(&[arguments, &data_dir].concat());
         assert_eq!(code(&again), 1);
@@ -102,7 +102,7 @@ fn starts(data: &str) -> Result<(), String> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Kept to the end: a service whose output nobody reads ends.
+    // Kept to the end: a service whose output has no reader ends.
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     if lines.next().is_some_and(|line| line.unwrap().starts_with("public API")) {
         assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
@@ -153,7 +153,7 @@ async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_wit
     assert!(shown.contains("status active") && shown.contains("status revoked since"), "{shown}");
 
     export(&next);
-    let root = trefoil_api::trust::read(&std::fs::read(&next).unwrap()).unwrap();
+    let root = TrustRoot::from_file(&std::fs::read(&next).unwrap()).unwrap();
     assert_eq!(root.version(), 2);
     assert!(matches!(status(&root, &id), Some(KeySetStatus::Revoked { .. })));
     let refused = verify(&next);

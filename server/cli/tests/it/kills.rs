@@ -1,4 +1,4 @@
-//! `kill -9` of a gateway at random moments under load: whatever it acknowledged is there after the next start.
+//! `kill -9` of a gateway at random moments under load: everything that it acknowledged is there after the next start.
 
 use crate::gateway::Plan;
 use crate::service::{self, Customer, Person, TestClock};
@@ -16,7 +16,7 @@ use trefoil_types::Handle;
 /// Kills at full volume.
 const KILLS: usize = 100;
 
-/// What a round was told.
+/// The answers of a round.
 #[derive(Default)]
 struct Told {
     /// Subjects that are enrolled, and those that were deleted.

@@ -48,6 +48,15 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     assert_eq!(decided(&service, ann, ann, 3).await, Decision::NoMatch, "a delay");
     assert_eq!(counted(&service).await, (json!(1), json!(1)));
     assert_eq!(decided(&service, bob, bob, 4).await, Decision::Match);
+    let trips = format!("trefoil_budget_trips_total{{tenant=\"{}\"}}", hex::encode(service.tenant));
+    // The key-holder is asked once a second.
+    let mut tries = 0..20;
+    while service.metric(&trips).await == 0 && tries.next().is_some() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(service.metric(&trips).await, 1, "ann's, and neither her failures nor bob's matches");
+    let status = service.admin.get("/v1/status").await.json();
+    assert_eq!(status["key_holder"]["budget_trips"], 1, "{status}");
 
     let path = |handle: &str| {
         format!("/v1/tenants/{}/subjects/{handle}/reset-attempts", hex::encode(service.tenant))

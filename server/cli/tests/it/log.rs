@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
-use trefoil_attest::{Nonce, Policy, Seal, TrustRoot, verify, verify_same_log};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_same_log};
 use trefoil_pipeline::Clock as _;
 use trefoil_storage::Supervisor;
 use trefoil_storage::database::{Database, RowKey, fault};
@@ -28,7 +28,7 @@ fn ends(output: &Output, code: i32, said: &str) -> String {
     text
 }
 
-/// What `trefoil keys show` says that a relying party may pin.
+/// The value that `trefoil keys show` gives a relying party to pin.
 fn shown_pin(data_dir: &str) -> String {
     let shown = ends(&trefoil(&["keys", "show", "--data-dir", data_dir]), 0, "sha3-256:");
     shown.lines().find_map(|line| line.strip_prefix("pin      ")).expect("a line for the pin").to_owned()
@@ -164,11 +164,11 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     ends(&offline(&tampered(replaced), &none), 1, "it has the number 0");
     ends(&offline(&text(directory.path()), &none), 3, "store.sqlite");
 
-    // A server that was set back and went on in another way.
+    // A server that was set back to an older state and then sealed other decisions.
     let fork = directory.path().join("fork");
     let status = Command::new("cp").args(["-r", &data_dir, &text(&fork)]).status().unwrap();
     assert!(status.success());
-    // By its operator, who has the key of the rows.
+    // Changed by its operator, who has the key of the rows.
     let secret = std::fs::read(fork.join("master.key")).unwrap();
     let key = RowKey::of(secret.as_array().unwrap(), &[]);
     let schema = concat!(
@@ -351,7 +351,7 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
         "version  2",
     );
 
-    let policy = Policy::new(next.clone(), AUDIENCE, Nonce::DangerousAny);
+    let policy = Policy::new(next.clone(), AUDIENCE, ExpectedNonce::DangerousAny);
     let now = service.clock.unix_s();
     verify(&old, &policy, now).expect("the old keys verify within the overlap, under the new trust root");
     let Service { server, customer, .. } = service;

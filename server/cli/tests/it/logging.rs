@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, PipeReader};
 use std::process::Stdio;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Every line that the libraries have to say.
+/// Every line that the libraries log.
 const MANY: (&str, &str) = ("TREFOIL_LOG_FILTER", "trace,h2=trace,hyper=trace,rustls=trace");
 
 fn device_without_room() -> Stdio {
@@ -64,7 +64,7 @@ async fn a_reader_that_stops_reading_holds_no_request_up_and_learns_later_what_i
     let (reader, writer) = std::io::pipe().unwrap();
     let program = Program::start(&directory.path().join("data"), writer, &[MANY]);
     lose_lines(&program).await;
-    // It reads again until it is told, and stops once more.
+    // It reads again until the loss is logged, and stops once more.
     let (lost, reader) = tokio::task::spawn_blocking(move || read_until_told(reader)).await.unwrap();
     assert!(lost > 0);
     lose_lines(&program).await;

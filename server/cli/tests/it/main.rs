@@ -6,6 +6,7 @@
     reason = "tests count what several threads do"
 )]
 
+mod access_tokens;
 mod admin;
 mod backup;
 mod batches;
@@ -70,9 +71,12 @@ mod shutdown;
 mod small_disk;
 mod started;
 mod status;
+mod streamed_limits;
+mod streams;
 mod subjects;
 mod supervision;
 mod systemd;
 mod unproven;
 mod usage;
 mod vaults;
+mod verification;

@@ -1,4 +1,4 @@
-//! What is not a request is refused by name, with a pointer where there is a field.
+//! Malformed requests are refused with a named problem, and with a pointer where there is a field.
 
 use crate::service::{self, Service, policy};
 use base64::Engine as _;

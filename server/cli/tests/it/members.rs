@@ -29,7 +29,7 @@ struct Member {
     face: [f32; 128],
 }
 
-/// A session that its holder proved, and whose it is.
+/// A session that its holder proved, and that holder.
 pub(crate) struct Proven {
     pub(crate) member: usize,
     pub(crate) envelope: Vec<u8>,

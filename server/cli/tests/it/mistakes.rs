@@ -1,5 +1,5 @@
-//! Ordinary mistakes of an operator and of an application engineer. Each is answered with the thing that is wrong, the place, and the next
-//! step, in words of ours.
+//! Ordinary mistakes of an operator and of an application engineer. Each error names what is wrong, the place, and the next step, in
+//! our own words.
 
 mod calls;
 mod commands;
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a mistake is answered with.
+/// What the error of a mistake must contain.
 struct Answer<'a> {
     /// The thing that is wrong.
     thing: &'a str,
@@ -31,7 +31,7 @@ impl Answer<'_> {
         for (part, words) in parts.iter().filter(|(_, words)| !text.contains(words)) {
             wrong.push(format!("{mistake}: no {part} (`{words}`) in: {text}"));
         }
-        // Names of our code and of its libraries tell a reader nothing.
+        // Names from our code and its libraries mean nothing to a reader.
         let text = text.replace("[::1]", "");
         for foreign in ["::", "struct ", "enum ", "variant index", "panicked", "Err(", "Some(", "called `"] {
             if text.contains(foreign) {
@@ -41,7 +41,7 @@ impl Answer<'_> {
     }
 }
 
-/// A folder with what mistakes need.
+/// A folder with the files that mistakes need.
 struct Folder {
     folder: tempfile::TempDir,
 }
@@ -70,7 +70,7 @@ impl Folder {
 
     /// What the program says about a mistake; it must fail.
     fn said(&self, line: &[&str], variables: &[(&str, &str)]) -> String {
-        // A mistake that is overlooked may start a service.
+        // If a mistake goes unnoticed, a service may start.
         let output = Command::new("timeout")
             .args(["60", env!("CARGO_BIN_EXE_trefoil")])
             .args(line)
@@ -90,7 +90,7 @@ impl Folder {
 
 type Mistake<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], Answer<'a>);
 
-/// Configuration: nothing of it starts, whatever else is there.
+/// Wrong configurations: the service does not start, whatever else is there.
 const CONFIGURATION: &[Mistake<'static>] = &[
     (
         &["serve", "--listen", "localhost:8443"],
@@ -282,7 +282,7 @@ fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
     assert_eq!(CONFIGURATION.len(), 36);
 }
 
-/// Arguments of `trefoil serve` in a directory that was spoiled.
+/// Arguments of `trefoil serve` with a damaged data directory.
 fn spoiled(folder: &Folder, name: &str, spoil: impl FnOnce(&Path)) -> String {
     let (whole, data) = (folder.path("data"), folder.path(name));
     assert!(Command::new("cp").arg("-a").args([&whole, &data]).status().unwrap().success());

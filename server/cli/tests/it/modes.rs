@@ -223,7 +223,7 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
     let replies = join_all([&good, &bad].into_iter().map(|request| service.authenticate(request))).await;
     assert_eq!(answer(&replies[0]).decision, Decision::Match);
     replies[1].problem(422, "share-refused");
-    // A vector in the clear is not taken.
+    // A vector in the clear is refused.
     service
         .authenticate(&service.request(&people[0], &people[0].face, 11))
         .await
@@ -268,7 +268,7 @@ async fn a_key_holder_elsewhere_opens_what_devices_seal_to_it() {
     let key_holder = KeyHolder::start(&keys, &listen);
     let (service, people, key) =
         shared_tenant(key_holder.config(&data), Some(operators_fingerprint(&keys, &listen))).await;
-    // A template that is gone is gone for both; the subject enrols again.
+    // A deleted template is deleted on both sides; the subject enrols again.
     let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
     assert_eq!(deleted.status, 200);
     let request = shared(&service, &key, &people[0], &people[0].face, 77);
@@ -285,7 +285,7 @@ async fn one_key_per_tenant_survives_restarts_and_deletions() {
     assert_eq!(deleted.status, 200);
     let gone = shared(&service, &key, &people[3], &people[3].face, 1);
     service.authenticate(&gone).await.problem(404, "subject-unknown");
-    // Budgets are the key-holder's here too.
+    // Here too the key-holder keeps the budgets.
     for nonce in 10..15 {
         let wrong = shared(&service, &key, &people[0], &people[1].face, nonce);
         assert_eq!(answer(&service.authenticate(&wrong).await).decision, Decision::NoMatch);
@@ -294,7 +294,7 @@ async fn one_key_per_tenant_survives_restarts_and_deletions() {
     assert_eq!(answer(&service.authenticate(&right).await).decision, Decision::NoMatch);
 
     let service = service.restart(service::config(&data)).await;
-    // Templates are loaded when they are wanted.
+    // Templates are loaded when they are needed.
     let arena = "trefoil_template_arena_bytes{keys=\"per-tenant\",what=\"used\"}";
     assert_eq!((service.metric("trefoil_templates_in_memory").await, service.metric(arena).await), (0, 0));
     let request = shared(&service, &key, &people[2], &people[2].face, 20);
@@ -311,7 +311,7 @@ async fn a_share_is_taken_once_and_in_its_mode_only() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let (service, people, key) = shared_tenant(service::config(&data), None).await;
-    // A probe's share again, as the template of a subject of the service's own.
+    // The share of a probe, sent again as a template: for a subject that the service itself made up.
     let request = shared(&service, &key, &people[0], &people[0].face, 1);
     assert_eq!(answer(&service.authenticate(&request).await).decision, Decision::Match);
     let shares = request.shares.clone().unwrap();
@@ -327,13 +327,13 @@ async fn a_share_is_taken_once_and_in_its_mode_only() {
     let headers = [("idempotency-key", "k")];
     let stolen = service.public.send(Method::POST, &own, &headers, enrol(Some(now), &shares)).await;
     stolen.problem(422, "share-refused");
-    // Without the second of the seal, or with one of another time.
+    // Without the sealing time, or with another one.
     for issued_at in [None, Some(now - 61), Some(now + 61)] {
         let refused = service.public.send(Method::POST, &own, &headers, enrol(issued_at, &shares)).await;
         refused.problem(422, "request-not-fresh");
     }
     assert!(service.server.shutdown().await);
-    // A share where the policy says plain, and a key structure, which nobody chooses.
+    // A share where the policy says plain, and a key structure, which cannot be chosen.
     let service = Service::new(service::config(&directory.path().join("plain"))).await;
     let people = service.people(1, 1, 43).await;
     service.welcome(&people[0]).await;

@@ -220,7 +220,7 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
     check("policy_changed", &changed, What::PolicyChanged { id: 1, version: 2, digest });
     let rotated = ann.post(&of_tenant(&service, "/key-rotation"), &json!({})).await.json();
     check("key_rotation_begun", &rotated, What::KeyRotationBegun { epoch: 1 });
-    // The end of a rotation without a template is not far, and nobody asks for it.
+    // A rotation without templates soon ends, by itself.
     let ended = ended_rotation(&service).await;
     assert_eq!((&ended["operator_id"], &ended["object"]), (&Value::Null, &json!("epoch 1")), "{ended}");
     expected.push(("key_rotation_ended", tenant.clone()));
@@ -355,7 +355,7 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
         let shown = create(&service.admin, path, key, body).await.problem(409, "secret-shown");
         let id = created.json()[name].as_str().unwrap().to_owned();
         assert!(shown["detail"].as_str().unwrap().contains(&id), "{shown}");
-        // The key of one route is not that of another with the same body.
+        // One idempotency key on two routes counts as two, even with the same body.
         create(&service.admin, "/v1/tenants", key, &tenant).await.problem(422, "idempotency-key-reused");
     }
     let count = async |service: &Service| {
@@ -371,7 +371,7 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
         )
     };
     assert_eq!(count(&service).await, (2, 2, 2));
-    // Another operator's key is another one, though it reads the same.
+    // The same key from another operator counts as another one.
     let (bob, _) = operator(&service, "bob", "operator").await;
     let own = create(&bob, "/v1/tenants", "a", &tenant).await;
     assert_eq!((own.status.as_u16(), own.json()["tenant_id"] == first["tenant_id"]), (201, false));

@@ -19,7 +19,7 @@ async fn neighbour(service: &Service, policy: Value) -> Customer {
     Customer::new(public, service.admin.clone(), Arc::clone(&service.clock), tenant).await
 }
 
-/// What the cache counted of a tenant.
+/// A count of the cache for a tenant.
 async fn count(customer: &Customer, outcome: &str) -> u64 {
     let tenant = hex::encode(customer.tenant);
     let name = format!("trefoil_verdict_cache_operations_total{{tenant=\"{tenant}\",outcome=\"{outcome}\"}}");
@@ -69,7 +69,7 @@ async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
     let mut wallets = open(victim, &members, QUOTA / 2).await;
     log_all_in(victim, &mut wallets).await;
 
-    // Six times the room that each tenant has, and each session is asked for more often than the victim's.
+    // Six times as many sessions as a tenant's partition holds, each used more often than the victim's.
     let flooder = neighbour(&service, policy()).await;
     let strangers = Members::new(&flooder, 1, 52);
     flooder.publish(strangers.root(), 1).await;
@@ -103,7 +103,7 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     members.enrol(&small, 0).await;
     let mut wallets = open(&small, &members, QUOTA + 4).await;
     assert_eq!((size(&small, "entries").await, size(&service, "entries").await), (8, 0));
-    // What has no place is read from its row, and its holder proves nothing again.
+    // A session without a place is read from its row; its holder need not prove again.
     log_all_in(&small, &mut wallets).await;
     assert!(count(&small, "absent").await > 0);
     let decided = count(&small, "admission_won").await + count(&small, "admission_lost").await;
@@ -137,7 +137,7 @@ async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
     let more = json!({"policy": with_quota(65)});
     put(&service, &path, &more).await.problem(422, "field-invalid");
 
-    // Lowered since, the maximum holds for the policy that is stored, which may come again as it is.
+    // The maximum was lowered since. The stored policy, which exceeds it, may be sent again unchanged.
     config.proofs.sessions_in_memory_max = 16;
     service = service.restart(config).await;
     large.moved(service::endpoints(&service.server));

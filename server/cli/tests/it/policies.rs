@@ -1,4 +1,4 @@
-//! Versions of a tenant's policy: what an attestation names is what was decided under.
+//! Versions of a tenant's policy: an attestation names the version under which the login was decided.
 
 use crate::http::Reply;
 use crate::key_holder::{KeyHolder, listen, trefoil};
@@ -6,7 +6,7 @@ use crate::service::{self, AUDIENCE, Person, Service, answer, policy};
 use hyper::Method;
 use serde_json::{Value, json};
 use trefoil_api::Decision;
-use trefoil_attest::{Attestation, Nonce, Policy, Statement, VerifyError, verify};
+use trefoil_attest::{Attestation, ExpectedNonce, Policy, Statement, VerifyError, verify};
 use trefoil_pipeline::Clock as _;
 
 fn path(service: &Service, end: &str) -> String {
@@ -26,7 +26,7 @@ fn with_threshold(score: i32, fmr_class: u8) -> Value {
     policy
 }
 
-/// What a login is attested to have been decided under: version and class.
+/// The version and class under which a login was decided, as attested.
 fn under(reply: &Reply) -> (u32, u8) {
     let answer = answer(reply);
     let attestation = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap();
@@ -82,7 +82,7 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
     // A relying party asks for a version or a later one.
     let now = service.clock.unix_s();
     let wants = |version, nonce: &[u8]| {
-        Policy::new(service.trust_root.clone(), AUDIENCE, Nonce::Exactly(nonce.to_vec()))
+        Policy::new(service.trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(nonce.to_vec()))
             .policy_version(1, version)
     };
     let nonce = request.nonce.as_bytes();
@@ -90,7 +90,7 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
     let refused = verify(&matched.attestation.as_ref().unwrap().0, &wants(4, nonce), now);
     assert!(matches!(refused, Err(VerifyError::PolicyVersion)), "{refused:?}");
 
-    // What the templates have for good, and what no policy may be.
+    // Fields that templates fix for good, and values that no policy may have.
     let changed = |name: &str, value: Value| {
         let mut policy = with_threshold(18_000, 4);
         policy[name] = value;
@@ -105,7 +105,7 @@ async fn every_change_of_a_policy_is_a_version_that_attestations_name() {
         let problem = put(&service, &changed(name, value), &[]).await.problem(422, "field-invalid");
         assert_eq!(problem["errors"][0]["pointer"], format!("/policy/{name}"), "{problem}");
     }
-    // An audience that is gone is gone for the sessions that were opened for it.
+    // A removed audience is refused for sessions that were opened for it too.
     assert_eq!(put(&service, &changed("audiences", json!(["bank.example"])), &[]).await.status, 200);
     service.authenticate(&login(&service, &people[0], 4)).await.problem(403, "audience-not-allowed");
     assert_eq!(put(&service, &with_threshold(18_000, 3), &[]).await.status, 200);
@@ -158,7 +158,7 @@ async fn a_threshold_that_is_changed_behind_the_service_is_attested_never() {
     let batch = service.public.post("/v1/authentications/batch", &batch).await.json();
     assert_eq!(batch["results"][0]["problem"]["code"], "policy-out-of-step", "{batch}");
 
-    // The policy again sets it back, without a version; nobody was charged meanwhile.
+    // Sending the policy again restores the threshold without a new version; no attempt was charged meanwhile.
     let again = put(&service, &policy(), &[]).await;
     assert_eq!(
         (again.status.as_u16(), &again.json()["policy_version"]),
@@ -170,13 +170,13 @@ async fn a_threshold_that_is_changed_behind_the_service_is_attested_never() {
     assert_eq!((answer(&denied).decision, under(&denied)), (Decision::NoMatch, (1, 3)));
     assert_eq!(answer(&service.authenticate(&right(301)).await).decision, Decision::Match);
 
-    // A threshold that the operator wants is a version of the policy, and then both agree.
+    // If the operator wants the new threshold, it becomes a version of the policy, and both sides agree.
     set_threshold(&keys, &listen, &service, 17_000);
     service.authenticate(&right(302)).await.problem(503, "policy-out-of-step");
     assert_eq!(put(&service, &with_threshold(17_000, 2), &[]).await.status, 200);
     let matched = service.authenticate(&right(303)).await;
     assert_eq!((answer(&matched).decision, under(&matched)), (Decision::Match, (2, 2)));
-    // What the key-holder's configuration does not allow is no version.
+    // A policy that the key-holder's configuration forbids does not become a version.
     let mut lax = policy();
     lax["attempts"] = json!({"failures_per_day": 1_000_000});
     put(&service, &lax, &[]).await.problem(403, "key-holder-forbids");

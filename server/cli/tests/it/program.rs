@@ -47,7 +47,7 @@ impl Program {
         Program::start_at(disk.command(PROGRAM), (&inside, &outside), Stdio::null(), variables)
     }
 
-    /// Bounds the size of a file that it writes: `unlimited`, or bytes.
+    /// Limits the size of the files that it writes: `unlimited`, or bytes.
     pub(crate) fn bound(&self, bytes: &str) {
         let pid = self.child.id().to_string();
         let limit = format!("--fsize={bytes}:unlimited");
@@ -105,7 +105,7 @@ impl Program {
         self.child.wait().unwrap()
     }
 
-    /// Whether it does what needs neither a credential nor a tenant, `times` times, and what needs the disk.
+    /// Asserts that requests succeed: `times` that need neither a credential nor a tenant, and some that need the disk.
     pub(crate) async fn serves(&self, times: usize) {
         for _ in 0..times {
             assert_eq!(self.public.get("/v1/fhe/parameters").await.status, 200);
@@ -115,7 +115,7 @@ impl Program {
         assert_eq!(self.create_tenant().await.status, 201);
     }
 
-    /// What needs the store and the vault.
+    /// A request that needs the store and the vault.
     pub(crate) async fn create_tenant(&self) -> Reply {
         let policy =
             json!({"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["a.example"]});

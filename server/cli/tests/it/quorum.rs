@@ -1,4 +1,4 @@
-//! A gateway with three key-holder processes, of which one goes, and then two.
+//! A gateway with three key-holder processes, of which first one is stopped, and then two.
 
 use crate::key_holder::KeyHolder;
 use crate::service::{self, Service, answer};
@@ -25,7 +25,7 @@ pub(crate) fn init(three: &Path, gateway: &Path) -> [PathBuf; 3] {
     assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
     let configs = ["1.toml", "2.toml", "3.toml"].map(|name| three.join(name));
     for config in &configs {
-        // On a busy machine too, nothing that is needed comes late.
+        // Long enough for the busiest machine.
         let toml = std::fs::read_to_string(config).unwrap() + "timeout_ms = 60000\n";
         std::fs::write(config, toml).unwrap();
     }

@@ -20,7 +20,7 @@ fn verified<'a>(service: &Service, bytes: &'a [u8]) -> VerifiedChange<'a> {
     verify_change(bytes, &service.trust_root, Some(&service.tenant), service.clock.unix_s()).unwrap()
 }
 
-/// What a receipt says was done, now.
+/// The change that a receipt states, verified now.
 fn what(service: &Service, answer: &Value) -> What {
     let bytes = bytes(answer);
     let verified = verified(service, &bytes);
@@ -136,7 +136,7 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     assert_eq!(other.status.code(), Some(1), "{}", String::from_utf8_lossy(&other.stdout));
 }
 
-/// By its bytes, its tenant, its time, and as what it is not.
+/// Forged by its bytes, its tenant or its time, or presented as another kind of statement.
 fn altered_receipts_are_refused(service: &Service, receipt: &[u8]) {
     let (root, tenant, now) = (&service.trust_root, Some(&service.tenant), service.clock.unix_s());
     for at in 0..receipt.len() {
@@ -151,7 +151,7 @@ fn altered_receipts_are_refused(service: &Service, receipt: &[u8]) {
     assert!(matches!(verify_change(receipt, root, Some(&other), now), Err(VerifyError::Tenant)));
     assert!(matches!(verify_change(receipt, root, tenant, now - 60), Err(VerifyError::NotYetValid { .. })));
     assert!(verify_change(receipt, root, tenant, now + 86_400).is_ok(), "a receipt is kept");
-    let policy = Policy::new(root.clone(), service::AUDIENCE, trefoil_attest::Nonce::DangerousAny);
+    let policy = Policy::new(root.clone(), service::AUDIENCE, trefoil_attest::ExpectedNonce::DangerousAny);
     assert!(matches!(verify(receipt, &policy.any_decision(), now), Err(VerifyError::Malformed(_))));
     let statement = Attestation::decode(receipt).unwrap().statement;
     assert!(Change::decode(statement).is_ok() && trefoil_attest::Statement::decode(statement).is_err());

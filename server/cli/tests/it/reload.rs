@@ -18,7 +18,7 @@ async fn said(log: &Path, what: &str, times: usize) -> String {
     }
 }
 
-/// What a peer gets, until the connection is closed, that sends `first` and then nothing.
+/// The bytes that a peer receives until the connection is closed; it sends `first` and then nothing.
 async fn stalls(endpoint: &Endpoint, first: &str) -> String {
     let mut stream = endpoint.connect().await;
     stream.write_all(first.as_bytes()).await.unwrap();
@@ -66,7 +66,7 @@ async fn limits_and_the_log_filter_change_at_sighup_and_other_settings_at_the_ne
     assert!(answer.contains("408") && answer.contains("within 1 s"), "{answer}");
     assert_eq!(stalls(&program.public, "").await, "");
 
-    // What cannot be used changes nothing.
+    // An unusable configuration changes nothing.
     const REFUSED: &str = "SIGHUP: the settings cannot be used, those before stay";
     for (number, (text, place)) in [
         ("[limits]\nbody_timeout_s = \"soon\"\n", "body_timeout_s"),
@@ -86,7 +86,7 @@ async fn limits_and_the_log_filter_change_at_sighup_and_other_settings_at_the_ne
     program.signal("-HUP");
     assert!(said(&log, REFUSED, 4).await.contains("trefoil.toml"));
 
-    // A filter that lets the line through no more, and then the same again.
+    // First a filter that hides the line, then the earlier one again.
     write("[limits]\nbody_timeout_s = 1\nfirst_request_timeout_s = 1\n[log]\nfilter = \"warn\"\n");
     program.signal("-HUP");
     let line = said(&log, READ, 2).await;

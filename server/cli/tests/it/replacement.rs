@@ -88,7 +88,7 @@ async fn logins_during_replacements_see_the_old_or_the_new_template_and_never_no
         }
         done.store(true, Ordering::Relaxed);
     };
-    // Each of these is an answer, whichever it is: `decisions` takes nothing else.
+    // Each login was answered with a decision: `decisions` accepts nothing else.
     let logging_in = async || {
         let mut matches = [0_usize; 2];
         while !done.load(Ordering::Relaxed) {
@@ -168,7 +168,7 @@ async fn a_replacement_that_is_killed_leaves_the_old_or_the_new_template_and_no_
             gateway.kill();
         };
         let replacing = async {
-            // The face of the last replacement that was answered, and the one of the next, of which nothing is known.
+            // The face of the last replacement that was answered, and that of the next, whose outcome is unknown.
             let mut last = present;
             for number in 0.. {
                 let (next, key) = (1 - last, format!("{round}-{number}"));

@@ -6,12 +6,12 @@ use std::time::Duration;
 use trefoil_api::AttestationForm;
 use trefoil_attest::tree::verify_inclusion;
 use trefoil_attest::{
-    Nonce, Policy, PrunedSeal, Seal, SealHeader, verify_pruned_seal, verify_with_pruned_seal,
+    ExpectedNonce, Policy, PrunedSeal, Seal, SealHeader, verify_pruned_seal, verify_with_pruned_seal,
 };
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, OldSeals};
 
-/// Seals keep their signatures for no time.
+/// Seals do not keep their signatures at all.
 fn config(data: &std::path::Path) -> Config {
     let mut config = service::config(data);
     config.retention.full_s = 0;
@@ -62,9 +62,9 @@ async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline(
     let pruned = PrunedSeal::decode(&reply.body).unwrap();
     assert_eq!((pruned.header.clone(), verify_pruned_seal(&pruned, &service.trust_root)), (header, Ok(())));
     let nonce = [3_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
-    let policy = Policy::new(service.trust_root.clone(), AUDIENCE, Nonce::Exactly(nonce.clone()));
+    let policy = Policy::new(service.trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(nonce.clone()));
     verify_with_pruned_seal(compact, &pruned, &policy, service.clock.unix_s()).unwrap();
-    // Proofs are there as before, and the newest seal is whole.
+    // Proofs are served as before, and the newest seal is complete.
     let size = whole.header.seal_number;
     let path = service.public.get(&format!("/v1/log/inclusion/{number}/{size}")).await.json();
     let nodes = path["path"].as_array().unwrap().iter();
@@ -95,7 +95,7 @@ async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline(
     *other.last_mut().unwrap() ^= 1;
     assert_eq!(code(&verify(&file("other.cbor", &other))), 1);
 
-    // From the API, and without the service: all of the history.
+    // The complete history passes, both from the API and without the service.
     let url = format!("https://{}", service.public.address);
     let remote = ["log", "audit", "--service", &url, "--ca", &certificate, "--trust-root", &root];
     let local = ["log", "audit", "--data-dir", data.to_str().unwrap(), "--trust-root", &root];
@@ -104,7 +104,7 @@ async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline(
         let text = String::from_utf8([audited.stdout.clone(), audited.stderr.clone()].concat()).unwrap();
         assert!(code(&audited) == 0 && text.contains("seals were pruned to their headers"), "{text}");
     }
-    // The next process finds its place, and a log whose first seals are headers goes on.
+    // The next process continues a log whose first seals have only their headers.
     let service = service.restart(config(&data)).await;
     logins(&service, &people[0], 100..120).await;
     until_pruned(&service, 16).await;

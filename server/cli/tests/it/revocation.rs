@@ -1,4 +1,4 @@
-//! A new root ends the sessions that it should, at once, and no others.
+//! A new root ends exactly the sessions that it should, at once.
 
 use crate::enrolment::join_all;
 use crate::members::{Members, Proven, client};
@@ -34,7 +34,7 @@ async fn a_revoked_credential_is_refused_at_the_next_request_and_others_go_on() 
     for proven in &sessions {
         assert_eq!(answer(&log_in(proven, 2).await).decision, Decision::Match);
     }
-    // Member 2 proves again under the new root, and does not notice what follows.
+    // Member 2 proves again under the new root, so the next steps do not affect it.
     sessions[2] = members.prove(2, 2, 20);
     client.open_session(sessions[2].envelope.clone()).await.unwrap();
 

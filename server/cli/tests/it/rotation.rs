@@ -132,7 +132,7 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
         (&ended["epoch"], &ended["renewed"], &ended["left"]),
         (&json!(1), &json!(subjects), &json!(0))
     );
-    // Deleted is deleted, and enrolled anew is under the new keys.
+    // Deleted subjects stay deleted, and those enrolled again are under the new keys.
     let deleted = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], Vec::new()).await;
     assert_eq!(deleted.status, 200);
     assert_eq!(service.enrol(&people[0], "anew").await.status, 201);
@@ -203,7 +203,7 @@ fn found(folder: &Path, secrets: &[Vec<u8>]) -> usize {
 /// Ends one process, or both.
 type Kill = fn(&mut Option<Gateway>, &mut Option<KeyHolder>);
 
-/// What kills find.
+/// The processes that are killed, and the people who log in meanwhile.
 struct Killed {
     clock: Arc<TestClock>,
     plan: Plan,
@@ -215,7 +215,7 @@ struct Killed {
 }
 
 impl Killed {
-    /// Everybody logs in while `kill` is under way. What is answered with a decision is right, whenever the kill comes.
+    /// Everybody logs in while `kill` is under way. Every decision in an answer is right, whenever the kill comes.
     async fn under_logins(&mut self, kill: Kill) {
         // Four failures in a row are within the budget: a kill may leave every attempt counted as one.
         let mut requests = Vec::new();
@@ -228,7 +228,7 @@ impl Killed {
         }
         let customer = &self.customer;
         let logins = join_all(requests.iter().map(|(own, request)| async move {
-            // Who is killed answers nothing, or that it cannot.
+            // A killed process does not answer, or answers that it cannot decide.
             let Ok(reply) = customer.try_authenticate(request).await else { return };
             if reply.status == 200 {
                 let wanted = if *own { Decision::Match } else { Decision::NoMatch };

@@ -118,9 +118,9 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
     config.proofs.cache_capacity = 1000;
-    // A service that lives for a second does not earn back more.
+    // In the second that a test's service lives it earns back no more.
     config.keys.precompute = Precompute::Brief;
-    // Most tests log people in one after the other, and each would wait for company.
+    // Most tests log people in one after the other, and each login would wait for others to join its batch.
     config.pipeline.seal_floor_ms = 0;
     // A loaded machine must not turn a slow verification into a refused one.
     config.proofs.deadline_ms = 60_000;
@@ -170,7 +170,7 @@ impl Service {
         Service::at(config, tenant, TestClock::default()).await
     }
 
-    /// The same by this clock.
+    /// The same, with this clock.
     pub(crate) async fn at(config: Config, tenant: Value, clock: TestClock) -> Service {
         let clock = Arc::new(clock);
         let server = start(config, &clock).await;
@@ -184,7 +184,7 @@ impl Service {
         self.restart_after(config, async |_| ()).await
     }
 
-    /// The same, and between the two nobody runs.
+    /// The same, with `between` called while no service runs.
     pub(crate) async fn restart_after(
         self,
         config: Config,
@@ -223,7 +223,7 @@ impl Customer {
         customer
     }
 
-    /// The service is elsewhere now; the customer's key still holds.
+    /// Moves the customer to a service at other endpoints; its key stays valid.
     pub(crate) fn moved(&mut self, (public, admin): (Endpoint, Endpoint)) {
         let bearer = self.public.bearer.take();
         (self.public, self.admin) = (Endpoint { bearer, ..public }, admin);
@@ -353,7 +353,7 @@ impl Customer {
         self.try_prove(person).await.unwrap()
     }
 
-    /// To a service that may end meanwhile.
+    /// Sends to a service that may end meanwhile.
     pub(crate) async fn try_prove(&self, person: &Person) -> Result<Reply, Box<dyn std::error::Error>> {
         self.try_open(&person.envelope).await
     }
@@ -389,6 +389,7 @@ impl Customer {
             shares: None,
             reveal: None,
             mac: Hex([0; 32]),
+            source: None,
             attestation: AttestationForm::Full,
         };
         sign(&mut request, &person.key);

@@ -1,11 +1,11 @@
-//! The walk of an authentication, and each door it can be stopped at.
+//! The steps of an authentication, and each check that can refuse it.
 
 use crate::http::Endpoint;
 use crate::service::{self, AUDIENCE, Service, answer, endpoints, policy, sign};
 use hyper::Method;
 use serde_json::json;
 use trefoil_api::{AttestationForm, Authentication, Decision, Hex, Vector};
-use trefoil_attest::{Nonce, Policy, Seal, verify, verify_with_seal};
+use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
 use trefoil_pipeline::Clock as _;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -15,7 +15,7 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     let people = service.people(2, 1, 4).await;
     service.welcome(&people[0]).await;
     let policy = |nonce: &[u8]| {
-        Policy::new(service.trust_root.clone(), AUDIENCE, Nonce::Exactly(nonce.to_vec()))
+        Policy::new(service.trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(nonce.to_vec()))
             .tenant(service.tenant)
     };
 
@@ -53,7 +53,7 @@ async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     );
     verify_with_seal(&denied.attestation.as_ref().unwrap().0, &seal, &policy.any_decision(), now).unwrap();
     assert_eq!(seal.header.previous, trefoil_attest::Attestation::decode(bytes).map(seal_digest).unwrap());
-    let root = trefoil_api::trust::read(&stranger.get("/v1/keys").await.body).unwrap();
+    let root = TrustRoot::from_file(&stranger.get("/v1/keys").await.body).unwrap();
     assert_eq!(root, service.trust_root);
     assert!(service.server.shutdown().await);
 }
@@ -203,8 +203,8 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     assert!(service.server.shutdown().await);
 }
 
-/// A login that was attested is not attested again by the process that follows, whose nonces are its own: neither in the same second nor
-/// dated as far ahead as is taken.
+/// A login that was attested is not attested again by the next process, which does not know the nonces of this one: neither in the same
+/// second nor if it was dated as far ahead as is accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_is_not_replayed_across_a_restart() {
     let directory = tempfile::tempdir().unwrap();
@@ -227,7 +227,7 @@ async fn a_login_is_not_replayed_across_a_restart() {
     }
     let key = service.public.bearer.clone().unwrap();
     let sealed = service.public.get("/v1/log/head").await.headers["content-location"].clone();
-    // In the same second, then while any of them could still come from before.
+    // In the same second, then as long as any of them could date from before the restart.
     for pause in [0, 1, 4] {
         assert!(service.server.shutdown().await);
         service.customer.clock.advance(pause);

@@ -1,4 +1,4 @@
-//! How long a session lives: across the hour, across restarts, up to its end and to a revocation, and not for an edited row.
+//! How long a session lives: across the hour and across restarts, until its end or a revocation. An edited row opens none.
 
 use crate::members::Members;
 use crate::service::{self, AUDIENCE, Service, answer};
@@ -16,7 +16,7 @@ use trefoil_server::server::Server;
 use trefoil_types::SessionId;
 use trefoil_zkp::{EPOCH_SECONDS, ProveError};
 
-/// What `proofs.session_life_s` is by default.
+/// The default of `proofs.session_life_s`.
 const LIFE_S: u64 = 3600;
 
 /// A service whose tenant has `count` members, enrolled.
@@ -144,13 +144,13 @@ async fn a_restart_ends_no_session_and_verifies_no_proof() {
     for _ in 0..2 {
         service = service.restart(service::config(&data)).await;
         assert_eq!(answer(&plain.log_in(&service).await).decision, Decision::Match);
-        // Its place in the chain too: the value before is used, the next one is not.
+        // Its place in the chain is kept too: the value before is used up, the next one is not.
         let before = chained.request(&service);
         assert_eq!(answer(&service.authenticate(&before).await).decision, Decision::Match);
         let again = chained.signed_again(&service, &before);
         service.authenticate(&again).await.problem(409, "chain-value-refused");
         assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
-        // The upload itself opens what is open.
+        // The upload itself returns the session that is open.
         let opened = service.open(&plain.envelope).await;
         assert_eq!((opened.status.as_u16(), &opened.json()["expires_at"]), (201, &plain.expires_at.into()));
         assert_eq!(verifications(&service).await, 0, "a stored session is not verified again");
@@ -165,14 +165,14 @@ async fn a_restart_ends_no_session_and_verifies_no_proof() {
     assert!(service.server.shutdown().await);
 }
 
-/// What the verdict cache counted of the tenant since the process started.
+/// The counts of the verdict cache for the tenant since the process started.
 #[cfg(feature = "cache-engine")]
 async fn counted(service: &Service, outcome: &str) -> u64 {
     let labels = format!("tenant=\"{}\",outcome=\"{outcome}\"", hex::encode(service.tenant));
     service.metric(&format!("trefoil_verdict_cache_operations_total{{{labels}}}")).await
 }
 
-/// Verdict look-ups, whatever came of them.
+/// Verdict look-ups, whatever their result.
 #[cfg(feature = "cache-engine")]
 async fn look_ups(service: &Service) -> u64 {
     let mut count = 0;
@@ -233,7 +233,7 @@ async fn revocation_ends_a_session_after_a_restart_too() {
     service = service.restart(service::config(&data)).await;
     revoked.log_in(&service).await.problem(410, "session-expired");
     service.open(&revoked.envelope).await.problem(422, "proof-stale");
-    // Who was not revoked proves again, under the new root.
+    // The member that was not revoked proves again, under the new root.
     stays.log_in(&service).await.problem(410, "session-expired");
     let mut again = members.open(&service, 1, 2, AUDIENCE).await;
     assert_eq!(answer(&again.log_in(&service).await).decision, Decision::Match);
@@ -251,7 +251,7 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
     }
     assert!(service.server.shutdown().await);
     let id = |member: usize| wallets[member].session.id().0;
-    // A longer life; another's verdict, key and all; its first byte at its end; nothing.
+    // A longer life; another session's verdict with its key; the first byte moved to the end; an empty value.
     let original = std::fs::read(data.join("store.sqlite")).unwrap();
     for edit in [
         "UPDATE sessions SET expires_at = expires_at + 3600 WHERE id = ?1",
@@ -283,7 +283,7 @@ async fn a_store_whose_sessions_were_edited_does_not_start() {
     assert!(service.server.shutdown().await);
 }
 
-/// What time it is for a device.
+/// A device's clock.
 fn clock_of(service: &Service) -> Clock {
     let clock = Arc::clone(&service.clock);
     Arc::new(move || clock.unix_s())
@@ -321,7 +321,7 @@ async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
         assert!(sessions.iter().all(|(_, logins)| *logins <= 16), "{sessions:?}");
     }
 
-    // It ends in between, by a revocation of somebody else: the login notices and goes on under the next root's credential.
+    // A revocation of somebody else ends it in between: the login notices, and continues with a credential under the next root.
     let clock = clock_of(&service);
     let face = Vector::new(members.face(1));
     members.revoke(0);
@@ -360,7 +360,7 @@ async fn a_client_accepts_no_login_but_under_the_trust_root_that_it_pinned() {
         let refused = standing(&other.trust_root).authenticate(&face, &nonce(byte), form).await.unwrap_err();
         assert!(matches!(refused, StandingError::Login(LoginError::Attestation(_))), "{refused}");
         let own = standing(&service.trust_root);
-        // Where there is nothing to verify, nothing is sent: the nonce is good for another login.
+        // Without an attestation to verify nothing is sent, so the nonce can be used for another login.
         let refused = own.authenticate(&face, &nonce(byte + 10), AttestationForm::None).await.unwrap_err();
         assert!(matches!(refused, StandingError::Login(LoginError::Unattested)), "{refused}");
         own.authenticate(&face, &nonce(byte + 10), form).await.unwrap();
@@ -384,7 +384,7 @@ async fn the_configuration_says_how_long_sessions_live() {
     assert!(service.server.shutdown().await);
 }
 
-/// The walk of the account: one wallet, two audiences, three hours, two restarts.
+/// The course of one account: one wallet, two audiences, three hours, two restarts.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and_another_elsewhere() {
     let directory = tempfile::tempdir().unwrap();
@@ -434,7 +434,7 @@ async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and
     }
     assert_eq!(distinct(accounts), 4, "another account for each wallet and audience");
 
-    // What one wallet's statements to two audiences have in common, a stranger's have in common with them too: nothing joins them.
+    // Values that one wallet's statements to two audiences share are in a stranger's statements too, so they do not link the wallet.
     let common = |one: (usize, &'static str), other: (usize, &'static str)| -> Vec<String> {
         let mut found: Vec<String> = attested[&one]
             .iter()
@@ -442,7 +442,7 @@ async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and
             .flat_map(|(one, other)| {
                 leaves(one).into_iter().filter(|leaf| leaves(other).contains(leaf)).collect::<Vec<_>>()
             })
-            // Drawn at random out of as many as were in the batch: often the same, for anybody.
+            // Drawn at random from the places of the batch, so it is often the same for anybody.
             .filter(|leaf| !leaf.starts_with("/batch/place"))
             .collect();
         found.sort();
@@ -500,7 +500,7 @@ async fn a_standing_session_makes_its_request_again_after_a_restart() {
     let mut service = Service { server, trust_root, customer };
     let endpoints = service::endpoints(&service.server);
     service.customer.moved(endpoints);
-    // Time goes on once the service has refused the request, however long that takes.
+    // The clock advances only after the service has refused the request, however long that takes.
     let (standing, before) = (standing(&service), nonce(2));
     let login = standing.authenticate(&face, &before, AttestationForm::Full);
     tokio::pin!(login);

@@ -1,4 +1,4 @@
-//! A shutdown in the middle of a batch answers and keeps everything that was taken.
+//! A shutdown in the middle of a batch answers and keeps everything that was accepted.
 
 use crate::enrolment::join_all;
 use crate::service::{self, Customer, Service, answer};
@@ -172,7 +172,7 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
 async fn a_full_queue_refuses_at_once_and_loses_nothing_it_took() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
-    // One request gathers and one waits behind it, for half a second; there is no place for a third.
+    // One request waits for its batch to fill and one waits behind it, for half a second; there is no place for a third.
     config.pipeline.batch_delay_us = 500_000;
     config.pipeline.queue = 1;
     let service = Service::new(config).await;

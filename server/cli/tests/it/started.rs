@@ -1,4 +1,4 @@
-//! What the log says: one line at the start with everything, and then refusals and failures, without a subject.
+//! The log: one line at the start with all settings, and then refusals and failures, without a subject.
 
 use crate::program::Program;
 use hyper::Method;

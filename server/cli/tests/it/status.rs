@@ -1,4 +1,4 @@
-//! `GET /v1/status`: the counts of `/metrics`, what wants attention, and the page that shows both.
+//! `GET /v1/status`: the counts of `/metrics`, conditions that need attention, and the page that shows both.
 
 use crate::cli::{code, trefoil};
 use crate::http::Endpoint;

@@ -40,7 +40,7 @@ async fn subjects_are_listed_by_handle_and_shown_without_their_templates() {
     let expected: BTreeSet<String> = people.iter().map(|person| hex::encode(person.handle)).collect();
     let expected: Vec<Value> = expected
         .iter()
-        .map(|handle| json!({"handle": handle, "generation": 1, "enrolled_at": now, "consent_ref": "form 7"}))
+        .map(|handle| json!({"handle": handle, "generation": 1, "dimension": 128, "enrolled_at": now, "consent_ref": "form 7"}))
         .collect();
     assert_eq!(listed, expected, "and not a field more");
     let from = listed[2]["handle"].as_str().unwrap();
@@ -161,7 +161,7 @@ async fn the_rust_client_lists_and_ends_what_the_service_has() {
     assert!(service.server.shutdown().await);
 }
 
-/// Logins that race with the end of their session: none that is sent after the answer is taken.
+/// Logins that race with the end of their session: none that is sent after that answer is accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_outruns_the_end_of_its_session() {
     let directory = tempfile::tempdir().unwrap();

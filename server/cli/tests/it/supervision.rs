@@ -62,7 +62,7 @@ impl Service {
             }
         };
         let addresses = [address("public API"), address("admin API")];
-        // The addresses are told once both files are written.
+        // The addresses are printed once both files are written.
         let tls = tls(&data.join("tls-certificate.pem"));
         let token = std::fs::read_to_string(data.join("admin.token")).unwrap();
         let [public, admin] =
@@ -74,7 +74,7 @@ impl Service {
         Service { child, arm, log, lines, customer }
     }
 
-    /// What a request is answered, unless the process has ended before it came.
+    /// The answer to a request, unless the process ended before it came.
     async fn ask(&self, person: &Person, nonce: u64) -> Option<Reply> {
         let request = self.customer.request(person, &person.face, nonce);
         self.customer.try_authenticate(&request).await.ok()
@@ -104,7 +104,7 @@ async fn a_panicking_thread_ends_the_process_with_a_reason_and_no_request_hangs(
         service.customer.welcome(known).await;
         answer(&service.ask(known, 1).await.unwrap());
         (&service.arm).write_all(b"now\n").unwrap();
-        // The one or the other meets the victim; each is answered, or finds the service gone.
+        // One of these reaches the thread that panics; each is answered, or finds the service gone.
         let mut refused = 0;
         for nonce in 2.. {
             let proven = match victim {

@@ -1,4 +1,4 @@
-//! What the programs make of a service manager's sockets, and what they tell it. The test is the manager.
+//! How the programs use a service manager's sockets, and the messages that they send it. The test is the manager.
 
 use crate::cli::trefoil;
 use crate::http::{Endpoint, tls};
@@ -12,7 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
-/// As long as the slowest machine takes to start.
+/// Longer than the slowest machine takes to start.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program under the manager; killed when dropped.
@@ -115,7 +115,7 @@ async fn a_service_takes_the_sockets_of_systemd_and_tells_it_how_it_stands() {
         let folder = tempfile::tempdir().unwrap();
         let (public, admin) = (socket(), socket());
         let in_order = if swapped { [copy(&admin), copy(&public)] } else { [copy(&public), copy(&admin)] };
-        // A caller who is early waits for the service instead of being refused.
+        // A caller that connects early waits for the service instead of being refused.
         let early = tokio::net::TcpStream::connect(public.local_addr().unwrap()).await.unwrap();
         let (unit, data) = service(folder.path(), in_order, names);
         let message = unit.says("READY=1");
@@ -140,7 +140,7 @@ async fn a_service_takes_the_sockets_of_systemd_and_tells_it_how_it_stands() {
         let started = log.lines().find(|line| line.contains("started")).unwrap();
         assert!(started.contains(&format!("public={}", public.local_addr().unwrap())), "{started}");
         assert!(log.contains("server.admin_listen") && log.contains("192.0.2.1:2"), "{log}");
-        // The manager's socket is the manager's.
+        // The service does not remove the manager's socket.
         tokio::net::TcpStream::connect(public.local_addr().unwrap()).await.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Tenants whose policy says `"proof": "none"`: logins for which the API key alone vouches.
+//! Tenants whose policy says `"proof": "none"`: logins that only the API key authenticates.
 
 use crate::http::{Endpoint, Reply};
 use crate::members::Members;
@@ -9,10 +9,10 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use trefoil_api::{
-    AttestationForm, Authenticated, Decision, Hex, Nonce as RequestNonce, UnprovenAuthentication, Vector,
+use trefoil_api::{AttestationForm, Authenticated, Decision, Hex, Nonce, UnprovenAuthentication, Vector};
+use trefoil_attest::{
+    ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
 };
-use trefoil_attest::{Nonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_client::{Client, ClientError, LoginError};
 use trefoil_key_holder::backup::Passphrase;
 use trefoil_pipeline::Clock as _;
@@ -68,9 +68,10 @@ impl Application {
         UnprovenAuthentication {
             handle: Hex([handle; 32]),
             audience: AUDIENCE.to_owned(),
-            nonce: RequestNonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
+            nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
             issued_at: self.clock.unix_s(),
             embedding: Vector::new(*face),
+            source: None,
             attestation: AttestationForm::Full,
         }
     }
@@ -86,14 +87,14 @@ impl Application {
         self.statement(request, &answer).account
     }
 
-    /// What a relying party reads that accepts a statement without a proof.
+    /// The contents of an attestation for a relying party that accepts statements without a proof.
     fn statement<'a>(&self, request: &UnprovenAuthentication, answer: &'a Authenticated) -> Statement<'a> {
         let policy = self.policy(request).accept_no_proof();
         verify(attestation(answer), &policy, self.clock.unix_s()).unwrap().statement().clone()
     }
 
     fn policy(&self, request: &UnprovenAuthentication) -> Policy {
-        let nonce = Nonce::Exactly(request.nonce.as_bytes().to_vec());
+        let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
         Policy::new(self.trust_root.clone(), &request.audience, nonce)
             .tenant(self.tenant)
             .request_digest(request.request_digest(&self.tenant))
@@ -163,7 +164,7 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     let verified = verify_with_seal(attestation(&denied), &seal, &policy, now).unwrap();
     assert_eq!(verified.statement().account, statement.account, "the same account, whatever is decided");
 
-    // Its partition of the verdict cache holds next to nothing, and nothing looked in it.
+    // Its partition of the verdict cache is of minimal size, and was never used.
     let tenant = hex::encode(app.tenant);
     for outcome in ["hit", "absent", "expired", "admission_lost"] {
         let name =
@@ -175,7 +176,7 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     assert!(service.server.shutdown().await);
 }
 
-/// An account is what a relying party keeps for years.
+/// A relying party keeps an account for years, so it must not change.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant() {
     let directory = tempfile::tempdir().unwrap();
@@ -222,12 +223,12 @@ async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenan
     assert!(server.shutdown().await);
 }
 
-/// Who has a copy of a login, without the API key's connection, cannot spend it again; nor can the application by mistake.
+/// A copied login cannot be used again, whether by a thief or by mistake of the application.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_ten_thousand_replays_none_is_accepted() {
     let directory = tempfile::tempdir().unwrap();
     let service = service(&directory.path().join("data")).await;
-    // What is counted is a login more: no replay costs an attempt.
+    // Exactly one further login is within the budget: no replay may cost an attempt.
     let mut policy = unproven();
     policy["attempts"] = json!({"attempts_per_day": 2});
     let app = Application::new(&service, policy).await;
@@ -249,7 +250,7 @@ async fn of_ten_thousand_replays_none_is_accepted() {
             refused += 1;
         }
     }
-    // Another form of the answer, or another audience, is no other nonce; nor is another face.
+    // The nonce stays used with another form of the answer, another audience or another face.
     let mut altered = [request.clone(), request.clone(), request.clone(), request.clone()];
     altered[0].attestation = AttestationForm::Compact;
     altered[1].audience = "bank.example".to_owned();
@@ -280,7 +281,7 @@ async fn of_ten_thousand_replays_none_is_accepted() {
     let denied = client.attested_unproven(app.tenant, &late, denied.id, &app.trust_root, now).await.unwrap();
     assert_eq!((denied.decision, denied.account), (Decision::NoMatch, account));
 
-    // A process that starts knows no nonces, and refuses what the one before could have attested.
+    // A new process knows no nonces, so it refuses logins that the previous one could have attested.
     let config = service::config(&directory.path().join("data"));
     let service = service.restart(config).await;
     let (public, _) = endpoints(&service.server);
@@ -327,7 +328,7 @@ async fn what_belongs_to_credentials_is_refused_by_its_name_and_spends_nothing()
     let key = json!({"ml_dsa_65": encoded(key.as_bytes())}).to_string();
     service.admin.send(Method::PUT, &path, &[], key).await.problem(422, "proof-mode-mismatch");
 
-    // A tenant with proofs takes no login without one, as ever.
+    // A tenant with proofs still refuses a login without one.
     let problem = service.public.post(LOGINS, &good).await.problem(422, "field-invalid");
     assert!(problem["detail"].as_str().unwrap().contains("`session_id`"), "{problem}");
     assert_eq!(answer(&app.public.post(LOGINS, &good).await).decision, Decision::Match, "nothing was spent");
@@ -358,7 +359,7 @@ async fn whether_a_proof_is_needed_is_fixed_when_the_tenant_is_made() {
         let problem = made.problem(422, "field-invalid");
         assert_eq!(problem["errors"][0]["pointer"], format!("/policy/{field}"));
     }
-    // What may change is a version that the next attestation names, still without a proof.
+    // A permitted change becomes a version that the next attestation names, still without a proof.
     let own = face(1);
     app.enrol(1, &own).await;
     let path = format!("/v1/tenants/{}", hex::encode(app.tenant));
@@ -391,7 +392,7 @@ async fn handles_and_nonces_are_a_tenants_own_and_scopes_hold() {
     assert_eq!(answer(&neighbour.send(&same).await).decision, Decision::NoMatch);
     assert_ne!(request.request_digest(&app.tenant), same.request_digest(&neighbour.tenant));
 
-    // The handle of somebody with a credential is of nobody here.
+    // The handle of somebody with a credential is unknown at a tenant without proofs.
     let members = Members::new(&service.customer, 1, 72);
     service.publish(members.root(), 1).await;
     members.enrol(&service.customer, 0).await;
@@ -452,7 +453,7 @@ async fn budgets_are_charged_and_an_entry_that_is_wrong_refuses_only_itself() {
     assert_eq!(said[6..], ["field-invalid", "audience-not-allowed", "match"], "{results}");
     assert_eq!(results[2]["problem"]["errors"][0]["pointer"], "/session_id");
 
-    // A second failure in a row, and then not even the own face is accepted.
+    // After a second failure in a row not even the own face is accepted.
     assert_eq!(answer(&app.send(&app.request(2, &other, 7)).await).decision, Decision::NoMatch);
     assert_eq!(answer(&app.send(&app.request(2, &own, 8)).await).decision, Decision::NoMatch);
     assert_eq!(answer(&app.send(&app.request(3, &own, 9)).await).decision, Decision::Match);

@@ -1,4 +1,4 @@
-//! What API keys are used for, as their tenant and operators read it.
+//! Usage counts of API keys, as their tenant and operators read them.
 
 use crate::http::Endpoint;
 use crate::service::{self, Service, answer};
@@ -71,7 +71,7 @@ async fn usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart() {
     let text = all.to_string();
     assert!(people.iter().all(|person| !text.contains(&hex::encode(person.handle))));
 
-    // What was not stored yet is stored at a stop, on another day.
+    // Counts that are not stored yet are stored at a stop, on another day.
     service.clock.advance(86_400);
     let people = service.people(1, 2, 73).await;
     service.welcome(&people[0]).await;

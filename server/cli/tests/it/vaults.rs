@@ -29,7 +29,7 @@ fn put_vault(from: &Path, to: &Path) {
     }
 }
 
-/// What the seal of an answer says of the vaults.
+/// The statement about the vaults in the seal of an answer.
 async fn login(service: &Service, person: &Person, face: &[f32; 128], nonce: u64) -> Sealed {
     let mut attempts = (0..).map(|attempt| service.request(person, face, nonce + 1000 * attempt));
     let reply = loop {
@@ -98,7 +98,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
     let root = service.server.trust_root_path();
     let service = service.restart_after(config.clone(), async |_| copy(&data, &older)).await;
     assert_eq!(login(&service, &people[0], wrong, 1).await.decision, Decision::NoMatch);
-    // The watch looks at every start, so the next seal shows what the failure wrote.
+    // The vault's count is read at every start, so the next seal includes the row that the failure wrote.
     let service = service.restart(config.clone()).await;
     let last = login(&service, &people[0], right, 2).await;
     let (newest, number) = (last.alone(), last.number);
@@ -131,7 +131,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
     );
     assert!(audited.contains(&notice) && audited.matches("notice").count() == 1, "{audited}");
 
-    // None at all is not an older copy, and is not made anew.
+    // A missing vault is not an older copy, and no new one is made.
     assert!(service.server.shutdown().await);
     put_vault(folder.path(), &data);
     let why = refusal(&config, &service.customer.clock).await;
@@ -175,7 +175,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
         "{}",
         refused.text()
     );
-    // What would raise the older vault's count would hide that it is older.
+    // Operations that would raise the older vault's count, and so hide that it is older, are refused.
     let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
     service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
     let deleted =
@@ -222,7 +222,7 @@ async fn a_vault_that_was_never_seen_is_carried_as_unknown() {
     let mut config = service::config(&data);
     config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
     config.key_holder.timeout_ms = 60_000;
-    // Nothing is sealed yet, for want of room, so the next process knows of no vault but those that it sees.
+    // Nothing is sealed yet, because the disk is full, so the next process knows only the vaults that it sees.
     let mut full = config.clone();
     full.disk.low_water_mib = 1 << 40;
     let service = Service::new(full).await;
@@ -286,7 +286,7 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
     holders[1].kill();
     copy(&older, &three.join("2"));
     holders[1] = quorum::start(&configs[1]);
-    // It is asked for its count every second.
+    // Its count is read every second.
     let path = service::templates_path(&people[1]);
     let refused = loop {
         let deleted = service.public.send(hyper::Method::DELETE, &path, &[], "").await;

@@ -1,7 +1,7 @@
-//! `manifest.toml`: what is in a backup.
+//! `manifest.toml`: the contents of a backup.
 //!
-//! Two comments end it: an HMAC of the text above under a key of the passphrase, and the SHA3-256 of everything above that. So damage is told
-//! from another passphrase, and a manifest that somebody else wrote is refused.
+//! Two comments end it: an HMAC of the text above under a key from the passphrase, and the SHA3-256 of everything above that. So damage is
+//! distinguished from a wrong passphrase, and a forged manifest is refused.
 
 use super::Passphrase;
 use super::sealed::{Keys, Stored};
@@ -18,10 +18,10 @@ const MAC: &str = "# hmac-sha256 ";
 const DIGEST: &str = "# sha3-256 ";
 /// 16 bytes.
 const SALT_DIGITS: usize = 32;
-/// More files than a data directory has databases.
+/// Most files, which is more than a data directory has databases.
 const FILES_MAX: usize = 16;
 
-/// What is in a backup.
+/// The contents of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -32,13 +32,13 @@ pub struct Manifest {
     pub made_at: u64,
     /// The installation's id, hexadecimal.
     pub installation: String,
-    /// Salt of the passphrase, hexadecimal: another one in each backup.
+    /// Salt of the passphrase, hexadecimal, which differs in each backup.
     salt: String,
     cost: Cost,
-    /// Where the log of seals ended; absent where the backup has no store, or nothing was sealed.
+    /// The end of the log of seals; absent if the backup has no store, or nothing was sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogEnd>,
-    /// What the vault counted; absent where the backup has none.
+    /// The vault's counts; absent if the backup has no vault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vault: Option<Counted>,
     /// The encrypted files.
@@ -55,17 +55,17 @@ pub struct LogEnd {
     pub digest: String,
 }
 
-/// What a vault counted.
+/// The counts of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
     /// Transactions.
     pub generation: u64,
-    /// How often an older copy was taken for it.
+    /// How often an older copy of it was accepted.
     pub restored: u64,
 }
 
-/// Why a text is no manifest.
+/// Why a text is not a valid manifest.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum ManifestError {
     #[error("damaged")]
@@ -106,8 +106,8 @@ impl Manifest {
         })
     }
 
-    /// Whether everything is within the bounds that [`Manifest::write`] keeps. What the machine does to find out whether the passphrase
-    /// is right must be bounded before.
+    /// Whether all values are within the bounds of [`Manifest::write`]. This comes first, because it bounds the cost of testing the
+    /// passphrase.
     fn is_bounded(&self) -> bool {
         let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'.');
         self.cost.is_bounded()
@@ -116,7 +116,7 @@ impl Manifest {
             && self.files.iter().all(|stored| plain(&stored.name))
     }
 
-    /// The keys that its passphrase makes.
+    /// The keys from its passphrase.
     pub(super) fn keys(&self, passphrase: &Passphrase) -> Keys {
         Keys::derive(passphrase, self.cost, self.salt.as_bytes())
     }
@@ -128,7 +128,7 @@ impl Manifest {
         format!("{authentic}{DIGEST}{}\n", digest(&authentic))
     }
 
-    /// Reads what [`Manifest::write`] wrote under this passphrase.
+    /// Reads a text that [`Manifest::write`] wrote under this passphrase.
     pub(super) fn read(text: &str, passphrase: &Passphrase) -> Result<(Manifest, Keys), ManifestError> {
         let (authentic, found) = last_line(text, DIGEST).ok_or(ManifestError::Damaged)?;
         if digest(authentic) != found {
@@ -160,7 +160,7 @@ fn digest(text: &str) -> String {
     hex::encode(Sha3_256::digest(text))
 }
 
-/// What is before the last line, and the last line after `label`.
+/// The text before the last line, and the last line after `label`.
 fn last_line<'a>(text: &'a str, label: &str) -> Option<(&'a str, &'a str)> {
     let line = text.strip_suffix('\n')?;
     let start = line.rfind('\n')? + 1;
@@ -191,7 +191,7 @@ mod tests {
         (manifest, text)
     }
 
-    /// As somebody without the passphrase can write it: the digest at the end is true.
+    /// A manifest written without the passphrase, with a correct digest at the end.
     fn forged(body: &str) -> String {
         let authentic = format!("{body}{MAC}{}\n", "00".repeat(32));
         format!("{authentic}{DIGEST}{}\n", digest(&authentic))
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// What somebody without the passphrase writes asks nothing of the machine that is not bounded, and no value of it is fatal.
+    /// A manifest written without the passphrase cannot cause unbounded work, and none of its values causes a panic.
     #[test]
     fn a_forged_manifest_is_refused_before_it_costs_anything() {
         let (manifest, text) = written();

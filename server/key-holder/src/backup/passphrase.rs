@@ -1,4 +1,4 @@
-//! The passphrase of a backup: from a file, a variable of the environment, or the terminal; never from the command line, which others can read.
+//! The passphrase of a backup: from a file, an environment variable, or the terminal; never from the command line, which others can read.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -7,13 +7,13 @@ use zeroize::Zeroizing;
 
 /// The variable.
 const VARIABLE: &str = "TREFOIL_BACKUP_PASSPHRASE";
-/// Shortest passphrase that is taken: below it, no cost of a guess helps.
+/// Shortest accepted passphrase: a shorter one can be guessed, whatever a guess costs.
 const BYTES_MIN: usize = 12;
 
 /// A passphrase. Zeroised on drop; it has no `Debug`.
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
-/// Where a passphrase comes from.
+/// The source of a passphrase.
 #[derive(Args, Debug)]
 pub struct PassphraseArgs {
     /// File whose first line is the passphrase; readable by its owner only. Absent: the variable TREFOIL_BACKUP_PASSPHRASE, else
@@ -43,12 +43,12 @@ impl PassphraseArgs {
     /// The passphrase of a backup that exists.
     ///
     /// # Errors
-    /// The place, and what is wrong there.
+    /// The source, and its fault.
     pub fn find(&self) -> Result<Passphrase, String> {
         self.given().unwrap_or_else(|| ask("Passphrase of the backup: ")).and_then(Passphrase::new)
     }
 
-    /// A passphrase for a new backup: on the terminal it is asked for twice.
+    /// A passphrase for a new backup. The terminal asks for it twice.
     ///
     /// # Errors
     /// As [`PassphraseArgs::find`].

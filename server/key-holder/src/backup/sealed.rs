@@ -1,8 +1,8 @@
 //! Encrypted files of a backup: ChaCha20-Poly1305 in the STREAM construction, in pieces of 1 MiB.
 //!
-//! Argon2id (RFC 9106) makes a key of the passphrase and a fresh salt; HMAC-SHA256 of a file's name under it is that file's key, so no two
-//! files share one and no file opens as another. STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) numbers the pieces and marks the last, so
-//! none can be moved, repeated or cut off.
+//! Argon2id (RFC 9106) makes a key from the passphrase and a fresh salt. HMAC-SHA256 of a file's name under it is that file's key, so no two
+//! files share a key and no file opens as another. STREAM (Hoang, Reyhanitabar, Rogaway, Vizár 2015) numbers the pieces and marks the last, so
+//! that none can be moved, repeated or cut off.
 
 use super::passphrase::Passphrase;
 use aead_stream::{DecryptorBE32, EncryptorBE32};
@@ -33,7 +33,7 @@ pub struct Stored {
     pub sha3_256: String,
 }
 
-/// Makes a file for its owner only; refuses one that is there.
+/// Makes a file for its owner only. An existing file is an error.
 pub(super) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create_new(true)
@@ -43,7 +43,7 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// What a passphrase and a salt make.
+/// The key from a passphrase and a salt.
 pub(super) struct Keys(hmac::Key);
 
 impl Keys {
@@ -79,7 +79,7 @@ impl Keys {
 pub(super) struct Sealing {
     name: String,
     file: File,
-    /// None once the last piece is encrypted.
+    /// `None` once the last piece is encrypted.
     stream: Option<EncryptorBE32<ChaCha20Poly1305>>,
     piece: Zeroizing<Vec<u8>>,
     digest: Sha3_256,
@@ -89,7 +89,7 @@ pub(super) struct Sealing {
 impl Sealing {
     /// Makes a new file.
     pub(super) fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Sealing> {
-        // The key is of this file alone, so its nonces may begin with zeros.
+        // The key is for this file alone, so its nonces may begin with zeros.
         let stream = EncryptorBE32::from_aead(keys.cipher(name), &Default::default());
         Ok(Sealing {
             name: name.to_owned(),
@@ -107,7 +107,7 @@ impl Sealing {
         self.file.write_all(sealed)
     }
 
-    /// Encrypts the last piece; what there is then.
+    /// Encrypts the last piece. Returns the file's entry for the manifest.
     pub(super) fn finish(mut self) -> io::Result<Stored> {
         let stream = self.stream.take().ok_or_else(refused)?;
         let sealed = stream.encrypt_last(self.piece.as_slice()).map_err(|_| refused())?;
@@ -123,7 +123,7 @@ fn refused() -> io::Error {
 
 impl Write for Sealing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The last piece may be a whole one, so a piece leaves when the next begins.
+        // The last piece may be a full one, so a piece is written when the next begins.
         if self.piece.len() == PIECE && !bytes.is_empty() {
             let stream = self.stream.as_mut().ok_or_else(refused)?;
             let sealed = stream.encrypt_next(self.piece.as_slice()).map_err(|_| refused())?;
@@ -143,7 +143,7 @@ impl Write for Sealing {
 /// An encrypted file that is being read.
 pub(super) struct Opened {
     file: BufReader<File>,
-    /// None once the last piece is read.
+    /// `None` once the last piece is read.
     stream: Option<DecryptorBE32<ChaCha20Poly1305>>,
     piece: Zeroizing<Vec<u8>>,
     read: usize,

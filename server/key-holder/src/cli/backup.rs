@@ -5,10 +5,10 @@ use crate::unix_s;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// Which backup, or where to.
+/// The backup.
 #[derive(Debug, Args)]
 pub(super) struct BackupArgs {
-    /// Directory of the backup, new or empty; with --check one that was made.
+    /// Directory of the backup, new or empty; with --check an existing backup.
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// Check a backup: every file against the manifest, and that the passphrase opens them.
@@ -18,7 +18,7 @@ pub(super) struct BackupArgs {
     passphrase: PassphraseArgs,
 }
 
-/// Which backup, and where to.
+/// The backup and the new directory.
 #[derive(Debug, Args)]
 pub(super) struct RestoreArgs {
     /// Directory of the backup.
@@ -71,12 +71,12 @@ impl RestoreArgs {
     }
 }
 
-/// Shows how far it is.
+/// Shows the progress.
 pub fn tell(line: &str) {
     eprintln!("{line}");
 }
 
-/// Shows what is in a backup.
+/// Shows the contents of a backup.
 pub fn describe(manifest: &Manifest) {
     println!("made at      {} (Unix seconds), by version {}", manifest.made_at, manifest.program);
     println!("installation {}", manifest.installation);
@@ -94,12 +94,12 @@ pub fn describe(manifest: &Manifest) {
     }
 }
 
-/// Says what to do with a new backup.
+/// Says how to keep a new backup.
 pub fn finished(dir: &Path, manifest: &Manifest, command: &str) {
     describe(manifest);
     let dir = dir.display();
     println!(
         "backup made in {dir}. Copy it to another machine, check the copy with `{command} backup --check {dir}`, and keep its passphrase \
-         somewhere else: without it the backup is of no use, and with both anybody has every key in it."
+         somewhere else: without it the backup is useless, and anyone who has both has every key in it."
     );
 }

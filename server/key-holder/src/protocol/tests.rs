@@ -1,4 +1,4 @@
-//! The table of kinds and the requests themselves say the same.
+//! The table of kinds agrees with the requests themselves.
 
 use super::*;
 use rand::rngs::StdRng;
@@ -15,7 +15,7 @@ const TENANT: TenantId = TenantId::new([7; 16]);
 const NAME: TemplateName =
     TemplateName { tenant: TENANT, handle: Handle::new([1; 32]), generation: u32::MAX };
 
-/// Everything that a request of its kind can be at its longest.
+/// The longest request of each kind.
 struct World {
     rng: StdRng,
     policy: DecisionPolicy,
@@ -227,13 +227,14 @@ fn the_longest_replies_fit() {
     seat.create_tenant(TENANT, world.policy).unwrap();
     longest(&Ok(Reply::SeatKey(seat.seat_key(TENANT, [u32::MAX; 3]).unwrap().into())));
     longest(&Ok(Reply::SealingKey(key_holder.sealing_key().into())));
-    let status = Status { frozen: vec![TENANT; Status::FROZEN_MAX], ..Status::default() };
+    let trips = vec![(TENANT, u64::MAX); Status::TRIPS_MAX];
+    let status = Status { frozen: vec![TENANT; Status::FROZEN_MAX], trips, ..Status::default() };
     longest(&Ok(Reply::Status(status.into())));
     longest(&Err(KeyHolderError::Unavailable("x".repeat(1000))));
     longest(&Err(KeyHolderError::forbidden("no")));
     let random: Vec<u8> = (0..64).map(|_| world.rng.next_u32() as u8).collect();
     for cut in 0..64 {
-        // Whatever a key-holder answers is read or refused.
+        // Every answer of a key-holder is read or refused.
         let _ = (read_reply(&random[..cut]), read_request(&random[..cut]));
     }
 }

@@ -1,4 +1,4 @@
-//! The way from a gateway to one of three key-holders: a queue of batches, and a fixed number of threads that ask.
+//! A gateway's link to one of three key-holders: a queue of batches, and a fixed number of threads that send them.
 
 #![expect(
     clippy::disallowed_types,
@@ -22,10 +22,10 @@ use trefoil_matching::{KeyHolderError, KeyHolding as _, LaneSet, Reply, SeatDeci
 use trefoil_storage::supervisor::Supervisor;
 use zeroize::Zeroizing;
 
-/// Batches that wait for a key-holder that is slower than the other two, or stalled; it is not asked about more.
+/// Most batches that wait for a key-holder that is slower than the other two, or stalled. It gets no more.
 const WAITING_MAX: usize = 64;
 
-/// One of the three, and what waits for it.
+/// One of the three key-holders, and the batches that wait for it.
 pub(super) struct Holder {
     pub(super) seat: Seat,
     address: String,
@@ -34,9 +34,9 @@ pub(super) struct Holder {
     callers_max: usize,
     waiting: Mutex<Waiting>,
     arrived: Condvar,
-    /// Its last call failed, which is logged once.
+    /// Whether its last call failed, which is logged once.
     mute: AtomicBool,
-    /// Tenants of which it has another tag key than a batch was tagged for.
+    /// Tenants whose tag key at this key-holder differs from the one that a batch was tagged for.
     stale: Mutex<HashSet<TenantId>>,
     silent: AtomicU64,
     disagreed: AtomicU64,
@@ -47,16 +47,16 @@ pub(super) struct Holder {
 #[derive(Default)]
 struct Waiting {
     rounds: VecDeque<Arc<Round>>,
-    /// Threads that have been started, of which `idle` wait for a batch.
+    /// Started threads, of which `idle` wait for a batch.
     callers: usize,
     idle: usize,
     stop: bool,
 }
 
-/// One batch and what was said about it.
+/// One batch and the answers to it.
 pub(super) struct Round {
     holders: Arc<[Holder; 3]>,
-    /// What is sent to each.
+    /// The job for each.
     frames: [Zeroizing<Vec<u8>>; 3],
     tenant: TenantId,
     occupied: LaneSet,
@@ -65,7 +65,7 @@ pub(super) struct Round {
     spoken: Condvar,
 }
 
-/// What one of three answers about a batch, so that answers can be compared.
+/// One key-holder's answer to a batch, in a form that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Decided(LaneSet),
@@ -78,17 +78,17 @@ pub(super) enum Answer {
     OtherThreshold(i32),
 }
 
-/// What can be said to the one who asked.
+/// The outcome for the caller.
 pub(super) enum Outcome {
-    /// Two say it alike.
+    /// Two key-holders agree on it.
     Agreed(Answer),
-    /// No two do, because some have no attempts left for the subjects in these lanes, or do not know them.
+    /// No two agree, because some have no attempts left for the subjects in these lanes, or do not know them.
     Contested(LaneSet),
-    /// Not enough was said.
+    /// There were too few answers.
     Nothing,
 }
 
-/// An answer, if there is one, whom it found lying, and who contradicted each other before it: a bit for each seat.
+/// An answer, if there is one; the seats that it found lying; and the seats that contradicted each other. One bit for each seat.
 struct Heard {
     seat: Seat,
     answer: Option<Answer>,
@@ -96,7 +96,7 @@ struct Heard {
     contradicting: u8,
 }
 
-/// Starts to connect to three key-holders, given in the order of their seats. Each gets callers as they are needed, at most as many as
+/// Starts to connect to three key-holders, given in the order of their seats. Each gets callers on demand, at most as many as
 /// it has connections, and keeps them.
 pub(super) fn start(
     supervisor: &Supervisor,
@@ -126,17 +126,17 @@ pub(super) fn start(
 }
 
 impl Holder {
-    /// Counts what accuses it, for operators.
+    /// Counts accusations against it, for operators.
     pub(super) fn accuse(&self) {
         self.accused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts what proves that it lied, for operators.
+    /// Counts proofs that it lied, for operators.
     pub(super) fn convict(&self) {
         self.convicted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Tenants of which it has another tag key than batches were tagged for, since the last call.
+    /// Tenants whose tag key differed from that of a batch since the last call.
     pub(super) fn take_stale(&self) -> HashSet<TenantId> {
         std::mem::take(&mut self.stale.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -158,13 +158,13 @@ impl Holder {
         }
     }
 
-    /// Ends its callers once they have no call under way.
+    /// Ends its callers once they have no call in flight.
     pub(super) fn stop(&self) {
         self.waiting().stop = true;
         self.arrived.notify_all();
     }
 
-    /// Takes a batch, unless it is away or too many wait for it.
+    /// Takes a batch, unless the key-holder is away or too many wait for it.
     fn take(&self, round: &Arc<Round>) -> bool {
         if self.remote.unready().is_some() {
             return false;
@@ -191,13 +191,13 @@ impl Holder {
         let call = move || holders[seat.index()].call_all();
         let name = format!("to-{}", name(seat));
         if let Err(cause) = self.supervisor.spawn(name, call) {
-            // The others serve, or nobody does and the batch is decided without it.
+            // Other callers serve it. If there is none, the batch is decided without this key-holder.
             self.waiting().callers -= 1;
             tracing::error!(%cause, "no thread to ask a key-holder");
         }
     }
 
-    /// What a caller does.
+    /// The work of a caller.
     fn call_all(&self) {
         let mut waiting = self.waiting();
         loop {
@@ -269,7 +269,7 @@ impl Holder {
 }
 
 impl Round {
-    /// Asks all three.
+    /// Sends the batch to all three.
     pub(super) fn start(
         holders: &Arc<[Holder; 3]>,
         frames: [Zeroizing<Vec<u8>>; 3],
@@ -286,7 +286,7 @@ impl Round {
         round
     }
 
-    /// What two of them say alike, or what can be said without that once all have spoken, or at the deadline.
+    /// The answer on which two of them agree. Without agreement, the outcome once all have answered, or at the deadline.
     pub(super) fn outcome(&self) -> Outcome {
         let left = self.deadline.saturating_duration_since(Instant::now());
         let open = |heard: &mut Vec<Heard>| heard.len() < 3 && agreed(heard).is_none();
@@ -295,7 +295,7 @@ impl Round {
         if let Some(answer) = agreed(&heard) {
             return Outcome::Agreed(answer);
         }
-        // A subject that failed while one of them was away has fewer attempts left at the others.
+        // After a failure while one of them was away, the others have fewer attempts left for the subject.
         let refused = heard.iter().fold(0, |bits, said| match said.answer {
             Some(Answer::NoAttempts(lanes) | Answer::UnknownSubjects(lanes)) => bits | lanes.bits(),
             _ => bits,
@@ -308,7 +308,7 @@ impl Round {
         lanes.is_within(self.occupied)
     }
 
-    /// The last to speak compares all three, so that nobody who waits for a decision waits for that.
+    /// The last one to answer compares all three, so that no decision waits for the comparison.
     fn hear(&self, said: Heard) {
         let mut heard = self.heard();
         heard.push(said);
@@ -328,7 +328,7 @@ fn agreed(heard: &[Heard]) -> Option<Answer> {
     heard.iter().filter_map(|said| said.answer).find(twice)
 }
 
-/// Counts and logs who said something else than the other two, and who was accused by whom.
+/// Counts and logs which key-holder disagreed with the other two, and accusations between them.
 fn name_the_odd(holders: &[Holder; 3], heard: &[Heard]) {
     let agreed = agreed(heard);
     for Heard { seat, answer, .. } in heard {

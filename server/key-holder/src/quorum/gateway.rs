@@ -1,4 +1,4 @@
-//! The gateway's end of a quorum: what two say alike is believed, and the third is named.
+//! The gateway's end of a quorum: an answer of two key-holders counts, and a third that disagrees is named.
 
 use super::caller::{self, Answer, Holder, Outcome, Round};
 use crate::address::Address;
@@ -6,7 +6,7 @@ use crate::connection_pool::Bounds;
 use crate::identity::Identity;
 use crate::protocol::{request_frame, seat_frame};
 use crate::semaphore::Semaphore;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,12 +22,12 @@ use trefoil_storage::supervisor::Supervisor;
 pub struct Quorum {
     holders: Arc<[Holder; 3]>,
     bounds: Bounds,
-    /// Decisions under way at most. Each has a caller at every key-holder that is not behind, so that two of them never wait for
-    /// each other's part of different batches.
+    /// Most decisions in flight. Each has a caller at every key-holder that is not behind, so that two of them never wait for
+    /// each other's parts of different batches.
     rounds: Semaphore,
 }
 
-/// Keys per tenant, shared probes and rotation need a key-holder that is alone.
+/// Keys per tenant, shared probes and rotation need a single key-holder.
 const ALONE_ONLY: KeyHolderError = KeyHolderError::forbidden(
     "a quorum does not do this: it has keys per subject, takes plain probes and rotates no keys; use a key-holder that is alone",
 );
@@ -35,7 +35,7 @@ const NOT_FOR_A_QUORUM: KeyHolderError = KeyHolderError::forbidden(
     "the job was masked for a key-holder that is alone: mask it with the quorum's public key",
 );
 
-/// How often keys are asked for until nobody has new ones meanwhile.
+/// Most tries to read keys until none changes meanwhile.
 const KEY_ROUNDS_MAX: usize = 4;
 
 impl Quorum {
@@ -63,7 +63,7 @@ impl Quorum {
     /// Waits until all three answer.
     ///
     /// # Errors
-    /// Which one does not, and why, at `deadline`.
+    /// The one that does not answer, and why, at `deadline`.
     pub fn wait_until_ready(&self, deadline: Instant) -> Result<(), String> {
         for holder in self.holders.iter() {
             holder.remote.wait_until_ready(deadline).map_err(|why| format!("{holder}: {why}"))?;
@@ -71,7 +71,7 @@ impl Quorum {
         Ok(())
     }
 
-    /// One request to every key-holder, which all must answer.
+    /// Sends one request to every key-holder; all must answer.
     fn all<T: Send>(
         &self,
         request: &Request,
@@ -104,7 +104,7 @@ impl Quorum {
     }
 
     fn decide(&self, job: &MatchJob) -> Result<Reply, KeyHolderError> {
-        // One alone could only count failures.
+        // A single one could only count failures.
         if let Some(why) = self.unready() {
             return Err(KeyHolderError::Unavailable(why));
         }
@@ -132,7 +132,7 @@ impl Quorum {
         })
     }
 
-    /// The key that the three make together: nothing of it is believed that two of them do not say alike.
+    /// The joint key of the three: each part of it counts only if two of them agree.
     fn public_key(&self, tenant: TenantId) -> Result<Reply, KeyHolderError> {
         let mut versions = [0; 3];
         for _ in 0..KEY_ROUNDS_MAX {
@@ -155,7 +155,7 @@ impl Quorum {
         Err(KeyHolderError::Unavailable("the key-holders' tag keys change all the time".to_owned()))
     }
 
-    /// Has all three contribute to the salt, and then make their parts with what all contributed.
+    /// All three contribute to the salt, and then make their parts with all contributions.
     fn enrol(&self, enrolment: Enrolment) -> Result<Reply, KeyHolderError> {
         let Enrolment { name, lane, template } = enrolment;
         let ForKeyHolder::Open(template) = template else { return Err(ALONE_ONLY) };
@@ -179,7 +179,7 @@ impl Quorum {
         assembled.map(|template| Reply::Enrolled(Box::new(template)))
     }
 
-    /// Puts the parts of a template together, and names who lied about them.
+    /// Joins the parts of a template, and names key-holders that lied.
     fn assemble(&self, answers: &[[EncryptedTemplate; 2]; 3]) -> Result<EncryptedTemplate, KeyHolderError> {
         assemble(answers).map_err(|suspects| {
             let named: Vec<&Holder> = suspects.iter().map(|seat| &self.holders[seat.index()]).collect();
@@ -195,7 +195,7 @@ impl Quorum {
         })
     }
 
-    /// Nobody will name this template again; what some may hold of it is of no use to anyone.
+    /// No request will name this template again, so parts that some may hold are useless.
     fn forget(&self, name: TemplateName) {
         let frame = request_frame(&Request::Shred(name));
         for holder in self.holders.iter() {
@@ -203,10 +203,11 @@ impl Quorum {
         }
     }
 
-    /// What each counts, put together: each counts every attempt that it hears of, and none more than are made.
+    /// The combined counts: each key-holder counts every attempt that it receives, and no other.
     fn status(&self) -> Reply {
         let mut together = Status { vaults: Vec::new(), ..Status::default() };
         let mut frozen: HashSet<TenantId> = HashSet::new();
+        let mut trips: HashMap<TenantId, u64> = HashMap::new();
         for answer in self.each(|holder| holder.remote.call(Request::Status)) {
             let Ok(Reply::Status(status)) = answer else {
                 together.vaults.push(None);
@@ -220,13 +221,17 @@ impl Quorum {
             together.templates = together.templates.max(status.templates);
             together.vaults.push(status.vaults.first().copied().flatten());
             frozen.extend(status.frozen);
+            for (tenant, count) in status.trips {
+                let most = trips.entry(tenant).or_default();
+                *most = count.max(*most);
+            }
         }
         together.frozen = frozen.into_iter().collect();
-        together.frozen.sort_unstable();
-        Reply::Status(Box::new(together))
+        together.trips = trips.into_iter().collect();
+        Reply::Status(Box::new(together.bounded()))
     }
 
-    /// What all three must do, or this fails and is to be asked again.
+    /// A request that all three must carry out. Otherwise it fails and must be repeated.
     fn done(&self, request: &Request) -> Result<Reply, KeyHolderError> {
         self.all(request, |_, reply| match reply {
             Reply::Done => Ok(()),
@@ -295,7 +300,7 @@ impl Drop for Quorum {
     }
 }
 
-/// What is sent to each seat.
+/// The message for each seat.
 fn frames(job: &MatchJob) -> Result<[zeroize::Zeroizing<Vec<u8>>; 3], KeyHolderError> {
     Ok(SeatJob::encode(job).ok_or(NOT_FOR_A_QUORUM)?.map(|job| seat_frame(&job)))
 }

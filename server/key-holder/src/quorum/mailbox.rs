@@ -1,4 +1,4 @@
-//! What the other two key-holders have sent, until it is wanted. It may come before or after the job that it is about.
+//! Messages from the other two key-holders, kept until they are needed. They may come before or after their job.
 
 #![expect(clippy::disallowed_types, reason = "a thread waits here for another machine's part")]
 
@@ -8,10 +8,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::Seat;
 
-/// Messages kept of each sender, the oldest dropped first: a second of batches, less than a megabyte. Each sender has its own
-/// places, so that none can push out what another sent.
+/// Most messages of each sender, the oldest dropped first: a second of batches, less than a megabyte. Each sender has its own
+/// places, so that it cannot push out another's messages.
 const MESSAGES_MAX: usize = 1024;
-/// How often it is looked whether a sender is still there.
+/// How often to check whether a sender can still be reached.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// See the module.
@@ -33,7 +33,7 @@ impl<K, V> Default for Mailbox<K, V> {
 }
 
 impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
-    /// Keeps a message. The first one about something counts.
+    /// Keeps a message. The first one of a sender about a job counts.
     pub(crate) fn put(&self, from: Seat, about: K, message: V) {
         let mut all = self.places();
         let places = &mut all[from.index()];
@@ -51,7 +51,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
         self.arrived.notify_all();
     }
 
-    /// What there is about something once there are `enough` messages, or all from those that are `expected`, or at `deadline`.
+    /// The messages about a job, once there are `enough`, or all from `expected` senders, or at `deadline`.
     pub(crate) fn wait(
         &self,
         about: &K,
@@ -75,7 +75,7 @@ impl<K: Copy + Eq + Hash, V: Clone> Mailbox<K, V> {
         }
     }
 
-    /// Drops what there is about something.
+    /// Drops the messages about a job.
     pub(crate) fn forget(&self, about: &K) {
         for places in self.places().iter_mut() {
             if places.messages.remove(about).is_some() {

@@ -1,4 +1,4 @@
-//! What one of three does with a job.
+//! How one of three key-holders handles a job.
 
 use super::mailbox::Mailbox;
 use super::peers::{Link, Peers};
@@ -10,26 +10,26 @@ use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{KeyHolderError, KeyStructure, Reply, Request, SeatDecision};
 use trefoil_storage::supervisor::Supervisor;
 
-/// One key-holder of a quorum, and its way to the other two.
+/// One key-holder of a quorum, and its links to the other two.
 pub(crate) struct Member {
     holder: QuorumHolder,
     peers: Peers,
     parts: Mailbox<[u8; 32], Parts>,
-    /// Seats that did not answer in time and have sent nothing since.
+    /// Seats that were too late and have sent nothing since.
     silent: [AtomicBool; 3],
     times: Times,
 }
 
-/// How long others are waited for.
+/// How long to wait for the others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// For the second copy of a part, which shows a lie.
+    /// For the second copy of a part, which exposes a lie.
     pub(crate) patience: Duration,
-    /// For a part without which nothing can be decided.
+    /// For a part that is needed for a decision.
     pub(crate) longest: Duration,
 }
 
-/// What a quorum does not do.
+/// The error for requests that a quorum does not support.
 const ALONE_ONLY: KeyHolderError = KeyHolderError::forbidden(
     "it is one of a quorum, which decides together, for keys per subject and plain probes, and rotates no keys: give the gateway all \
      three, and what a quorum does not do to a key-holder that is alone",
@@ -51,7 +51,7 @@ impl Member {
         })
     }
 
-    /// Does what a request says, at `now` in unix seconds. Rights and owners are checked.
+    /// Carries out a request at `now`, unix seconds. Rights and owners have been checked.
     pub(crate) fn answer(
         &self,
         client: &Client,
@@ -93,7 +93,7 @@ impl Member {
         }
     }
 
-    /// Takes what another key-holder sent.
+    /// Takes a message of another key-holder.
     fn take(&self, client: &Client, parts: Parts) -> Result<Reply, KeyHolderError> {
         let seat = self.holder.seat().others().into_iter().find(|seat| name(*seat) == client.name);
         let seat = seat.ok_or(KeyHolderError::forbidden("only the other two key-holders send parts"))?;
@@ -102,11 +102,11 @@ impl Member {
         Ok(Reply::Done)
     }
 
-    /// Decides with what the other two send.
+    /// Decides with the parts of the other two.
     fn decide(&self, job: &SeatJob, now: u64) -> Result<SeatDecision, KeyHolderError> {
         let seat = self.holder.seat();
         if job.seat() != seat {
-            // The gateway sees whom it has taken for whom.
+            // The answer tells the gateway which seat this is.
             return Ok(SeatDecision { seat, decisions: None, silent: 0, liars: 0, contradicting: 0 });
         }
         let begun = self.holder.begin(job, now)?;
@@ -127,7 +127,7 @@ impl Member {
         let mut judged = self.holder.judge(job, &begun, &parts, false);
         let deadline = started + self.times.longest;
         while !judged.is_final() && parts.len() < 2 && Instant::now() < deadline {
-            // Also for one that is away: it may be back, and what it has to say is needed.
+            // Also wait for one that is away: it may be back, and its part is needed.
             parts = self.parts.wait(&digest, deadline, |_| true, parts.len() + 1);
             judged = self.holder.judge(job, &begun, &parts, false);
         }

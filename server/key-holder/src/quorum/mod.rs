@@ -1,4 +1,4 @@
-//! A key-holder that decides with two others: what it does with a job, and what travels between the three.
+//! A key-holder that decides with two others: how it handles a job, and the messages between the three.
 //!
 //! ```text
 //!             gateway ------- job -------> each of the three
@@ -6,8 +6,8 @@
 //!             gateway <---- 32 bits ------ each of the three; what two say alike counts
 //! ```
 //!
-//! Parts are partial decryptions: anybody who has those of all pieces has scores. They go over connections between key-holders, which
-//! know each other's certificates; a gateway has no right to them.
+//! Parts are partial decryptions: the parts of all pieces together reveal scores. They go over connections between key-holders, which
+//! pin each other's certificates. A gateway has no right to them.
 
 mod caller;
 mod gateway;

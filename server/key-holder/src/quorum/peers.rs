@@ -1,4 +1,4 @@
-//! The way to the other two key-holders. The sender waits for nothing that it sends.
+//! The links to the other two key-holders. Sending never waits.
 
 #![expect(
     clippy::disallowed_types,
@@ -20,14 +20,14 @@ use trefoil_matching::{KeyHolding as _, Request};
 use trefoil_storage::supervisor::Supervisor;
 use zeroize::Zeroizing;
 
-/// Messages that wait for each of the others; the oldest are dropped first.
+/// Most messages that wait for each of the others; the oldest are dropped first.
 const QUEUE_MAX: usize = 256;
-/// Messages under way to each at one time.
+/// Most messages in flight to each.
 const SENDERS: usize = 2;
-/// Of the connection to each: enough for a handshake on a busy machine.
+/// Timeout of the connection to each: enough for a handshake on a busy machine.
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(5), connections: SENDERS };
 
-/// One of the others, and who connects to it.
+/// One of the others, and its connection.
 pub(crate) struct Link {
     pub(crate) seat: Seat,
     pub(crate) address: Address,
@@ -37,7 +37,7 @@ pub(crate) struct Link {
 /// See the module. Its threads end with the process.
 pub(crate) struct Peers {
     peers: Vec<Arc<Peer>>,
-    /// Age at which a message is of no use any more.
+    /// Age at which a message is useless.
     lifetime: Duration,
 }
 
@@ -55,7 +55,7 @@ struct Message {
 }
 
 impl Peers {
-    /// Starts to connect. A peer that is away is sent what is not older than `lifetime` when it is back.
+    /// Starts to connect. A peer that comes back gets the waiting messages that are not older than `lifetime`.
     pub(crate) fn start(supervisor: &Supervisor, links: Vec<Link>, lifetime: Duration) -> io::Result<Peers> {
         let mut peers = Vec::with_capacity(links.len());
         for Link { seat, address, identity } in links {
@@ -71,7 +71,7 @@ impl Peers {
         Ok(Peers { peers, lifetime })
     }
 
-    /// Sends to each of both what is for it, about a batch of this digest, without waiting.
+    /// Sends each of both its message about the batch with this digest, without waiting.
     pub(crate) fn send(&self, about: [u8; 32], request: impl Fn(Seat) -> Request) {
         let until = Instant::now() + self.lifetime;
         for peer in &self.peers {
@@ -86,7 +86,7 @@ impl Peers {
         }
     }
 
-    /// Takes back what was to be sent about a batch. Whether neither has heard of it: what is not in a queue any more may have arrived.
+    /// Withdraws the messages about a batch. Returns whether neither peer has got one: a message that has left its queue may have arrived.
     pub(crate) fn withdraw(&self, about: &[u8; 32]) -> bool {
         let withdrawn = |peer: &Arc<Peer>| {
             let mut queue = peer.queue();
@@ -113,7 +113,7 @@ impl Peer {
             let empty = |queue: &mut VecDeque<Message>| queue.is_empty();
             let waited = self.filled.wait_while(self.queue(), empty);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
-            // Taken once it can be sent: what is newer by then is sent as well.
+            // Takes messages only when one can be sent, so that newer ones are sent as well.
             if self.remote.wait_until_ready(Instant::now() + RETRY).is_err() {
                 continue;
             }
@@ -123,7 +123,7 @@ impl Peer {
             }
             if let Err(cause) = self.remote.call_with(&message.frame) {
                 tracing::debug!(%cause, "a part did not arrive");
-                // What it has refused it would refuse again.
+                // It would refuse a refused message again.
                 if self.remote.unready().is_some() {
                     self.queue().push_front(message);
                 }
@@ -132,5 +132,5 @@ impl Peer {
     }
 }
 
-/// How often it is looked whether a peer that is away is back.
+/// How often to check whether a peer is back.
 const RETRY: Duration = Duration::from_millis(500);

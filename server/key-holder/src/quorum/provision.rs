@@ -1,4 +1,4 @@
-//! What makes a key-holder one of three: its pieces on disk and the other two.
+//! Sets up one of three key-holders: its pieces on disk and its peers.
 
 use super::member::{Member, Times};
 use super::peers::Link;
@@ -25,7 +25,7 @@ pub(crate) fn client(seat: Seat, fingerprint: Fingerprint) -> Client {
     Client { name: name(seat), fingerprint: fingerprint.to_string(), right: Right::Peer }
 }
 
-/// What the configuration says: one of three, or nothing. Refuses what would mix the two.
+/// The seat and peers of the configuration, or `None` for a single key-holder. Refuses a mixture of both.
 pub(crate) fn open(
     supervisor: &Supervisor,
     config: &config::Quorum,
@@ -64,8 +64,8 @@ pub(crate) fn open(
     Member::new(supervisor, holder, links, times).map(Some).map_err(|cause| cause.to_string())
 }
 
-/// Makes three key-holders in `dir` that let in a gateway of this name and certificate, and prints how they are started; returns
-/// what the gateway is told.
+/// Makes three key-holders in `dir` that accept a gateway with this name and certificate, and prints how to start them. Returns
+/// the gateway's settings.
 pub(crate) fn init(
     dir: &Path,
     gateway: (&str, Fingerprint),

@@ -1,4 +1,4 @@
-//! What a seat is called.
+//! The name of a seat.
 
 use trefoil_matching::quorum::Seat;
 

@@ -1,4 +1,4 @@
-//! A key-holder that answers another question than it was asked.
+//! A key-holder that answers another request than the one it got.
 
 use super::*;
 use crate::channel::Channel;
@@ -27,7 +27,7 @@ fn connected_to(answer: impl Fn() -> Reply + Clone + Send + 'static) -> Remote {
     remote
 }
 
-/// Where such a process listens, and who may connect.
+/// The address of such a process, and the client that may connect.
 fn process(answer: impl Fn() -> Reply + Clone + Send + 'static) -> (Address, Identity) {
     let folder = tempfile::tempdir().unwrap();
     let identity = |name| Identity::open(&DataDir::open(&folder.path().join(name)).unwrap(), name).unwrap();
@@ -53,7 +53,7 @@ fn process(answer: impl Fn() -> Reply + Clone + Send + 'static) -> (Address, Ide
     (address.parse().unwrap(), client)
 }
 
-/// Has the thread panic that does a handshake.
+/// Makes the thread of a handshake panic.
 #[derive(Debug)]
 struct Sabotage;
 

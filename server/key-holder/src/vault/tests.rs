@@ -1,4 +1,4 @@
-//! What the file keeps, what it forgets, and what it refuses.
+//! Tests of the rows that the file keeps, deletes and refuses.
 
 use super::*;
 
@@ -182,7 +182,7 @@ fn a_tenant_has_one_owner() {
     let path = folder.path().join("vault.sqlite");
     let vault = SqliteVault::open(&path, &[9; 32]).unwrap();
     vault.claim(TenantId::new([1; 16]), "a").unwrap();
-    // Asked again, after a crash before the tenant was made.
+    // Repeated after a crash before the tenant was made.
     vault.claim(TenantId::new([1; 16]), "a").unwrap();
     assert_eq!(vault.claim(TenantId::new([1; 16]), "b"), Err(StoreError::Conflict));
     drop(vault);

@@ -1,4 +1,4 @@
-//! Backups of a key-holder that runs, and `kill -9` of one at random moments under load.
+//! Backups of a running key-holder, and `kill -9` of one at random moments under load.
 
 use crate::world::{Gateway, House, PATIENCE, TENANT, lenient};
 use rand::RngExt as _;
@@ -98,7 +98,7 @@ fn newest_log(data: &Path) -> String {
     std::fs::read_to_string(data.join("jobs-0000000000000000.log")).unwrap()
 }
 
-/// Budgets of a restored vault are those of the backup, which its count shows; and what is restored is refused until all of it is there.
+/// Budgets of a restored vault are those of the backup, which its count shows. An incomplete restoration does not start.
 #[test]
 fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     let house = House::new("power-cut");
@@ -107,7 +107,7 @@ fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     let policy = DecisionPolicy { threshold: 15_000, attempts };
     let gateway = Gateway::new(&running, house.gateway(), policy, 2);
     let to = house.folder.path().join("backup");
-    // A reserve of the disk is larger than any file that is kept, and holds nothing to keep.
+    // The disk reserve is larger than any backed-up file, and contains nothing worth keeping.
     let reserve = house.data().join("disk.reserve");
     let reserve_file = std::fs::OpenOptions::new().create(true).write(true).truncate(false).open(&reserve);
     reserve_file.unwrap().set_len(17 << 20).unwrap();
@@ -132,13 +132,13 @@ fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     let remote = running.connected(house.gateway());
     assert_eq!(remote.status().unwrap().vaults[0].unwrap().restored, 1, "every seal shows it");
     assert_eq!(remote.decide(gateway.honest(3)).unwrap().lanes().bits(), 0b11, "which is why");
-    // What is no part of a data directory of this role is not left out without a word.
+    // A file that does not belong to a data directory of this role is not left out silently.
     std::fs::write(house.data().join("store.sqlite"), "").unwrap();
     let foreign = make(&house.data(), &house.folder.path().join("other")).unwrap_err();
     assert!(foreign.to_string().contains("does not back up"), "{foreign}");
 }
 
-/// One machine of each role is killed while it serves: what it said stays true.
+/// One process of each role is killed while it serves: its answers stay true.
 #[test]
 fn a_key_holder_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {
     let house = House::new("kill");

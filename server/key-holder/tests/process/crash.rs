@@ -74,7 +74,7 @@ fn under_load_a_kill_refuses_and_a_restart_recovers() {
     for round in 0..3 {
         grows(&decided, 20);
         running.kill();
-        // What was under way has ended by the time that every thread has been refused.
+        // Requests under way have ended once every thread has been refused.
         grows(&refused, 100 * THREADS);
         let away = decided.load(Ordering::Relaxed);
         grows(&refused, 100 * THREADS);

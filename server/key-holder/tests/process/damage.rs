@@ -184,7 +184,7 @@ fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
                     refused += 1;
                     assert!(why.contains("backup"), "{name}, {kind}: {why}");
                 }
-                // What nobody reads was hit, such as frames of the log that were checkpointed before.
+                // The damage hit bytes that are never read, such as frames of the log that were checkpointed before.
                 None => {
                     harmless += 1;
                     assert_eq!(rows(&data.join("vault.sqlite")), held, "{name}, {kind}: something is lost");

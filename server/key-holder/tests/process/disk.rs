@@ -7,14 +7,14 @@ use std::process::Command;
 use trefoil_key_holder::job_log;
 use trefoil_matching::{KeyHolderError, KeyHolding as _};
 
-/// The program, not killed by the signal that the kernel sends where a full disk would give an error only.
+/// The program with SIGXFSZ ignored: a full disk, which the size limit stands for, only gives an error.
 fn survivor() -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", PROGRAM]);
     shell
 }
 
-/// Bounds the size of a file that the process writes.
+/// Limits the size of the files that the process writes.
 fn bound(running: &Running, bytes: &str) {
     let pid = running.pid().to_string();
     let done = Command::new("prlimit").args(["--pid", &pid, &format!("--fsize={bytes}:unlimited")]).status();
@@ -41,7 +41,7 @@ fn one_of_three_without_room_is_silent_and_named_and_decides_again_when_it_has_s
     assert_eq!([1, 2].map(|seat| gateway.state(seat).silent), [0, 0]);
     assert!(seats.logged(3, "the job log cannot be written, so nothing is answered", 1) > 0);
     bound(&holders[2], "unlimited");
-    // Without the first the third is needed.
+    // Without the first, the third is needed.
     gateway.kill(&mut holders[0], 1);
     gateway.logins(8..12);
     holders.iter_mut().for_each(Running::kill);
@@ -76,7 +76,7 @@ fn below_the_low_water_mark_a_key_holder_decides_nothing_and_deletes() {
     let mut running = house.start();
     let gateway = world::Gateway::new(&running, house.gateway(), lenient(15_000), 4);
     running.kill();
-    // A mark above any disk.
+    // A mark higher than the size of any disk.
     let usual = std::fs::read_to_string(house.config()).unwrap();
     std::fs::write(house.config(), usual.clone() + "[disk]\nlow_water_mib = 4294967296\n").unwrap();
     let mut running = house.start();

@@ -1,4 +1,4 @@
-//! Who is let in, and to what.
+//! Which clients are let in, and what they may do.
 
 use crate::world::{Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now};
 use rand::SeedableRng as _;
@@ -66,7 +66,7 @@ fn only_listed_certificates_are_served() {
     none.alpn_protocols = vec![];
     assert!(is_refused(&running, Arc::new(none)), "no protocol");
 
-    // A gateway hangs up on a key-holder that is not the one it was told.
+    // A gateway hangs up on a key-holder with another certificate than the configured one.
     let mut address = running.address.clone();
     address.fingerprint = Fingerprint([1; 32]);
     let bounds = Bounds { timeout: PATIENCE, connections: 1 };
@@ -80,7 +80,7 @@ fn only_listed_certificates_are_served() {
         Err(KeyHolderError::Unavailable(_))
     ));
 
-    // Strangers who say nothing do not keep those out who are known.
+    // Silent strangers do not keep known clients out.
     let silent: Vec<TcpStream> =
         (0..8).map(|_| TcpStream::connect(&running.address.authority).unwrap()).collect();
     assert!(matches!(known.ask(&Request::Ping), Ok(Reply::Done)));
@@ -98,7 +98,7 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     let forbidden = |outcome: Result<(), KeyHolderError>| {
         assert!(matches!(outcome, Err(KeyHolderError::Forbidden(_))), "{outcome:?}");
     };
-    // Its own tenant's policy it may change, within the operator's limits: it made the tenant within them too.
+    // It may change its own tenant's policy within the operator's limits, as it created the tenant within them.
     gateway.remote.set_policy(TENANT, lenient(32_768)).unwrap();
     assert_eq!(gateway.decide(&gateway.honest(5)).unwrap(), 0, "the gateway's threshold is in force");
     let elsewhere = gateway.decide(&gateway.honest(6).under(15_000));
@@ -172,7 +172,7 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     assert!(matches!(taken, Err(KeyHolderError::TenantExists)), "{taken:?}");
     assert_eq!(gateway.decide(&job).unwrap(), 0b11);
 
-    // The owner is remembered, and everything is in the log, which holds.
+    // The owner is remembered, and everything is in the log, which verifies.
     running.kill();
     let head = job_log::check(&house.data()).unwrap();
     let running = house.start();

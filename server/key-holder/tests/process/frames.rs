@@ -1,4 +1,4 @@
-//! Bytes that are no request: refused, bounded, and of no consequence to others.
+//! Bytes that are no request are refused, use bounded memory, and do not affect other clients.
 
 use crate::world::{DECIDE, DECIDE_SEAT, Gateway, House, Raw, frame, frame_of, frame_with, lenient, named};
 use rand::rngs::StdRng;
@@ -6,7 +6,7 @@ use rand::{Rng as _, SeedableRng as _};
 use trefoil_key_holder::job_log;
 use trefoil_matching::{KeyHolderError, MatchJob, Reply, Request};
 
-/// What is answered to bytes that are no request.
+/// The answer to bytes that are no request.
 fn is_not_understood(raw: &mut Raw) -> bool {
     matches!(raw.receive(), Err(KeyHolderError::Unavailable(why)) if why.contains("did not understand"))
 }
@@ -30,12 +30,12 @@ fn what_is_no_request_is_answered_once_and_hung_up_on() {
         header(255, 4),
     ];
     let mut rng = StdRng::seed_from_u64(5);
-    // A kind that there is not, and whatever follows.
+    // A kind that does not exist, followed by anything.
     bad.extend((0..32).map(|_| (0..64).map(|_| rng.next_u32() as u8 | 32).collect()));
     for bytes in &bad {
         let mut raw = running.raw(house.gateway());
         raw.send(bytes);
-        // The bound is checked at the header: nothing more is waited for, nor is memory taken for it.
+        // The bound is checked at the header: the process waits for no more bytes, and allocates no memory for them.
         assert!(is_not_understood(&mut raw), "{:?}", &bytes[..5]);
         assert!(raw.is_closed());
     }
@@ -71,7 +71,7 @@ fn a_sound_frame_with_a_body_that_is_none_is_refused_and_the_next_is_read() {
     let good = gateway.honest(1);
     let bytes = good.to_bytes();
     let longer = [&bytes[..], &[0; 6]].concat();
-    // A template of a subject, for a lane and with a share that may not exist.
+    // A template of a subject, with a lane and a share that may be invalid.
     let enrolment = |lane: u8, share: u8| {
         let head = [&[5][..], &[7; 16], &[9; 32], &[0], &[lane], &[0]].concat();
         frame_of(&[head, postcard::to_allocvec(&[share; 272][..]).unwrap()].concat())

@@ -1,4 +1,4 @@
-//! Jobs that no honest matcher sends, against the process: none is answered with anything.
+//! Jobs that no honest matcher sends, against the process: none is answered with a decision.
 
 use crate::world::{DECIDE, Gateway, House, Mode, TENANT, face, frame_with, lenient};
 use rand::rngs::StdRng;
@@ -46,7 +46,7 @@ fn craft(mode: Mode, honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> 
     let delta = u128::from(PRIMES[0]) * u128::from(PRIMES[1]) / 65_537;
     let mut bytes = honest.to_vec();
     let c0 = bytes.len() - masked(mode);
-    // For shared probes either of two: what would be multiplied by the key, or by its square.
+    // Shared probes have two polynomials, one to be multiplied by the key and one by its square: either of them.
     let polynomials = (bytes.len() - c0 - C0) / POLYNOMIAL;
     let c1 = c0 + C0 + POLYNOMIAL * (rng.next_u32() as usize % polynomials);
     let index = rng.next_u32() as usize;
@@ -55,7 +55,7 @@ fn craft(mode: Mode, honest: &[u8], family: usize, rng: &mut StdRng) -> Vec<u8> 
         1 => (0..32).for_each(|at| add(&mut bytes, c0 + 6 * at, 32, delta / 2 + u128::from(rng.next_u64()))),
         2 => {
             bytes[c0..].fill(0);
-            // Next to nothing: what is zero would not even parse.
+            // Almost zero: a zero polynomial would not even parse.
             let zero = (c0 + C0..bytes.len()).step_by(POLYNOMIAL / 2);
             zero.for_each(|at| bytes[at] = 1);
             add(&mut bytes, c1 + 6 * (index % 4096), 4096, delta * u128::from(1 + rng.next_u32() % 65_536));
@@ -88,7 +88,7 @@ fn attack_with_crafted_jobs(mode: Mode) {
         raw.send(&frame_with(DECIDE, job));
         lanes(raw.receive())
     };
-    // Counts that are reset again: three more chances each.
+    // Each reset of the count gives three more attempts.
     let rounds = volume(34, 6);
     let mut honest = gateway.honest(1).to_bytes();
     for round in 0..rounds {
@@ -96,7 +96,7 @@ fn attack_with_crafted_jobs(mode: Mode) {
             let crafted = craft(mode, &honest, round + attempt, &mut rng);
             assert_eq!(send(&crafted), MALFORMED, "{mode:?}, family {}", (round + attempt) % 5);
             if mode == Mode::Plain && attempt < 2 {
-                // What somebody found out about the tag key is of no use from now on, to an honest gateway neither.
+                // The tag key has been replaced: knowledge of the old one is useless from now on, and an honest gateway needs the new one too.
                 assert_eq!(send(&honest), TAG_KEY);
                 gateway.refetch();
                 honest = gateway.honest(1).to_bytes();
@@ -125,7 +125,7 @@ fn attack_with_crafted_jobs(mode: Mode) {
 
 #[test]
 fn random_jobs_are_never_decided() {
-    // Which key a tenant has matters to the last jobs of each only.
+    // A tenant's key matters only to the last jobs of each run.
     attack_with_random_jobs(Mode::Plain, volume(99_000, 1_000));
     attack_with_random_jobs(Mode::Shared, volume(9_000, 500));
 }

@@ -1,4 +1,4 @@
-//! A key-holder that moves scores by whole units, in its parts for the other two.
+//! A lying key-holder: it moves scores by whole units in its parts for the other two.
 //!
 //! The test is the liar: it opens the vault and the pieces of a process that it has killed, makes that process's parts, alters them,
 //! and sends them under its certificate before the job arrives.
@@ -37,7 +37,7 @@ impl Liar {
         Liar { holder: QuorumHolder::new(key_holder.into(), pieces).unwrap(), directory }
     }
 
-    /// Sends another key-holder the parts of a job, with the one that it lacks moved by this many scores in every lane.
+    /// Sends another key-holder the parts of a job. In the part that the other cannot compute itself, every lane's score is moved by `by`.
     fn send(&self, to: Seat, at: &Running, job: &MatchJob, by: u128) {
         let own = &SeatJob::encode(job).unwrap()[1];
         let begun = self.holder.begin(&SeatJob::from_bytes(own).unwrap(), 0).unwrap();
@@ -99,7 +99,7 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     for holder in &mut holders {
         holder.kill();
     }
-    // Key-holder 3 stays away, and is not waited for for long.
+    // Key-holder 3 stays away, and the wait for it is short.
     let config = std::fs::read_to_string(seats.config(1)).unwrap();
     std::fs::write(seats.config(1), config.replace("timeout_ms = 60000", "timeout_ms = 300")).unwrap();
     let first = seats.start(1);
@@ -119,7 +119,7 @@ fn with_one_away_moved_scores_are_refused_until_the_tenant_is_frozen() {
     for batch in 1..=3 {
         let refused = decide(&gateway, batch, 20_000);
         assert!(matches!(refused, Err(KeyHolderError::Malformed)), "{refused:?}");
-        // What a gateway gets when the other two are there.
+        // The answer to a gateway when the other two are there.
         let versions = [batch, 0, 0];
         let asked = first.raw(seats.identity()).ask(&Request::SeatKey(TENANT, versions));
         let Ok(Reply::SeatKey(key)) = asked else { panic!("{asked:?}") };

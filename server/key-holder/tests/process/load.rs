@@ -9,7 +9,7 @@ use trefoil_matching::KeyHolding as _;
 
 const WORKERS: usize = 8;
 
-/// Runs `work` for every batch, on eight threads, and `along` beside them with what says how many are done.
+/// Runs `work` for every batch, on eight threads, and `along` beside them, with a function that waits for a number of finished batches.
 fn on_eight(batches: u32, work: impl Fn(u32) + Sync, along: impl FnOnce(&dyn Fn(u32))) {
     let (next, done) = (AtomicU32::new(0), AtomicU32::new(0));
     std::thread::scope(|scope| {

@@ -17,7 +17,7 @@ fn a_key_holder_whose_log_has_lost_its_reader_decides() {
     let house = House::new("kill");
     let pipe = house.folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Opened for both, or it would wait for the other side.
+    // Opened for reading and writing: otherwise opening would wait for the other side.
     let reader = File::options().read(true).write(true).open(&pipe).unwrap();
     let running = Running::start(Command::new(PROGRAM), house.config(), &pipe);
     drop(reader);

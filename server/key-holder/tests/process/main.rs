@@ -1,4 +1,4 @@
-//! The key-holder as a process, from outside: who is let in, what it reads, what a kill leaves, what its memory holds.
+//! The key-holder as a process, from outside: access, input, kills, and the contents of its memory.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,

@@ -32,7 +32,7 @@ fn memory_is_kept_out_of_files() {
     // Where it may not lock memory, it says what to do about it.
     let warned = std::fs::read_to_string(house.log_path()).unwrap().contains("memory cannot be locked");
     assert_ne!(locked.split_whitespace().nth(1) == Some("0"), !warned, "{locked}");
-    // What cannot be dumped belongs to nobody but root.
+    // The memory file of a process that cannot be dumped belongs to root.
     let owner = std::fs::metadata(format!("/proc/{}/mem", running.pid())).unwrap().uid();
     assert_eq!(owner, 0);
 }

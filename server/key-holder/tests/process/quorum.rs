@@ -24,7 +24,7 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.logins(0..4);
     assert!(gateway.quorum.unready().is_none());
 
-    // Killed in the middle of it, and back.
+    // One is killed during logins, and comes back.
     holders[2].kill();
     gateway.logins(4..8);
     gateway.until(3, |state| state.away.is_some());
@@ -36,14 +36,14 @@ fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     gateway.until(3, |state| state.away.is_none());
     gateway.logins(10..12);
 
-    // Stalled, and back: what it says then agrees.
+    // One stalls, and comes back: its decisions then agree.
     holders[0].signal("-STOP");
     gateway.logins(12..18);
     holders[0].signal("-CONT");
     gateway.until(1, |state| state.away.is_none());
     gateway.logins(18..20);
 
-    // Wrong: its operator has given it other pieces, and nothing by which it knows.
+    // One is wrong: its operator gave it other pieces, and removed the record that would show it.
     gateway.kill(&mut holders[1], 2);
     let pieces = seats.data(2).join("pieces.key");
     let good = std::fs::read(&pieces).unwrap();
@@ -111,7 +111,7 @@ fn parts_are_for_key_holders_only() {
     {
         let directory = DataDir::open(&seats.data(1)).unwrap();
         let mut clients = Clients::read(&directory).unwrap();
-        // A name is no right.
+        // Knowing a tenant's name gives no access.
         clients.authorise(&directory, "key-holder-2", other.fingerprint(), Right::Match).unwrap();
     }
     let holders = [1, 2, 3].map(|seat| seats.start(seat));
@@ -130,7 +130,7 @@ fn parts_are_for_key_holders_only() {
         let contributions = [forger.contribute(name, 0).unwrap(), [0; 32], [0; 32]];
         forger.enrol(&SeatEnrolment { name, lane, template: template_share, contributions }).unwrap();
     }
-    // Somebody's who has a tenant of the same name, and tags by keys of their own.
+    // A job of another gateway, which has a tenant of the same name and makes tags with its own keys.
     let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();
     let [theirs, _] = gateway.jobs(1);
     let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
@@ -141,7 +141,7 @@ fn parts_are_for_key_holders_only() {
     let is_forbidden =
         |answer: Result<Reply, KeyHolderError>| matches!(answer, Err(KeyHolderError::Forbidden(_)));
     let mut raw = holders[0].raw(seats.identity());
-    // Neither can a gateway send parts, nor is there a request that asks for any.
+    // A gateway cannot send parts, and no request asks for them.
     assert!(is_forbidden(raw.ask(&Request::Parts(parts()))));
     let mut raws = holders.each_ref().map(|holder| holder.raw(seats.identity()));
     raws.iter_mut().zip(&frames).for_each(|(raw, job)| raw.send(&frame_with(DECIDE_SEAT, job)));
@@ -190,7 +190,7 @@ fn what_a_quorum_does_not_do_is_refused_with_what_to_do() {
         matches!(&unconfirmed, Err(KeyHolderError::Forbidden(why)) if why.contains("mask it with the quorum"))
     );
 
-    // A gateway that knows one of the three only, and takes it for one that is alone.
+    // A gateway that knows only one of the three, and treats it as a single key-holder.
     let one = holders[0].connected(seats.identity());
     let told = |outcome: Result<(), KeyHolderError>| {
         assert!(
@@ -223,7 +223,7 @@ fn three_that_are_no_quorum_say_so() {
         matches!(raw.receive(), Err(KeyHolderError::Forbidden(why)) if why.contains("no seat of a quorum")),
         "it is alone"
     );
-    // Nor is a peer anything else.
+    // A peer cannot be a client as well.
     let peer = holders[1].address.fingerprint;
     holders[0].kill();
     {
@@ -236,9 +236,8 @@ fn three_that_are_no_quorum_say_so() {
     assert!(String::from_utf8(refused.stderr).unwrap().contains("is a peer and in the list of clients"));
 }
 
-/// A gateway that lies shows a batch to one of them, waits until that one has given it up, and shows it to another, which has the first
-/// one's parts and decides. Both have counted the failure: one that may have been heard counts it, and only one that nobody heard
-/// does not.
+/// A lying gateway sends a batch to one of them, waits until that one gives up, and then sends it to another, which has the first one's
+/// parts and decides. Both have counted the failure: a key-holder leaves it uncounted only where no other received its parts.
 #[test]
 fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {
     let seats = KeyHolders::new();

@@ -25,7 +25,7 @@ const FORMS: [Form; 9] = [
     ("f64", |score| f64::from(score).to_le_bytes().to_vec()),
 ];
 
-/// How a face may lie in memory that is not in its split: floating point, as sent in JSON, quantised.
+/// How an unsplit face may lie in memory: floating point, as sent in JSON, quantised.
 pub(crate) fn face_patterns<'a>(faces: impl IntoIterator<Item = &'a [f32; 128]>) -> Patterns {
     let mut patterns = Patterns::new();
     let mut add = |bytes: Vec<u8>, name: String| {

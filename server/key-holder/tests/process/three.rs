@@ -44,7 +44,7 @@ impl KeyHolders {
         for seat in 1..=3 {
             let config = seats.config(seat);
             let mut toml = std::fs::read_to_string(&config).unwrap();
-            // Nothing here may depend on how fast the machine is, but what waits for somebody who is stalled.
+            // Only the wait for a stalled key-holder may depend on how fast the machine is.
             toml += &format!(
                 "patience_ms = 300\ntimeout_ms = 60000\n[vault]\nattempts_survive = \"kill\"\n{LENIENT_LIMITS}"
             );
@@ -165,7 +165,7 @@ impl Gateway {
         }
     }
 
-    /// Decides a job of this batch, rightly.
+    /// Decides a job of this batch and checks the decisions.
     pub(crate) fn decides(&self, batch: u32, job: &MatchJob) {
         let decided = self.quorum.decide(job.clone()).map(|decisions| decisions.lanes().bits());
         assert!(matches!(decided, Ok(lanes) if lanes == expected(batch)), "batch {batch}: {decided:?}");
@@ -181,7 +181,7 @@ impl Gateway {
         self.until(seat, |state| state.away.is_some());
     }
 
-    /// Waits until the third has been heard too, which nobody waits for otherwise.
+    /// Waits until this key-holder's state is as `what` says; nothing else waits for a third answer.
     pub(crate) fn until(&self, seat: usize, what: impl Fn(&SeatState) -> bool) {
         while !what(&self.state(seat)) {
             std::thread::yield_now();

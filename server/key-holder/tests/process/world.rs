@@ -54,7 +54,7 @@ pub(crate) struct Running {
 }
 
 impl House {
-    /// With clients authorised by `init`; counted failures survive what `attempts` says.
+    /// With clients authorised by `init`. `attempts` is the setting of the same meaning: the event that counted failures survive.
     pub(crate) fn new(attempts: &str) -> House {
         let host = host();
         let folder = tempfile::tempdir().unwrap();
@@ -106,7 +106,7 @@ impl House {
             .unwrap()
     }
 
-    /// An identity of this name, which nobody has authorised unless the test does.
+    /// An identity of this name, which is not authorised unless the test authorises it.
     pub(crate) fn identity(&self, name: &str) -> Identity {
         Identity::open(&DataDir::open(&self.folder.path().join(name)).unwrap(), name).unwrap()
     }
@@ -149,13 +149,13 @@ impl Running {
         self.child.wait().unwrap();
     }
 
-    /// A connection under `identity`, which need not come about.
+    /// A connection under `identity`, which may turn out to be refused.
     pub(crate) fn connect(&self, identity: Identity) -> Remote {
         let bounds = Bounds { timeout: PATIENCE, connections: 8 };
         Remote::start(self.address.clone(), identity, bounds).unwrap()
     }
 
-    /// A connection that has come about.
+    /// A connection that succeeded.
     pub(crate) fn connected(&self, identity: Identity) -> Remote {
         let remote = self.connect(identity);
         remote.wait_until_ready(Instant::now() + PATIENCE).unwrap();
@@ -206,7 +206,7 @@ impl Raw {
         postcard::from_bytes(&self.receive_bytes()).unwrap()
     }
 
-    /// Asks, and the answer.
+    /// Sends a request and returns the answer.
     pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply, KeyHolderError> {
         self.send(&frame(request));
         self.receive()

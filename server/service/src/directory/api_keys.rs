@@ -1,5 +1,6 @@
-//! API keys over their life: made, used, listed, expired, revoked.
+//! API keys from creation to expiry or revocation.
 
+use super::access_tokens::{ACCESS_TOKEN_LIFE_S, AccessToken, Claim};
 use super::{Directory, Snapshot};
 use crate::distinct_failures::DistinctFailures;
 use crate::notes::{By, Noted};
@@ -16,20 +17,20 @@ use zeroize::Zeroizing;
 
 /// API keys in one page of a list.
 const PAGE: usize = 256;
-/// How exactly the last use of a key is known, seconds. A key's first request in each such period writes to memory.
+/// Resolution of a key's last use, seconds. Only the key's first request in each period of this length writes to memory.
 const USE_PERIOD_S: u64 = 3600;
 
 /// An API key as its tenant's operator sees it.
 pub struct ApiKey {
-    /// As it is stored.
+    /// The stored record.
     pub record: store::ApiKey,
-    /// Whether it is taken.
+    /// Whether it is accepted.
     pub state: State,
-    /// The hour of its last use, Unix seconds; none if it was never used.
+    /// The hour of its last use, Unix seconds; `None` if it was never used.
     pub last_used_at: Option<u64>,
 }
 
-/// Whom an API key speaks for.
+/// The caller that an API key stands for.
 pub struct Known {
     /// The tenant.
     pub tenant: Arc<Tenant>,
@@ -37,18 +38,20 @@ pub struct Known {
     pub scopes: Scopes,
     /// Its public part.
     pub id: ApiKeyId,
-    /// Counts what it is used for.
+    /// From when on it is refused, Unix seconds; never without it.
+    pub expires_at: Option<u64>,
+    /// Counts its uses.
     pub uses: Arc<KeyUses>,
     /// What its subjects did.
     pub failures: Arc<DistinctFailures>,
 }
 
-/// Whether an API key is taken.
+/// Whether an API key is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Yes.
     Active,
-    /// No, its time is over.
+    /// No, it has expired.
     Expired,
     /// No, an operator revoked it.
     Revoked,
@@ -59,11 +62,11 @@ pub(super) struct HeldKey {
     record: store::ApiKey,
     /// The period of the last use, Unix seconds, 0 if never.
     used: AtomicU64,
-    /// What the store has of it.
+    /// The period that the store has, 0 if it has none.
     noted: AtomicU64,
     /// What its subjects did.
     failures: Arc<DistinctFailures>,
-    /// What it was used for.
+    /// Its uses.
     uses: Arc<KeyUses>,
 }
 
@@ -93,7 +96,7 @@ impl HeldKey {
         self.record.revoked_at.is_none() && self.record.expires_at.is_none_or(|end| now < end)
     }
 
-    /// One load, but for the first use in a period.
+    /// One load, except for the first use in a period.
     fn touch(&self, now: u64) {
         let period = now - now % USE_PERIOD_S;
         if self.used.load(Relaxed) < period {
@@ -112,15 +115,16 @@ impl HeldKey {
     }
 }
 
-impl Directory {
-    /// Whom an API key speaks for. A key that is unknown, expired or revoked gets one
-    /// answer, after the same work.
-    pub fn caller(&self, api_key: &str, now: u64) -> Result<Known, Refused> {
-        self.look_ups.add_one();
-        let snapshot = self.snapshot.load();
-        let found = self.pepper.find(api_key, |id| snapshot.api_keys.get(id).map(AsRef::as_ref));
-        let key: &HeldKey = found.filter(|key: &&HeldKey| key.is_live(now)).ok_or(Refused::Caller)?;
-        let tenant = snapshot.tenants.get(&key.record.tenant).ok_or(Refused::Caller)?;
+impl Snapshot {
+    fn held(&self, id: &ApiKeyId) -> Option<&HeldKey> {
+        self.api_keys.get(id).map(Arc::as_ref)
+    }
+
+    fn known(&self, key: &HeldKey, now: u64) -> Result<Known, Refused> {
+        if !key.is_live(now) {
+            return Err(Refused::Caller);
+        }
+        let tenant = self.tenants.get(&key.record.tenant).ok_or(Refused::Caller)?;
         if tenant.disabled_at.is_some() {
             return Err(Refused::TenantDisabled);
         }
@@ -129,19 +133,74 @@ impl Directory {
             tenant: Arc::clone(tenant),
             scopes: Scopes::from_bits(key.record.scopes),
             id: key.record.id,
+            expires_at: key.record.expires_at,
             uses: Arc::clone(&key.uses),
             failures: Arc::clone(&key.failures),
         })
     }
+}
 
-    /// What each API key was used for since the process began.
+impl Directory {
+    /// The caller that an API key or its access token stands for, with the scopes of the token. Keys and tokens that are unknown, expired
+    /// or revoked get the same answer, after the same work.
+    pub fn caller(&self, bearer: &str, now: u64) -> Result<Known, Refused> {
+        match self.tokens.read(bearer, now) {
+            Some(Claim { key, scopes, until }) => self.caller_again(&key, (scopes, Some(until)), now),
+            None => self.holder(bearer, now),
+        }
+    }
+
+    /// The caller that an API key stands for. Access tokens are not accepted.
+    fn holder(&self, api_key: &str, now: u64) -> Result<Known, Refused> {
+        self.look_ups.add_one();
+        let snapshot = self.snapshot.load();
+        let found = self.pepper.find(api_key, |id| snapshot.held(id));
+        snapshot.known(found.ok_or(Refused::Caller)?, now)
+    }
+
+    /// The caller that an API key stands for, if its identifier is `id`. An access token is not accepted, so it cannot get another one.
+    ///
+    /// # Errors
+    /// Those of [`Directory::caller`].
+    pub fn client(&self, id: &str, api_key: &str, now: u64) -> Result<Known, Refused> {
+        let known = self.holder(api_key, now)?;
+        match id.parse() == Ok(known.id) {
+            true => Ok(known),
+            false => Err(Refused::Caller),
+        }
+    }
+
+    /// An access token of this caller with these of its scopes. It does not outlive the API key.
+    pub fn access_token(&self, known: &Known, scopes: Scopes, now: u64) -> AccessToken {
+        let end = now.saturating_add(ACCESS_TOKEN_LIFE_S);
+        let until = known.expires_at.map_or(end, |key_ends| key_ends.min(end));
+        let scopes = known.scopes.both(scopes);
+        let text = self.tokens.issue(&Claim { key: known.id, scopes, until });
+        AccessToken { text, scopes, life_s: until.saturating_sub(now) }
+    }
+
+    /// The caller that an API key stands for now, with these scopes and until this end, for a request that began with a valid key.
+    pub fn caller_again(
+        &self,
+        id: &ApiKeyId,
+        (scopes, until): (Scopes, Option<u64>),
+        now: u64,
+    ) -> Result<Known, Refused> {
+        self.look_ups.add_one();
+        let snapshot = self.snapshot.load();
+        let held = snapshot.held(id).filter(|_| until.is_none_or(|end| now < end));
+        let known = snapshot.known(held.ok_or(Refused::Caller)?, now)?;
+        Ok(Known { scopes: known.scopes.both(scopes), expires_at: until, ..known })
+    }
+
+    /// The uses of each API key since the process began.
     pub(crate) fn uses(&self) -> Vec<(TenantId, ApiKeyId, Arc<KeyUses>)> {
         let snapshot = self.snapshot.load();
         let keys = snapshot.api_keys.values();
         keys.map(|key| (key.record.tenant, key.record.id, Arc::clone(&key.uses))).collect()
     }
 
-    /// What the API keys of each tenant were used for since the process began, by its identifier.
+    /// The uses of each tenant's API keys since the process began, by the tenant's identifier.
     pub fn tenant_usage(&self) -> BTreeMap<TenantId, UsageCounts> {
         let mut sums: BTreeMap<TenantId, UsageCounts> =
             self.snapshot.load().tenants.keys().map(|tenant| (*tenant, UsageCounts::default())).collect();
@@ -152,7 +211,7 @@ impl Directory {
         sums
     }
 
-    /// Creates an API key of a tenant: its text, which is nowhere else, and its id.
+    /// Creates an API key of a tenant. Returns its text, which is kept nowhere, and its id.
     pub fn create_api_key(
         &self,
         tenant: &TenantId,
@@ -178,7 +237,7 @@ impl Directory {
         Ok((text, id, noted))
     }
 
-    /// A page of a tenant's API keys, from an id on, ordered by id; the ended ones too. And where the next page begins.
+    /// A page of a tenant's API keys ordered by id, starting at an id, with those that expired or were revoked, and the start of the next page.
     pub fn api_keys(
         &self,
         tenant: &TenantId,
@@ -195,7 +254,7 @@ impl Directory {
         Ok((own.into_iter().take(PAGE).map(|key| key.shown(now)).collect(), next))
     }
 
-    /// Revokes an API key: the next request with it is refused. One that is revoked already stays as it is.
+    /// Revokes an API key: the next request with it is refused. A key that is revoked already stays as it is.
     pub fn revoke_api_key(
         &self,
         tenant: &TenantId,
@@ -229,10 +288,17 @@ impl Directory {
         let snapshot = self.snapshot.load();
         let own =
             snapshot.api_keys.values().filter(|key| tenant.is_none_or(|tenant| key.record.tenant == *tenant));
-        own.map(|key| key.failures.refused()).sum()
+        own.map(|key| key.failures.refused()).sum::<u64>() + self.refused_for_source(tenant)
     }
 
-    /// Stores when API keys were last used, where that changed. For a task in the background.
+    /// Those refused because too many different subjects failed from their source.
+    pub fn refused_for_source(&self, tenant: Option<&TenantId>) -> u64 {
+        let snapshot = self.snapshot.load();
+        let own = snapshot.tenants.values().filter(|own| tenant.is_none_or(|tenant| own.id == *tenant));
+        own.map(|own| own.sources.refused()).sum()
+    }
+
+    /// Stores changed times of the last use of API keys. For a task in the background.
     pub fn note_uses(&self) -> Result<(), StoreError> {
         let snapshot = self.snapshot.load();
         let used = snapshot.api_keys.values().map(|key| (key, key.used.load(Relaxed)));

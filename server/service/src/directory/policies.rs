@@ -7,7 +7,7 @@ use crate::tenant::{POLICY_ID, Policy, Tenant, policy};
 use trefoil_attest::What;
 use trefoil_storage::store::{self, TenantId};
 
-/// Versions in one page of the list. A policy with all audiences that it may have has 67 KB, and a page stays below what a client reads.
+/// Versions in one page of the list. The largest policy has 67 KB, so a page stays below what a client reads.
 const PAGE: usize = 8;
 
 /// A version of a tenant's policy.
@@ -21,10 +21,10 @@ pub struct PolicyVersion {
 }
 
 impl Directory {
-    /// Makes a policy the next version of a tenant's, and the key-holder's; `if_version` is the version that it must follow. The policy
-    /// in force may come again: it gets no version, and the key-holder is told it again.
+    /// Makes a policy the next version of a tenant's, and tells the key-holder. `if_version` is the version that it must follow. The policy
+    /// in force gets no new version when it is sent again, but the key-holder is told again.
     ///
-    /// The key-holder comes first. If this ends before the store has the version, the key-holder has a threshold that no version has, and
+    /// The key-holder comes first. If this ends before the store has the version, the key-holder has a threshold without a version, and
     /// decides nothing ([`trefoil_matching::KeyHolderError::OtherThreshold`]) until the policy is set again.
     pub fn set_policy(
         &self,
@@ -65,7 +65,7 @@ impl Directory {
         Ok((PolicyVersion { version, made_at: now, policy }, noted))
     }
 
-    /// A page of the versions of a tenant's policy, from one on, and where the next page begins.
+    /// A page of the versions of a tenant's policy, starting at a version, and the start of the next page.
     pub fn policies(
         &self,
         tenant: &TenantId,

@@ -17,7 +17,7 @@ impl Directory {
         self.snapshot.load().tenants.len()
     }
 
-    /// A page of the tenants, from an identifier on, ordered by identifier; and where the next one begins.
+    /// A page of the tenants ordered by identifier, starting at an identifier, and the start of the next page.
     pub fn tenants(&self, from: TenantId) -> (Vec<Arc<Tenant>>, Option<TenantId>) {
         let snapshot = self.snapshot.load();
         let mut all: Vec<_> = snapshot.tenants.values().filter(|tenant| tenant.id >= from).cloned().collect();
@@ -27,7 +27,7 @@ impl Directory {
         (all, next)
     }
 
-    /// Forgets a tenant, here and in the store.
+    /// Deletes a tenant, here and in the store.
     pub(crate) fn delete(
         &self,
         (tenant, at, what): (TenantId, u64, What),
@@ -47,7 +47,7 @@ impl Directory {
         Ok(noted)
     }
 
-    /// Disables a tenant or enables it; disabled again it keeps the first time.
+    /// Disables or enables a tenant. Disabling it again keeps the first time.
     pub fn set_disabled(
         &self,
         tenant: &TenantId,

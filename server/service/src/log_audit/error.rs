@@ -27,7 +27,7 @@ pub enum AuditError {
     /// A seal is missing in the middle.
     #[error("seal {0} is missing although later ones exist")]
     Missing(u64),
-    /// A seal is no seal, has another number, or does not verify.
+    /// A seal is malformed, has another number, or does not verify.
     #[error("seal {number}: {cause}")]
     Seal {
         /// The seal.
@@ -52,27 +52,27 @@ pub enum AuditError {
         seal: u64,
         /// Which key-holder's, from 1.
         seat: usize,
-        /// What was seen before.
+        /// The state seen before.
         before: VaultState,
-        /// What this seal says.
+        /// The state in this seal.
         now: VaultState,
     },
-    /// Nobody signs for a seal whose signatures were pruned.
+    /// No later seal signs for a seal whose signatures were pruned.
     #[error(
         "seal {0} was pruned and no later seal of the same keys is signed, so nothing shows that they sealed it; ask the operator for the \
          archive, or for the backup that has the last seal of these keys"
     )]
     Unsigned(u64),
-    /// A seal forgets a restoration, or dates one wrongly.
+    /// A seal omits a restoration, or dates one wrongly.
     #[error(
         "seal {0} says otherwise than the seals before it when the log was restored: a restoration begins with its own seal, is later than \
          every seal before it, and is never forgotten"
     )]
     Restoration(u64),
-    /// More restorations than anybody has backups.
+    /// More restorations than any plausible use of backups.
     #[error("the log was restored more than {} times", restorations::RESTORATIONS_MAX)]
     TooOften,
-    /// Witnesses cosigned what this log never was, or does not have any more.
+    /// Witnesses cosigned a head that this log never had, or no longer has.
     #[error(
         "witnesses have cosigned a head of {size} seals that is not of this log. It may be of the part that was lost when the log was restored \
          at {time} and went on at seal {first}: ask a witness for a newer one. A head that they saw after that time shows a fork"
@@ -85,7 +85,7 @@ pub enum AuditError {
         /// When it was restored.
         time: u64,
     },
-    /// The proof of the source is wrong.
+    /// The source's consistency proof does not verify.
     #[error("the consistency proof from {old_size} to {size} seals does not verify")]
     Consistency {
         /// Size seen before.

@@ -1,41 +1,41 @@
-//! What an auditor should know besides.
+//! Further findings for the auditor.
 
 use std::fmt;
 use trefoil_attest::{Restoration, VaultState};
 
-/// Something that an auditor should know and that is no fault of the log.
+/// A finding that is no fault of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// An operator took an older copy of a vault.
+    /// An operator accepted an older copy of a vault.
     Restored {
         /// The first seal that shows it.
         seal: u64,
         /// Which key-holder's, from 1.
         seat: usize,
-        /// What was seen before; zeros if nothing was.
+        /// The state seen before; zeros if there was none.
         before: VaultState,
-        /// What this seal says.
+        /// The state in this seal.
         now: VaultState,
     },
-    /// The log was restored from a backup, and the end of what was seen is of the part that was lost.
+    /// The log was restored from a backup, and the last seals that were seen are lost.
     Lost {
         /// Where the log went on, and when.
         restored: Restoration,
         /// Seals seen before.
         seen: u64,
-        /// As many of them are shown to be in the restored log.
+        /// How many of them are shown to be in the restored log.
         kept: u64,
     },
-    /// A vault is older than the lost part of the log showed it.
+    /// A vault is older than in the lost part of the log.
     VaultSetBack {
         /// Which key-holder's, from 1.
         seat: usize,
-        /// What the lost part showed.
+        /// The state in the lost part.
         before: VaultState,
-        /// What the restored log shows.
+        /// The state in the restored log.
         now: VaultState,
     },
-    /// Another number of key-holders: their vaults are compared anew.
+    /// The number of key-holders changed: comparison of their vaults starts again.
     KeyHolders {
         /// The first seal that shows it.
         seal: u64,
@@ -44,11 +44,11 @@ pub enum Notice {
         /// From this seal on.
         now: usize,
     },
-    /// Some seals had no signatures of their own any more.
+    /// Some seals no longer had signatures of their own.
     Pruned {
         /// Seals whose own signatures were checked.
         signed: u64,
-        /// Seals for which those of later ones were.
+        /// Seals that are covered by signatures of later ones.
         pruned: u64,
     },
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Notice {
             Notice::Lost { restored: Restoration { first, time }, seen, kept } => write!(
                 f,
                 "the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}. {} of the {seen} seals seen before are \
-                 lost; the first {kept} are in the restored log, and those between have nothing left to be compared with",
+                 lost; the first {kept} are in the restored log; those between cannot be compared",
                 seen.saturating_sub(*first)
             ),
             Notice::VaultSetBack { seat, before, now } => write!(

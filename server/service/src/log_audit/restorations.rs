@@ -1,10 +1,10 @@
-//! Logs that go on from a backup: what of an auditor's head is in them, and what was lost.
+//! Logs that continue from a backup: which seals of an auditor's head they have, and which were lost.
 //!
-//! A head that the log does not extend any more is no proof of a fork if the log was restored since: a restoration loses the
-//! seals from its first number on that were sealed before its time ([`Restoration::lost_at`]). What was seen *before* that number must be in the log
-//! still. A head alone cannot show that, because it is one root over all of it. So an auditor also keeps marks: sizes of the
-//! log on the way, each with the digest of the last seal, which names everything before it. The audit goes on from the newest mark that the
-//! restoration did not lose. A mark that is not in the log, although it must be, is a fork.
+//! If the log was restored, a head that it no longer extends is no proof of a fork. A restoration loses the
+//! seals from its first number on that were sealed before its time ([`Restoration::lost_at`]). Seals *below* that number must still be in the
+//! log. A head alone cannot show that, because it is one root over the whole log. So an auditor also keeps marks: earlier sizes of the
+//! log, each with the digest of the last seal, which commits to all seals before it. The audit continues from the newest mark that the
+//! restoration did not lose. A mark that must be in the log and is not is a fork.
 
 use super::error::AuditError;
 use super::notice::Notice;
@@ -13,26 +13,26 @@ use std::convert::Infallible;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::{Last, LogEntry, Restoration, TrustRoot, verify_seal};
 
-/// Restorations of one log that an auditor follows: one a week for 20 years. A service that restores more often does something else.
+/// Most restorations of one log that an auditor follows: one a week for 20 years.
 pub(super) const RESTORATIONS_MAX: usize = 1024;
-/// Marks that are kept: with half of a distance between neighbours, enough for any log.
+/// Most marks that are kept, which is enough for a log of any length.
 const MARKS_MAX: usize = 128;
 /// Seals between two marks of one audit.
 const MARK_EVERY: u64 = 256;
 
-/// Places in the log that were passed: sizes, ascending, and the digest of the last seal of each.
+/// Earlier positions in the log: ascending sizes, and the digest of the last seal of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Marks(Vec<(u64, [u8; 32])>);
 
 impl Marks {
-    /// Goes by the log of `size` seals, of which the last has this digest.
+    /// Passes the log of `size` seals, whose last seal has this digest.
     pub(super) fn pass(&mut self, size: u64, last: [u8; 32]) {
         if size.is_multiple_of(MARK_EVERY) {
             self.put(size, last);
         }
     }
 
-    /// Keeps a mark. Of too many, the one goes whose neighbours are nearest to each other for their distance from the end.
+    /// Keeps a mark. If there are too many, drops the one whose neighbours are closest to each other relative to their distance from the end.
     pub(super) fn put(&mut self, size: u64, last: [u8; 32]) {
         if size == 0 || self.0.last().is_some_and(|(newest, _)| *newest >= size) {
             return;
@@ -61,18 +61,18 @@ impl Marks {
         }
     }
 
-    /// The newest of at most `size` seals.
+    /// The newest mark of at most `size` seals.
     pub(super) fn newest_within(&self, size: u64) -> Option<(u64, [u8; 32])> {
         self.0.iter().rev().find(|(mark, _)| *mark <= size).copied()
     }
 }
 
-/// What an audit knows that saw seals which were lost.
+/// The state of an audit that had seen seals which are now lost.
 pub(super) struct Lost {
-    /// Where it goes on.
+    /// Where it continues.
     pub(super) start: Head,
     restored: Restoration,
-    /// What was seen and must be in the restored log.
+    /// The mark that must be in the restored log.
     mark: Option<(u64, [u8; 32])>,
 }
 
@@ -87,7 +87,7 @@ impl Lost {
         }
     }
 
-    /// Refuses a log that does not have the restoration which was taken for the reason; tells of it otherwise, and of vaults that went back
+    /// Refuses a log without the restoration that was assumed. Otherwise reports the restoration, and vaults that went back
     /// with the log.
     pub(super) fn finish(
         &self,
@@ -115,7 +115,7 @@ impl Lost {
     }
 }
 
-/// Where an audit goes on that saw seals which were lost in a restoration; none where no restoration explains what is found.
+/// Where an audit continues after a restoration lost seals that it had seen; `None` if no restoration explains the difference.
 pub(super) fn go_back(
     source: &dyn Source,
     trust_root: &TrustRoot,
@@ -139,8 +139,8 @@ pub(super) fn go_back(
     Ok(Some(Lost { start: cut(source, seen, mark.map_or(0, |(size, _)| size))?, restored, mark }))
 }
 
-/// The restorations of the log that are later than the one that `end` knows of, the newest first. Each seal names the newest before it, so
-/// the walk needs one seal for each. The audit that follows checks these seals again, as it checks all.
+/// The restorations of the log that are later than the last one in `end`, newest first. Each seal names the newest before it, so
+/// the walk reads one seal for each. The audit that follows checks these seals again with all others.
 fn restorations_since(
     source: &dyn Source,
     trust_root: &TrustRoot,
@@ -168,7 +168,7 @@ fn restorations_since(
     Ok(restorations)
 }
 
-/// The head as it was at `kept` seals or before: at the largest size of which its own tree has the right edge.
+/// The head as it was at `kept` seals or fewer: at the largest size whose right edge its own tree still has.
 fn cut(source: &dyn Source, seen: &Head, kept: u64) -> Result<Head, AuditError> {
     let mut size = seen.log.size();
     while size > kept {
@@ -177,7 +177,7 @@ fn cut(source: &dyn Source, seen: &Head, kept: u64) -> Result<Head, AuditError> 
     let mut edge = seen.log.roots().iter();
     let Ok(log) = Frontier::load(size, |_, _| Ok::<_, Infallible>(edge.next().copied().unwrap_or_default()));
     let Some(last) = size.checked_sub(1) else { return Ok(Head::default()) };
-    // It is named by the seal after it, which the audit verifies.
+    // The seal after it names it, and the audit verifies that seal.
     let entry = fetch(source, last)?;
     let header = entry.header();
     let restorations = seen.restorations.iter().filter(|restored| restored.first < size).copied().collect();

@@ -1,10 +1,10 @@
-//! Whether somebody signed every seal of an audit: its own signatures, or those of a later seal of the same keys.
+//! Checks that every seal of an audit is signed: by its own signatures, or by those of a later seal of the same keys.
 
 use super::error::AuditError;
 use super::notice::Notice;
 use trefoil_attest::{KeySetId, LogEntry, SealHeader, TrustRoot, VerifyError, check_signer, verify_seal};
 
-/// The pruned seals for which nobody has signed yet.
+/// The pruned seals that no later seal has signed yet.
 #[derive(Default)]
 pub(super) struct Signers {
     /// The first of them and their keys.
@@ -14,7 +14,7 @@ pub(super) struct Signers {
 }
 
 impl Signers {
-    /// Takes the next seal. That it belongs to the chain and the tree is checked elsewhere, so a signature of it is one of all
+    /// Takes the next seal. Its place in the chain and the tree is checked elsewhere, so its signature covers all
     /// headers before it.
     pub(super) fn follow(
         &mut self,
@@ -44,12 +44,12 @@ impl Signers {
         Ok(())
     }
 
-    /// Whether nobody has signed yet for the last seals.
+    /// Whether the last seals are not signed yet.
     pub(super) fn wait_for_one(&self) -> bool {
         self.unsigned.is_some()
     }
 
-    /// After the last seal: what to know of the signatures.
+    /// After the last seal: the finding about the signatures.
     pub(super) fn finish(self) -> Result<Option<Notice>, AuditError> {
         match self.unsigned {
             Some((first, _)) => Err(AuditError::Unsigned(first)),

@@ -1,4 +1,4 @@
-//! The log as this service stored it.
+//! The log in this service's store.
 
 use super::Source;
 use crate::log_store;

@@ -143,7 +143,7 @@ fn a_fork_is_found_wherever_it_parts_and_however_much_was_seen() {
         for (parts, fork) in WORLD.forks.iter().enumerate() {
             for length in seen..=LENGTH as usize {
                 match run(&cut(fork, length), &head) {
-                    // What was seen is of both histories.
+                    // Both histories have the seals that were seen.
                     Ok(grown) => assert!(seen <= parts && grown.log.size() == length as u64),
                     Err(AuditError::Forked(at)) => {
                         assert!(seen > parts && at == seen as u64 - 1, "{parts}, {seen}");
@@ -158,7 +158,7 @@ fn a_fork_is_found_wherever_it_parts_and_however_much_was_seen() {
     assert_eq!(found, (1..=LENGTH).map(|seen| seen * (LENGTH - seen + 1)).sum::<u64>());
 }
 
-/// Of somebody who never looked at this log, but has what a witness of another history has signed.
+/// A first audit of this log, with a checkpoint that a witness of another history has signed.
 #[test]
 fn a_fork_is_found_by_a_witnessed_head_wherever_it_parts() {
     let World { log, forks, trust_root } = &*WORLD;
@@ -252,7 +252,7 @@ fn a_source_with_false_proofs_is_found() {
     assert!(matches!(refused, AuditError::Consistency { old_size: 5, size: 8 }));
 }
 
-/// The whole log as it goes back and is taken by name, with everything else about it right.
+/// A log whose vault goes back and is accepted by flag, with everything else correct.
 #[test]
 fn an_older_vault_is_found_in_whatever_parts_the_log_is_audited_and_a_restored_one_is_a_notice() {
     let mut keys = SigningKeys::generate(NOW, NOW + 1000, &mut rand::rng()).unwrap();
@@ -282,7 +282,7 @@ fn an_older_vault_is_found_in_whatever_parts_the_log_is_audited_and_a_restored_o
     }
 }
 
-/// A service with keys that makes logs which part where they are restored.
+/// A service with keys that makes logs which diverge where they are restored.
 struct Restoring {
     keys: SigningKeys,
     trust_root: TrustRoot,
@@ -375,7 +375,7 @@ fn whoever_kept_a_head_of_a_lost_part_finds_the_restoration_and_no_fork() {
     }
 }
 
-/// What was seen before the backup must be in the log, however the service claims to have been restored.
+/// Seals seen before the backup must be in the log, whatever restoration the service claims.
 #[test]
 fn a_restoration_excuses_nothing_that_is_older_than_its_backup_or_newer_than_itself() {
     let mut service = Restoring::new();
@@ -401,7 +401,7 @@ fn a_restoration_excuses_nothing_that_is_older_than_its_backup_or_newer_than_its
     service.grow(&mut restored, 9, NOW + 50);
     assert!(matches!(service.audit(&restored, &late), Err(AuditError::Forked(7))));
     assert!(service.audit(&restored, &six).is_ok());
-    // And the other way round: anybody who saw the restored log takes the old one for what it is.
+    // And the reverse: an auditor that saw the restored log detects the old one.
     let restored_head = service.audit(&restored, &six).unwrap().head;
     let refused = service.audit(&alive, &restored_head).unwrap_err();
     assert!(matches!(refused, AuditError::Truncated { .. } | AuditError::Forked(_)), "{refused}");
@@ -456,7 +456,7 @@ fn restorations_of_restorations_are_followed_and_those_that_are_misdated_are_not
     let found = service.audit(&older, &six).unwrap();
     assert!(found.notices.iter().any(|notice| matches!(notice, Notice::VaultSetBack { seat: 1, .. })));
     for (wrong, at) in [
-        // It begins before itself, is older than its backup, and is forgotten.
+        // It begins before itself, is older than its backup, and is omitted.
         (Some(Restoration { first: 3, time: NOW + 50 }), 4),
         (Some(Restoration { first: 4, time: NOW + 1 }), 4),
     ] {
@@ -486,7 +486,7 @@ fn a_witnessed_head_of_a_lost_part_is_no_witness_of_the_restored_log() {
     assert!(matches!(refused, AuditError::WitnessedLost { size: 6, first: 4, .. }), "{refused}");
     let newer = service.audit(&restored, &Head::default()).unwrap().head.checkpoint(ISSUER).unwrap();
     assert!(with(&restored, &newer).is_ok());
-    // A head of the backup itself is still of the log, and another one of that size is none.
+    // A head of the backup itself is still in the log, and another head of that size is not.
     let of_backup = service.audit(&Branch { log: cut(&old.log, 5), ..BEGUN }, &Head::default());
     assert!(with(&restored, &of_backup.unwrap().head.checkpoint(ISSUER).unwrap()).is_ok());
     let forged = Checkpoint { size: 3, root: [0; 32], ..newer };

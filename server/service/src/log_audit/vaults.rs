@@ -1,4 +1,4 @@
-//! What the seals of a log say of the key-holders' vaults, compared from seal to seal.
+//! The states of the key-holders' vaults in a log's seals, compared from seal to seal.
 
 use super::error::AuditError;
 use super::notice::Notice;
@@ -9,7 +9,7 @@ use trefoil_attest::VaultState;
 pub struct Vaults(pub(super) Vec<Option<VaultState>>);
 
 impl Vaults {
-    /// Goes on to what seal `seal` says.
+    /// Compares with the states in seal `seal`, and keeps them.
     pub(super) fn follow(
         &mut self,
         seal: u64,

@@ -1,12 +1,12 @@
-//! The requests of one tenant: how many are in flight, and how many of these are worked on while the others wait.
+//! The requests of one tenant: how many are in flight, and how many of these are in work while the others wait.
 //!
-//! A request that waits costs a stream and no processor: its body is not read. Requests wait in the order in which they came, and tenants wait
-//! apart, so a tenant that asks for more than its share puts its queue before itself and nobody else. Where nobody waits, a request
+//! A request that waits costs a stream and no processor time, because its body is not read. Requests wait in order of arrival. Each tenant has
+//! its own queue, so a tenant that asks for more than its share delays only itself. If no request waits, a request
 //! changes two counters of its tenant and takes no lock.
 //!
-//! A batch counts as many as it has logins. It begins where there is room for one of them, or none would begin where the share is smaller
-//! than a batch; so at most one batch less a login is worked on beyond the share. Batches have a share of their own ([`Shares`]), and what is
-//! worked on counts against both.
+//! A batch counts as its logins. It begins when there is room for one of them, because otherwise no batch could begin when the share is smaller
+//! than a batch. So at most one batch less a login is in work beyond the share. Batches have a share of their own ([`Shares`]), and requests in
+//! work count against both.
 
 #![expect(
     clippy::disallowed_types,
@@ -35,20 +35,20 @@ pub struct Room {
 /// How many of a tenant's logins may be worked on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
-    /// Where the next one comes alone.
+    /// If the next one is a single login.
     pub(crate) alone: usize,
-    /// Where it comes in a batch.
+    /// If it is in a batch.
     pub(crate) in_batches: usize,
 }
 
-/// Requests in flight. Given back when it is dropped.
+/// Places of requests in flight, which are released when this is dropped.
 pub struct Place {
     pub(super) room: Arc<Room>,
     pub(super) count: usize,
 }
 
 impl Place {
-    /// Gives all but `count` back.
+    /// Releases all but `count`.
     pub fn only(&mut self, count: usize) {
         let rest = self.count.saturating_sub(count);
         self.count -= rest;
@@ -62,14 +62,14 @@ impl Drop for Place {
     }
 }
 
-/// Requests that are worked on. The next one that waits follows when it is dropped.
+/// Places of requests in work. When this is dropped, the next waiting request begins.
 pub struct Work {
     room: Arc<Room>,
     count: usize,
 }
 
 impl Work {
-    /// Gives all but `count` back.
+    /// Releases all but `count`.
     pub fn only(&mut self, count: usize) {
         let rest = self.count.saturating_sub(count);
         self.count -= rest;
@@ -84,7 +84,7 @@ impl Drop for Work {
 }
 
 impl Room {
-    /// Sets how many may be worked on, and takes `count` of these places, if none waits for them.
+    /// Sets how many may be in work, and takes `count` of these places if no request waits for them.
     pub(super) fn work(room: &Arc<Room>, shares: Shares, count: usize) -> Option<Work> {
         for (held, share) in [(&room.share, shares.alone), (&room.batch_share, shares.in_batches)] {
             if held.load(Relaxed) != share {
@@ -95,7 +95,7 @@ impl Room {
         (nobody_waits && room.begin(count)).then(|| Work { room: Arc::clone(room), count })
     }
 
-    /// Queues for `count` places among those that are worked on.
+    /// Queues for `count` places in work.
     pub(super) fn wait(room: &Arc<Room>, count: usize) -> oneshot::Receiver<Work> {
         let (tell, told) = oneshot::channel();
         {
@@ -103,19 +103,19 @@ impl Room {
             queue.push_back((tell, count));
             room.waiting.fetch_add(1, SeqCst);
         }
-        // One may have ended in between, and seen no queue.
+        // A request may have ended in between and seen an empty queue.
         Room::admit(room);
         told
     }
 
-    /// Counts `count` more, if there may be one.
+    /// Counts `count` more, if there is room for one.
     fn begin(&self, count: usize) -> bool {
         let share = if count == 1 { &self.share } else { &self.batch_share };
         let share = share.load(Relaxed);
         self.worked_on.fetch_update(SeqCst, SeqCst, |now| (now < share).then_some(now + count)).is_ok()
     }
 
-    /// Counts `count` less, and lets in those that wait.
+    /// Counts `count` less, and admits waiting requests.
     fn end(self: &Arc<Room>, count: usize) {
         self.worked_on.fetch_sub(count, SeqCst);
         if self.waiting.load(SeqCst) > 0 {
@@ -123,7 +123,7 @@ impl Room {
         }
     }
 
-    /// Lets in those that wait, as far as there is room.
+    /// Admits waiting requests, as far as there is room.
     fn admit(room: &Arc<Room>) {
         loop {
             let mut queue = room.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +167,7 @@ mod tests {
         assert!(Room::work(&room, both(2), 1).is_none(), "nobody overtakes one that waits");
         drop(two);
         let second = second.try_recv().unwrap();
-        // A place that is given to one that never takes it comes back.
+        // A place given to a request that never takes it is released.
         let late = Room::wait(&room, 1);
         drop(first);
         drop(late);

@@ -1,11 +1,11 @@
-//! Counters of the proof intake. Never of a caller or a subject.
+//! Counters of the proof intake. They are never by caller or subject.
 
 #![expect(clippy::disallowed_methods, reason = "for uploads of proofs, which take a thousand times longer")]
 
 use crate::counters::Durations;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What can happen to an upload before and instead of its verification.
+/// The events of an upload before or instead of its verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The caller's credit was used up; nothing was read.
@@ -51,7 +51,7 @@ pub struct ProofCounters {
 }
 
 impl ProofCounters {
-    /// One more of these.
+    /// Counts one more of these.
     pub fn count(&self, event: Event) {
         self.events[event as usize].fetch_add(1, Ordering::Relaxed);
     }

@@ -1,13 +1,13 @@
 //! The pool that verifies proofs: few threads, a bounded queue, a deadline, and one verification for one statement.
 //!
-//! A proof costs about a millisecond, a thousand times a request's other checks, so it never runs on an I/O thread or a
-//! matching worker, and when the queue is full the caller is told to come back. Three more rules keep a flood outside:
-//! a tenant holds at most half of the queue and an API key a quarter; a proof that waited longer than the deadline, or whose caller has gone,
-//! is not verified at all; and the threads run at a lower priority than those that answer requests. Refused proofs are
-//! not remembered: one changed byte makes another proof, so what is remembered is the caller, see [`quota`].
+//! Verifying a proof takes about a millisecond, a thousand times a request's other checks, so it never runs on an I/O thread or a
+//! matching worker. When the queue is full the caller is told to retry. Three more rules bound a flood.
+//! A tenant holds at most half of the queue and an API key a quarter. A proof that waited longer than the deadline, or whose caller has gone,
+//! is not verified. The threads run at a lower priority than those that answer requests. Refused proofs are
+//! not remembered, because one changed byte makes another proof; the caller is remembered instead, see [`quota`].
 //!
 //! Uploads of one statement wait for each other. An accepted proof answers all of them, because the verdict is about
-//! the statement; a refused one answers only those that sent the same bytes.
+//! the statement; a refused one answers only the uploads of the same bytes.
 
 pub mod counters;
 pub mod quota;
@@ -26,9 +26,9 @@ use trefoil_types::ApiKeyId;
 use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::{ProofError, Verified};
 
-/// Uploads that may wait for another upload of the same statement; each holds a proof.
+/// Most uploads that wait for another upload of the same statement; each holds a proof.
 const FOLLOWERS_MAX: usize = 16;
-/// Added to the niceness of a verifying thread, so that a flood of proofs takes what requests leave over.
+/// Added to the niceness of a verifying thread, so that a flood of proofs gets only the time that requests leave.
 const NICENESS: i32 = 5;
 
 type Outcome = Result<Verified, Unverified>;
@@ -69,7 +69,7 @@ struct Shared {
     counters: Arc<ProofCounters>,
 }
 
-/// A tenant, and who sent the first upload of a statement.
+/// The tenant and the API key of the first upload of a statement.
 type Uploader = (TenantId, ApiKeyId);
 
 struct Upload {
@@ -146,7 +146,7 @@ impl ProofPool {
             self.shared.counters.count(Event::Joined);
             return Ok(flights.join(id, (tenant, caller), upload));
         }
-        // At most the queue and one for each thread are under way, so counting is short.
+        // At most the queue and one for each thread are in flight, so counting is short.
         if flights.begun_by().filter(|(other, _)| *other == tenant).count() >= self.per_tenant_max {
             return full("proofs of this tenant");
         }
@@ -169,7 +169,7 @@ struct Worker {
 
 impl Worker {
     fn work(self) {
-        // A system that refuses a lower priority gives an equal one, which is slower under a flood and right otherwise.
+        // If the system refuses a lower priority, the thread runs at an equal one, which is slower for requests under a flood.
         let _ = rustix::process::setpriority_process(None, NICENESS);
         while let Some(Ok(id)) = self.jobs.as_ref().map(Receiver::recv) {
             verify_all(&self.shared, &id);
@@ -179,7 +179,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // First no more jobs arrive, then every waiting upload is told.
+        // First no more jobs arrive, then every waiting upload gets its answer.
         self.jobs = None;
         if std::thread::panicking() {
             self.shared.flights.end_all();
@@ -191,7 +191,7 @@ impl Drop for Worker {
 fn verify_all(shared: &Shared, id: &SessionId) {
     while let Some((envelope, waited_ns)) = shared.next(id) {
         let started = shared.clock.monotonic_ns();
-        // Strangers choose what is verified, and nothing is left half done by it: a panic costs these uploads only.
+        // Strangers choose the proofs, and a verification leaves no state: a panic costs only these uploads.
         let Ok(outcome) = catch_unwind(AssertUnwindSafe(|| (shared.verify)(&envelope))) else {
             shared.flights.end(id);
             return;
@@ -224,7 +224,7 @@ impl Shared {
         self.flights.next(id, is_worth_it, first)
     }
 
-    /// Tells everybody whom the outcome concerns.
+    /// Tells every upload that the outcome answers.
     fn answer(&self, id: &SessionId, verified: &ProofEnvelope, outcome: &Result<Verified, ProofError>) {
         self.flights.answer(id, |upload| match outcome {
             Ok(verified) => Some(Ok(verified.clone())),

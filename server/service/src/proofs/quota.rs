@@ -1,10 +1,10 @@
-//! What a caller may spend on proof uploads. An invalid proof costs much more than a valid one.
+//! The credit of a caller for proof uploads. An invalid proof costs much more than a valid one.
 //!
-//! Each API key has a credit that refills with time. An upload is let in while the credit is positive, before a byte of
-//! its body is read. Entering takes the cost of an invalid proof, [`COST_INVALID`]; when the outcome is known the
-//! difference is given back: a valid proof costs 1, one that names an old root or another epoch [`COST_STALE`]. A caller
-//! that sends rubbish is therefore out after a few uploads, however many it sends at once, and comes in again at the rate
-//! at which its credit grows back, while nothing is remembered about the rubbish itself.
+//! Each API key has a credit that refills with time. An upload is admitted while the credit is positive, before a byte of
+//! its body is read. Admission charges the cost of an invalid proof, [`COST_INVALID`]. When the outcome is known the
+//! difference is refunded: a valid proof costs 1, one that names an old root or another epoch [`COST_STALE`]. A caller
+//! that sends invalid proofs is therefore refused after a few uploads, however many it sends at once, and is admitted again at the
+//! rate at which its credit refills. Nothing is remembered about the invalid proofs themselves.
 //! The number of uploads that one caller has open is bounded as well, which bounds the memory that their bodies take.
 
 #![expect(clippy::disallowed_types, reason = "for uploads of proofs, which take a thousand times longer")]
@@ -18,21 +18,21 @@ use trefoil_types::ApiKeyId;
 pub const COST_ACCEPTED: u32 = 1;
 /// Cost of a well-formed upload that does not fit the present root, epoch, policy or audience.
 pub const COST_STALE: u32 = 8;
-/// Cost of an upload that is malformed or whose proof is refused. Reading and verifying one costs us about a
-/// millisecond, so that a default refill of 500 a second lets a flooder take under one percent of a core.
+/// Cost of an upload that is malformed or whose proof is refused. Reading and verifying one takes about a
+/// millisecond, so with the default refill of 500 a second a flooder takes under one percent of a core.
 pub const COST_INVALID: u32 = 64;
 
 /// See the module.
 pub struct Quota {
     config: QuotaConfig,
-    /// As many entries at most as there are API keys.
+    /// At most one entry for each API key.
     callers: Mutex<HashMap<ApiKeyId, Account>>,
 }
 
 /// The bounds of one caller.
 #[derive(Clone, Copy, Debug)]
 pub struct QuotaConfig {
-    /// Credit that grows back in a second.
+    /// Credit that is regained in a second.
     pub per_second: u32,
     /// Largest credit.
     pub credit_max: u32,
@@ -41,20 +41,20 @@ pub struct QuotaConfig {
 }
 
 struct Account {
-    /// In billionths of a unit, so that nothing is lost between two calls that are close in time.
+    /// In billionths of a unit, so that rounding loses nothing between two calls that are close in time.
     credit_nano: i128,
     at_ns: u64,
     open: usize,
 }
 
-/// An upload that was let in. Dropped without [`Upload::settle`], its caller hung up, which costs [`COST_STALE`].
+/// An upload that was admitted. If it is dropped without [`Upload::settle`], its caller hung up, which costs [`COST_STALE`].
 pub struct Upload {
     quota: Arc<Quota>,
     caller: ApiKeyId,
     settled: bool,
 }
 
-/// Why an upload is not let in.
+/// Why an upload is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// The credit is used up; it is positive again after this time.
@@ -68,12 +68,12 @@ pub enum Denied {
 const NANO: i128 = 1_000_000_000;
 
 impl Quota {
-    /// Nobody has spent anything.
+    /// Quotas with full credit for every caller.
     pub fn new(config: QuotaConfig) -> Arc<Quota> {
         Arc::new(Quota { config, callers: Mutex::default() })
     }
 
-    /// Lets an upload in, or says why not. `now_ns` never goes back.
+    /// Admits an upload, or says why not. `now_ns` never goes back.
     pub fn enter(self: &Arc<Self>, caller: ApiKeyId, now_ns: u64) -> Result<Upload, Denied> {
         let QuotaConfig { per_second, open_max, .. } = self.config;
         let mut callers = self.callers();
@@ -117,7 +117,7 @@ impl Quota {
 }
 
 impl Account {
-    /// Gives back what entering took beyond `cost`.
+    /// Refunds the part of the charge beyond `cost`.
     fn settle(&mut self, cost: u32, config: &QuotaConfig) {
         let full = i128::from(config.credit_max) * NANO;
         let back = i128::from(COST_INVALID) - i128::from(cost);
@@ -126,12 +126,12 @@ impl Account {
 }
 
 impl Upload {
-    /// Who sends it.
+    /// The caller.
     pub(crate) fn caller(&self) -> ApiKeyId {
         self.caller
     }
 
-    /// The upload cost this much.
+    /// Sets the cost of the upload.
     pub fn settle(mut self, cost: u32) {
         self.settled = true;
         if let Some(account) = self.quota.callers().get_mut(&self.caller) {

@@ -85,7 +85,7 @@ fn envelope(tenant: u8, key: u8) -> Arc<ProofEnvelope> {
     Arc::new(ProofEnvelope { statement, audience, session_key, policy_id: 1, chain: None, proof })
 }
 
-/// Another one with each call, so that no quota of a caller is met.
+/// Another caller with each call, so that none reaches its quota.
 fn caller() -> ApiKeyId {
     static CALLERS: AtomicU64 = AtomicU64::new(1000);
     ApiKeyId::new(CALLERS.fetch_add(1, Ordering::SeqCst).to_le_bytes())
@@ -156,7 +156,7 @@ fn a_panicking_proof_thread_is_named_and_waiting_uploads_fail() {
     let (clock, counters) = (Arc::new(Sabotage), Arc::default());
     let pool = ProofPool::start_with(Box::new(verify), config, clock, counters, &supervisor).unwrap();
     for key in 1..=4 {
-        // What comes after the panic is not even taken.
+        // A proof after the panic is not even taken.
         if let Ok(waiting) = pool.join(caller(), envelope(1, key)) {
             assert!(waiting.blocking_recv().is_err());
         }
@@ -175,7 +175,7 @@ fn a_refused_proof_refuses_only_its_own_bytes() {
     assert!(rejected(first.blocking_recv()) && rejected(second.blocking_recv()));
     assert!(third.blocking_recv().unwrap().is_ok());
     assert_eq!(verifications.load(Ordering::SeqCst), 2);
-    // Nothing is remembered of a refusal.
+    // A refusal is not remembered.
     assert!(pool.join(caller(), good).unwrap_or_else(|_| panic!("room")).blocking_recv().unwrap().is_ok());
 }
 

@@ -1,7 +1,7 @@
 //! Files of old seals, for operators who want the signatures later.
 //!
 //! A file is a CBOR sequence (RFC 8742) of whole seals in their order, `seals-FIRST-LAST.cborseq`. It gets its name once it is on the
-//! disk, and never changes then. The service reads it only to find out after a restart that it is there.
+//! disk, and never changes after that. The service reads it only after a restart, to check that it is complete.
 
 use super::RetentionError;
 use std::fs::{File, OpenOptions};
@@ -17,8 +17,8 @@ impl Archive {
         Archive(directory)
     }
 
-    /// Makes sure that a file has `bytes`, the seals from `first` to `last`, and is on the disk; whether it was made now. A file of
-    /// the whole group, which begins at `group`, was made before a restart in the middle of pruning it.
+    /// Makes sure that a file has `bytes`, the seals from `first` to `last`, and is on the disk. Returns whether it was made now. A file of
+    /// the whole group, which begins at `group`, is from before a restart in the middle of pruning the group.
     pub(super) fn keep(
         &self,
         group: u64,
@@ -56,7 +56,7 @@ impl Archive {
         let mut file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         if let Err(cause) = written {
-            // A full disk is not to keep half a file.
+            // Do not leave half a file on a full disk.
             let _ = std::fs::remove_file(&draft);
             return Err(cause);
         }

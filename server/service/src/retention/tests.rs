@@ -3,13 +3,14 @@
 use super::*;
 use crate::log_audit::{AuditError, Audited, Source, audit};
 use crate::log_store::chain_head;
+use crate::scratch::scratch;
 use std::collections::HashSet;
-use std::sync::Arc;
+use tempfile::TempDir;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::{Family, KeySetStatus, Seal, Suite, TrustedKeySet, VerifyError, verify_pruned_seal};
 use trefoil_pipeline::ChainHead;
 use trefoil_sign::SigningKeys;
-use trefoil_storage::store::{Memory, Sqlite};
+use trefoil_storage::store::Sqlite;
 use trefoil_testing::volume;
 use trefoil_types::KeySetId;
 
@@ -71,8 +72,7 @@ fn signed_ones(store: &dyn Store) -> HashSet<u64> {
     (0..=newest).filter(|number| signed(store, *number).is_ok()).collect()
 }
 
-fn on_both(test: impl Fn(&dyn Store)) {
-    test(&Memory::default());
+fn reopened_after(test: impl Fn(&dyn Store)) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
     let store = Sqlite::open(&path, &[7; 32]).unwrap();
@@ -83,7 +83,7 @@ fn on_both(test: impl Fn(&dyn Store)) {
 
 #[test]
 fn old_seals_lose_their_signatures_and_checkpoints_and_newer_ones_keep_theirs() {
-    on_both(|store| {
+    reopened_after(|store| {
         let mut head = ChainHead::GENESIS;
         fill(store, &mut head, 200, 120);
         let now = START + 199;
@@ -95,7 +95,7 @@ fn old_seals_lose_their_signatures_and_checkpoints_and_newer_ones_keep_theirs() 
         assert_eq!(signed_ones(store), kept);
         assert_eq!(count, 200 - kept.len() as u64);
         assert_eq!(chain_head(store, |_| Ok(())).unwrap(), head);
-        // Every proof is still there, those of pruned seals too.
+        // Every proof is still available, also for pruned seals.
         for number in 0..200 {
             assert!(log_store::entry(store, number).unwrap().is_some());
             assert_eq!(
@@ -108,7 +108,7 @@ fn old_seals_lose_their_signatures_and_checkpoints_and_newer_ones_keep_theirs() 
             assert!(log_store::inclusion(store, number, 199).unwrap().is_some());
             assert_eq!(log_store::consistency(store, number, 199).unwrap().is_some(), number > 0);
         }
-        // A process that starts again finds nothing to do, and goes on when time does.
+        // A restarted process finds nothing to do, and continues as time passes.
         assert_eq!(run(&mut pruner(store, None), store, now).unwrap(), 0);
         fill(store, &mut head, 100, 120);
         assert!(run(&mut pruner(store, None), store, now + 100).unwrap() > 80);
@@ -118,7 +118,7 @@ fn old_seals_lose_their_signatures_and_checkpoints_and_newer_ones_keep_theirs() 
 
 #[test]
 fn nothing_goes_before_its_time_and_the_newest_seal_never() {
-    on_both(|store| {
+    reopened_after(|store| {
         let mut head = ChainHead::GENESIS;
         let mut pruner = pruner(store, None);
         assert_eq!(run(&mut pruner, store, u64::MAX).unwrap(), 0, "an empty log");
@@ -159,7 +159,7 @@ fn archived(directory: &Path) -> Vec<Seal> {
 
 /// A store that stops working in the middle, as a process does that is killed.
 struct Killed<'a> {
-    store: &'a Memory,
+    store: &'a Sqlite,
     steps: AtomicU64,
 }
 
@@ -178,7 +178,7 @@ impl Killed<'_> {
 #[test]
 fn a_process_killed_at_any_step_archives_every_seal_once_and_whole() {
     for steps in 0..8 {
-        let (store, directory) = (Memory::default(), tempfile::tempdir().unwrap());
+        let ((store, _folder), directory) = (scratch(), tempfile::tempdir().unwrap());
         let mut head = ChainHead::GENESIS;
         fill(&store, &mut head, 100, 40);
         let whole: Vec<Vec<u8>> = (0..96).map(|number| store.seal(number).unwrap().unwrap()).collect();
@@ -202,14 +202,14 @@ fn a_process_killed_at_any_step_archives_every_seal_once_and_whole() {
 
 #[test]
 fn no_seal_goes_that_is_not_in_the_archive() {
-    let (store, directory) = (Memory::default(), tempfile::tempdir().unwrap());
+    let ((store, _folder), directory) = (scratch(), tempfile::tempdir().unwrap());
     let mut head = ChainHead::GENESIS;
     fill(&store, &mut head, 100, u64::MAX);
     let missing = directory.path().join("missing");
     let refused = run(&mut pruner(&store, Some(&missing)), &store, u64::MAX).unwrap_err();
     assert!(refused.to_string().contains("missing"), "{refused}");
     assert_eq!(signed_ones(&store).len(), 100);
-    // A file of this name that somebody else wrote.
+    // A file of this name with other content.
     let name = directory.path().join(format!("seals-{:020}-{:020}.cborseq", 0, 31));
     std::fs::write(&name, "other").unwrap();
     let refused = run(&mut pruner(&store, Some(directory.path())), &store, u64::MAX).unwrap_err();
@@ -264,7 +264,8 @@ impl Source for Read<'_> {
 
 /// A log that two key sets signed, and the trust root of both.
 struct Signed {
-    store: Arc<Memory>,
+    store: Sqlite,
+    folder: TempDir,
     trust_root: TrustRoot,
     /// Where the second begins.
     rotated: u64,
@@ -277,18 +278,18 @@ fn signed_log() -> Signed {
     let trusted =
         |keys: &SigningKeys| TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     let trust_root = TrustRoot::new(ISSUER, keys.iter().map(trusted).collect()).unwrap();
-    let (store, mut head) = (Arc::new(Memory::default()), ChainHead::GENESIS);
+    let ((store, folder), mut head) = (scratch(), ChainHead::GENESIS);
     for number in 0..=last {
         let signer = &mut keys[usize::from(number >= rotated)];
         let header = header(&head, signer.id().to_bytes(), START + number);
-        put(store.as_ref(), &mut head, &signer.sign_seal(header, &mut rand::rng()).unwrap());
+        put(&store, &mut head, &signer.sign_seal(header, &mut rand::rng()).unwrap());
     }
-    Signed { store, trust_root, rotated, last }
+    Signed { store, folder, trust_root, rotated, last }
 }
 
 /// A copy of a store in which some seals are changed.
-fn edited(store: &Memory, edit: impl Fn(Seal) -> Vec<u8>, at: u64) -> Memory {
-    let copy = Memory::default();
+fn edited(store: &Sqlite, edit: impl Fn(Seal) -> Vec<u8>, at: u64) -> (Sqlite, TempDir) {
+    let (copy, folder) = scratch();
     let (newest, _) = store.last_seal().unwrap().unwrap();
     for number in 0..=newest {
         let bytes = store.seal(number).unwrap().unwrap();
@@ -297,43 +298,43 @@ fn edited(store: &Memory, edit: impl Fn(Seal) -> Vec<u8>, at: u64) -> Memory {
         let nodes = completed.map(|level| store.log_node(level, number >> level).unwrap().unwrap());
         copy.put_seal(number, bytes, nodes.collect()).unwrap();
     }
-    copy
+    (copy, folder)
 }
 
 #[test]
 fn a_pruned_log_is_audited_whole_and_each_of_its_seals_verifies_offline() {
-    let Signed { store, trust_root, rotated, last } = signed_log();
+    let Signed { store, folder: _folder, trust_root, rotated, last } = signed_log();
     let all = |store: &dyn Store| audit(&Read(store), &trust_root, &Head::default(), None);
-    let Audited { head: before, notices, .. } = all(store.as_ref()).unwrap();
+    let Audited { head: before, notices, .. } = all(&store).unwrap();
     assert_eq!(notices, []);
-    let pruned = run(&mut pruner(store.as_ref(), None), store.as_ref(), u64::MAX).unwrap();
-    let Audited { head: after, notices, .. } = all(store.as_ref()).unwrap();
+    let pruned = run(&mut pruner(&store, None), &store, u64::MAX).unwrap();
+    let Audited { head: after, notices, .. } = all(&store).unwrap();
     assert_eq!(after, before, "the same head as before it was pruned");
     assert_eq!(notices, [Notice::Pruned { signed: last + 1 - pruned, pruned }]);
     for number in (0..last).filter(|number| *number != rotated - 1) {
-        let seal = log_store::pruned(store.as_ref(), number).unwrap().unwrap();
+        let seal = log_store::pruned(&store, number).unwrap().unwrap();
         assert_eq!(verify_pruned_seal(&seal, &trust_root), Ok(()), "{number}");
     }
-    // The owner takes the signatures of a checkpoint away: those of a later one do as well, but not other keys'.
+    // The owner drops the signatures of a checkpoint: those of a later one suffice, but not those of other keys.
     let without = |number| edited(&store, |seal| seal.header.encode(), number);
-    let checkpoints = signed_ones(store.as_ref());
+    let checkpoints = signed_ones(&store);
     let middle =
         checkpoints.iter().copied().find(|number| *number >= rotated && *number + 20 < last).unwrap();
-    assert_eq!(all(&without(middle)).unwrap().head, before);
-    let lost = without(rotated - 1);
+    assert_eq!(all(&without(middle).0).unwrap().head, before);
+    let (lost, _lost) = without(rotated - 1);
     let first =
         checkpoints.iter().copied().filter(|number| *number < rotated - 1).max().map_or(0, |last| last + 1);
     assert!(matches!(all(&lost), Err(AuditError::Unsigned(number)) if number == first));
     assert!(log_store::pruned(&lost, rotated - 2).unwrap().is_none(), "and says so");
-    let newest = without(last);
+    let (newest, _newest) = without(last);
     assert!(matches!(all(&newest), Err(AuditError::Unsigned(_))));
-    // Another header in the place of a pruned one, and a signature of nothing.
+    // Another header in place of a pruned one, and an invalid signature.
     let checkpoint =
         |seal: Seal| Seal { signatures: seal.signatures.map(|bytes| vec![0; bytes.len()]), ..seal }.encode();
-    let unsigned = edited(&store, checkpoint, middle);
+    let (unsigned, _unsigned) = edited(&store, checkpoint, middle);
     assert!(matches!(all(&unsigned), Err(AuditError::Seal { number, .. }) if number == middle));
     let other = |seal: Seal| SealHeader { time: seal.header.time + 1, ..seal.header }.encode();
-    let altered = edited(&store, other, middle);
+    let (altered, _altered) = edited(&store, other, middle);
     assert!(matches!(all(&altered), Err(AuditError::Chain(number)) if number == middle + 1));
     // Keys that were revoked sealed nothing, pruned or not.
     let status = |keys: &TrustedKeySet, status| TrustedKeySet { keys: keys.keys.clone(), status };
@@ -342,10 +343,10 @@ fn a_pruned_log_is_audited_whole_and_each_of_its_seals_verifies_offline() {
         vec![status(old, KeySetStatus::Revoked { since: START + 500 }), status(new, KeySetStatus::Active)];
     let revoked = TrustRoot::new(ISSUER, sets).unwrap();
     assert!(matches!(
-        audit(&Read(store.as_ref()), &revoked, &Head::default(), None),
+        audit(&Read(&store), &revoked, &Head::default(), None),
         Err(AuditError::Seal { number: 0, .. })
     ));
-    let seal = log_store::pruned(store.as_ref(), 0).unwrap().unwrap();
+    let seal = log_store::pruned(&store, 0).unwrap().unwrap();
     assert!(matches!(verify_pruned_seal(&seal, &revoked), Err(VerifyError::RevokedKeySet { .. })));
 }
 
@@ -373,23 +374,17 @@ impl Source for Late<'_> {
 
 #[test]
 fn an_audit_whose_newest_seal_is_pruned_meanwhile_goes_on_to_one_that_signs_for_it() {
-    let Signed { store, trust_root, last, .. } = signed_log();
-    run(&mut pruner(store.as_ref(), None), store.as_ref(), u64::MAX).unwrap();
-    assert!(signed(store.as_ref(), last - 30).is_err(), "pruned");
-    let source = Late(Read(store.as_ref()), false.into());
+    let Signed { store, folder: _folder, trust_root, last, .. } = signed_log();
+    run(&mut pruner(&store, None), &store, u64::MAX).unwrap();
+    assert!(signed(&store, last - 30).is_err(), "pruned");
+    let source = Late(Read(&store), false.into());
     let head = audit(&source, &trust_root, &Head::default(), None).unwrap().head;
     assert_eq!(head.log.size(), last + 1);
 }
 
 #[test]
 fn audits_and_proofs_go_on_while_seals_are_pruned() {
-    let directory = tempfile::tempdir().unwrap();
-    let Signed { store: memory, trust_root, last, .. } = signed_log();
-    let store = Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap();
-    let mut head = ChainHead::GENESIS;
-    for number in 0..=last {
-        put(&store, &mut head, &Seal::decode(&memory.seal(number).unwrap().unwrap()).unwrap());
-    }
+    let Signed { store, folder: _folder, trust_root, last, .. } = signed_log();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let readers = [(); 2].map(|()| {

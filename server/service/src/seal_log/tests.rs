@@ -3,13 +3,15 @@
 use super::*;
 use crate::door::{Claim, Login};
 use crate::log_store;
+use crate::scratch::scratch;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use tempfile::TempDir;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
 use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
-use trefoil_storage::store::{Memory, Sqlite, Store};
+use trefoil_storage::store::{Sqlite, Store};
 use trefoil_types::KeySetId;
 
 fn sealed(seal_number: u64) -> (Sealed<Asker>, oneshot::Receiver<Result<Answer, Unanswered>>) {
@@ -56,7 +58,8 @@ fn put(store: Arc<dyn Store>) -> impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), 
 
 #[test]
 fn an_answer_is_given_once_its_seal_is_stored_and_a_number_that_is_taken_ends_the_process() {
-    let store = Arc::new(Memory::default());
+    let (store, _folder) = scratch();
+    let store = Arc::new(store);
     store.put_seal(1, vec![], vec![]).unwrap();
     let supervisor = Supervisor::default();
     let put = put(Arc::clone(&store) as _);
@@ -78,7 +81,7 @@ fn an_answer_is_given_once_its_seal_is_stored_and_a_number_that_is_taken_ends_th
     assert!(supervisor.death().unwrap().to_string().contains("another seal 1"));
 }
 
-/// What keeps a seal.
+/// A function that stores a seal.
 trait Put: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static {}
 
 impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static> Put for F {}
@@ -86,11 +89,15 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static> 
 /// Where a test waits for an answer.
 type Waiting = oneshot::Receiver<Result<Answer, Unanswered>>;
 
+/// A store and its folder.
+type Kept = (Arc<Sqlite>, TempDir);
+
 /// A store that refuses everything while `full`, and notes what it was given.
-fn fragile(full: &Arc<AtomicBool>) -> (impl Put + use<>, Arc<Memory>, Receiver<(u64, Vec<u8>)>) {
-    let (full, memory) = (Arc::clone(full), Arc::new(Memory::default()));
+fn fragile(full: &Arc<AtomicBool>) -> (impl Put + use<>, Kept, Receiver<(u64, Vec<u8>)>) {
+    let (full, (kept, folder)) = (Arc::clone(full), scratch());
+    let kept = Arc::new(kept);
     let (tell, tried) = crossbeam_channel::unbounded();
-    let store = Arc::clone(&memory);
+    let store = Arc::clone(&kept);
     let put = move |number, bytes: Vec<u8>, completed| {
         tell.send((number, bytes.clone())).unwrap();
         match full.load(Ordering::Relaxed) {
@@ -98,7 +105,7 @@ fn fragile(full: &Arc<AtomicBool>) -> (impl Put + use<>, Arc<Memory>, Receiver<(
             false => store.put_seal(number, bytes, completed),
         }
     };
-    (put, memory, tried)
+    (put, (kept, folder), tried)
 }
 
 /// Seals that follow one another, and their answers.
@@ -116,7 +123,7 @@ fn chain(count: u64) -> (Vec<Sealed<Asker>>, Vec<Waiting>, ChainHead) {
 #[test]
 fn seals_that_a_full_disk_refused_are_stored_once_there_is_room_and_the_log_goes_on() {
     let full = Arc::new(AtomicBool::new(false));
-    let (put, store, tried) = fragile(&full);
+    let (put, (store, _folder), tried) = fragile(&full);
     let standing = Arc::<Standing>::default();
     let (log, thread) =
         SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::clone(&standing), &Supervisor::default())
@@ -157,7 +164,7 @@ fn seals_that_a_full_disk_refused_are_stored_once_there_is_room_and_the_log_goes
 #[test]
 fn a_seal_that_is_stored_before_its_lanes_lose_patience_answers_them() {
     let full = Arc::new(AtomicBool::new(true));
-    let (put, _, tried) = fragile(&full);
+    let (put, _store, tried) = fragile(&full);
     let (log, thread) = start(Frontier::EMPTY, put);
     let (seal, answer) = sealed(0);
     log.sealed(seal);
@@ -170,7 +177,7 @@ fn a_seal_that_is_stored_before_its_lanes_lose_patience_answers_them() {
 
 #[test]
 fn a_shutdown_on_a_full_disk_ends_and_stores_nothing_behind_a_hole() {
-    let (put, store, _tried) = fragile(&Arc::new(AtomicBool::new(true)));
+    let (put, (store, _folder), _tried) = fragile(&Arc::new(AtomicBool::new(true)));
     let (log, thread) = start(Frontier::EMPTY, put);
     let (seals, answers, _) = chain(3);
     seals.into_iter().for_each(|seal| log.sealed(seal));
@@ -231,13 +238,13 @@ fn a_panic_of_the_seal_log_is_named_and_waiting_requests_fail() {
     assert_eq!(supervisor.death().unwrap().thread, "seal-log");
 }
 
-/// Names the database to the child; absent in an ordinary run.
+/// Gives the child the path of the database; absent in an ordinary run.
 const CHILD: &str = "TREFOIL_TEST_SEAL_LOG_DATABASE";
-/// Seals that a child answers before the one that it does not.
+/// Seals that a child answers before the one that it leaves unanswered.
 const ANSWERED: u64 = 5;
 
-/// Not a test of its own: the child of the one below. It says what it answered, and after [`ANSWERED`] that another
-/// seal is stored, between storing and answering; there it stays.
+/// Not a test of its own: the child of the one below. It prints each answer. After [`ANSWERED`] of them it prints that another
+/// seal is stored, and stops between storing and answering.
 #[test]
 fn sealing_child() {
     let Some(path) = std::env::var_os(CHILD) else { return };
@@ -294,7 +301,7 @@ fn a_process_killed_between_storing_a_seal_and_answering_loses_nothing_and_leave
         child.wait().unwrap();
         assert!(lines.map_while(Result::ok).all(|line| !line.contains("answered")), "{stored} was answered");
         assert_eq!(answered, (next..stored).collect::<Vec<_>>());
-        // The restart finds every answered seal and the one that nobody heard of, and goes on after it.
+        // The restart finds every answered seal and the unanswered one, and continues after it.
         let store = Sqlite::open(&path, &[7; 32]).unwrap();
         let mut head = ChainHead::GENESIS;
         for number in 0..=stored {
@@ -311,7 +318,7 @@ fn a_process_killed_between_storing_a_seal_and_answering_loses_nothing_and_leave
 #[test]
 fn a_process_that_ends_while_a_seal_waits_stores_none_behind_it() {
     let full = Arc::new(AtomicBool::new(true));
-    let (put, store, _tried) = fragile(&full);
+    let (put, (store, _folder), _tried) = fragile(&full);
     let supervisor = Supervisor::default();
     let (log, thread) =
         SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::default(), &supervisor).unwrap();

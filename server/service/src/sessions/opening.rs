@@ -1,7 +1,7 @@
 //! Opening a session with a proof, and ending one.
 //!
-//! The order of checks is the order of their cost: the caller's credit, then, of an envelope that decodes, tenant, audience, policy, level,
-//! epoch and root, the sessions that are open, and last the proof itself in its own pool.
+//! Checks are in order of their cost: the caller's credit; after decoding the envelope, tenant, audience, policy, level, epoch and root; the
+//! open sessions; and last the proof itself, in its own pool.
 
 use super::{Kept, end};
 use crate::proofs::counters::Event;
@@ -21,18 +21,18 @@ use trefoil_zkp::envelope::ProofEnvelope;
 use trefoil_zkp::session::context;
 use trefoil_zkp::{Statement, proof_counts};
 
-/// A session that is open, now or since before.
+/// A session that was opened now or earlier.
 pub struct Opened {
     /// Digest of the proven statement.
     pub id: SessionId,
     /// When it ends by itself, Unix seconds.
     pub expires_at: u64,
-    /// That it was opened, unless it was open already or that could not be sealed.
+    /// The receipt of its opening, unless it was open already or the receipt could not be sealed.
     pub receipt: Option<Answer>,
 }
 
 impl Service {
-    /// Lets an upload of a proof in, before a byte of it is read.
+    /// Admits an upload of a proof, before a byte of it is read.
     pub fn admit_upload(&self, tenant: &Tenant, caller: ApiKeyId) -> Result<Upload, Refused> {
         if !tenant.needs_proof() {
             return Err(Refused::NoProofs);
@@ -46,7 +46,7 @@ impl Service {
         })
     }
 
-    /// Opens the session of an envelope, or finds it open. The receipt is waited for no longer than `patience`.
+    /// Opens the session of an envelope, or finds it open. Waits for the receipt no longer than `patience`.
     pub async fn open_session(
         &self,
         tenant: &Arc<Tenant>,
@@ -59,7 +59,7 @@ impl Service {
         opened
     }
 
-    /// Ends a session: no request is taken in it from now on. The receipt is waited for no longer than `patience`.
+    /// Ends a session: no request in it is accepted from now on. Waits for the receipt no longer than `patience`.
     pub async fn end_session(
         &self,
         tenant: &Tenant,
@@ -81,7 +81,7 @@ impl Service {
         let now = self.now();
         check(&envelope, tenant, now).inspect_err(|_| self.counters.proofs.count(Event::Stale))?;
         let id = SessionId::new(envelope.statement.digest());
-        // An envelope that decodes shows the session's key, so a statement proven before need not be proven again.
+        // An envelope that decodes proves knowledge of the session's key, so a statement proven before need not be proven again.
         let missed_at = Instant::now();
         let known = match tenant.verdicts.get(&id, now) {
             Some(verdict) => Kept::Live(verdict),
@@ -127,12 +127,12 @@ fn chain_tip(envelope: &ProofEnvelope) -> Option<ChainTip> {
     chain.as_ref().map(|chain| ChainTip::new(context(), chain))
 }
 
-/// What an upload that was read costs its caller, once its outcome is known.
+/// The cost of an upload for its caller, once its outcome is known.
 fn cost(opened: &Result<Opened, Refused>) -> u32 {
     match opened {
         Ok(_) => COST_ACCEPTED,
         Err(Refused::ProofStale(_) | Refused::Audience { .. }) => COST_STALE,
-        // Not its caller's doing.
+        // Not the caller's fault.
         Err(
             Refused::TooManyChains
             | Refused::ProofLate(_)
@@ -144,7 +144,7 @@ fn cost(opened: &Result<Opened, Refused>) -> u32 {
     }
 }
 
-/// What can be refused without verifying: wrong tenant, audience, policy, level, epoch or root.
+/// Refuses without verifying: wrong tenant, audience, policy, level, epoch or root.
 fn check(envelope: &ProofEnvelope, tenant: &Tenant, now: u64) -> Result<(), Refused> {
     let refused = |detail: &'static str| Err(Refused::ProofStale(detail));
     let ProofEnvelope { statement, audience, policy_id, .. } = envelope;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::tenant::accounts::AccountSecret;
-use crate::tenant::{Attempts, Policy, Probe, ProofNeed, Threshold};
+use crate::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Threshold};
 use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCacheConfig;
 use std::pin::Pin;
@@ -43,7 +43,8 @@ fn tenant(id: u8, key: u8) -> Tenant {
             level_min: 1,
             attestation_lifetime_s: 60,
             attempts: Attempts::default(),
-            probe: Probe::Plain,
+            probe: ProbeMode::Plain,
+            dimension: trefoil_matching::DIM as u32,
             sessions_in_memory: None,
         },
         policy_version: 1,
@@ -54,6 +55,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
         issuer_keys: Vec::new(),
         in_flight: Arc::default(),
         recent: Arc::default(),
+        sources: Arc::default(),
         verdicts: Arc::new(Verdicts::new(VerdictCacheConfig { capacity: 1, sampling: Sampling::default() })),
     }
 }
@@ -75,7 +77,7 @@ fn a_session_ends_after_its_life_and_no_later_than_its_proof_counts() {
         let now = START + 60 * minute;
         assert_eq!(end(EPOCH, now), now + 3600);
     }
-    // In the hour after: what is left of it, and nothing at its end.
+    // In the hour after: the rest of it, and nothing at its end.
     assert_eq!(end(EPOCH, START + 3600), START + 7200);
     assert_eq!(end(EPOCH, START + 5400), START + 7200);
     assert_eq!(end(EPOCH, START + 7199), START + 7200);
@@ -140,7 +142,7 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
 
 type Read = Pin<Box<dyn Future<Output = Result<Kept, Refused>> + Send>>;
 
-/// A store that says `kept` one after the other, the last for ever, each after others could ask; and how often it was asked.
+/// A store that answers with each of `kept` in turn, then always with the last, each after others could ask; and the number of its reads.
 fn slow(kept: &[Result<Kept, Refused>]) -> (impl Fn() -> Read + Clone + 'static, Arc<AtomicUsize>) {
     let (kept, reads) = (kept.to_vec(), Arc::<AtomicUsize>::default());
     let count = Arc::clone(&reads);
@@ -168,7 +170,7 @@ async fn of_many_who_miss_one_session_one_reads_its_row() {
     }
     assert_eq!(reads.load(Ordering::Relaxed), 2, "one for each tenant's session");
     assert_eq!(rows.hold().waiting(&of), None);
-    // It is not remembered: the row may be another by now.
+    // It is not remembered, because the row may have changed.
     assert!(ask(of).await.is_ok());
     assert_eq!(reads.load(Ordering::Relaxed), 3);
 }

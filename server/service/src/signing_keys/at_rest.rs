@@ -2,7 +2,7 @@
 //!
 //! Layout: magic (8) | memory in KiB | passes | lanes (u32 each, big-endian) | salt (16) | AES-256-GCM of the stored
 //! form of [`SigningKeys`], as [`trefoil_storage::store::wrap`] lays it out, with everything before as associated data. The key is
-//! Argon2id (RFC 9106) of the passphrase. The cost stands in the file, so that it can rise without a new format; it is
+//! Argon2id (RFC 9106) of the passphrase. The cost is in the file, so that it can rise without a new format. It is
 //! bounded when it is read, so that an altered file cannot exhaust the machine.
 
 use thiserror::Error;
@@ -11,14 +11,14 @@ use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::stretch::Cost;
 
 const MAGIC: &[u8; 8] = b"TFKEYS02";
-/// How files of the first version begin: the stored form of the keys, in the clear.
+/// The start of files of the first version, which hold the stored form of the keys in the clear.
 const PLAIN_MAGIC: &[u8; 8] = b"TFSIGN01";
 const HEADER_BYTES: usize = 8 + 3 * 4 + 16;
 
 /// Why a key file does not open.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(super) enum AtRestError {
-    /// No key file of a known version.
+    /// The file is no key file of a known version.
     #[error("it is no key file of this version; restore it from a backup")]
     Format,
     /// Another passphrase, or an altered file.
@@ -93,7 +93,7 @@ mod tests {
         let keys = SigningKeys::generate(1, 2, &mut rand::rng()).unwrap();
         let file = seal(&keys, b"correct horse", CHEAP);
         for at in (0..file.len()).step_by(5).chain(0..HEADER_BYTES + 12) {
-            // Bits that make the cost in the header huge are refused by its bounds, not tried.
+            // The bounds refuse a huge cost in the header, so it is not tried.
             let mut altered = file.clone();
             altered[at] ^= 0x10;
             let expected = if at < 8 { AtRestError::Format } else { AtRestError::Passphrase };

@@ -1,4 +1,4 @@
-//! Why the signing keys cannot be used, and the names of the files that the texts name.
+//! Why the signing keys cannot be used, and the names of their files.
 
 use thiserror::Error;
 use trefoil_storage::data_dir::DataDirError;
@@ -9,7 +9,7 @@ pub(super) const KEYS_FILE: &str = "signing.keys";
 /// Why the signing keys cannot be used. The texts name the file and what to do.
 #[derive(Debug, Error)]
 pub enum KeysError {
-    /// The data directory refused.
+    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// A passphrase file that cannot be used.
@@ -20,7 +20,7 @@ pub enum KeysError {
         /// Reason.
         cause: String,
     },
-    /// Encrypted keys, and nothing that opens them.
+    /// Encrypted keys without a passphrase.
     #[error(
         "the signing keys are encrypted, no passphrase is given and {path} is missing; set keys.passphrase_file"
     )]
@@ -44,7 +44,7 @@ pub enum KeysError {
         /// Reason.
         cause: String,
     },
-    /// Keys that no trust root lists, or the other way round.
+    /// Keys that no trust root lists, or a trust root without its keys.
     #[error("{0}")]
     Apart(String),
     /// The trust root is another issuer's.
@@ -64,7 +64,7 @@ pub enum KeysError {
         /// The file.
         path: String,
     },
-    /// The keys ran out.
+    /// The keys expired.
     #[error(
         "the signing keys have run out; `trefoil keys rotate` makes new ones that relying parties can accept"
     )]
@@ -72,7 +72,7 @@ pub enum KeysError {
     /// A key set that cannot be revoked.
     #[error("{0}")]
     Revocation(String),
-    /// The newest trust root that was written revokes the keys, and nothing took their place.
+    /// The newest stored trust root revokes the keys, and no keys replaced them.
     #[error(
         "a revocation of the signing keys was cut short; repeat `trefoil keys revoke {id}`, or they would sign on"
     )]

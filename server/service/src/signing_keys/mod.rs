@@ -6,10 +6,10 @@
 //! | `trust-root.json` | the newest trust root, for relying parties |
 //! | `trust-roots/N.json` | every version, each cosigned by a key set of the one before |
 //!
-//! A rotation writes the next version first and replaces the keys last: replacing `signing.keys` is the moment that
-//! counts. If the process dies before it, the new version is never used, because its keys are gone; if it dies after it,
-//! the next start finds keys that the newest trust root does not list and moves on to the version that does.
-//! The old secret keys are gone after a rotation; the old public keys stay in the trust root, retired. A revocation (see
+//! A rotation writes the next version first and replaces the keys last: replacing `signing.keys` commits it.
+//! If the process dies before that, the new version is never used, because its keys are gone. If it dies after that,
+//! the next start finds keys that the newest trust root does not list and moves on to the version that lists them.
+//! After a rotation the old secret keys are gone, and the old public keys stay in the trust root as retired. A revocation (see
 //! `revocation`) leaves them there as revoked.
 
 mod at_rest;
@@ -24,7 +24,7 @@ pub use revocation::revoke;
 use at_rest::AtRestError;
 use error::KEYS_FILE;
 use std::path::Path;
-use trefoil_api::trust::{self, TrustFileError};
+use trefoil_attest::json::TrustFileError;
 use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
 };
@@ -32,11 +32,11 @@ use trefoil_sign::SigningKeys;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 use zeroize::Zeroizing;
 
-/// The newest trust root as JSON; public.
+/// The newest trust root as JSON, which is public.
 pub const TRUST_ROOT_FILE: &str = "trust-root.json";
 /// Every version of the trust root.
 const VERSIONS: &str = "trust-roots";
-/// Life of a key set: a year and a month, so that a yearly rotation has a margin.
+/// Lifetime of a key set: a year and a month, so that a yearly rotation has a margin.
 const LIFETIME_S: u64 = 397 * 86_400;
 /// New keys are valid a minute before they are made, for verifiers whose clock is behind.
 const TOLERANCE_S: u64 = 60;
@@ -45,14 +45,14 @@ const TOLERANCE_S: u64 = 60;
 pub struct Opened {
     /// The private keys.
     pub keys: SigningKeys,
-    /// What relying parties pin.
+    /// The trust root, which relying parties pin.
     pub trust_root: TrustRoot,
 }
 
-/// The issuer of the directory's trust root; none where there is no trust root that reads, which opening the keys explains.
+/// The issuer of the directory's trust root; `None` if there is none or it is damaged, which opening the keys reports.
 pub fn kept_issuer(directory: &DataDir) -> Option<String> {
     let bytes = std::fs::read(directory.join(TRUST_ROOT_FILE)).ok()?;
-    Some(trust::read(&bytes).ok()?.issuer().to_owned())
+    Some(TrustRoot::from_file(&bytes).ok()?.issuer().to_owned())
 }
 
 /// The keys and trust root of a directory, made if it has neither.
@@ -127,8 +127,8 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     Ok(Opened { keys, trust_root })
 }
 
-/// Makes new keys, retires the old ones after `overlap_s`, and returns the version that says so. A service that runs goes
-/// on with the old keys until it is started again; their seals verify until they are retired.
+/// Makes new keys, retires the old ones after `overlap_s`, and returns the version that says so. A running service
+/// uses the old keys until it is started again; their seals verify until the keys are retired.
 pub fn rotate(
     directory: &DataDir,
     issuer: &str,
@@ -155,7 +155,7 @@ fn replace(
         KeySetStatus::Active => TrustedKeySet { status, ..set.clone() },
         _ => set.clone(),
     }));
-    // The oldest are last; what they sealed no longer verifies, and nothing else can go.
+    // The oldest are last. Their seals no longer verify, and no other key set can be dropped.
     key_sets.truncate(KEY_SETS_MAX);
     let next = next_version(&trust_root, key_sets, &mut [&mut old, &mut new])?;
     let sealed = sealed(&new, &source.find(directory)?);
@@ -193,7 +193,7 @@ pub fn reencrypt(
     Ok(())
 }
 
-/// The version of the trust root with this number, as JSON; none where there is no such version.
+/// The version of the trust root with this number, as JSON, if there is one.
 pub fn version(directory: &Path, number: u64) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::read(directory.join(VERSIONS).join(format!("{number}.json"))) {
         Ok(json) => Ok(Some(json)),
@@ -225,7 +225,7 @@ fn refused(cause: TrustRootError) -> KeysError {
 fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
     let path = directory.join(TRUST_ROOT_FILE);
     if !directory.has(TRUST_ROOT_FILE)? && !directory.join(VERSIONS).exists() {
-        // The keys of an interrupted first start, or of a version that wrote no trust root.
+        // The keys are of an interrupted first start, or of a version that wrote no trust root.
         let root = first(issuer, keys)?;
         keep(directory, &root)?;
         publish(directory, &root)?;
@@ -234,7 +234,7 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
     let root = read(&path)?;
     let stored = version(directory.path(), root.version()).ok().flatten();
     let is_first_of_its_kind = stored.is_none() && root.version() == 1;
-    if !is_first_of_its_kind && stored.as_deref() != Some(trust::to_json(&root).as_bytes()) {
+    if !is_first_of_its_kind && stored.as_deref() != Some(root.to_json().as_bytes()) {
         return Err(KeysError::Apart(format!(
             "{} is not the version {} that {VERSIONS} has; restore the whole directory from one backup",
             path.display(),
@@ -246,7 +246,7 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         return Ok(next);
     }
     if lists(&root, &keys.id()) {
-        // A first version of an earlier release is not among the versions yet.
+        // Version 1 of an earlier release is not among the versions yet.
         if is_first_of_its_kind {
             keep(directory, &root)?;
         }
@@ -258,7 +258,7 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
     )))
 }
 
-/// The version after this one, which a rotation or a revocation that was interrupted has left.
+/// The version after this one, if an interrupted rotation or revocation left it.
 fn after(directory: &DataDir, root: &TrustRoot) -> Option<TrustRoot> {
     let next = read(&directory.join(&version_file(root.version() + 1))).ok()?;
     root.accept(&next).is_ok().then_some(next)
@@ -274,22 +274,22 @@ fn read(path: &Path) -> Result<TrustRoot, KeysError> {
         cause: cause.to_string(),
     };
     let bytes = std::fs::read(path).map_err(|cause| named(&cause))?;
-    trust::read(&bytes).map_err(|cause: TrustFileError| named(&cause))
+    TrustRoot::from_file(&bytes).map_err(|cause: TrustFileError| named(&cause))
 }
 
 fn version_file(number: u64) -> String {
     format!("{VERSIONS}/{number}.json")
 }
 
-/// Adds a version to those that are kept.
+/// Adds a version to the kept ones.
 fn keep(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
     directory.make_directory(VERSIONS)?;
-    Ok(directory.write(&version_file(root.version()), trust::to_json(root).as_bytes())?)
+    Ok(directory.write(&version_file(root.version()), root.to_json().as_bytes())?)
 }
 
 /// Makes a version the newest.
 fn publish(directory: &DataDir, root: &TrustRoot) -> Result<(), KeysError> {
-    directory.write(TRUST_ROOT_FILE, trust::to_json(root).as_bytes())?;
+    directory.write(TRUST_ROOT_FILE, root.to_json().as_bytes())?;
     Ok(directory.note(TRUST_ROOT_FILE)?)
 }
 

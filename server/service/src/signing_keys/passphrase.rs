@@ -1,4 +1,4 @@
-//! Where the passphrase of the signing keys comes from.
+//! The source of the signing keys' passphrase.
 
 use super::error::{KEYS_FILE, KeysError};
 use std::ffi::OsString;
@@ -8,11 +8,11 @@ use trefoil_storage::data_dir::{DataDir, refuse_exposed};
 use trefoil_storage::stretch::Cost;
 use zeroize::Zeroizing;
 
-/// Generated where nothing else is given.
+/// The file of the generated passphrase, used if no other is given.
 pub(super) const GENERATED_FILE: &str = "keys.passphrase";
 /// Name of the systemd credential.
 const CREDENTIAL: &str = "trefoil-keys-passphrase";
-/// Shortest passphrase that is taken: below it, no cost of a guess helps.
+/// Shortest accepted passphrase: a shorter one can be guessed, whatever a guess costs.
 const BYTES_MIN: usize = 12;
 const BYTES_MAX: u64 = 4096;
 
@@ -22,7 +22,7 @@ pub struct Passphrase {
     cost: Cost,
 }
 
-/// What decides which passphrase is taken.
+/// The settings that choose the passphrase.
 pub struct Source {
     /// The configured file; empty for none.
     pub file: PathBuf,
@@ -42,7 +42,7 @@ impl Source {
             refuse_exposed(&self.file)?;
             return Passphrase::read(&self.file);
         }
-        // systemd gives the directory to this service alone, so the permissions inside are its business.
+        // systemd gives the directory to this service alone, so the permissions inside are systemd's.
         if let Some(path) = self.credentials.as_ref().map(|directory| Path::new(directory).join(CREDENTIAL))
             && path.exists()
         {
@@ -52,8 +52,8 @@ impl Source {
     }
 }
 
-/// 256 random bits as hexadecimal in a file of their own. They protect copies of the key file that leave theirs out, such
-/// as a backup of it alone, and nothing from anybody who reads the directory.
+/// 256 random bits as hexadecimal in a file of their own. They protect copies of the key file without this file, such
+/// as a backup of it alone, and do not protect against a reader of the directory.
 fn generated(directory: &DataDir) -> Result<Passphrase, KeysError> {
     let file = directory.join(GENERATED_FILE);
     let keys = std::fs::read(directory.join(KEYS_FILE)).map(Zeroizing::new).ok();

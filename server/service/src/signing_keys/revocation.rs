@@ -1,11 +1,11 @@
-//! Revoking a key set that somebody else may have: nothing it sealed verifies any more, whatever time the seal says.
+//! Revokes a key set that may be compromised: its seals no longer verify, whatever time they name.
 //!
-//! The set that signs today is replaced by new keys, like in a rotation; one that is retired only changes its status. Either way
-//! the next version of the trust root is signed as [`TrustRoot::accept`] wants it.
+//! The key set that signs today is replaced by new keys, as in a rotation. A retired one only changes its status. In both cases
+//! the next version of the trust root is signed as [`TrustRoot::accept`] requires.
 //!
-//! No service signs with a set that is revoked: revoking takes the lock that a running service holds, and a service starts
+//! No service signs with a revoked key set: revoking takes the lock that a running service holds, and a service starts
 //! only with keys that its trust root lists as active. If the process dies before the new keys are stored, the next version
-//! exists and its secret keys do not; a service that is started then refuses, until the revocation is repeated.
+//! exists without its secret keys. A service then refuses to start until the revocation is repeated.
 
 use super::{
     DataDir, DataDirError, KeySetId, KeySetStatus, KeysError, Opened, Source, TrustRoot, TrustedKeySet,
@@ -46,8 +46,8 @@ pub fn revoke(
     }
 }
 
-/// The lock that a service holds while it runs: one that was started earlier has the keys in memory, and may sign with a set
-/// that has been retired since.
+/// The lock that a service holds while it runs. A running service has its keys in memory, and may sign with a key set
+/// that was retired since it started.
 fn without_service(directory: &DataDir) -> Result<DataDir, KeysError> {
     DataDir::open(directory.path()).map_err(|cause| match cause {
         DataDirError::Locked { path } => KeysError::Revocation(format!(
@@ -57,7 +57,7 @@ fn without_service(directory: &DataDir) -> Result<DataDir, KeysError> {
     })
 }
 
-/// Refuses keys that a version which was written, and not published, revokes.
+/// Refuses keys that a stored but unpublished version revokes.
 pub(super) fn refuse_half_revoked(directory: &DataDir, opened: &Opened) -> Result<(), KeysError> {
     let id = opened.keys.id();
     let next = after(directory, &opened.trust_root);
@@ -110,7 +110,7 @@ mod tests {
         second.accept(&third).unwrap();
         assert_eq!(status(&third, &first.keys.id()), Some(KeySetStatus::Revoked { since: NOW + 1 }));
         assert_eq!(world.open().unwrap().keys.id(), signing);
-        // It died before the version was published: the next start publishes it.
+        // The process died before the version was published: the next start publishes it.
         world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
         assert_eq!(world.open().unwrap().trust_root, third);
         assert_eq!(std::fs::read(world.data().join(TRUST_ROOT_FILE)).unwrap(), third.to_json().as_bytes());
@@ -123,10 +123,10 @@ mod tests {
         let read = |name: &str| std::fs::read(world.data().join(name)).unwrap();
         let (old_keys, old_root) = (read(KEYS_FILE), read(TRUST_ROOT_FILE));
         revoke_at(&world, &first.keys.id(), NOW).unwrap();
-        // A copy of the old keys is of no use.
+        // A copy of the old keys is useless.
         world.data().write(KEYS_FILE, &old_keys).unwrap();
         assert!(world.refused().contains("does not list the keys"));
-        // It died before the keys were replaced.
+        // The process died before the keys were replaced.
         world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
         assert!(world.refused().contains("repeat `trefoil keys revoke"));
         let repeated = revoke_at(&world, &first.keys.id(), NOW).unwrap();

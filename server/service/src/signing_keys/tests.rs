@@ -124,7 +124,7 @@ fn a_rotation_retires_the_old_keys_and_every_pinned_version_can_follow() {
     assert_eq!(old.status, KeySetStatus::Retired { since: NOW + 600 });
     for root in &roots {
         let stored = version(world.data().path(), root.version()).unwrap().unwrap();
-        assert_eq!(trust::read(&stored).unwrap(), *root);
+        assert_eq!(TrustRoot::from_file(&stored).unwrap(), *root);
     }
     assert!(version(world.data().path(), 4).unwrap().is_none());
 }
@@ -149,7 +149,7 @@ fn a_rotation_that_dies_at_any_point_leaves_keys_that_a_trust_root_lists() {
     // After the keys are replaced and before the trust root is: the next start finishes the rotation.
     world.data().write(TRUST_ROOT_FILE, &old_root).unwrap();
     assert_eq!(world.open().unwrap().trust_root, other);
-    assert_eq!(trust::read(&read(TRUST_ROOT_FILE)).unwrap(), other);
+    assert_eq!(TrustRoot::from_file(&read(TRUST_ROOT_FILE)).unwrap(), other);
 
     // Keys of another rotation are refused rather than used.
     world.data().write(KEYS_FILE, &new_keys).unwrap();

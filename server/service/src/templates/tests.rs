@@ -9,7 +9,7 @@ use trefoil_matching::{
 
 const TENANT: TenantId = TenantId::new([7; 16]);
 
-/// A template of somebody, to be renamed.
+/// A template of some subject, to be renamed.
 fn template(keys: KeyStructure) -> Template {
     let mut rng = StdRng::seed_from_u64(1);
     let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, 0).expect("an empty vault");
@@ -81,7 +81,7 @@ fn under_load_everybody_gets_their_own_and_the_bound_holds() {
             let (one, templates) = (&one, &templates);
             scope.spawn(move || {
                 for round in 0..2000 {
-                    // Half of the subjects are this thread's, half everybody's.
+                    // Half of the subjects are this thread's, half are shared.
                     let subject = if round % 2 == 0 { 100 * thread + round % 40 } else { 1000 + round % 40 };
                     let wanted = named(one, subject, round);
                     match round % 5 {

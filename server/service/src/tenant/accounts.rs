@@ -1,6 +1,6 @@
 //! Accounts of subjects without credentials.
 //!
-//! With a credential the account follows from the holder's secret, which the service does not know. Without one the service derives it,
+//! With a credential the account is derived from the holder's secret, which the service does not know. Without one the service derives it
 //! from a secret of the tenant that no one else has. So two audiences that compare their accounts cannot tell that they have the same
 //! person, and an attacker who guesses a handle (the digest of an email address, say) cannot test the guess.
 
@@ -8,11 +8,11 @@ use sha3::{Digest as _, Sha3_256};
 use trefoil_types::{Account, Handle};
 use zeroize::Zeroizing;
 
-/// What the secret is derived for.
+/// The purpose for which the secret is derived.
 pub(crate) const PURPOSE: &[u8] = b"trefoil/accounts/1";
 
-/// A tenant's secret from which the accounts of its subjects follow. It lasts as long as the tenant's key: accounts are kept by relying
-/// parties for years.
+/// A tenant's secret from which the accounts of its subjects are derived. It lasts as long as the tenant's key, because relying parties keep
+/// accounts for years.
 pub struct AccountSecret(Zeroizing<[u8; 32]>);
 
 impl AccountSecret {
@@ -21,8 +21,8 @@ impl AccountSecret {
         AccountSecret(bytes)
     }
 
-    /// The account of `handle` towards `audience`: SHA3-256("trefoil/account/1" | secret (32) | handle (32) | audience). Always the same,
-    /// and another one for each audience, handle and tenant.
+    /// The account of `handle` with `audience`: SHA3-256("trefoil/account/1" | secret (32) | handle (32) | audience). It never changes,
+    /// and differs for each audience, handle and tenant.
     pub fn account(&self, handle: &Handle, audience: &str) -> Account {
         let hash = Sha3_256::new_with_prefix(b"trefoil/account/1").chain_update(*self.0);
         Account::new(hash.chain_update(handle).chain_update(audience).finalize().into())
@@ -49,7 +49,7 @@ mod tests {
         assert_ne!(account.as_bytes(), ann.as_bytes());
     }
 
-    /// Relying parties keep accounts: what they are derived by must never change.
+    /// Relying parties keep accounts, so their derivation must never change.
     #[test]
     fn accounts_stay_what_they_were() {
         let secret = AccountSecret::new(Zeroizing::new([7; 32]));

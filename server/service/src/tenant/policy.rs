@@ -1,24 +1,24 @@
-//! What the service makes of a tenant's policy.
+//! How the service applies a tenant's policy.
 
 use crate::refused::Refused;
-use trefoil_api::{Attempts, OutOfRange, Policy, Probe, ProofNeed, SCORE_MAX};
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure};
+use trefoil_types::{Attempts, OutOfRange, Policy, ProbeMode, ProofNeed, SCORE_MAX};
 
 /// Number of a tenant's policy: it has one, in versions that count from 1. Sessions are bound to the number, not to the version.
 pub const POLICY_ID: u32 = 1;
 
-/// Audiences that a refusal names.
+/// Most audiences that a refusal names.
 const AUDIENCES_NAMED: usize = 4;
 
-/// How templates are encrypted whose probes arrive like this.
-pub(crate) fn keys(probe: Probe) -> KeyStructure {
+/// The key structure of templates in this probe mode.
+pub(crate) fn keys(probe: ProbeMode) -> KeyStructure {
     match probe {
-        Probe::Plain => KeyStructure::PerSubject,
-        Probe::Shared => KeyStructure::PerTenant,
+        ProbeMode::Plain => KeyStructure::PerSubject,
+        ProbeMode::Shared => KeyStructure::PerTenant,
     }
 }
 
-/// Refuses an audience that attestations are not made for.
+/// Refuses an audience that the policy does not list.
 pub fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
     if policy.audiences.iter().any(|known| known == audience) {
         return Ok(());
@@ -28,7 +28,7 @@ pub fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
     Err(Refused::Audience { allowed: named.join(", ") + more })
 }
 
-/// What the key-holder decides under. To be called on a checked policy.
+/// The part of the policy under which the key-holder decides. Call it on a checked policy.
 pub fn decision(policy: &Policy) -> DecisionPolicy {
     DecisionPolicy { threshold: threshold(policy), attempts: attempts(policy.attempts) }
 }
@@ -37,8 +37,8 @@ fn threshold(policy: &Policy) -> i32 {
     policy.threshold_score().map_or(SCORE_MAX, |(score, _)| score)
 }
 
-/// Refuses a new version of a policy that is out of range, or that changes what a tenant has for good: its templates are vectors of one
-/// model, encrypted for one probe mode, under handles that a credential vouches for or none does.
+/// Refuses a new version of a policy that is out of range or changes a fixed field. A tenant's templates are vectors of one
+/// model, encrypted for one probe mode, under handles with or without credentials.
 pub(crate) fn check_change(present: &Policy, new: &Policy) -> Result<(), OutOfRange> {
     new.check()?;
     let fixed = |pointer: &str, is: &str| {
@@ -54,13 +54,13 @@ pub(crate) fn check_change(present: &Policy, new: &Policy) -> Result<(), OutOfRa
         (ProofNeed::Credential, ProofNeed::Credential) | (ProofNeed::None, ProofNeed::None) => {}
     }
     match (present.probe, new.probe) {
-        (Probe::Plain, Probe::Shared) => fixed("/probe", "plain"),
-        (Probe::Shared, Probe::Plain) => fixed("/probe", "shared"),
-        (Probe::Plain, Probe::Plain) | (Probe::Shared, Probe::Shared) => Ok(()),
+        (ProbeMode::Plain, ProbeMode::Shared) => fixed("/probe", "plain"),
+        (ProbeMode::Shared, ProbeMode::Plain) => fixed("/probe", "shared"),
+        (ProbeMode::Plain, ProbeMode::Plain) | (ProbeMode::Shared, ProbeMode::Shared) => Ok(()),
     }
 }
 
-/// What attestations say.
+/// The values in attestations.
 pub(super) fn attested(policy: &Policy, version: u32) -> trefoil_pipeline::Policy {
     trefoil_pipeline::Policy {
         id: POLICY_ID,
@@ -70,7 +70,7 @@ pub(super) fn attested(policy: &Policy, version: u32) -> trefoil_pipeline::Polic
         embedder: policy.embedder.clone(),
         proof_level: (policy.proof == ProofNeed::Credential).then_some(policy.level_min),
         attestation_lifetime_s: policy.attestation_lifetime_s,
-        probe: policy.probe.mode(),
+        probe: policy.probe,
     }
 }
 
@@ -91,11 +91,10 @@ fn attempts(attempts: Attempts) -> AttemptPolicy {
 mod tests {
     use super::*;
 
-    /// The bits that the documents promise a liar at most are worked out for the key-holder's default.
+    /// The documented bound on leaked bits is computed for the key-holder's default.
     #[test]
     fn what_clients_are_told_is_what_holds() {
         assert_eq!(attempts(Attempts::default()), AttemptPolicy::default());
-        assert_eq!(trefoil_api::DIM, trefoil_matching::DIM);
         assert_eq!(trefoil_wallet::credentials::LIVE_ROOTS_MAX, trefoil_pipeline::LIVE_ROOTS_MAX);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use thread_local::ThreadLocal;
 use trefoil_storage::store::UsageCounts;
 
-/// What is counted.
+/// The counted events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Used {
     /// A login was decided with a match.
@@ -21,7 +21,7 @@ pub enum Used {
 #[derive(Default)]
 pub struct KeyUses {
     own: ThreadLocal<[AtomicU64; 4]>,
-    /// What the store has of them. The task that stores is the only writer.
+    /// The counts in the store. The task that stores them is the only writer.
     stored: [AtomicU64; 4],
 }
 
@@ -32,13 +32,13 @@ impl KeyUses {
         cell.store(cell.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Since the process began.
+    /// The counts since the process began.
     pub(crate) fn sums(&self) -> UsageCounts {
         let sum = |at: usize| self.own.iter().map(|own| own[at].load(Relaxed)).sum();
         counts([sum(0), sum(1), sum(2), sum(3)])
     }
 
-    /// What the store does not have yet.
+    /// The counts that the store does not have yet.
     pub(super) fn unstored(&self) -> UsageCounts {
         let stored = counts([0, 1, 2, 3].map(|at: usize| self.stored[at].load(Relaxed)));
         self.sums().less(&stored)

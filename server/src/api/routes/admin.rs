@@ -31,7 +31,7 @@ async fn document() -> Response {
 
 const ETAG: &str = "The version of the policy, in quotes.";
 
-/// Of one tenant. Who may call it is said by the route.
+/// A route of one tenant, which adds the role that it needs.
 fn of_tenant(operation: Operation) -> Operation {
     operation.path::<Hex<16>>("tenant", "The tenant.", examples::TENANT).fails(&[Code::TenantUnknown])
 }
@@ -41,7 +41,7 @@ fn tenants(routes: Routes) -> Routes {
     routes
         .route(
             Operation::post("/v1/tenants", "createTenant")
-                .says("Create a tenant.", "Each creates another one, with version 1 of its policy.")
+                .says("Create a tenant.", "Each request creates another tenant, with version 1 of its policy.")
                 .changes(Role::Operator, Kind::TenantCreated)
                 .created_once()
                 .header("Idempotent-Replayed", "`true` where an earlier request with this Idempotency-Key created it")
@@ -54,7 +54,7 @@ fn tenants(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/tenants", "listTenants")
-                .says("List the tenants.", "By their identifiers, at most 256 at a time.")
+                .says("List the tenants.", "In the order of their identifiers, at most 256 at a time.")
                 .for_viewers()
                 .query::<Hex<16>>(
                     "from",
@@ -99,7 +99,7 @@ fn tenants(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::post("/v1/tenants/{tenant}/enable", "enableTenant"))
                 .changes(Role::Operator, Kind::TenantEnabled)
-                .says("Enable a tenant.", "Its API keys are taken again.")
+                .says("Enable a tenant.", "Its API keys are accepted again.")
                 .answers::<ChangedTenant>(200, "The tenant.", &examples::enabled_tenant())
                 .writes(),
             admin::enable,
@@ -109,7 +109,7 @@ fn tenants(routes: Routes) -> Routes {
                 .changes(Role::Operator, Kind::MalformedReset)
                 .says(
                     "Reset the count of a tenant's malformed jobs.",
-                    "Once their cause is found: a tenant that they froze is decided for again.",
+                    "Do this once their cause is found: logins of a tenant that they froze are decided again.",
                 )
                 .answers::<ResetMalformed>(200, "That it was reset.", &examples::reset_malformed())
                 .asks_key_holder(),
@@ -123,8 +123,8 @@ fn tenants(routes: Routes) -> Routes {
             .changes(Role::Operator, Kind::AttemptsReset)
             .says(
                 "End the delay of a locked-out subject.",
-                "And forget its failures of the day. What its template has spent of its budget for good stays spent. A key-holder that runs \
-                 apart does it for its own operator only.",
+                "Also forgets its failures of the day. The template's total budget stays spent. A key-holder in \
+                 another process does this only for its own operator.",
             )
             .path::<Hex<32>>("handle", "The subject.", examples::HANDLE)
             .answers::<ResetAttempts>(200, "That it was reset.", &examples::reset_attempts())
@@ -142,7 +142,7 @@ fn policies(routes: Routes) -> Routes {
                 .says(
                     "Change a tenant's policy.",
                     "Makes the next version, which attestations name from then on, and tells the key-holder first. `embedder` and `probe` stay. \
-                     The policy in force makes no version, and the key-holder is told it again: the cure for `policy-out-of-step`.",
+                     Sending the policy in force makes no version and tells the key-holder again: the cure for `policy-out-of-step`.",
                 )
                 .conditional("Makes the version only if this `ETag` is that of the policy in force.")
                 .takes::<SetPolicy>(16 * JSON_BYTES_MAX, &examples::set_policy())
@@ -181,7 +181,7 @@ fn keys(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::get(keys, "listApiKeys"))
                 .for_viewers()
-                .says("List a tenant's API keys.", "Without their secrets, at most 256 at a time.")
+                .says("List a tenant's API keys.", "At most 256 at a time, without their secrets.")
                 .query::<Hex<8>>("from", "Where the page begins: `next` of the page before.", examples::KEY)
                 .answers::<ApiKeyPage>(200, "A page of keys.", &examples::api_keys()),
             admin::api_keys,
@@ -189,7 +189,7 @@ fn keys(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::new(Method::Delete, "/v1/tenants/{tenant}/api-keys/{id}", "revokeApiKey"))
                 .changes(Role::Operator, Kind::ApiKeyRevoked)
-                .says("Revoke an API key.", "It is refused from the answer on. Repeated, it answers the same.")
+                .says("Revoke an API key.", "It is refused from the answer on. A repetition gets the same answer.")
                 .path::<Hex<8>>("id", "The key's public part.", examples::KEY)
                 .answers::<RevokedApiKey>(200, "The revoked key.", &examples::revoked_api_key())
                 .writes()
@@ -208,7 +208,7 @@ fn keys(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::new(Method::Put, "/v1/tenants/{tenant}/issuer-key", "registerIssuerKey"))
                 .changes(Role::Operator, Kind::IssuerKeyRegistered)
-                .says("Register the issuer's key.", "Sessions go on; the next root must be signed by it.")
+                .says("Register the issuer's key.", "Open sessions stay valid. The next root must be signed with this key.")
                 .takes::<RegisterIssuerKey>(EMBEDDING_JSON_BYTES_MAX, &examples::register_issuer_key())
                 .answers::<RegisteredIssuerKey>(200, "The key's name.", &examples::registered_issuer_key())
                 .writes()
@@ -220,9 +220,9 @@ fn keys(routes: Routes) -> Routes {
                 .changes(Role::Operator, Kind::KeyRotationBegun)
                 .says(
                     "Rotate the keys of a tenant's templates.",
-                    "While its subjects log in. Goes on with a rotation that has stopped; while one runs it changes nothing.",
+                    "Subjects can log in meanwhile. Resumes a rotation that has stopped. A request while one runs changes nothing.",
                 )
-                .answers::<StartedRotation>(202, "Where it stands.", &examples::started_rotation())
+                .answers::<StartedRotation>(202, "The progress of the rotation.", &examples::started_rotation())
                 .writes()
                 .asks_key_holder(),
             admin::rotate_keys,
@@ -230,8 +230,8 @@ fn keys(routes: Routes) -> Routes {
         .route(
             of_tenant(Operation::get(rotation, "showKeyRotation"))
                 .for_viewers()
-                .says("Show where the rotation of a tenant's keys stands.", "It changes nothing.")
-                .answers::<RotationStatus>(200, "Where it stands.", &examples::rotation())
+                .says("Show the progress of the rotation of a tenant's keys.", "It changes nothing.")
+                .answers::<RotationStatus>(200, "The progress of the rotation.", &examples::rotation())
                 .reads(),
             admin::key_rotation,
         )
@@ -250,7 +250,7 @@ fn operators(routes: Routes) -> Routes {
                 .changes(Role::Owner, Kind::OperatorCreated)
                 .created_once()
                 .fails(&[Code::SecretShown])
-                .says("Create an operator.", "With a token. The answer is the only time that it is shown.")
+                .says("Create an operator.", "With a token, which only this answer shows.")
                 .takes::<CreateOperator>(JSON_BYTES_MAX, &examples::create_operator())
                 .answers::<CreatedOperatorToken>(201, "Its token.", &examples::created_operator_token()),
             operators::create,
@@ -258,7 +258,7 @@ fn operators(routes: Routes) -> Routes {
         .route(
             Operation::get("/v1/operators", "listOperators")
                 .for_viewers()
-                .says("List the operators.", "By their identifiers, at most 256 at a time.")
+                .says("List the operators.", "In the order of their identifiers, at most 256 at a time.")
                 .query::<Hex<8>>(
                     "from",
                     "Where the page begins: `next` of the page before.",
@@ -270,7 +270,7 @@ fn operators(routes: Routes) -> Routes {
         .route(
             operator(Operation::get(one, "showOperator"))
                 .for_viewers()
-                .says("Show an operator.", "With its tokens, but for their secrets.")
+                .says("Show an operator.", "With its tokens, without their secrets.")
                 .answers::<Operator>(200, "The operator.", &examples::operator()),
             operators::show,
         )
@@ -292,7 +292,7 @@ fn operators(routes: Routes) -> Routes {
                 .fails(&[Code::SecretShown])
                 .says(
                     "Create another token of an operator.",
-                    "To replace a token: create one, move to it, revoke the old one. At most two are taken at a time.",
+                    "To replace a token: create one, move to it, revoke the old one. At most two are valid at a time.",
                 )
                 .takes::<CreateOperatorToken>(JSON_BYTES_MAX, &examples::create_operator_token())
                 .answers::<CreatedOperatorToken>(201, "The token.", &examples::created_operator_token())
@@ -317,11 +317,11 @@ fn operators(routes: Routes) -> Routes {
                 .for_viewers()
                 .says(
                     "Read the audit trail.",
-                    "What operators changed and were refused, oldest first, at most 256 at a time. Each entry has its receipt, whose seal \
+                    "Changes by operators and refused attempts, oldest first, at most 256 at a time. Each entry has its receipt, whose seal \
                      `GET /v1/seals/{number}` gives.",
                 )
                 .query::<u64>("from", "Where the page begins: `next` of the page before.", 7)
-                .query::<Hex<16>>("tenant", "Of this tenant alone.", examples::TENANT)
+                .query::<Hex<16>>("tenant", "Only entries of this tenant.", examples::TENANT)
                 .answers::<AuditPage>(200, "A page of entries.", &examples::audit())
                 .reads(),
             operators::audit,
@@ -333,11 +333,11 @@ fn health(routes: Routes) -> Routes {
         .route(
             Operation::get("/v1/status", "status")
                 .says(
-                    "How the service does.",
-                    "What wants attention, with the next step, and the counts of `/metrics` as JSON: what the page `/operator` shows.",
+                    "Show the service's health.",
+                    "Findings with the next step, and the counts of `/metrics` as JSON. The page `/operator` shows the same.",
                 )
                 .for_viewers()
-                .answers::<ServiceStatus>(200, "How it does.", &examples::status()),
+                .answers::<ServiceStatus>(200, "Its health.", &examples::status()),
             admin::status,
         )
         .route(
@@ -368,7 +368,7 @@ fn health(routes: Routes) -> Routes {
             Operation::get("/readyz", "ready")
                 .says(
                     "Whether the service takes requests.",
-                    "For load balancers. Key-holders that are away are named.",
+                    "For load balancers. Names key-holders that cannot be reached.",
                 )
                 .answers_text("text/plain", "It does.", "ready\n")
                 .also(503, "It does not, and why.", "not ready: the service is shutting down\n"),

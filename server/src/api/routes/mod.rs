@@ -1,4 +1,4 @@
-//! Which path and method lead to which handler, each with what the API's description says of it.
+//! The routes: path, method and handler of each, with its text in the API's description.
 
 mod admin;
 mod public;
@@ -7,7 +7,7 @@ pub(super) mod table;
 pub(crate) use admin::routes as admin;
 pub(crate) use public::routes as public;
 
-/// What both routes of usage say.
+/// The description of both routes of usage.
 const USAGE: &str = "Logins decided, subjects enrolled and requests refused, by API key and day (UTC), for 31 days. The newest counts arrive within \
                      two seconds; a crash loses those that did not.";
 
@@ -29,7 +29,7 @@ mod tests {
                 summary.ends_with('.') && description.ends_with('.'),
                 "{id}: {summary:?} {description:?}"
             );
-            // The last two are what any route may answer.
+            // The last two are problems that any route may answer with.
             assert!(codes.len() >= 2, "{id}");
             for parameter in &parameters {
                 assert!(
@@ -59,7 +59,7 @@ mod tests {
             both().iter().flat_map(|operation| &operation.codes).map(|code| code.name()).collect();
         let nowhere: Vec<&str> =
             Code::ALL.into_iter().map(Code::name).filter(|name| !told.contains(name)).collect();
-        // One of the listener and not of a route.
+        // A problem of the listener and not of a route.
         assert_eq!(nowhere, ["method-not-allowed"]);
     }
 

@@ -2,20 +2,24 @@
 
 use super::USAGE;
 use super::table::Routes;
-use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
+use crate::api::sizes::{
+    ATTESTATION_JSON_BYTES_MAX, BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX,
+};
 use crate::api::{
-    authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
-    subjects as subject_routes, templates, usage,
+    authentications, batch, cosignatures, jwks, log, oauth, page, proof_sessions, public, reference, roots,
+    stream, subjects as subject_routes, templates, usage, verification,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
 use axum::response::Response;
+use serde::Serialize;
 use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot,
-    Replaced, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
+    Enrolment, Erased, FheKeys, Hex, JSON_LINES, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot,
+    PublishedRoot, Replaced, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token, TokenRequest,
+    UsagePage,
 };
 
 const DECIDED: [Code; 23] = [
@@ -52,16 +56,54 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
                    `reveal`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
                    no proof.";
 
+const STREAM: &str = "Each line is decided as if it had come alone, and answered as soon as it is decided, in no particular order: `line` says which it \
+                      is, from 1. A line has `id`, `decision`, `attestation` and `seal_number`, or `problem`. One that is wrong refuses only itself. At most 32 \
+                      lines are under way or have answers that were not taken; then nothing more is read. A line with `ended` is the last: its login and those \
+                      after it were not attempted. Empty lines are skipped, and keep a stream open.";
+
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(used(logins(credential_roots(subjects(routes))))))), document)
+    reference::routes(
+        pages(discovery(seals(used(logins(credential_roots(subjects(tokens(routes)))))))),
+        document,
+    )
 }
 
 /// `GET /openapi.json`
 async fn document() -> Response {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| routes().document().to_string());
     reference::json_file(&DOCUMENT)
+}
+
+fn tokens(routes: Routes) -> Routes {
+    let form = Body {
+        media_type: oauth::FORM,
+        shape: Shape::of::<TokenRequest>(),
+        about: format!("At most {JSON_BYTES_MAX} bytes."),
+        example: Some(json!({ "grant_type": "client_credentials", "scope": "authenticate" })),
+    };
+    routes
+        .route(
+            Operation::post(oauth::TOKEN_PATH, "token")
+                .says(
+                    "Exchange an API key for an access token.",
+                    "OAuth 2.0 client credentials (RFC 6749 section 4.4). The client is the API key: its `id` and the key, by HTTP Basic or in the body. \
+                     Every route that takes an API key takes the token, for 10 minutes, until the key or the tenant ends, or until the service restarts: \
+                     ask for another one on 401.",
+                )
+                .takes_form(form)
+                .answers::<Token>(200, "The token.", &examples::token())
+                .header("Cache-Control", "`no-store`.")
+                .fails(&[Code::Draining]),
+            oauth::token,
+        )
+        .route(
+            Operation::get("/.well-known/oauth-authorization-server", "oauthMetadata")
+                .says("Metadata of the token endpoint.", "RFC 8414, for libraries that know only an address.")
+                .answers_like("The metadata.", oauth::described("https://auth.example")),
+            oauth::metadata,
+        )
 }
 
 fn subjects(routes: Routes) -> Routes {
@@ -116,14 +158,14 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/tenant", "ownTenant")
-                .says("Counts of the tenant whose API key asks.", "How many subjects are locked out, and not which.")
+                .says("Show counts of the tenant that the API key belongs to.", "Says how many subjects are locked out, and not which ones.")
                 .for_tenants(Scope::Authenticate)
                 .answers::<OwnTenant>(200, "The counts.", &examples::own_tenant()),
             subject_routes::tenant,
         )
         .route(
             Operation::get("/v1/subjects", "listSubjects")
-                .says("List the subjects.", "Those with a template, by their handles, at most 256 at a time. Nothing of a template is told.")
+                .says("List the subjects.", "Subjects with a template in the order of their handles, at most 256 at a time. Nothing about a template is disclosed.")
                 .for_tenants(Scope::Enrol)
                 .query::<Hex<32>>("from", "Where the page begins: `next` of the page before.", examples::HANDLE)
                 .answers::<SubjectPage>(200, "A page of subjects.", &examples::subjects())
@@ -143,7 +185,7 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::new(Method::Delete, templates, "deleteTemplate")
-                .says("Delete a subject's template.", "Destroys it and its key. Repeated, it answers 404: it is done.")
+                .says("Delete a subject's template.", "Destroys it and its key. A repetition answers 404, because the template is gone.")
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", handle, examples::HANDLE)
                 .answers::<Erased>(200, "What was destroyed, with its receipt.", &examples::erased())
@@ -160,7 +202,7 @@ fn credential_roots(routes: Routes) -> Routes {
             Operation::post("/v1/credentials/roots", "publishRoot")
                 .says(
                     "Publish a credential root.",
-                    "Withdrawing is publishing: sessions under an older generation than the new minimum end.",
+                    "A new root withdraws older ones: sessions under a generation below its minimum end.",
                 )
                 .for_tenants(Scope::Issue)
                 .takes::<PublishRoot>(EMBEDDING_JSON_BYTES_MAX, &examples::publish_root())
@@ -187,6 +229,13 @@ fn credential_roots(routes: Routes) -> Routes {
                 .fails(&[Code::TenantUnknown]),
             roots::log,
         )
+}
+
+/// A body of these values, one in each line.
+fn lines(about: &str, values: &[impl Serialize]) -> Body {
+    let lines = values.iter().map(|value| format!("{}\n", json!(value)));
+    let example = Some(json!(lines.collect::<String>()));
+    Body { media_type: JSON_LINES, shape: Shape::Text, about: about.to_owned(), example }
 }
 
 fn logins(routes: Routes) -> Routes {
@@ -217,7 +266,7 @@ fn logins(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/proof-sessions", "listSessions")
-                .says("List the sessions.", "Those that go on, by their identifiers, at most 256 at a time.")
+                .says("List the sessions.", "Open sessions in the order of their identifiers, at most 256 at a time.")
                 .for_tenants(Scope::Authenticate)
                 .query::<Hex<32>>("from", "Where the page begins: `next` of the page before.", examples::SESSION)
                 .answers::<SessionPage>(200, "A page of sessions.", &examples::sessions())
@@ -226,7 +275,7 @@ fn logins(routes: Routes) -> Routes {
         )
         .route(
             Operation::new(Method::Delete, "/v1/proof-sessions/{session_id}", "endSession")
-                .says("End a session.", "No request is taken in it from the answer on, and its proof opens it no more. Repeated, it answers 404.")
+                .says("End a session.", "No request in it is accepted after the answer, and its proof cannot open it again. A repetition answers 404.")
                 .for_tenants(Scope::Authenticate)
                 .path::<Hex<32>>("session_id", "The session.", examples::SESSION)
                 .answers::<EndedSession>(200, "It ended, with its receipt.", &examples::ended_session())
@@ -246,7 +295,7 @@ fn logins(routes: Routes) -> Routes {
         )
         .route(
             Operation::post("/v1/authentications/batch", "authenticateBatch")
-                .says("Decide 1 to 32 logins.", "Each entry is for itself: one that is wrong, even one that is no login at all, refuses only itself.")
+                .says("Decide 1 to 32 logins.", "Entries are independent: a malformed or refused entry affects no other.")
                 .for_tenants(Scope::Authenticate)
                 .takes::<AuthenticationBatch<'_>>(BATCH_JSON_BYTES_MAX, &examples::batch())
                 .answers::<AuthenticatedBatch<Document<'_>, Authenticated>>(200, "One result for each, in their order.", &results)
@@ -254,10 +303,20 @@ fn logins(routes: Routes) -> Routes {
             batch::authenticate,
         )
         .route(
+            Operation::post(stream::STREAMS, "authenticateStream")
+                .says("Decide logins as they come.", STREAM)
+                .for_tenants(Scope::Authenticate)
+                .takes_body(lines("A body of `POST /v1/authentications` in each line, of at most 8192 bytes.", &[examples::authentication()]))
+                .answers_body(200, lines("One object in a line for each login.", &examples::streamed()))
+                .writes()
+                .fails(&[Code::MalformedJson]),
+            stream::authenticate,
+        )
+        .route(
             Operation::get("/v1/attestations/{id}", "attestation")
                 .says(
                     "Fetch the attestation of a login that asked for none.",
-                    "For 120 s after its answer, of the tenant's newest 8,192 such logins, and not after a restart of the service.",
+                    "Kept for 120 s after the answer, for the tenant's newest 8,192 such logins, and not across a restart of the service.",
                 )
                 .for_tenants(Scope::Authenticate)
                 .path::<Hex<32>>("id", "The `id` of the login's answer.", examples::DIGEST)
@@ -265,6 +324,20 @@ fn logins(routes: Routes) -> Routes {
                 .reads()
                 .fails(&[Code::AttestationUnknown, Code::SealPruned]),
             authentications::attestation,
+        )
+        .route(
+            Operation::post("/v1/attestations/verify", "verifyAttestation")
+                .says(
+                    "Try whether the attestation of a login verifies.",
+                    "For trying and debugging: the answer is the service's word on its own attestation. Who relies on an attestation verifies it offline, \
+                     with a library or `trefoil verify` and a pinned trust root. `audience` and `nonce` are needed unless `any_audience` or `any_nonce` \
+                     says that any will do. At most 100 a second are verified, of all callers together.",
+                )
+                .takes::<verification::Asked>(ATTESTATION_JSON_BYTES_MAX, &verification::asked())
+                .answers::<verification::Said>(200, "The verifier's result, also if the attestation is not valid.", &verification::valid())
+                .reads()
+                .fails(&[Code::Overloaded]),
+            verification::answer,
         )
 }
 
@@ -305,9 +378,9 @@ fn seals(routes: Routes) -> Routes {
             cached(number(Operation::get("/v1/seals/{number}/pruned", "prunedSeal")))
                 .says(
                     "Fetch a seal that was pruned.",
-                    "Its header with its path to a later seal of the same keys.",
+                    "Its header, with its path to a later seal of the same keys.",
                 )
-                .answers_cbor("What verifies like the seal."),
+                .answers_cbor("The header and the path, which verify like the seal."),
             public::pruned_seal,
         )
         .route(
@@ -344,7 +417,7 @@ fn seals(routes: Routes) -> Routes {
             Operation::post("/v1/log/cosignatures", "cosign")
                 .says(
                     "Hand in cosignatures of the log's head.",
-                    "For witnesses. One that is there already is no error.",
+                    "For witnesses. Sending a cosignature again is no error.",
                 )
                 .takes_body(Body {
                     media_type: "text/plain",
@@ -353,7 +426,7 @@ fn seals(routes: Routes) -> Routes {
                     example: Some(json!(note)),
                 })
                 .answers_like(
-                    "The witnesses whose cosignatures were taken.",
+                    "The witnesses whose cosignatures were accepted.",
                     json!({ "size": 8, "witnesses": ["witness.example"] }),
                 )
                 .writes()
@@ -383,7 +456,7 @@ fn discovery(routes: Routes) -> Routes {
     routes
         .route(
             Operation::get("/v1/keys", "trustRoot")
-                .says("Fetch the newest trust root.", "Fetched from the service that it vouches for it proves nothing: pin it from another channel.")
+                .says("Fetch the newest trust root.", "A trust root fetched from the service that it vouches for proves nothing: pin it from another channel.")
                 .answers_like("The trust root.", examples::trust_root())
                 .header("Cache-Control", "How long it may be kept.")
                 .polled("A digest of the trust root, in quotes."),
@@ -401,7 +474,7 @@ fn discovery(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/keys/{version}", "trustRootVersion")
-                .says("Fetch a version of the trust root.", "It never changes. Whoever pinned the version before can accept it.")
+                .says("Fetch a version of the trust root.", "It never changes. A relying party that pinned the version before can accept it.")
                 .path::<u64>("version", "From 1 to the newest.", 1)
                 .answers_like("The trust root.", examples::trust_root())
                 .header("Cache-Control", "How long it may be kept.")
@@ -410,13 +483,13 @@ fn discovery(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/fhe/parameters", "fheParameters")
-                .says("The encrypted match's parameters.", "For those who check its security.")
+                .says("The encrypted match's parameters.", "To check its security.")
                 .answers_like("The parameters.", public::parameters()),
             public::fhe_parameters,
         )
         .route(
             Operation::get("/v1/fhe/keys/{tenant}", "fheKeys")
-                .says("How a tenant's faces are encrypted.", "A device believes the sealing key only under a fingerprint from the key-holder's operator.")
+                .says("How a tenant's faces are encrypted.", "A device accepts the sealing key only under a fingerprint from the key-holder's operator.")
                 .path::<Hex<16>>("tenant", "The tenant.", examples::TENANT)
                 .answers::<FheKeys>(200, "The keys.", &examples::fhe_keys())
                 .asks_key_holder()
@@ -425,7 +498,7 @@ fn discovery(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/.well-known/trefoil-configuration", "configuration")
-                .says("What the service is and where its routes are.", "For programs that are given an address alone.")
+                .says("The service's identity and its routes.", "For programs that know only its address.")
                 .answers_like("The configuration.", public::described("https://auth.example", 3_600)),
             public::configuration,
         )

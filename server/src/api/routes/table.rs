@@ -1,4 +1,4 @@
-//! Routes and what the description says of each, which cannot differ.
+//! Routes, each with its description, so that the two cannot differ.
 
 use crate::app::App;
 use crate::openapi::{self, Caller, Listener, Method, Operation};
@@ -40,7 +40,7 @@ impl Routes {
         self
     }
 
-    /// What leads requests to handlers.
+    /// The router, which passes requests to handlers.
     pub(crate) fn router(self) -> Router<Arc<App>> {
         self.router
     }

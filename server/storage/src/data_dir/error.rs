@@ -12,7 +12,7 @@ pub enum DataDirError {
     Io {
         /// File or directory.
         path: String,
-        /// What was tried.
+        /// The operation.
         operation: &'static str,
         /// The operating system's reason.
         cause: io::Error,
@@ -50,7 +50,7 @@ pub enum DataDirError {
         /// The file.
         path: String,
     },
-    /// A file that was made in this directory is not there, or nothing is in it.
+    /// A file that was made in this directory is missing or empty.
     #[error(
         "{path} is {how}, and it was made in this directory. Without it {loss}. Restore the whole directory from one backup"
     )]
@@ -59,7 +59,7 @@ pub enum DataDirError {
         path: String,
         /// `missing` or `empty`.
         how: &'static str,
-        /// What would happen if it were made anew.
+        /// What would happen if it were made again.
         loss: &'static str,
     },
     /// A secret is not the one that was made in this directory.
@@ -71,7 +71,7 @@ pub enum DataDirError {
         /// The file.
         path: String,
     },
-    /// A directory of before the record, in which something is missing.
+    /// A directory from before the record, in which a file is missing.
     #[error(
         "{path} is missing beside {beside}. Without it {loss}. Restore the whole directory from one backup; if nothing was ever served \
          from it, remove the directory"
@@ -79,9 +79,9 @@ pub enum DataDirError {
     Incomplete {
         /// The missing file.
         path: String,
-        /// A file that is there and needs it.
+        /// An existing file that needs it.
         beside: &'static str,
-        /// What would happen if it were made anew.
+        /// What would happen if it were made again.
         loss: &'static str,
     },
     /// The record of the directory cannot be read.
@@ -92,7 +92,7 @@ pub enum DataDirError {
         /// Reason.
         cause: String,
     },
-    /// A restore began in the directory and did not end.
+    /// A restore into the directory did not complete.
     #[error(
         "{path}: a restore into this directory did not end, so it is not whole; remove the directory, and restore again into a new one"
     )]
@@ -100,7 +100,7 @@ pub enum DataDirError {
         /// The directory.
         path: String,
     },
-    /// A secret has a length that no version of ours writes.
+    /// A secret has a length that no version writes.
     #[error("{path} has {found} bytes, expected {expected}; restore it from a backup")]
     Length {
         /// The file.

@@ -1,7 +1,7 @@
-//! How far something was acknowledged, in a small file of its own: what has less is an older copy, or lost its end.
+//! A mark: how many records were acknowledged, in a small file of its own. Data with fewer is an older copy, or lost its end.
 //!
-//! The file is written in place and not synced, after what it counts is durable. So it survives a kill of the process,
-//! and after a power cut it may say less than there is, never more.
+//! The file is written in place and not synced, after the records that it counts are durable. So it survives a kill of the process.
+//! After a power cut its count may be too low, but never too high.
 
 use super::error::{DataDirError, failed};
 use super::private_file::{no_follow, read_private};
@@ -13,12 +13,12 @@ use std::path::Path;
 
 const BYTES: usize = 8 + 32 + 32;
 
-/// What was acknowledged.
+/// The acknowledged count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// How many.
+    /// Number of records.
     pub count: u64,
-    /// The digest of the last, where there is one.
+    /// The digest of the last one, if it has one.
     pub digest: [u8; 32],
 }
 
@@ -60,15 +60,15 @@ impl HighWater {
         Ok(HighWater { file: file.map_err(|cause| failed(path, "open", cause))?, reached })
     }
 
-    /// What was reached at most.
+    /// The highest count so far.
     pub fn reached(&self) -> Reached {
         self.reached
     }
 
-    /// Notes what was reached, if it is more than before.
+    /// Notes a count, if it is higher than before.
     ///
     /// # Errors
-    /// When the file cannot be written. It says less than it could then, and nothing wrong.
+    /// When the file cannot be written. Its count is then too low, but not wrong.
     pub fn reach(&mut self, reached: Reached) -> io::Result<()> {
         if reached.count > self.reached.count {
             self.file.write_all_at(&reached.to_bytes(), 0)?;

@@ -1,4 +1,4 @@
-//! A look at a data directory that changes nothing and takes no lock, for operators: beside a running process too.
+//! Inspects a data directory for operators without changing it or taking a lock, also beside a running process.
 
 use super::DataDir;
 use super::error::{DataDirError, failed};
@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Everything that a process would refuse about the directory and its files, or that others may read.
+/// Everything in the directory that a process would refuse, or that others may read.
 pub fn inspect(path: &Path) -> Vec<DataDirError> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -28,7 +28,7 @@ pub fn inspect(path: &Path) -> Vec<DataDirError> {
     found
 }
 
-/// Files with a wrong owner or mode, and what is no file.
+/// Files with a wrong owner or mode, and entries that are no files.
 fn files(directory: &Path) -> io::Result<Vec<DataDirError>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -38,7 +38,7 @@ fn files(directory: &Path) -> io::Result<Vec<DataDirError>> {
                 found.extend(refuse_foreign(&path, &metadata).err());
             }
             Ok(_) => found.push(DataDirError::NotAFile { path: path.display().to_string() }),
-            // A file that a running process has removed meanwhile.
+            // A running process has removed the file meanwhile.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             Err(cause) => found.push(failed(&path, "read the permissions", cause)),
         }
@@ -46,7 +46,7 @@ fn files(directory: &Path) -> io::Result<Vec<DataDirError>> {
     Ok(found)
 }
 
-/// Files of the record that are missing, empty, or not those that were made.
+/// Files of the record that are missing, empty, or replaced.
 fn recorded(directory: &Path) -> Vec<DataDirError> {
     let record = match Record::read(directory) {
         Ok(record) => record,
@@ -68,7 +68,7 @@ fn compared(directory: &Path, name: &str, noted: &str) -> Result<(), DataDirErro
         Ok(bytes) if !record::is_noted(noted, &record::fingerprint(name, &bytes)) => {
             Err(DataDirError::Other { path: path.display().to_string() })
         }
-        // What keeps it from being read is found with its mode and owner.
+        // The check of mode and owner reports why it cannot be read.
         _ => Ok(()),
     }
 }

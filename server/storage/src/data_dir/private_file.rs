@@ -16,7 +16,7 @@ pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), DataD
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(cause),
             _ => {}
         }
-        // Never what somebody else put there meanwhile, nor where a link of theirs leads to.
+        // Never a file that another user put there meanwhile, nor the target of a link.
         let mut file = OpenOptions::new()
             .create_new(true)
             .write(true)
@@ -53,13 +53,13 @@ pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
     Ok(bytes)
 }
 
-/// Opens no link.
+/// Opens a file, but no link.
 pub fn no_follow() -> i32 {
     // A pipe in place of a file is opened without waiting for its writer.
     (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed()
 }
 
-/// Refuses a file or directory that others than the owner may read.
+/// Refuses a file or directory that users other than the owner may read.
 pub fn refuse_exposed(path: &Path) -> Result<(), DataDirError> {
     let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
     refuse_readable(path, &metadata)

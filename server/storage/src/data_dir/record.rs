@@ -1,4 +1,4 @@
-//! `installation.toml`: which files were made in a data directory, and which they were.
+//! `installation.toml`: the files that were made in a data directory, with their fingerprints.
 
 use super::error::{DataDirError, failed};
 use super::private_file::{self, read_private};
@@ -19,12 +19,12 @@ const HEAD: &str = "# Which files belong together. Trefoil writes this file and 
 pub(super) struct Record {
     /// Random, hexadecimal.
     id: String,
-    /// By name: the fingerprint of a file that never changes, two while it is replaced, nothing for one that may change.
+    /// By name: the fingerprint of a file that never changes, two while it is replaced, none for a file that may change.
     #[serde(default)]
     files: BTreeMap<String, String>,
 }
 
-/// What must be there where the first of a line is, in a directory of before the record.
+/// In a directory from before the record: the files that must exist if the first file of a line does.
 const TOGETHER: [&[&str]; 10] = [
     &["master.key", "pepper.key", "store.sqlite"],
     &["pepper.key", "master.key", "store.sqlite"],
@@ -52,10 +52,10 @@ const FIXED: [&str; 11] = [
     "key-holder-client-private-key.pem",
     "key-holder-client-certificate.pem",
 ];
-/// Files that may change and must be there.
+/// Files that may change and must exist.
 const NAMED: [&str; 4] = ["store.sqlite", "vault.sqlite", "signing.keys", "trust-root.json"];
 
-/// What would happen if a file were made anew.
+/// What would happen if a file were made again.
 pub(super) fn loss(name: &str) -> &'static str {
     match name {
         "store.sqlite" => {
@@ -77,7 +77,7 @@ pub(super) fn loss(name: &str) -> &'static str {
 }
 
 impl Record {
-    /// Begins the record of a directory that has none. Files of before the record are noted if what belongs together is there.
+    /// Begins the record of a directory that has none. Files from before the record are noted if none that belongs to them is missing.
     pub(super) fn begin(directory: &Path) -> Result<(), DataDirError> {
         if directory.join(FILE).exists() {
             return Record::read(directory).map(drop);
@@ -116,7 +116,7 @@ impl Record {
         }
     }
 
-    /// The names, with the fingerprint of a file that never changes and nothing for one that may.
+    /// The names, with the fingerprint of a file that never changes and none for a file that may.
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(name, noted)| (name.as_str(), noted.as_str()))
     }
@@ -125,7 +125,7 @@ impl Record {
         self.files.contains_key(name)
     }
 
-    /// Notes a file with its content if that never changes; refuses another content than was noted.
+    /// Notes a file, with its content if that never changes. Refuses content other than the noted one.
     pub(super) fn claim(directory: &Path, name: &str, fixed: Option<&[u8]>) -> Result<(), DataDirError> {
         let now = fixed.map(|bytes| fingerprint(name, bytes)).unwrap_or_default();
         let same = |noted: &String| noted.is_empty() || is_noted(noted, &now);
@@ -141,7 +141,7 @@ impl Record {
         record.write(directory)
     }
 
-    /// Notes that a file has one of these contents: two while it is replaced, of which a crash leaves either.
+    /// Notes that a file has one of these contents: two while it is replaced, because a crash leaves either.
     pub(super) fn permit(directory: &Path, name: &str, contents: &[&[u8]]) -> Result<(), DataDirError> {
         let _one_at_a_time = lock(directory)?;
         let mut record = Record::read(directory)?;
@@ -161,7 +161,7 @@ pub(super) fn is_noted(noted: &str, fingerprint: &str) -> bool {
     noted.split(' ').any(|one| one == fingerprint)
 }
 
-/// Held by the one process that changes the record; a service and `trefoil keys` may both have the directory open.
+/// Held by the process that changes the record, because a service and `trefoil keys` may both have the directory open.
 fn lock(directory: &Path) -> Result<File, DataDirError> {
     let locked = File::open(directory).and_then(|file| file.lock().map(|()| file));
     locked.map_err(|cause: io::Error| failed(directory, "lock", cause))

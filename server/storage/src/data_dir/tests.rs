@@ -1,4 +1,4 @@
-//! What a data directory makes, keeps and refuses.
+//! Tests of the files that a data directory makes, keeps and refuses.
 
 use super::private_file::refuse_owner;
 use super::*;
@@ -28,7 +28,7 @@ fn an_exposed_secret_and_a_second_process_are_refused() {
     assert!(matches!(DataDir::open(&path), Err(DataDirError::Locked { .. })));
 }
 
-/// A process that starts a child has a copy of the lock's file in it for a moment.
+/// For a moment, a child of the process has a copy of the lock's file.
 #[test]
 fn a_directory_that_is_given_up_is_free_although_a_child_has_a_copy_of_the_lock() {
     let parent = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn what_was_made_in_a_directory_is_never_made_anew() {
     );
     directory.write("pepper.key", b"").unwrap();
     assert!(said(directory.secret::<32>("pepper.key")).contains("is empty"));
-    // One of another installation has the right length.
+    // A secret of another installation has the right length.
     let other = DataDir::open(&parent.path().join("other")).unwrap();
     directory.write("pepper.key", &*other.secret::<32>("pepper.key").unwrap()).unwrap();
     let swapped = said(directory.secret::<32>("pepper.key"));
@@ -81,7 +81,7 @@ fn what_was_made_in_a_directory_is_never_made_anew() {
         assert!(lost.contains("would begin again at 0 under the same keys") && lost.contains(cure), "{lost}");
         directory.write("store.sqlite", b"restored").unwrap();
     }
-    // What an operator replaces is made anew.
+    // A file that an operator may replace is made again.
     let token =
         || directory.file("admin.token", || Zeroizing::new(rand::random::<[u8; 8]>().to_vec())).unwrap();
     let first = token();
@@ -152,14 +152,14 @@ fn files_of_another_user_and_links_are_refused() {
     std::os::unix::fs::symlink(parent.path().join("b"), directory.join("b.key")).unwrap();
     assert!(said(directory.secret::<32>("b.key")).contains("not a link"));
 
-    // A draft that leads elsewhere is neither followed nor kept.
+    // A draft that is a link is neither followed nor kept.
     let elsewhere = parent.path().join("elsewhere");
     fs::write(&elsewhere, "untouched").unwrap();
     std::os::unix::fs::symlink(&elsewhere, directory.join("c.key.draft")).unwrap();
     directory.write("c.key", b"secret").unwrap();
     assert_eq!(fs::read(&elsewhere).unwrap(), b"untouched");
     assert!(fs::symlink_metadata(directory.join("c.key")).unwrap().is_file());
-    // What somebody else could read through an open draft is not what is written.
+    // The bytes are not written to a draft that another process has open.
     fs::write(directory.join("c.key.draft"), "stale").unwrap();
     let reader = File::open(directory.join("c.key.draft")).unwrap();
     directory.write("c.key", b"secret").unwrap();

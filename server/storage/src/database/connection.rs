@@ -1,4 +1,4 @@
-//! Connections to a file of SQLite: how each is set up, and what is asked of the file itself.
+//! Connections to a SQLite file: their settings, and checks of the file itself.
 
 use super::error::{StoreError, fault};
 use rusqlite::{Connection, OpenFlags};
@@ -7,10 +7,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// Locks are held by another process only while it checks the file, so waiting longer means a fault.
+/// Another process holds locks only while it checks the file, so a longer wait means a fault.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes the file, for its owner only, unless there is one; what SQLite writes beside it has the same permissions.
+/// Makes the file, for its owner only, unless it exists. Files that SQLite writes beside it get the same permissions.
 pub(super) fn make_private(path: &Path) -> std::io::Result<()> {
     let made = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
     match made {
@@ -21,9 +21,9 @@ pub(super) fn make_private(path: &Path) -> std::io::Result<()> {
 
 pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Page size only takes effect before the first table exists.
+    // The page size takes effect only before the first table exists.
     connection.pragma_update(None, "page_size", 16_384)?;
-    // Neither does this: what is deleted can be given back to the file system.
+    // So does this: deleted pages can be returned to the file system.
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -32,14 +32,14 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", "ON")
 }
 
-/// Every page, and every index against its table: what a query finds through an index must not depend on a damaged one.
+/// Checks every page, and every index against its table, because a damaged index would give wrong results.
 pub(super) fn check_pages(connection: &Connection) -> Result<(), StoreError> {
     let found: String =
         connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(fault)?;
     if found == "ok" { Ok(()) } else { Err(StoreError::Damaged(found)) }
 }
 
-/// What changes with every transaction of another connection.
+/// A value that changes with every transaction of another connection.
 pub(super) fn others(connection: &Connection) -> Result<i64, StoreError> {
     let version = connection.prepare_cached("PRAGMA data_version");
     version.and_then(|mut version| version.query_row([], |row| row.get(0))).map_err(fault)

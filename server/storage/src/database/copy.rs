@@ -1,11 +1,11 @@
-//! Copies of databases that are being written to: at one moment, page by page, and checked as a start checks them.
+//! Consistent copies of databases in use: taken at one moment, page by page, and checked like at a start.
 //!
-//! A read transaction in WAL mode sees the file as it was when it began, however much is written meanwhile. SQLite's backup copies what that
-//! transaction sees, so the copy has the rows, the count and the HMAC of one commit, and the sum of its rows is true. (`VACUUM INTO` would copy
-//! rows and not pages; the sum would be true as well, but a page that a row cannot show would be lost to an examination later.)
+//! A read transaction in WAL mode sees the file as it was when it began, however much is written meanwhile. SQLite's backup copies this state,
+//! so the copy has the rows, the count and the HMAC of one commit, and its sum of rows is correct. (`VACUUM INTO` would copy
+//! rows and not pages. The sum would be correct as well, but a later examination could not see the pages.)
 //!
-//! Two databases are pinned at one moment if the first has committed nothing while the second was pinned. Such a pair is what a kill at that
-//! moment would have left, and a start takes that.
+//! Two databases are pinned at one moment if the first committed nothing while the second was pinned. A kill at that moment would have left
+//! the same pair, and a start accepts it.
 
 #![expect(clippy::disallowed_methods, reason = "a backup lets others write between two steps")]
 
@@ -20,12 +20,12 @@ use trefoil_matching::VaultState;
 
 /// Pages copied between two reports: 16 MiB.
 const PAGES_AT_ONCE: i32 = 1024;
-/// How often a pair is pinned anew. A commit waits for the disk, and a pair is pinned between two of them within a few.
+/// Most tries to pin a pair. A commit waits for the disk, so a pair is pinned between two commits within a few tries.
 const TRIES_MAX: usize = 1000;
-/// Before the next try, so that the tries do not fall into one group of commits.
+/// Pause before the next try, so that the tries do not fall into one group of commits.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A database as it was at one moment, until this is dropped. The write-ahead log grows meanwhile.
+/// A database as it was at one moment. Until this is dropped, the write-ahead log grows.
 pub struct Pinned {
     path: PathBuf,
     connection: Connection,
@@ -81,7 +81,7 @@ impl Pinned {
         operation(&self.connection).map_err(fault)
     }
 
-    /// Copies it to a new file, which then is complete by itself. `progress` learns of pages copied, of how many.
+    /// Copies it to a new file, which is then complete by itself. `progress` gets the pages copied and their total.
     ///
     /// # Errors
     /// When SQLite or the disk refuse.
@@ -116,7 +116,7 @@ fn state(connection: &Connection) -> Result<VaultState, StoreError> {
     read.map_err(fault)
 }
 
-/// Checks a file as a start does: every page, and that nobody else wrote a row. A file of an earlier version is checked as that did it.
+/// Checks a file like at a start: every page, and that no other program wrote a row. A file of an earlier version is checked by its rules.
 ///
 /// # Errors
 /// As when it is opened.
@@ -152,7 +152,7 @@ mod tests {
         pinned.read(read).unwrap()
     }
 
-    /// Ends the load, also when the test fails.
+    /// Ends the load, even if the test fails.
     struct Ends<'a>(&'a AtomicBool);
 
     impl Drop for Ends<'_> {
@@ -193,7 +193,7 @@ mod tests {
                 let pair = Pinned::together(&paths[0], &paths[1]).unwrap();
                 let numbers = pair.each_ref().map(newest);
                 assert!((0..=1).contains(&(numbers[0] - numbers[1])), "{numbers:?}");
-                // However long it takes to copy them.
+                // However long the copy takes.
                 while databases[0].state().generation < pair[0].state().generation + 2 {
                     std::thread::yield_now();
                 }

@@ -15,7 +15,7 @@ pub enum StoreError {
     /// The database failed; the text is for the log.
     #[error("store: {0}")]
     Fault(String),
-    /// The file is of an earlier version, and nobody said that it may become one of this.
+    /// The file is of an earlier version, and its upgrade was not allowed.
     #[error(
         "the file has schema version {found} and this program writes {version}. Make a backup with this program (`trefoil backup`), then start \
          once with --migrate; the program that wrote the file cannot read it after that"
@@ -26,7 +26,7 @@ pub enum StoreError {
         /// Version of this program.
         version: i64,
     },
-    /// Somebody else wrote to the file.
+    /// Another program wrote to the file.
     #[error(
         "{0}; somebody else wrote to this file, or it is damaged: keep a copy, find out who, then restore the whole directory from \
          the newest backup"
@@ -37,7 +37,7 @@ pub enum StoreError {
         "the file is damaged ({0}); keep a copy, check the disk, then restore the whole directory from the newest backup"
     )]
     Damaged(String),
-    /// It was there before, and nothing is in it.
+    /// It existed before, and is empty.
     #[error("the file is empty and was not before; restore the whole directory from the newest backup")]
     Emptied,
     /// Acknowledged transactions are not in the file.
@@ -54,13 +54,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the file could not be read or written, which is how a full disk shows.
+    /// Whether the file could not be read or written, as with a full disk.
     pub fn is_fault(&self) -> bool {
         matches!(self, StoreError::Fault(_))
     }
 }
 
-/// The text of a database error, without statement values; damage is told apart.
+/// The text of a database error, without statement values. Damage is a separate error.
 pub fn fault(cause: impl std::fmt::Display + 'static) -> StoreError {
     match (&cause as &dyn Any).downcast_ref().is_some_and(is_damage) {
         true => StoreError::Damaged(cause.to_string()),

@@ -1,13 +1,13 @@
-//! Rows that nobody else wrote: one keyed sum over every row of a file, which each transaction brings up to date.
+//! Detects rows that another program wrote: one keyed sum over every row of a file, which each transaction updates.
 //!
-//! Every row has a keyed digest; the sum of a file is theirs, word by word, and the file keeps an HMAC of the sum together
-//! with a count of its transactions, never the sum itself. When the file is opened the sum is computed from what is there. So a field
-//! that was edited, a row that was added, removed, or brought back from an older copy, and a changed schema are all found. A table's own
-//! code has nothing to remember: the connection that writes has temporary triggers, which no file holds, that report every row.
+//! Every row has a keyed digest, and the sum of a file adds them word by word. The file keeps an HMAC of the sum together
+//! with a count of its transactions, never the sum itself. Opening the file computes the sum from its rows. So an edited
+//! field, a row that was added, removed, or brought back from an older copy, and a changed schema are all found. A table's own
+//! code does nothing for this: the writing connection has temporary triggers, which no file holds, that report every row.
 //!
-//! The sum is of how often a row is there: two equal rows do not cancel, as they would in an exclusive or. It must be secret: who knew it at
+//! The sum counts each row, so two equal rows do not cancel, as they would in an exclusive or. It must be secret: an attacker who knew it at
 //! many times could solve for old rows that cancel out. An older copy of the whole
-//! file is sound by itself; its count tells, to anybody who remembers a higher one ([`super::Database::state`]).
+//! file is valid by itself. Its count reveals it to a party that remembers a higher one ([`super::Database::state`]).
 
 #![expect(
     clippy::disallowed_methods,
@@ -28,34 +28,33 @@ use trefoil_matching::VaultState;
 const ROW: &str = "trefoil_row";
 /// Bytes of a digest and of the sum.
 const DIGEST_BYTES: usize = 32;
-/// Where the file keeps its count and the HMAC. Not part of the sum.
+/// The table with the file's count and HMAC, which is not part of the sum.
 const TABLE: &str = "authentic";
 const SCHEMA: &str = "CREATE TABLE authentic (
     id INTEGER PRIMARY KEY CHECK (id = 0), generation INTEGER NOT NULL, restored INTEGER NOT NULL, hmac BLOB NOT NULL
 ) STRICT;";
 
-/// The key of a file's rows, and what is not covered by it.
+/// The key of a file's rows, and the tables and columns that it does not cover.
 pub struct RowKey {
     key: hmac::Key,
     apart: &'static [Apart],
     steps: &'static [Step],
 }
 
-/// How a file of one version becomes one of the next. Each version's tables are those that this program makes for it, so a step ends
-/// with the very tables that a new file of the next version has.
+/// An upgrade from one version to the next. A step ends with exactly the tables that a new file of the next version has.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// The version that it begins with.
     pub from: i64,
-    /// What makes the tables of that version.
+    /// The statements that make the tables of that version.
     pub tables: &'static str,
-    /// What the sum of that version left out.
+    /// The tables and columns that the sum of that version left out.
     pub apart: &'static [Apart],
-    /// What makes the tables of the next version of them.
+    /// The statements that turn them into the tables of the next version.
     pub sql: &'static str,
 }
 
-/// What a sum leaves out, because something else vouches for it.
+/// A table or column outside the sum, because something else protects it.
 #[derive(Clone, Copy, Debug)]
 pub enum Apart {
     /// A table.
@@ -71,33 +70,33 @@ pub(super) struct Rows {
     state: VaultState,
 }
 
-/// Four words, each changed by itself: only the writing thread does.
+/// Four words, each changed separately, and only by the writing thread.
 #[derive(Default)]
 struct Sum {
     words: [AtomicU64; 4],
 }
 
 impl RowKey {
-    /// The key that belongs to a secret of a data directory.
+    /// The key from a secret of a data directory.
     pub fn of(secret: &[u8; 32], apart: &'static [Apart]) -> RowKey {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let key = hmac::sign(&secret, b"trefoil/rows/1");
         RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart, steps: &[] }
     }
 
-    /// Takes files of earlier versions too: `steps` in order, each to the version with which the next begins, the last to the newest.
+    /// Also accepts files of earlier versions: `steps` are in order, each to the version with which the next begins, the last to the newest.
     #[must_use]
     pub fn migrating(self, steps: &'static [Step]) -> RowKey {
         RowKey { steps, ..self }
     }
 
-    /// The steps from this version on; none from a version that is not known.
+    /// The steps from this version on; `None` for an unknown version.
     pub(super) fn steps_from(&self, version: i64) -> Option<&'static [Step]> {
         let at = self.steps.iter().position(|step| step.from == version)?;
         Some(&self.steps[at..])
     }
 
-    /// What the sum of a file of an earlier version left out.
+    /// The tables and columns that the sum of an earlier version left out.
     pub(super) fn of_step(&self, step: &Step) -> RowKey {
         RowKey { key: self.key.clone(), apart: step.apart, steps: &[] }
     }
@@ -137,7 +136,7 @@ impl RowKey {
         Ok(digest_of(&context.sign()))
     }
 
-    /// What the file keeps.
+    /// The HMAC in the file.
     fn seal(&self, VaultState { generation, restored }: VaultState, sum: Digest) -> Digest {
         let mut context = hmac::Context::with_key(&self.key);
         update(&mut context, b'g', &generation.to_le_bytes());
@@ -166,14 +165,14 @@ struct Table {
 }
 
 impl Sum {
-    /// Adds a row that was not there.
+    /// Adds a row to the sum.
     fn add(&self, digest: &Digest) {
         for (word, bytes) in self.words.iter().zip(digest.as_chunks::<8>().0) {
             word.fetch_add(u64::from_le_bytes(*bytes), Relaxed);
         }
     }
 
-    /// Takes away one that was.
+    /// Removes a row from the sum.
     fn subtract(&self, digest: &Digest) {
         for (word, bytes) in self.words.iter().zip(digest.as_chunks::<8>().0) {
             word.fetch_sub(u64::from_le_bytes(*bytes), Relaxed);
@@ -205,7 +204,7 @@ impl Rows {
         connection.execute("INSERT INTO authentic VALUES (0, ?, ?, ?)", values).map(drop).map_err(fault)
     }
 
-    /// Checks a file of an earlier version as that did, takes the steps, and writes the sum of what is there then. Inside a transaction.
+    /// Checks a file of an earlier version by its rules, takes the steps, and writes the sum of the resulting rows. Inside a transaction.
     pub(super) fn migrate(
         connection: &Connection,
         key: &RowKey,
@@ -225,7 +224,7 @@ impl Rows {
         rows.put(connection, VaultState { generation: state.generation + 1, ..state })
     }
 
-    /// Checks every row of the file. `schema` is what made the tables.
+    /// Checks every row of the file. `schema` has the statements that made the tables.
     pub(super) fn verify(connection: &Connection, key: RowKey, schema: &str) -> Result<Rows, StoreError> {
         let altered = |what: &str| Err(StoreError::Altered(what.to_owned()));
         if objects(connection).map_err(fault)? != objects(&fresh(schema).map_err(fault)?).map_err(fault)? {
@@ -250,7 +249,7 @@ impl Rows {
         self.state
     }
 
-    /// The sum now, to go back to with [`Rows::go_back`] if what follows is undone.
+    /// The sum now, for [`Rows::go_back`] if the next write is undone.
     pub(super) fn mark(&self) -> Digest {
         self.sum.bytes()
     }
@@ -265,7 +264,7 @@ impl Rows {
         self.state = state;
     }
 
-    /// Ends a transaction that changed something since `mark`: counts it, and writes the HMAC.
+    /// Ends a transaction that changed rows since `mark`: counts it, and writes the HMAC.
     pub(super) fn seal(&mut self, connection: &Connection, mark: &Digest) -> Result<(), StoreError> {
         if self.sum.bytes() == *mark {
             return Ok(());
@@ -274,7 +273,7 @@ impl Rows {
         self.put(connection, state)
     }
 
-    /// Notes that this file is an older copy than somebody remembers, and goes on with both counts above those remembered.
+    /// Notes that this file is older than the remembered state, and continues with both counts above the remembered ones.
     pub(super) fn accept_older(
         &mut self,
         connection: &Connection,
@@ -294,7 +293,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Has the sum follow every row that `connection` writes.
+    /// Makes the sum follow every row that `connection` writes.
     pub(super) fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.key.clone()));
         let key = RowKey { key: key.0, apart: self.key.apart, steps: &[] };
@@ -310,7 +309,7 @@ impl Rows {
             }
             Ok(rusqlite::types::Null)
         })?;
-        // Otherwise a row that another one replaces is not reported.
+        // Without this, a row that another one replaces is not reported.
         connection.pragma_update(None, "recursive_triggers", "ON")?;
         for Table { name, covered } in tables(connection, &self.key)? {
             let report = |of: &str| {
@@ -332,7 +331,7 @@ impl Rows {
     }
 }
 
-/// Compares in time that does not depend on where they differ.
+/// Compares in constant time.
 fn same(one: &Digest, other: &Digest) -> bool {
     aws_lc_rs::constant_time::verify_slices_are_equal(one, other).is_ok()
 }

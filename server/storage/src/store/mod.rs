@@ -1,11 +1,10 @@
-//! What the gateway keeps: tenants, API keys, operators and what they did, templates, credential roots, proof sessions, seals, idempotency keys.
+//! The gateway's store: tenants, API keys, operators, the audit trail, templates, credential roots, proof sessions, seals, idempotency keys.
 //!
 //! A [`Store`] moves opaque bytes: templates and sessions arrive already wrapped (see [`wrap`]), so no
 //! implementation sees one in the clear. Calls block; async code makes them on the blocking pool. A write returns once
-//! it is durable. The key-holder's secrets are in another database behind another type, because another role holds
-//! them.
+//! it is durable. The key-holder's secrets are in another database behind another type, because they belong to another
+//! role.
 
-mod memory;
 mod operations;
 mod records;
 mod seal_reader;
@@ -15,7 +14,6 @@ mod suite;
 pub mod wrap;
 
 pub use crate::database::StoreError;
-pub use memory::Memory;
 pub use operations::Store;
 pub use records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PolicyVersion, Registry,

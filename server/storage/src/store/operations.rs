@@ -1,4 +1,4 @@
-//! What a store does.
+//! The operations of a store.
 
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Registry, Root,
@@ -12,7 +12,8 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// The gateway's durable state. Implementations are compared by one test suite.
 ///
-/// What takes a [`Note`] adds it to the audit trail, both or neither, and returns the entry's number; `Conflict` if its request was made.
+/// A method with a [`Note`] makes the change and adds the note to the audit trail, both or neither, and returns the entry's number; `Conflict` if
+/// the note's request was made before.
 pub trait Store: Send + Sync + 'static {
     /// Makes the file complete without its write-ahead log.
     fn checkpoint(&self) -> Result<(), StoreError>;
@@ -22,17 +23,17 @@ pub trait Store: Send + Sync + 'static {
     fn create_tenant(&self, tenant: Tenant, note: Note) -> Result<u64, StoreError>;
     /// Adds a version of a policy and makes it the tenant's, both or neither; `Conflict` if the version exists.
     fn put_policy(&self, version: PolicyVersion, note: Note) -> Result<u64, StoreError>;
-    /// Versions of a tenant's policy from one on, in order, at most `count`.
+    /// Versions of a tenant's policy in order, starting at one, at most `count`.
     fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError>;
     /// Adds an API key; `Conflict` if its id exists.
     fn add_api_key(&self, key: ApiKey, note: Note) -> Result<u64, StoreError>;
-    /// Revokes an API key; the first revocation stays.
+    /// Revokes an API key. A second revocation keeps the time of the first.
     fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError>;
-    /// Notes when API keys were last used; a later time stays.
+    /// Notes when API keys were last used. The later time wins.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
-    /// Adds counts to those of their days, and deletes days before `oldest_day`.
+    /// Adds counts to their days, and deletes days before `oldest_day`.
     fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
-    /// The usage of a tenant's API keys from one on, of at most `keys` of them, since a day; by key, then by day.
+    /// The usage since a day of at most `keys` of a tenant's API keys, starting at one; by key, then by day.
     fn usage(
         &self,
         tenant: &TenantId,
@@ -40,28 +41,28 @@ pub trait Store: Send + Sync + 'static {
         since_day: u64,
         keys: usize,
     ) -> Result<Vec<Usage>, StoreError>;
-    /// Disables a tenant from this time on, or enables it.
+    /// Disables a tenant at this time, or enables it.
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError>;
-    /// Deletes all that is kept of a tenant and overwrites the bytes, but for its issuer's keys and its root log; from then on nothing is
-    /// enrolled for it.
+    /// Deletes all data of a tenant and overwrites the bytes, except its issuer's keys and its root log. From then on its
+    /// enrolments are refused.
     fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError>;
-    /// Adds an operator, or replaces when it was revoked; with a token of it, if one is given.
+    /// Adds an operator, with a token if one is given, or replaces the time of its revocation.
     fn put_operator(
         &self,
         operator: Operator,
         token: Option<OperatorToken>,
         note: Note,
     ) -> Result<u64, StoreError>;
-    /// Adds a token of an operator, or replaces when it was revoked.
+    /// Adds a token of an operator, or replaces the time of its revocation.
     fn put_operator_token(&self, token: OperatorToken, note: Note) -> Result<u64, StoreError>;
-    /// Adds an entry to the audit trail alone.
+    /// Adds an entry to the audit trail, without another change.
     fn note(&self, note: Note) -> Result<u64, StoreError>;
-    /// The digest of the request that an operator made with a key, and the entry that it left.
+    /// The digest of the request that an operator made with a key, and its entry in the audit trail.
     fn created(&self, operator: &OperatorId, key: &str)
     -> Result<Option<([u8; 32], AuditEntry)>, StoreError>;
     /// Adds its receipt to an entry.
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError>;
-    /// Entries of the audit trail from a number on, of one tenant or of all, in order, at most `count`.
+    /// Entries of the audit trail in order, starting at a number, of one tenant or of all, at most `count`.
     fn audit(
         &self,
         from: u64,
@@ -72,7 +73,7 @@ pub trait Store: Send + Sync + 'static {
     fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError>;
     /// Adds a root; `Conflict` unless its generation is above all earlier ones of the tenant.
     fn publish_root(&self, root: Root) -> Result<(), StoreError>;
-    /// Roots of a tenant from a generation on, in order, at most `count`; withdrawn ones too.
+    /// Roots of a tenant in order, starting at a generation, at most `count`, including withdrawn ones.
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
     /// Adds an issuer key; `Conflict` if the number exists.
     fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
@@ -88,9 +89,9 @@ pub trait Store: Send + Sync + 'static {
         next_key: Option<Vec<u8>>,
         note: Note,
     ) -> Result<u64, StoreError>;
-    /// How many templates of a tenant are of an epoch of its keys.
+    /// How many templates of a tenant are under an epoch of its keys.
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError>;
-    /// Subjects whose template is of an epoch of the tenant's keys, at most `count`.
+    /// Subjects whose template is under an epoch of the tenant's keys, at most `count`.
     fn subjects_of_epoch(
         &self,
         tenant: &TenantId,
@@ -99,32 +100,32 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<Handle>, StoreError>;
     /// Reserves the next generation of a subject with a template; `Conflict` without one. Numbers never come back.
     fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Replaces the template of a subject, and its data key, if it is of generation `from`; whether it was. The consent stays.
+    /// Replaces the template of a subject, and its data key, if it has generation `from`, and returns whether it had. The consent stays.
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
-    /// Reserves the next generation of a subject with a template, as one that is left behind until it is stored, and names the present
-    /// one: (next, present). `Conflict` without a template.
+    /// Reserves the next generation of a subject with a template, notes it as a leftover until it is stored, and returns
+    /// (next, present). `Conflict` without a template.
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, u32), StoreError>;
-    /// Replaces the template of a subject with its consent, adds the idempotency record, and leaves generation `from` behind, all or
-    /// nothing, if the subject's template is of that generation; whether it was. The bytes of the old one are overwritten.
+    /// If the subject's template has generation `from`, replaces it with its consent, adds the idempotency record, and notes `from` as a
+    /// leftover, all or nothing. Returns whether it had that generation. The bytes of the old template are overwritten.
     fn replace_template(
         &self,
         template: Template,
         from: u32,
         answer: Idempotency,
     ) -> Result<bool, StoreError>;
-    /// Generations that replacements left behind and no key-holder was seen to forget.
+    /// Generations that replacements left behind and the key-holder has not confirmed to have forgotten.
     fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError>;
-    /// Notes that the key-holder has forgotten one of them.
+    /// Notes that the key-holder has forgotten one of these generations.
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError>;
     /// The active template.
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
-    /// Subjects of a tenant with a template, by handle from one on, at most `count`.
+    /// Subjects of a tenant with a template, by handle, starting at one, at most `count`.
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
-    /// Deletes template and data key and overwrites their bytes; the generation that was active.
+    /// Deletes template and data key and overwrites their bytes. Returns the generation that was active.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
     /// Adds or replaces proof sessions, all or none.
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;
-    /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, from behind `after` on.
+    /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, starting behind `after`.
     fn live_sessions(
         &self,
         tenant: &TenantId,
@@ -132,7 +133,7 @@ pub trait Store: Send + Sync + 'static {
         now: u64,
         limit: usize,
     ) -> Result<Vec<Session>, StoreError>;
-    /// A proof session, expired or not.
+    /// A proof session, even if it has expired.
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError>;
     /// The answer that was given under an idempotency key.
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
@@ -141,7 +142,7 @@ pub trait Store: Send + Sync + 'static {
     /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
     /// number `number >> l` of level `l`. `Conflict` if the number exists.
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError>;
-    /// A seal, or the header that [`Store::prune_seals`] left of it.
+    /// A seal, or its header if [`Store::prune_seals`] pruned it.
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
     /// The newest seal.
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError>;
@@ -151,7 +152,7 @@ pub trait Store: Send + Sync + 'static {
     fn last_pruned(&self) -> Result<Option<u64>, StoreError>;
     /// The first seal above this number that was not pruned.
     fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError>;
-    /// Gives space that deletions left to the file system, a bounded step of all but so many bytes; whether there is more.
+    /// Returns space of deleted rows to the file system in a bounded step, except this many bytes. Returns whether there is more.
     fn shrink(&self, kept: u64) -> Result<bool, StoreError>;
     /// Appends a witness's cosignature of the log of `size` seals, a line of a note. `Conflict` if there is one of this
     /// witness at this size: the first one stays.
@@ -160,7 +161,7 @@ pub trait Store: Send + Sync + 'static {
     fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError>;
     /// The largest size that any witness has cosigned.
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError>;
-    /// Notes that the store was restored from a backup. `Conflict` if it was at that time already.
+    /// Notes that the store was restored from a backup. `Conflict` if a restoration at that time is noted already.
     fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError>;
     /// The newest restoration.
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError>;

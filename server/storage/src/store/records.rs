@@ -1,9 +1,9 @@
-//! What a store keeps, row by row.
+//! The rows of a store.
 
 use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
-/// What is longer is a seal with its signatures, what is not is the header of one.
+/// Longer bytes are a seal with its signatures, shorter ones the header of a seal.
 pub(super) const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
 
 /// A tenant.
@@ -13,21 +13,21 @@ pub struct Tenant {
     pub id: TenantId,
     /// Name for operators.
     pub name: String,
-    /// The policy as JSON; its type is `trefoil_api::Policy`.
+    /// The policy as JSON; its type is `trefoil_types::Policy`.
     pub policy: String,
     /// Counts the tenant's policies from 1.
     pub policy_version: u32,
     /// Public key of the tenant's templates, see [`trefoil_matching::PublicKey`].
     pub public_key: Vec<u8>,
-    /// The one that follows it, while the keys are rotated.
+    /// The next public key, while the keys are rotated.
     pub next_key: Option<Vec<u8>>,
     /// The tenant's data key, wrapped.
     pub wrapped_key: Vec<u8>,
     /// Unix seconds.
     pub created_at: u64,
-    /// Since when its API keys are refused, Unix seconds.
+    /// Time since which its API keys are refused, Unix seconds.
     pub disabled_at: Option<u64>,
-    /// When it was deleted, Unix seconds: then the rest is empty.
+    /// When it was deleted, Unix seconds. The other fields are then empty.
     pub deleted_at: Option<u64>,
 }
 
@@ -38,27 +38,27 @@ pub struct PolicyVersion {
     pub tenant: TenantId,
     /// Counts from 1.
     pub version: u32,
-    /// As [`Tenant::policy`].
+    /// Like [`Tenant::policy`].
     pub policy: String,
     /// Unix seconds.
     pub made_at: u64,
 }
 
-/// What an API key was used for, on one day or since the process began.
+/// The uses of an API key, on one day or since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageCounts {
     /// Logins decided with a match.
     pub matched: u64,
-    /// Logins decided with none.
+    /// Logins decided with no match.
     pub not_matched: u64,
     /// Subjects enrolled.
     pub enrolments: u64,
-    /// Requests refused, or failed; of a batch each login.
+    /// Requests refused or failed; in a batch each login counts.
     pub refusals: u64,
 }
 
 impl UsageCounts {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(&self, more: &UsageCounts) -> UsageCounts {
         UsageCounts {
@@ -69,7 +69,7 @@ impl UsageCounts {
         }
     }
 
-    /// What these have that `before` had not.
+    /// The difference from `before`.
     #[must_use]
     pub fn less(&self, before: &UsageCounts) -> UsageCounts {
         UsageCounts {
@@ -84,13 +84,13 @@ impl UsageCounts {
 /// The counts of an API key on one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// The tenant that the key speaks for.
+    /// The tenant that the key belongs to.
     pub tenant: TenantId,
     /// Its public part.
     pub api_key: ApiKeyId,
     /// Days since 1970, UTC.
     pub day: u64,
-    /// What it was used for.
+    /// Its uses.
     pub counts: UsageCounts,
 }
 
@@ -99,7 +99,7 @@ pub struct Usage {
 pub struct ApiKey {
     /// Public part.
     pub id: ApiKeyId,
-    /// The tenant it speaks for.
+    /// The tenant that it belongs to.
     pub tenant: TenantId,
     /// Keyed hash of the secret part.
     pub tag: [u8; 32],
@@ -113,7 +113,7 @@ pub struct ApiKey {
     pub expires_at: Option<u64>,
     /// When it was revoked, Unix seconds.
     pub revoked_at: Option<u64>,
-    /// The hour of its last use, Unix seconds; noted later than the use.
+    /// The hour of its last use, Unix seconds; stored with a delay.
     pub last_used_at: Option<u64>,
 }
 
@@ -123,7 +123,7 @@ impl AsRef<ApiKey> for ApiKey {
     }
 }
 
-/// Who may operate the service.
+/// An operator of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     /// Identifier.
@@ -141,7 +141,7 @@ pub struct Operator {
 /// A token of an operator without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorToken {
-    /// Whose.
+    /// The operator.
     pub operator: OperatorId,
     /// Counts the operator's tokens from 1.
     pub number: u32,
@@ -155,23 +155,23 @@ pub struct OperatorToken {
     pub revoked_at: Option<u64>,
 }
 
-/// What the audit trail will say of a change, written in the transaction of the change.
+/// A note of a change for the audit trail, written in the transaction of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Whose change.
+    /// The tenant that the change is about.
     pub tenant: TenantId,
     /// A [`trefoil_attest::Change`], encoded.
     pub statement: Vec<u8>,
-    /// The request, where it must not be made twice.
+    /// The request, if it must not be made twice.
     pub once: Option<Once>,
 }
 
-/// A request that an operator may send again.
+/// A request that an operator may repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// Who sent it.
+    /// The operator.
     pub operator: OperatorId,
-    /// The operator's key.
+    /// The operator's idempotency key.
     pub key: String,
     /// Keyed digest of route and body.
     pub request_digest: [u8; 32],
@@ -184,7 +184,7 @@ pub struct Once {
 pub struct AuditEntry {
     /// Counts from 1.
     pub number: u64,
-    /// What was noted; without the request.
+    /// The note, without the request.
     pub note: Note,
     /// Its compact receipt, once it is sealed.
     pub receipt: Option<Vec<u8>>,
@@ -248,9 +248,9 @@ pub struct Template {
 /// A subject with a template, without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// Who.
+    /// The subject's handle.
     pub handle: Handle,
-    /// Of the template.
+    /// Generation of the template.
     pub generation: u32,
     /// The caller's reference to the subject's consent.
     pub consent_ref: String,
@@ -258,7 +258,7 @@ pub struct Subject {
     pub created_at: u64,
 }
 
-/// A proof session, kept so that neither eviction of its verdict nor a restart ends it.
+/// A proof session, stored so that it survives eviction of its verdict and a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Tenant.
@@ -267,11 +267,11 @@ pub struct Session {
     pub id: SessionId,
     /// Unix seconds.
     pub expires_at: u64,
-    /// The session, its key too, under the tenant's key; see [`super::wrap::SessionName`]. Empty once it was ended.
+    /// The session with its key, wrapped under the tenant's key; see [`super::wrap::SessionName`]. Empty once it was ended.
     pub wrapped: Vec<u8>,
 }
 
-/// The answer to a create, for callers that ask again.
+/// The answer to a creation, for callers that repeat the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     /// Tenant.
@@ -286,7 +286,7 @@ pub struct Idempotency {
     pub created_at: u64,
 }
 
-/// What a process reads at start and keeps in memory.
+/// The records that a process reads at its start and keeps in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
     /// All tenants.

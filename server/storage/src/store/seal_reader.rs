@@ -1,15 +1,15 @@
-//! The seals of a store's file, read beside the service that writes it, or without it.
+//! Reads the seals of a store's file, with or without a service that writes to it.
 
 use super::StoreError;
 use crate::database::fault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 
-/// An open file that is only read.
+/// A file opened for reading only.
 pub struct SealReader(Connection);
 
 impl SealReader {
-    /// Opens the file; it is never made.
+    /// Opens the file and never creates it.
     pub fn open(path: &Path) -> Result<SealReader, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let named = |cause: rusqlite::Error| StoreError::Fault(format!("{}: {cause}", path.display()));

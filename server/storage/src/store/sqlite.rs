@@ -26,10 +26,10 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 pub struct Sqlite(pub(super) Database);
 
 impl Sqlite {
-    /// Opens or creates the file; `secret` vouches for its rows.
+    /// Opens or creates the file; `secret` authenticates its rows.
     ///
     /// # Errors
-    /// [`StoreError::Altered`] when anybody else wrote to the file.
+    /// [`StoreError::Altered`] when another program wrote to the file.
     pub fn open(path: &Path, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
         Sqlite::open_under(&Supervisor::default(), path, secret)
     }
@@ -48,7 +48,7 @@ impl Sqlite {
         Ok(Sqlite(database))
     }
 
-    /// Checks a copy that nobody has open; `secret` vouches for its rows.
+    /// Checks a copy that no process has open; `secret` authenticates its rows.
     ///
     /// # Errors
     /// As [`Sqlite::open`].
@@ -61,7 +61,7 @@ impl Sqlite {
         self.0.write(move |connection| execute(connection, sql, values).map(drop))
     }
 
-    /// One change by an operator; the number of its entry in the audit trail.
+    /// One change by an operator. Returns the number of its entry in the audit trail.
     fn noted<P: Params + Send + 'static>(
         &self,
         sql: &'static str,
@@ -120,7 +120,7 @@ const SCHEMA_4: &str =
     concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
 const SCHEMA_3: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
 
-/// From each version to the next. Version 1 has the tables of version 2, and its sum left some out.
+/// Steps from each version to the next. Version 1 has the tables of version 2, but its sum left some out.
 const STEPS: &[Step] = &[
     Step { from: 1, tables: include_str!("schema.sql"), apart: APART_IN_1, sql: "" },
     Step { from: 2, tables: include_str!("schema.sql"), apart: &[], sql: include_str!("schema_3.sql") },
@@ -135,13 +135,13 @@ fn key(secret: &[u8; 32]) -> RowKey {
     RowKey::of(secret, &[]).migrating(STEPS)
 }
 
-/// What the sum of the rows left out in version 1: damage there was found when it was read, if at all.
+/// Tables and columns outside the sum of version 1. Damage there was found when it was read, if at all.
 pub(super) const APART_IN_1: &[Apart] =
     &[Apart::Table("seals"), Apart::Table("log_nodes"), Apart::Column("templates", "wrapped")];
 
-/// What the databases have, see [`Database`].
+/// The schema of the database, see [`Database`].
 const PAGE_BYTES: u64 = 16_384;
-/// Pages that one transaction gives back.
+/// Pages that one transaction returns.
 const FREE_PAGES_STEP: u64 = 64;
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
@@ -547,7 +547,7 @@ impl Store for Sqlite {
             if replaced == 0 {
                 return Ok(false);
             }
-            // What is left behind is the old one from now on.
+            // From now on the old generation is the leftover.
             let sql = "UPDATE leftovers SET generation = ? WHERE tenant = ? AND handle = ? AND generation = ?";
             execute(connection, sql, (from, tenant.as_bytes(), handle.as_bytes(), generation))?;
             insert_answer(connection, answer)?;
@@ -694,7 +694,7 @@ impl Store for Sqlite {
     }
 
     fn last_pruned(&self) -> Result<Option<u64>, StoreError> {
-        // By the connection that has checked the file: a walk over the newest seals would fill a reader's memory with them.
+        // On the connection that has checked the file: a walk over the newest seals would fill a reader's memory with them.
         self.0.write(|connection| {
             let newest = "SELECT number FROM seals WHERE length(bytes) <= ? ORDER BY number DESC LIMIT 1";
             let found = connection.query_row(newest, [PRUNED_BYTES_MAX as u64], |row| row.get(0));
@@ -717,7 +717,7 @@ impl Store for Sqlite {
             return Ok(false);
         }
         self.0.write(move |connection| {
-            // Each row that it is asked for is a page given back.
+            // Each row of this statement is a returned page.
             let shrunk = |connection: &Connection| {
                 let mut statement =
                     connection.prepare(&format!("PRAGMA incremental_vacuum({FREE_PAGES_STEP})"))?;

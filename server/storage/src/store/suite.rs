@@ -30,7 +30,7 @@ fn note() -> Note {
     Note { tenant: T, statement: vec![1; 200], once: None }
 }
 
-/// As one that version 3 kept.
+/// A record as version 3 kept it.
 fn api_key(id: u8) -> ApiKey {
     ApiKey {
         id: ApiKeyId::new([id; 8]),
@@ -264,7 +264,7 @@ fn subjects_are_listed(store: &dyn Store) {
     assert_eq!((store.subjects(&U, &H, 9), store.subjects(&T, &H, 0)), (Ok(vec![]), Ok(vec![])));
 }
 
-/// The key whose life ended; another one goes on.
+/// A key that has ended, and another one that is still valid.
 fn api_keys_live_and_end(store: &dyn Store) -> ApiKey {
     let key = ApiKey { label: "till 4".to_owned(), expires_at: Some(90), ..api_key(1) };
     store.add_api_key(key.clone(), note()).unwrap();
@@ -425,11 +425,6 @@ fn templates_are_renewed(store: &dyn Store) {
 }
 
 #[test]
-fn memory_holds_what_a_store_promises() {
-    holds(&Memory::default());
-}
-
-#[test]
 fn sqlite_holds_what_a_store_promises() {
     let directory = tempfile::tempdir().unwrap();
     holds(&Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap());
@@ -566,7 +561,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
         assert!(matches!(open(false).err(), Some(StoreError::Altered(_))), "{edit}");
         std::fs::write(&path, good).unwrap();
     }
-    // What somebody else wrote to the old file is found before it becomes a new one.
+    // An edit of the old file is found before the upgrade.
     std::fs::write(&path, old).unwrap();
     let edited = rusqlite::Connection::open(&path).unwrap().execute("UPDATE tenants SET name = 'b'", []);
     assert_eq!(edited, Ok(1));

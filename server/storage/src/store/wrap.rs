@@ -1,31 +1,27 @@
 //! Encryption at rest: AES-256-GCM under a hierarchy of keys.
 //!
-//! The master key (a file) wraps one key per tenant; the tenant's key wraps one data key per template, and
-//! sessions. Associated data names what the bytes are and whose, so a record moved to another row does not open.
+//! The master key (a file) wraps one key per tenant. The tenant's key wraps one data key per template, and
+//! sessions. Associated data names the kind and owner of the bytes, so a record moved to another row does not open.
 //! Deleting a data key shreds its template wherever old pages of the database may survive.
 //!
-//! Random nonces are sound up to 2^32 messages a key: a data key wraps one message, a tenant's key at most one per
+//! Random nonces are safe up to 2^32 messages a key. A data key wraps one message, a tenant's key at most one per
 //! subject and session.
 
-use crate::store::{Handle, SessionId, TenantId};
+use crate::store::{SessionId, TenantId};
 use crate::wrap::WrapError;
 use sha3::{Digest as _, Sha3_256};
-use trefoil_matching::KeyStructure;
+use trefoil_matching::{KeyStructure, TemplateName};
 use zeroize::Zeroizing;
 
 /// A key of the hierarchy.
 pub struct WrapKey(crate::wrap::WrapKey);
 
-/// What a wrapped template is bound to.
+/// The name to which a wrapped template is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TemplateName {
-    /// Tenant.
-    pub tenant: TenantId,
-    /// Names the subject.
-    pub handle: Handle,
-    /// Which of the subject's templates.
-    pub generation: u32,
-    /// The template's lane.
+pub struct TemplatePlace {
+    /// Its name.
+    pub name: TemplateName,
+    /// Its lane.
     pub lane: u8,
     /// The tenant's key structure.
     pub keys: KeyStructure,
@@ -33,7 +29,7 @@ pub struct TemplateName {
     pub epoch: u32,
 }
 
-/// What a wrapped session is bound to: all that is stored beside it.
+/// The name to which a wrapped session is bound: all fields that are stored beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionName {
     /// Tenant.
@@ -63,7 +59,7 @@ impl WrapKey {
         self.0.wrap(name, plain)
     }
 
-    /// Opens what [`WrapKey::wrap`] made.
+    /// Opens bytes that [`WrapKey::wrap`] made.
     pub fn open(&self, name: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrapError> {
         self.0.open(name, wrapped)
     }
@@ -80,7 +76,7 @@ impl WrapKey {
         bytes.as_slice().try_into().map(WrapKey::new).map_err(|_| WrapError)
     }
 
-    /// A secret that follows from a tenant's key, another one for each purpose. It is the same for as long as the tenant has that key,
+    /// A secret derived from a tenant's key, a different one for each purpose. It is the same for as long as the tenant has that key,
     /// across restarts and in every copy of the store.
     pub fn derive_tenant_secret(
         &self,
@@ -94,9 +90,9 @@ impl WrapKey {
         Ok(Zeroizing::new(secret.chain_update(tenant).chain_update(purpose).finalize().into()))
     }
 
-    /// Wraps a template under a fresh data key; to be called on a tenant's key.
-    pub fn wrap_template(&self, name: &TemplateName, template: &[u8]) -> WrappedTemplate {
-        let (data_key, name) = (random_key(), name.encode());
+    /// Wraps a template under a fresh data key. Call it on a tenant's key.
+    pub fn wrap_template(&self, place: &TemplatePlace, template: &[u8]) -> WrappedTemplate {
+        let (data_key, name) = (random_key(), place.encode());
         let bytes = WrapKey::new(&data_key).wrap(&named(b"trefoil/template/2", &name), template);
         WrappedTemplate { key: self.wrap(&named(b"trefoil/data-key/2", &name), &*data_key), bytes }
     }
@@ -104,17 +100,17 @@ impl WrapKey {
     /// Opens a template.
     pub fn open_template(
         &self,
-        name: &TemplateName,
+        place: &TemplatePlace,
         key: &[u8],
         bytes: &[u8],
     ) -> Result<Zeroizing<Vec<u8>>, WrapError> {
-        let name = name.encode();
+        let name = place.encode();
         let data_key = self.open(&named(b"trefoil/data-key/2", &name), key)?;
         let data_key: &[u8; 32] = data_key.as_slice().try_into().map_err(|_| WrapError)?;
         WrapKey::new(data_key).open(&named(b"trefoil/template/2", &name), bytes)
     }
 
-    /// Wraps a session; to be called on a tenant's key.
+    /// Wraps a session. Call it on a tenant's key.
     pub fn wrap_session(&self, name: &SessionName, session: &[u8]) -> Vec<u8> {
         self.wrap(&named(b"trefoil/session/2", &name.encode()), session)
     }
@@ -125,9 +121,9 @@ impl WrapKey {
     }
 }
 
-impl TemplateName {
+impl TemplatePlace {
     fn encode(&self) -> Vec<u8> {
-        let TemplateName { tenant, handle, generation, lane, keys, epoch } = self;
+        let TemplatePlace { name: TemplateName { tenant, handle, generation }, lane, keys, epoch } = self;
         let (generation, epoch) = (generation.to_le_bytes(), epoch.to_le_bytes());
         [tenant.as_bytes().as_slice(), handle.as_bytes(), &generation, &[*lane, keys.code()], &epoch].concat()
     }
@@ -154,15 +150,12 @@ fn random_key() -> Zeroizing<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Handle;
 
-    const NAME: TemplateName = TemplateName {
-        tenant: TenantId::new([1; 16]),
-        handle: Handle::new([2; 32]),
-        generation: 3,
-        lane: 4,
-        keys: KeyStructure::PerSubject,
-        epoch: 5,
-    };
+    const NAME: TemplateName =
+        TemplateName { tenant: TenantId::new([1; 16]), handle: Handle::new([2; 32]), generation: 3 };
+    const PLACE: TemplatePlace =
+        TemplatePlace { name: NAME, lane: 4, keys: KeyStructure::PerSubject, epoch: 5 };
 
     #[test]
     fn a_secret_follows_from_the_tenants_key_and_is_another_for_each_tenant_and_purpose() {
@@ -185,26 +178,26 @@ mod tests {
     fn a_template_opens_under_its_own_name_and_key_only() {
         let master = WrapKey::new(&[7; 32]);
         let (tenant_key, wrapped_key) = master.new_tenant_key(&TenantId::new([1; 16]));
-        let wrapped = tenant_key.wrap_template(&NAME, b"template");
+        let wrapped = tenant_key.wrap_template(&PLACE, b"template");
         let reopened = master.open_tenant_key(&TenantId::new([1; 16]), &wrapped_key).unwrap();
         assert_eq!(
-            reopened.open_template(&NAME, &wrapped.key, &wrapped.bytes).unwrap().as_slice(),
+            reopened.open_template(&PLACE, &wrapped.key, &wrapped.bytes).unwrap().as_slice(),
             b"template"
         );
 
         let others = [
-            TemplateName { tenant: TenantId::new([9; 16]), ..NAME },
-            TemplateName { handle: Handle::new([9; 32]), ..NAME },
-            TemplateName { generation: 9, ..NAME },
-            TemplateName { lane: 9, ..NAME },
-            TemplateName { keys: KeyStructure::PerTenant, ..NAME },
-            TemplateName { epoch: 9, ..NAME },
+            TemplatePlace { name: TemplateName { tenant: TenantId::new([9; 16]), ..NAME }, ..PLACE },
+            TemplatePlace { name: TemplateName { handle: Handle::new([9; 32]), ..NAME }, ..PLACE },
+            TemplatePlace { name: TemplateName { generation: 9, ..NAME }, ..PLACE },
+            TemplatePlace { lane: 9, ..PLACE },
+            TemplatePlace { keys: KeyStructure::PerTenant, ..PLACE },
+            TemplatePlace { epoch: 9, ..PLACE },
         ];
         for other in others {
             assert_eq!(tenant_key.open_template(&other, &wrapped.key, &wrapped.bytes), Err(WrapError));
         }
         assert!(master.open_tenant_key(&TenantId::new([9; 16]), &wrapped_key).is_err());
         let (foreign, _) = master.new_tenant_key(&TenantId::new([1; 16]));
-        assert_eq!(foreign.open_template(&NAME, &wrapped.key, &wrapped.bytes), Err(WrapError));
+        assert_eq!(foreign.open_template(&PLACE, &wrapped.key, &wrapped.bytes), Err(WrapError));
     }
 }

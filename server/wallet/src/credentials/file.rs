@@ -1,4 +1,4 @@
-//! A credential as the issuer hands it out: JSON, and nothing secret in it but the salt of the attributes.
+//! A credential file of an issuer: JSON, whose only secret is the salt of the attributes.
 
 use super::root_statement::{IssuerPublicKey, RootError, RootStatement, SignedRoot};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct CredentialFile {
     pub attributes: Hex<{ Attributes::BYTES }>,
     /// Siblings of the leaf, leaf first.
     pub path: Vec<Hex<32>>,
-    /// The root statement that the path leads to.
+    /// The root statement at the end of the path.
     pub root: Base64,
     /// The issuer's signature over it.
     pub signature: Base64,
@@ -76,7 +76,7 @@ impl CredentialFile {
         serde_json::to_string_pretty(self).expect("strings and numbers have a JSON form") + "\n"
     }
 
-    /// The issuer's key as the file names it. Whether it is the right one is for the reader to know.
+    /// The issuer's key in the file. The reader must check that it is the right one.
     ///
     /// # Errors
     /// [`CredentialError::Field`] when its length is wrong.
@@ -108,8 +108,8 @@ impl CredentialFile {
         SignedRoot { statement: self.root.0.clone(), signature: self.signature.0.clone() }
     }
 
-    /// Everything that can be checked with public data: the issuer's signature, and that `commitment` with these
-    /// attributes stands under the root.
+    /// Checks everything that public data allow: the issuer's signature, and that `commitment` with these
+    /// attributes is under the root.
     ///
     /// # Errors
     /// [`CredentialError`] says which check failed.

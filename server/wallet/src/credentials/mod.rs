@@ -1,9 +1,9 @@
-//! What issuer, holder and service say to each other about credentials. No files, no network, no clock: these modules
-//! may run in a browser.
+//! The messages of issuer, holder and service about credentials. No files, no network, no clock: these modules
+//! can run in a browser.
 //!
-//! * [`RootStatement`]: the issuer's signed word that this root is generation n. The statements of one tenant form a
+//! * [`RootStatement`]: the issuer's signed statement that this root is generation n. The statements of one tenant form a
 //!   hash chain, which [`RootLog`] checks.
-//! * [`CredentialFile`]: what a holder receives: attributes, place and path in the tree, and the signed root above.
+//! * [`CredentialFile`]: the file that a holder receives: attributes, place and path in the tree, and the signed root above.
 //! * [`sealed`]: secrets under a passphrase.
 
 /// Generations of a tenant's root that a service accepts at once.

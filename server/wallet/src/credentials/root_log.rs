@@ -4,7 +4,7 @@ use super::root_statement::{IssuerPublicKey, RootError, RootStatement, SignedRoo
 use thiserror::Error;
 use trefoil_zkp::TenantId;
 
-/// Where a tenant's chain of roots ends. Feed it every signed root in order; it accepts only the next one.
+/// The end of a tenant's chain of roots. Give it every signed root in order; it accepts only the next one.
 #[derive(Clone, Debug)]
 pub struct RootLog {
     tenant: TenantId,
@@ -17,7 +17,7 @@ pub enum ChainError {
     /// The root itself is refused.
     #[error(transparent)]
     Root(#[from] RootError),
-    /// Another tenant's.
+    /// The root of another tenant.
     #[error("the root is of tenant {}", hex::encode(.0))]
     Tenant(TenantId),
     /// Not above the generation before.
@@ -65,12 +65,12 @@ impl RootLog {
         self.last.as_ref()
     }
 
-    /// What the next statement must name as its predecessor.
+    /// The digest that the next statement must name as its predecessor.
     pub fn head(&self) -> [u8; 32] {
         self.last.as_ref().map_or([0; 32], RootStatement::digest)
     }
 
-    /// Verifies the signature and the link of the next root, and takes it.
+    /// Verifies the signature and the link of the next root, and appends it.
     ///
     /// # Errors
     /// [`ChainError`] when the signature is wrong or the root does not follow the last one; the log is unchanged.

@@ -1,4 +1,4 @@
-//! One credential root, as its issuer signs it.
+//! One credential root, signed by its issuer.
 
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
@@ -6,7 +6,7 @@ use trefoil_attest::{Family, ML_DSA_65_PUBLIC_KEY_BYTES, ML_DSA_65_SIGNATURE_BYT
 use trefoil_zkp::Digest;
 use trefoil_zkp::TenantId;
 
-/// Prefix of what is signed and hashed.
+/// Prefix of the signed and hashed bytes.
 const DOMAIN: &[u8] = b"trefoil/credential-root/1";
 const MAGIC: [u8; 4] = *b"TFC1";
 
@@ -20,7 +20,7 @@ pub struct IssuerPublicKey(Box<[u8; ML_DSA_65_PUBLIC_KEY_BYTES]>);
 /// "From now on the members of this tenant are those under this root."
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootStatement {
-    /// Whose members.
+    /// The tenant.
     pub tenant: TenantId,
     /// Counts the tenant's roots from 1.
     pub generation: u32,
@@ -56,7 +56,7 @@ pub enum RootError {
         /// Bytes received.
         got: usize,
     },
-    /// The root is no digest.
+    /// The root is a malformed digest.
     #[error("the root is not eight little-endian limbs below 2^31 - 2^24 + 1")]
     Root,
     /// The minimum is above the generation.
@@ -149,12 +149,12 @@ impl RootStatement {
         })
     }
 
-    /// What is signed: "trefoil/credential-root/1" | encoding.
+    /// The signed bytes: "trefoil/credential-root/1" | encoding.
     pub fn message(&self) -> Vec<u8> {
         [DOMAIN, &self.encode()].concat()
     }
 
-    /// SHA3-256("trefoil/credential-root/1" | encoding): what the next statement names as its predecessor.
+    /// SHA3-256("trefoil/credential-root/1" | encoding), which the next statement names as its predecessor.
     pub fn digest(&self) -> [u8; 32] {
         Sha3_256::new().chain_update(DOMAIN).chain_update(self.encode()).finalize().into()
     }
@@ -178,12 +178,12 @@ impl SignedRoot {
         }
     }
 
-    /// Statement and signature, one after the other: both have one length.
+    /// Statement and signature, concatenated; both have a fixed length.
     pub fn to_bytes(&self) -> Vec<u8> {
         [self.statement.as_slice(), &self.signature].concat()
     }
 
-    /// Reads back [`SignedRoot::to_bytes`].
+    /// Reads the bytes of [`SignedRoot::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Option<SignedRoot> {
         if bytes.len() != RootStatement::BYTES + ML_DSA_65_SIGNATURE_BYTES {
             return None;

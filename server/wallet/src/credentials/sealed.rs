@@ -1,7 +1,7 @@
 //! Secrets under a passphrase: Argon2id (RFC 9106) and XChaCha20-Poly1305.
 //!
 //! Layout: magic "TFE1", memory in KiB u32, passes u32, lanes u32 (little-endian), salt (16), nonce (24), ciphertext with
-//! its tag, and a checksum of everything before it (SHA3-256, first 16 bytes). The checksum is not a secret's: it tells
+//! its tag, and a checksum of everything before it (SHA3-256, first 16 bytes). The checksum needs no secret: it distinguishes
 //! a damaged file from a wrong passphrase, which the tag cannot.
 
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -19,14 +19,14 @@ const CHECKSUM_BYTES: usize = 16;
 const HEAD_BYTES: usize = 4 + 12 + SALT_BYTES + NONCE_BYTES;
 const TAG_BYTES: usize = 16;
 
-/// Largest memory that a file may ask for, KiB: a file of someone else's must not take the machine.
+/// Largest memory that a file may ask for, KiB, because a stranger's file must not exhaust the machine.
 const MEMORY_KIB_MAX: u32 = 1 << 20;
 const PASSES_MAX: u32 = 16;
 const LANES_MAX: u32 = 8;
 /// Shortest passphrase in bytes.
 pub const PASSPHRASE_BYTES_MIN: usize = 8;
 
-/// What a guess of the passphrase costs.
+/// The cost of a guess of the passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Memory, KiB.
@@ -92,10 +92,10 @@ pub fn seal(
     Ok(bytes)
 }
 
-/// Opens what [`seal`] made for the same `kind`.
+/// Opens a file that [`seal`] made for the same `kind`.
 ///
 /// # Errors
-/// [`SealedError`] when it is no such file, or the passphrase is not the one it was sealed under.
+/// [`SealedError`] when it is no such file, or the passphrase is wrong.
 pub fn open(bytes: &[u8], passphrase: &[u8], kind: &str) -> Result<Zeroizing<Vec<u8>>, SealedError> {
     if !bytes.starts_with(&MAGIC) {
         return Err(SealedError::Format);

@@ -1,6 +1,6 @@
 //! The content of a sealed wallet: magic "TFW2", secret (32), u16 credentials (each u32 length and JSON), u16 sessions
-//! (each u32 length and bytes), integers little-endian, nothing after. A wallet with the magic "TFW1" is read without its sessions,
-//! which are of a circuit that is retired.
+//! (each u32 length and bytes), integers little-endian, with no trailing bytes. A wallet with the magic "TFW1" is read without its sessions,
+//! which are of a retired circuit.
 
 use super::{CREDENTIALS_MAX, Credential, SESSIONS_MAX, Session, Wallet, WalletError};
 use crate::HolderSession;
@@ -17,7 +17,7 @@ pub(super) fn encode(wallet: &Wallet) -> Zeroizing<Vec<u8>> {
     let credentials: Vec<_> = credentials.iter().map(|credential| credential.file.to_json()).collect();
     let sessions: Vec<_> = sessions.iter().map(Session::to_bytes).collect();
     let lengths = credentials.iter().map(String::len).chain(sessions.iter().map(|bytes| bytes.len()));
-    // Whole at once: a vector that grows leaves copies of the secret behind.
+    // Allocate all at once, because a growing vector leaves copies of the secret behind.
     let mut bytes =
         Zeroizing::new(Vec::with_capacity(4 + 32 + 4 + lengths.map(|length| 4 + length).sum::<usize>()));
     bytes.extend(MAGIC);

@@ -1,8 +1,8 @@
 //! The wallet of a credential holder: one secret, the credentials that issuers gave for its commitment, and the proof
 //! sessions that are open.
 //!
-//! Bytes in, bytes out: these modules touch no file, network or clock, so that a browser can run them. The caller says
-//! what time it is, supplies randomness, keeps the sealed bytes and carries messages. Secrets are wiped when dropped.
+//! Bytes in, bytes out: these modules touch no file, network or clock, so that a browser can run them. The caller
+//! supplies time and randomness, keeps the sealed bytes and sends messages. Secrets are wiped when dropped.
 
 mod codec;
 
@@ -16,11 +16,11 @@ use trefoil_zkp::TenantId;
 use trefoil_zkp::{Digest, Secret, Witness, commitment, handle};
 use zeroize::Zeroizing;
 
-/// What a sealed wallet is, for [`sealed`].
+/// The kind of a sealed wallet, for [`sealed`].
 const KIND: &str = "trefoil/wallet";
-/// Credentials of one wallet.
+/// Most credentials of one wallet.
 const CREDENTIALS_MAX: usize = 64;
-/// Sessions that a wallet remembers.
+/// Most sessions that a wallet remembers.
 const SESSIONS_MAX: usize = 256;
 
 /// See the module.
@@ -30,7 +30,7 @@ pub struct Wallet {
     sessions: Vec<Session>,
 }
 
-/// A credential that was checked when it came.
+/// A credential that was checked when it was received.
 #[derive(Clone, Debug)]
 pub struct Credential {
     file: CredentialFile,
@@ -48,7 +48,7 @@ pub struct Session {
     pub opened_at: u64,
     /// Unix seconds.
     pub expires_at: u64,
-    /// What requests are made with.
+    /// The session that makes requests.
     pub holder: HolderSession,
 }
 
@@ -58,13 +58,13 @@ pub enum WalletError {
     /// The sealed bytes do not open.
     #[error(transparent)]
     Sealed(#[from] SealedError),
-    /// They open and hold something else than a wallet.
+    /// They open but do not hold a wallet.
     #[error("the wallet's content does not read ({0}); was it written by another version?")]
     Content(&'static str),
     /// A credential is refused.
     #[error("credential: {0}")]
     Credential(#[from] CredentialError),
-    /// The issuer key is not the one that this tenant's credentials were signed with before.
+    /// This tenant's earlier credential was signed with another issuer key.
     #[error(
         "the credential is signed by issuer key {}, this tenant's was {}; if the issuer changed its key, forget the \
          tenant first",
@@ -80,7 +80,7 @@ pub enum WalletError {
     /// The caller expected another issuer key.
     #[error("the credential is signed by issuer key {}, not by the one that was asked for", hex::encode(.0))]
     Issuer(IssuerKeyId),
-    /// Older than what the wallet has.
+    /// Older than the wallet's credential.
     #[error("the credential is for root generation {got}; the wallet has generation {known}")]
     Older {
         /// Generation of this one.
@@ -91,7 +91,7 @@ pub enum WalletError {
     /// There is no credential of this tenant.
     #[error("no credential of this tenant: receive one first")]
     NoCredential,
-    /// No session was ever opened towards the audience.
+    /// No session with the audience was ever opened.
     #[error("no session for this audience: open one first")]
     NoSession,
     /// Too many credentials.
@@ -131,7 +131,7 @@ impl Wallet {
         Ok(sealed::seal(&plain, passphrase, KIND, cost, rng)?)
     }
 
-    /// What an issuer needs to make a credential.
+    /// The commitment, which an issuer needs to make a credential.
     pub fn commitment(&self) -> Digest {
         commitment(&self.secret)
     }
@@ -151,8 +151,8 @@ impl Wallet {
         &self.sessions
     }
 
-    /// Checks a credential and takes it in place of an older one of its tenant. `issuer` is the key that the holder
-    /// knows to be its issuer's; without it the first credential of a tenant decides which key that is.
+    /// Checks a credential and stores it in place of an older one of its tenant. `issuer` is the key that the holder
+    /// knows to be its issuer's. Without it the first credential of a tenant determines the key.
     ///
     /// # Errors
     /// [`WalletError`] says which check failed; the wallet is unchanged.
@@ -199,10 +199,10 @@ impl Wallet {
 
     /// Proves this tenant's credential to `audience` under a fresh session key, showing `level`, or the credential's own,
     /// and with a hash chain for `chain` requests, if that is given.
-    /// Takes tens of milliseconds of one core. The session is kept once the service opened it: [`Wallet::opened`].
+    /// Takes tens of milliseconds of one core. Store the session with [`Wallet::opened`] once the service opened it.
     ///
     /// # Errors
-    /// [`WalletError`] when there is no credential of this tenant, or it cannot show what is asked.
+    /// [`WalletError`] when there is no credential of this tenant, or it does not support the level.
     pub fn prove(
         &self,
         tenant: &TenantId,
@@ -229,7 +229,7 @@ impl Wallet {
         })
     }
 
-    /// Keeps a session that the service opened. One that is over stays until another is opened towards its audience, so that it can be
+    /// Keeps a session that the service opened. An ended session stays until another one with its audience is opened, so that it can be
     /// renewed.
     pub fn opened(&mut self, session: Session, now: u64) {
         let other = |kept: &Session| kept.holder.audience() != session.holder.audience();
@@ -240,7 +240,7 @@ impl Wallet {
         self.sessions.push(session);
     }
 
-    /// Notes from when until when the service keeps a session that was proven ahead of time.
+    /// Notes the times of opening and end of a session that was proven in advance.
     ///
     /// # Errors
     /// [`WalletError`] when there is no such session.
@@ -251,10 +251,10 @@ impl Wallet {
         Ok(())
     }
 
-    /// The newest session towards `audience`, which [`Session::is_due`] says whether to use or to renew.
+    /// The newest session with `audience`. [`Session::is_due`] says whether to renew it.
     ///
     /// # Errors
-    /// [`WalletError`] when no session towards this audience was proven.
+    /// [`WalletError`] when no session with this audience was proven.
     pub fn session(&self, audience: &str) -> Result<&Session, WalletError> {
         let towards = |session: &&Session| session.holder.audience() == audience;
         self.sessions.iter().rev().find(towards).ok_or(WalletError::NoSession)
@@ -275,19 +275,19 @@ impl Wallet {
 }
 
 impl Session {
-    /// Whether to open another in its place: it is over, or nearly.
+    /// Whether to open another in its place, because it has ended or soon will.
     pub fn is_due(&self, now: u64) -> bool {
         self.holder.is_due(self.opened_at, self.expires_at, now)
     }
 }
 
 impl Credential {
-    /// As it was received.
+    /// The credential file, as received.
     pub fn file(&self) -> &CredentialFile {
         &self.file
     }
 
-    /// The root that it is under.
+    /// The root above it.
     pub fn root(&self) -> &RootStatement {
         &self.root
     }

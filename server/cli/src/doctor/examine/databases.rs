@@ -1,4 +1,4 @@
-//! What the databases say: versions, the newest seal against the clock, lock-outs and frozen tenants.
+//! Checks of the databases: versions, the newest seal against the clock, lock-outs and frozen tenants.
 
 use super::{Finding, IDLE_S, older_vault, time};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
@@ -94,7 +94,7 @@ fn looked_at(
             }
         });
     }
-    // A count of subjects, and never which.
+    // A count of subjects, never their names.
     let locked = "SELECT tenants.tenant,
             sum(generation_failures >= failures_per_generation OR generation_attempts >= attempts_per_generation),
             sum(retry_at > ?1 OR (day = ?1 / 86400 AND (day_failures >= failures_per_day OR day_attempts >= attempts_per_day)))
@@ -133,7 +133,7 @@ fn looked_at(
     Ok(found)
 }
 
-/// What to do about damage.
+/// The remedy for damage.
 const RESTORE: &str = "keep a copy, check the disk, then restore the whole directory from the newest backup";
 
 /// A database of this version, to be read only.
@@ -161,7 +161,7 @@ fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
     }
 }
 
-/// A file that no process has open is read as one that nobody changes, so that nothing is made beside it.
+/// A file that no process has open is opened as immutable, so that SQLite makes no files beside it.
 fn uri(path: &Path) -> String {
     let length = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();

@@ -9,7 +9,7 @@ use trefoil_server::config::Precompute;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
 
-/// What a service left behind that ran once and made one tenant.
+/// The installation of a service that ran once and made one tenant.
 fn template() -> &'static Path {
     static TEMPLATE: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = TEMPLATE.get_or_init(|| {
@@ -44,7 +44,7 @@ fn config(directory: &Path) -> Config {
     config
 }
 
-/// A copy of the installation, which a case may spoil.
+/// A copy of the installation, which a case may damage.
 struct Case {
     folder: tempfile::TempDir,
     config: Config,
@@ -100,7 +100,7 @@ impl Case {
         (self.config.tls.certificate, self.config.tls.private_key) = (certificate, private_key);
     }
 
-    /// A seal of other people's vectors as the newest one.
+    /// A seal from test vectors as the newest one.
     fn seal(&self) -> SealTime {
         let vectors = include_str!("../../../../../crypto/attest/testdata/contradictions.json");
         let vectors: serde_json::Value = serde_json::from_str(vectors).unwrap();
@@ -132,7 +132,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What is wrong, the code of the finding, its level, and words of its place and of its remedy.
+/// The damage, the code of the finding, its level, and words of its place and of its remedy.
 type Mistake = (fn(&mut Case), Level, &'static str, &'static str, &'static str);
 
 const W: Level = Level::Warning;
@@ -346,7 +346,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     (
         |case| {
-            // It takes connections for as long as the process lives, and says nothing.
+            // It accepts connections while the process lives, and sends nothing.
             let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
             case.config.server.admin_listen = other.local_addr().unwrap();
             std::thread::spawn(move || other.incoming().for_each(drop));

@@ -1,4 +1,4 @@
-//! The service's certificate: until when, for which names, and whether the key is its own.
+//! The service's certificate: its expiry, its names, and whether the key belongs to it.
 
 use super::{Finding, time};
 use http::uri::Authority;
@@ -10,7 +10,7 @@ use trefoil_server::findings;
 use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE};
 use trefoil_storage::data_dir;
 
-/// Where the certificate is.
+/// The place of the certificate.
 pub(super) fn certificate_path(config: &Config) -> PathBuf {
     match config.tls.certificate.as_os_str().is_empty() {
         true => config.server.data_dir.join(CERTIFICATE_FILE),
@@ -54,7 +54,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     }
     let place = key.display();
     if let Err(cause) = data_dir::refuse_exposed(&key) {
-        // In the directory it was found there.
+        // The check of the directory has found it already.
         found.extend((!is_own).then(|| super::file(&cause)));
     }
     if let Err(cause) = tls::check_pair(&path, &key) {
@@ -69,7 +69,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     found
 }
 
-/// Who signs callers' certificates, where these are demanded.
+/// The authorities of callers' certificates, if these are demanded.
 fn client_ca(config: &Config, now: u64) -> Option<Finding> {
     let path = &config.tls.client_ca;
     if path.as_os_str().is_empty() {
@@ -88,7 +88,7 @@ fn client_ca(config: &Config, now: u64) -> Option<Finding> {
     }
 }
 
-/// The name that callers ask for, where the configuration says it.
+/// The name to which callers connect, if the configuration has it.
 fn host(config: &Config) -> Option<String> {
     let listen = config.server.listen.ip();
     match config.server.public_url.strip_prefix("https://") {

@@ -167,7 +167,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "embedding",
             numbers(127),
             "field-invalid",
-            says("length 127", "/embedding", "128 numbers"),
+            says("got 127", "/embedding", "expected 128 numbers"),
         ),
         enrol(
             "129 numbers",
@@ -347,7 +347,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             &[("idempotency-key", "other")],
             &whole,
             "template-exists",
-            says("active template", "DELETE on this path", "delete it to enrol again"),
+            says("active template", "PUT on this path", "replace it, or delete it"),
         ),
         raw(
             "unknown seal",
@@ -453,9 +453,23 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "embedding",
             numbers(127),
             "field-invalid",
-            says("length 127", "/embedding", "128 numbers"),
+            says("got 127", "/embedding", "expected 128 numbers"),
         ),
     ];
+    let mut unproven = request.clone();
+    for name in ["session_id", "mac"] {
+        unproven.as_object_mut().unwrap().remove(name);
+    }
+    let mut calls = calls;
+    calls.push(raw(
+        "no session",
+        post.clone(),
+        "/v1/authentications",
+        &[],
+        &unproven.to_string(),
+        "field-invalid",
+        says("asks for a credential proof", "/session_id", "open a proof session"),
+    ));
     let mut wrong = Vec::new();
     let on_public = calls.len();
     for call in calls {
@@ -482,7 +496,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "/v1/tenants",
             changed("threshold", json!({"fmr_class": 9})),
             "field-invalid",
-            says("no calibration", "/policy/threshold", "known are"),
+            says("no calibration", "/policy/threshold", "give a score of your own calibration"),
         ),
         (
             "no audience",
@@ -573,7 +587,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
         &mut wrong,
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!((on_public, on_admin + 5), (47, 12));
+    assert_eq!((on_public, on_admin + 5), (48, 12));
     assert!(service.server.shutdown().await);
 }
 

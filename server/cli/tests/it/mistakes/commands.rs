@@ -1,9 +1,10 @@
-//! Commands that do not reach their service, or that it refuses.
+//! Commands that do not reach their service, or that the service refuses.
 
 use super::{Answer, Folder, says};
 use crate::program::Program;
 use crate::service;
 use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -172,8 +173,35 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         folder.said(&["wallet", "show", "--wallet", "/nowhere/w", "--passphrase-file", &token], &[]),
         says("No such file", "/nowhere/w", "trefoil wallet create"),
     );
+    answers(
+        "wallet that exists",
+        folder.said(&["wallet", "create", "--wallet", &no_pem, "--passphrase-file", &token], &[]),
+        says("a secret is not overwritten", &no_pem, "choose another file with --wallet"),
+    );
+    answers(
+        "no credential",
+        folder.said(
+            &["wallet", "receive", &no_pem, "--wallet", "none.wallet", "--passphrase-file", &token],
+            &[],
+        ),
+        says("not a credential", &no_pem, "trefoil issuer export"),
+    );
+    answers(
+        "operator by name",
+        operator(&["operator", "revoke", "bob"]),
+        says("bob", "<OPERATOR>", "trefoil admin operator list"),
+    );
+    let issuer =
+        ["issuer", "init", "--directory", "issuer", "--tenant", &tenant, "--passphrase-file", &token];
+    std::fs::DirBuilder::new().mode(0o700).create(folder.path("issuer")).unwrap();
+    folder.file("issuer/issuer.key", "x");
+    answers(
+        "issuer made twice",
+        folder.said(&issuer, &[]),
+        says("an issuer directory already", "issuer", "--directory"),
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(count, 26);
+    assert_eq!(count, 30);
 }
 
 /// Two services with certificates that no client takes: for another name, and one that has expired. Their addresses and certificates.

@@ -1,4 +1,4 @@
-//! Whatever somebody else writes to a file with a key is found when it is opened.
+//! Opening a file with a key finds everything that another program wrote.
 
 use super::*;
 use crate::Supervisor;
@@ -23,7 +23,7 @@ fn write(database: &Database, sql: &'static str) -> Result<(), StoreError> {
     database.write(move |connection| connection.execute_batch(sql).map_err(fault))
 }
 
-/// What somebody does who has the file and no key.
+/// An edit by a program that has the file and no key.
 fn edit(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
@@ -60,7 +60,7 @@ fn a_file_that_only_this_program_wrote_to_opens() {
     ] {
         write(&database, sql).unwrap_or_else(|cause| panic!("{sql}: {cause}"));
     }
-    // One that fails undoes itself alone, also in the sum; so does one whose commit is not waited for by the disk.
+    // A failed write undoes only itself, also in the sum; so does one that does not wait for the disk.
     let failed = database.write(|connection| {
         connection.execute_batch("DELETE FROM notes").map_err(fault)?;
         Err::<(), _>(StoreError::Conflict)
@@ -114,7 +114,7 @@ fn every_edit_of_a_row_or_of_the_tables_is_refused() {
         let refused = open(&path).err();
         assert!(matches!(refused, Some(StoreError::Altered(_))), "{sql}: {refused:?}");
     }
-    // What is apart is vouched for by something else.
+    // Columns outside the sum are protected elsewhere.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sqlite");
     filled(&path);
@@ -125,7 +125,7 @@ fn every_edit_of_a_row_or_of_the_tables_is_refused() {
     assert!(matches!(other, Some(StoreError::Altered(_))), "another key");
 }
 
-/// Two equal rows would cancel in an exclusive or. SQLite keeps no two of one key, but a file can be edited past that.
+/// Two equal rows would cancel in an exclusive or. SQLite refuses two rows with one key, but an edit of the file can add them.
 #[test]
 fn two_equal_rows_that_somebody_adds_do_not_cancel() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ fn two_equal_rows_that_somebody_adds_do_not_cancel() {
         connection.pragma_update(None, "writable_schema", "OFF").unwrap();
         let other = Connection::open(&path).unwrap();
         if more {
-            // What was the key is a column now, which the rows of before left empty.
+            // The former key is now a column, which is empty in the existing rows.
             other.execute_batch("UPDATE notes SET number = rowid").unwrap();
             other
                 .execute_batch("INSERT INTO notes VALUES (9, 'x'); INSERT INTO notes VALUES (9, 'x')")
@@ -157,7 +157,7 @@ fn two_equal_rows_that_somebody_adds_do_not_cancel() {
     drop(connection);
     let refused = open(&path).err();
     assert!(matches!(refused, Some(StoreError::Altered(_) | StoreError::Fault(_))), "{refused:?}");
-    // The sum alone: it is of how many there are.
+    // Only the sum detects it, because it counts rows.
     let (sum, digest) = (Sum::default(), [7; DIGEST_BYTES]);
     let before = sum.bytes();
     sum.add(&digest);
@@ -185,7 +185,7 @@ fn an_older_row_in_a_newer_file_is_refused_and_an_older_file_counts_less() {
         format!("ATTACH '{}' AS old; INSERT OR REPLACE INTO people SELECT * FROM old.people", copy.display());
     edit(&path, &attach);
     assert!(matches!(open(&path).err(), Some(StoreError::Altered(_))));
-    // With the row that vouches for them, all rows are those of then, and the count too.
+    // With the old HMAC row, all rows and the count are the old ones.
     edit(&path, &format!("{attach}; INSERT OR REPLACE INTO authentic SELECT * FROM old.authentic"));
     assert_eq!(open(&path).unwrap().state(), older);
 
@@ -197,7 +197,7 @@ fn an_older_row_in_a_newer_file_is_refused_and_an_older_file_counts_less() {
         (newer.generation + 1, 1),
         "above what is remembered"
     );
-    // A copy of a file that was taken for an older one before: both were.
+    // A copy of a file that was accepted as an older one before.
     database.accept_older(VaultState { generation: 0, restored: 5 }).unwrap();
     assert_eq!(database.state(), VaultState { generation: accepted.generation + 1, restored: 6 });
     let accepted = database.state();
@@ -220,7 +220,7 @@ fn files_are_for_their_owner_only() {
     }
 }
 
-/// Between the check and what is loaded after it nobody can come: until the first write both see the same transaction.
+/// No write can come between the check and the load after it: until the first write both see the same transaction.
 #[test]
 fn what_is_loaded_after_the_check_is_what_was_checked() {
     let folder = tempfile::tempdir().unwrap();
@@ -233,7 +233,7 @@ fn what_is_loaded_after_the_check_is_what_was_checked() {
     };
     edit(&path, "UPDATE people SET age = 41 WHERE name = 'ann'");
     assert_eq!((age(), age()), (40, 40));
-    // The first write finds that somebody else wrote.
+    // The first write finds that another program wrote.
     let refused = write(&database, "UPDATE notes SET text = 'three'");
     assert!(matches!(refused, Err(StoreError::Altered(_))), "{refused:?}");
 }

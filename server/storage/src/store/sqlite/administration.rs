@@ -52,7 +52,7 @@ pub(super) fn put_token(connection: &Connection, token: OperatorToken) -> Result
     execute(connection, sql, (operator.as_bytes(), number, tag, created_at, expires_at, revoked_at)).map(drop)
 }
 
-/// Adds an entry to the audit trail; its number.
+/// Adds an entry to the audit trail and returns its number.
 pub(super) fn insert(connection: &Connection, note: Note) -> Result<u64, StoreError> {
     let sql = "INSERT INTO audit (tenant, statement) VALUES (?, ?) RETURNING number";
     let mut statement = connection.prepare_cached(sql).map_err(fault)?;

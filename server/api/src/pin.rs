@@ -1,38 +1,11 @@
-//! The file form of a trust root: JSON for people and tools, or the canonical CBOR. Both are defined by `trefoil-attest`.
+//! The pin of a trust root.
 
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 use trefoil_attest::TrustRoot;
-use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
 
-/// Largest trust-root file.
-pub const TRUST_ROOT_FILE_BYTES_MAX: u64 = TRUST_ROOT_JSON_BYTES_MAX as u64;
-
-/// Why bytes are no trust root.
-#[derive(Debug, Error)]
-#[error("not a trust root: {0}; export one with `trefoil keys export-trust-root`")]
-pub struct TrustFileError(String);
-
-/// The JSON form.
-pub fn to_json(root: &TrustRoot) -> String {
-    root.to_json()
-}
-
-/// Reads either form.
-///
-/// # Errors
-/// [`TrustFileError`] when the bytes are neither form, or the trust root in them contradicts itself.
-pub fn read(bytes: &[u8]) -> Result<TrustRoot, TrustFileError> {
-    // No CBOR array of at most six starts like JSON text.
-    if !bytes.trim_ascii_start().starts_with(b"{") {
-        return TrustRoot::decode(bytes).map_err(|cause| TrustFileError(cause.to_string()));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|cause| TrustFileError(cause.to_string()))?;
-    TrustRoot::from_json(text).map_err(|cause| TrustFileError(cause.to_string()))
-}
-
-/// What names one version of a trust root, short enough to be read out: `sha3-256:` and the hexadecimal digits of
+/// A pin names one version of a trust root and is short enough to be read out: `sha3-256:` and the hexadecimal digits of
 /// [`TrustRoot::digest`], which covers the issuer, the version and all keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Pin([u8; 32]);
@@ -40,21 +13,21 @@ pub struct Pin([u8; 32]);
 /// Why a trust root is not the pinned one.
 #[derive(Debug, Error)]
 pub enum PinError {
-    /// It names the pinned one as the version before; whether it may is for [`TrustRoot::accept`] to say.
+    /// It names the pinned one as the version before; [`TrustRoot::accept`] checks whether it may.
     #[error(
         "version {version} of the trust root of {issuer} follows the pinned one, if its signatures hold: \
          `trefoil keys accept` checks them and prints the next pin"
     )]
     Next {
-        /// Who the trust root says it is of.
+        /// The issuer that the trust root names.
         issuer: String,
         /// Its version.
         version: u64,
     },
-    /// Another issuer's, another version, or one that somebody has changed.
+    /// The trust root of another issuer, another version, or an altered one.
     #[error("version {version} of the trust root of {issuer} is {found}, and {pinned} is pinned")]
     Other {
-        /// Who the trust root says it is of.
+        /// The issuer that the trust root names.
         issuer: String,
         /// Its version.
         version: u64,
@@ -74,7 +47,7 @@ impl Pin {
     /// Whether `root` is the pinned one.
     ///
     /// # Errors
-    /// Which trust root it is instead.
+    /// Names the trust root that it is instead.
     pub fn check(self, root: &TrustRoot) -> Result<(), PinError> {
         let (issuer, version, found) = (root.issuer().to_owned(), root.version(), Pin::of(root));
         if found == self {
@@ -133,31 +106,6 @@ mod tests {
             TrustedKeySet { keys: retired, status },
         ];
         TrustRoot::new("https://auth.example", sets).unwrap()
-    }
-
-    #[test]
-    fn both_forms_read_back() {
-        let first = root();
-        let second = first.successor(first.key_sets().to_vec()).unwrap();
-        for root in [first, second] {
-            assert_eq!(read(to_json(&root).as_bytes()).unwrap(), root);
-            assert_eq!(read(&root.encode()).unwrap(), root);
-        }
-    }
-
-    #[test]
-    fn edited_files_are_refused_with_a_reason() {
-        let json = to_json(&root());
-        let refused = |from: &str, to: &str| {
-            assert!(json.contains(from));
-            read(json.replacen(from, to, 1).as_bytes()).unwrap_err().to_string()
-        };
-        assert!(refused("\"format\"", "\"extra\": 1, \"format\"").contains("unknown field"));
-        assert!(refused("\"format\"", "\"version\": 2, \"format\"").contains("later ones have all three"));
-        assert!(refused("trust-root/1", "trust-root/2").contains("unknown format or version"));
-        assert!(refused("\"not_before\": 4", "\"not_before\": 3").contains("does not match"));
-        assert!(refused("AwMDAwMD", "AwMDAwME").contains("does not match"));
-        assert!(read(b"").unwrap_err().to_string().contains("not a trust root"));
     }
 
     #[test]

@@ -1,114 +1,109 @@
-//! What a tenant's requests are decided under.
+//! The policy that decides a tenant's requests.
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-use trefoil_attest::{LIFETIME_SECONDS_MAX, MODEL_BYTES_MAX, NAME_BYTES_MAX, ProbeMode};
+use crate::{DIM, ProbeMode};
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
 
-/// Audiences of one tenant.
+/// Longest issuer and audience, in bytes: the length of a DNS name.
+pub const NAME_BYTES_MAX: usize = 255;
+/// Longest embedder and quantiser name, in bytes.
+pub const MODEL_BYTES_MAX: usize = 64;
+/// Longest lifetime of a statement: an attestation is for immediate use and no bearer credential.
+pub const LIFETIME_SECONDS_MAX: u64 = 120;
+/// Most audiences of one tenant.
 const AUDIENCES_MAX: usize = 256;
-/// Verdicts of one tenant in memory that any service allows, 2 GB. A service has its own maximum, `proofs.sessions_in_memory_max`.
+/// Most verdicts of one tenant in memory that any service allows, 2 GB. A service has its own maximum, `proofs.sessions_in_memory_max`.
 pub const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
-/// Longest delay after failures: a year. A store counts seconds in 63 bits, so some bound there is.
+/// Longest delay after failures: a year. A store counts seconds in 63 bits, so there must be a bound.
 const DELAY_S_MAX: u64 = 31_536_000;
 /// Largest possible score of two unit vectors at scale 175.
 pub const SCORE_MAX: i32 = 32_768;
 
-/// What a tenant's requests are decided under, as JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+/// The policy that decides a tenant's requests, as JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Policy {
     /// Embedding model whose vectors are compared, 1 to 64 bytes.
-    #[cfg_attr(feature = "openapi", schemars(with = "crate::schema::Text<64>"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>"))]
     pub embedder: String,
+    /// Numbers in its vectors; cannot change. This version accepts 128.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default = "dimension_default", skip_serializing_if = "is_default_dimension")
+    )]
+    #[cfg_attr(feature = "schema", schemars(range(min = 128, max = 128)))]
+    pub dimension: u32,
     /// When two vectors match.
     pub threshold: Threshold,
-    /// Relying parties that attestations may be made for.
+    /// Relying parties for which attestations may be made.
     #[cfg_attr(
-        feature = "openapi",
+        feature = "schema",
         schemars(with = "Vec<crate::schema::Text<255>>", length(min = 1, max = 256))
     )]
     pub audiences: Vec<String>,
     /// Whether a login needs a credential proof.
-    #[serde(default, skip_serializing_if = "ProofNeed::is_credential")]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "ProofNeed::is_credential"))]
     pub proof: ProofNeed,
-    /// Lowest credential level that a session must prove; 0 where no proof is needed.
-    #[serde(default)]
+    /// Lowest credential level that a session must prove; 0 if no proof is needed.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub level_min: u8,
     /// Attempts allowed before a subject is denied whatever the probe.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub attempts: Attempts,
-    /// Life of an attestation in seconds, 1 to 120.
-    #[serde(default = "attestation_lifetime_default")]
-    #[cfg_attr(feature = "openapi", schemars(range(min = 1, max = 120)))]
+    /// Lifetime of an attestation in seconds, 1 to 120.
+    #[cfg_attr(feature = "serde", serde(default = "attestation_lifetime_default"))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 120)))]
     pub attestation_lifetime_s: u64,
     /// How probes and templates reach the service.
-    #[serde(default)]
-    pub probe: Probe,
-    /// Verdicts of this tenant's sessions held in memory, about 200 bytes each, in a partition that no other tenant uses; 1 to
-    /// 10,000,000. Without it as many as the service is configured for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schemars(range(min = 1, max = 10_000_000)))]
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub probe: ProbeMode,
+    /// Most verdicts of this tenant's sessions in memory, about 200 bytes each, in a partition that no other tenant uses; 1 to
+    /// 10,000,000. Absent: the service's default.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 10_000_000)))]
     pub sessions_in_memory: Option<u32>,
 }
 
-/// Whether a login needs a credential proof; for good, because a handle that comes from a credential must not be reachable without it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+/// Whether a login needs a credential proof. It cannot change, because a handle from a credential must not be reachable without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ProofNeed {
     /// Yes: each login is in a proof session, and the holder's key signs it.
     #[default]
     Credential,
-    /// No: the API key alone vouches for a login, and each attestation says that there is no proof. For tenants without credentials. The
+    /// No: only the API key authenticates a login, and each attestation says that there is no proof. For tenants without credentials. The
     /// tenant chooses its subjects' handles.
     None,
 }
 
 impl ProofNeed {
-    /// A policy that says nothing else is written as it was before there was another: its digest stays the same.
+    /// The default is not written, so that the digests of older policies stay the same.
+    #[cfg(feature = "serde")]
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_credential(&self) -> bool {
         *self == ProofNeed::Credential
     }
 }
 
-/// How probes and templates reach the service, and with that how templates are encrypted; for good.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Probe {
-    /// The service gets the vector, normalises and quantises it, and so knows that it is short. Each template has a key of its own, 48 KiB,
-    /// and is shredded by itself.
-    #[default]
-    Plain,
-    /// The device quantises and splits it: a share to the service, a share sealed to the key-holder. Nobody can check that it is
-    /// short: about 0.3 of garbage probes match, so this is for devices whose key the tenant trusts. One key for all templates, 96 KiB
-    /// each: a service that lies can learn it bit by bit, so this is for services that are curious and honest.
-    Shared,
-}
-
-impl Probe {
-    /// As attestations call it.
-    pub fn mode(self) -> ProbeMode {
-        match self {
-            Probe::Plain => ProbeMode::Plain,
-            Probe::Shared => ProbeMode::Shared,
-        }
-    }
-}
-
 /// A false-match class, or a score that the operator has calibrated to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum Threshold {
     /// The score calibrated for the policy's embedder, see [`CALIBRATED`].
-    FmrClass(#[cfg_attr(feature = "openapi", schemars(range(min = 2, max = 4)))] u8),
+    FmrClass(#[cfg_attr(feature = "schema", schemars(range(min = 2, max = 4)))] u8),
     /// A score of the operator's own calibration.
     Calibrated {
         /// Smallest inner product that matches, at scale 175 (unit vectors have 30,625).
-        #[cfg_attr(feature = "openapi", schemars(range(min = -32_768, max = 32_768)))]
+        #[cfg_attr(feature = "schema", schemars(range(min = -32_768, max = 32_768)))]
         score: i32,
         /// k of the false-match rate 10^-k that it was calibrated to; copied into attestations.
         fmr_class: u8,
@@ -116,33 +111,34 @@ pub enum Threshold {
 }
 
 /// Scores per embedder and false-match class: 2,566 probes against 352 templates of LFW, one enrolment photo each,
-/// thresholds at the empirical false-match rate. A set of this size does not establish rates below 1e-3; the score for
-/// class 4 is where the set has it, not a promise.
+/// thresholds at the empirical false-match rate. A set of this size does not establish rates below 1e-3: the score for
+/// class 4 is the empirical one of this set, and no promise.
 const CALIBRATED: [(&str, u8, i32); 3] =
     [("facenet-128", 2, 11_781), ("facenet-128", 3, 16_046), ("facenet-128", 4, 21_362)];
 
-/// How often a template may be tried. What these allow bounds what a service that lies can learn of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, default)]
+/// How often a template may be tried. These limits bound how much a malicious service can learn about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
 pub struct Attempts {
     /// Failures in a row before a delay.
     pub consecutive: u32,
     /// The delay, seconds.
-    #[cfg_attr(feature = "openapi", schemars(range(max = 31_536_000)))]
+    #[cfg_attr(feature = "schema", schemars(range(max = 31_536_000)))]
     pub delay_s: u64,
     /// Failures per day.
     pub failures_per_day: u32,
-    /// Failures in the life of a template.
+    /// Failures in the lifetime of a template.
     pub failures_per_generation: u32,
     /// Attempts per day, matches included.
     pub attempts_per_day: u32,
-    /// Attempts in the life of a template, matches included.
+    /// Attempts in the lifetime of a template, matches included.
     pub attempts_per_generation: u32,
 }
 
 impl Attempts {
-    /// No limit at all: for demonstrations and benchmarks, where it must not bind.
+    /// No limit at all, for demonstrations and benchmarks.
     pub const UNLIMITED: Attempts = Attempts {
         consecutive: u32::MAX,
         delay_s: 0,
@@ -167,13 +163,25 @@ impl Default for Attempts {
     }
 }
 
+#[cfg(feature = "serde")]
+fn dimension_default() -> u32 {
+    DIM as u32
+}
+
+/// The default is not written, so that the digests of older policies stay the same.
+#[cfg(feature = "serde")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_default_dimension(dimension: &u32) -> bool {
+    *dimension == dimension_default()
+}
+
+#[cfg(feature = "serde")]
 fn attestation_lifetime_default() -> u64 {
     LIFETIME_SECONDS_MAX
 }
 
 /// A field of a policy that is out of its range.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{detail}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
     /// Where it is in the policy, as a JSON pointer.
     pub pointer: String,
@@ -181,8 +189,16 @@ pub struct OutOfRange {
     pub detail: String,
 }
 
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl core::error::Error for OutOfRange {}
+
 impl Policy {
-    /// Checks what a type cannot say.
+    /// Checks the ranges that the types do not enforce.
     ///
     /// # Errors
     /// The first field that is out of range.
@@ -193,6 +209,14 @@ impl Policy {
         };
         if !name(&self.embedder, MODEL_BYTES_MAX) {
             return wrong("/embedder", "expected 1 to 64 bytes of text".to_owned());
+        }
+        if self.dimension != DIM as u32 {
+            let given = self.dimension;
+            let detail = format!(
+                "expected {DIM}, got {given}: this version matches vectors of {DIM} numbers; take an embedder that gives them, or leave \
+                 the field out"
+            );
+            return wrong("/dimension", detail);
         }
         if !(1..=AUDIENCES_MAX).contains(&self.audiences.len()) {
             return wrong("/audiences", format!("expected 1 to {AUDIENCES_MAX} audiences"));
@@ -213,8 +237,11 @@ impl Policy {
         let Some((score, _)) = self.threshold_score() else {
             let known: Vec<String> =
                 CALIBRATED.iter().map(|(name, class, _)| format!("{name} {class}")).collect();
-            let detail =
-                format!("no calibration for this embedder and class; known are {}", known.join(", "));
+            let detail = format!(
+                "no calibration for this embedder and class; known are {}; for another embedder give a score of your own calibration, \
+                 `{{\"calibrated\": {{\"score\": S, \"fmr_class\": K}}}}`",
+                known.join(", ")
+            );
             return wrong("/threshold", detail);
         };
         if !(-SCORE_MAX..=SCORE_MAX).contains(&score) {
@@ -223,7 +250,7 @@ impl Policy {
         Ok(())
     }
 
-    /// Without proofs there is nothing that needs a session.
+    /// Without proofs there are no sessions, so their fields are refused.
     fn check_proof(&self) -> Result<(), OutOfRange> {
         let Policy { proof, level_min, probe, sessions_in_memory, .. } = self;
         if *proof == ProofNeed::Credential {
@@ -244,7 +271,7 @@ impl Policy {
                 "expected none with `\"proof\": \"none\"`: without a proof there is no session; leave it out",
             );
         }
-        if *probe == Probe::Shared {
+        if *probe == ProbeMode::Shared {
             return needless(
                 "/probe",
                 "expected `plain` with `\"proof\": \"none\"`: a device seals its share of a face for a proof session, and there is none",
@@ -253,7 +280,7 @@ impl Policy {
         Ok(())
     }
 
-    /// The smallest score that matches, and k of its false-match rate 10^-k; nothing where there is no calibration.
+    /// The smallest score that matches, and k of its false-match rate 10^-k; `None` without a calibration.
     pub fn threshold_score(&self) -> Option<(i32, u8)> {
         match self.threshold {
             Threshold::Calibrated { score, fmr_class } => Some((score, fmr_class)),
@@ -268,17 +295,19 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     fn policy() -> Policy {
         Policy {
             embedder: "facenet-128".to_owned(),
+            dimension: DIM as u32,
             threshold: Threshold::FmrClass(3),
             audiences: vec!["shop.example".to_owned()],
             proof: ProofNeed::Credential,
             level_min: 0,
             attempts: Attempts::default(),
             attestation_lifetime_s: 120,
-            probe: Probe::Plain,
+            probe: ProbeMode::Plain,
             sessions_in_memory: None,
         }
     }
@@ -291,6 +320,14 @@ mod tests {
             assert_eq!(policy.check().unwrap_err().pointer, pointer);
         };
         refused(Policy { embedder: String::new(), ..policy() }, "/embedder");
+        for dimension in [0, 127, 129, 256, 512] {
+            refused(Policy { dimension, ..policy() }, "/dimension");
+        }
+        let told = Policy { dimension: 512, ..policy() }.check().unwrap_err().detail;
+        assert!(
+            told.starts_with("expected 128, got 512: this version matches vectors of 128 numbers"),
+            "{told}"
+        );
         refused(Policy { audiences: vec![], ..policy() }, "/audiences");
         refused(Policy { audiences: vec!["a".to_owned(), "\n".to_owned()], ..policy() }, "/audiences/1");
         refused(Policy { attestation_lifetime_s: 121, ..policy() }, "/attestation_lifetime_s");
@@ -308,7 +345,7 @@ mod tests {
         for (policy, pointer) in [
             (Policy { level_min: 1, ..none.clone() }, "/level_min"),
             (Policy { sessions_in_memory: Some(1), ..none.clone() }, "/sessions_in_memory"),
-            (Policy { probe: Probe::Shared, ..none.clone() }, "/probe"),
+            (Policy { probe: ProbeMode::Shared, ..none.clone() }, "/probe"),
         ] {
             assert_eq!(policy.check().unwrap_err().pointer, pointer);
         }
@@ -316,11 +353,15 @@ mod tests {
         assert!(!serde_json::to_string(&policy()).unwrap().contains("proof"));
     }
 
+    #[cfg(feature = "serde")]
     #[test]
     fn a_policy_in_json_reads_as_documented() {
         let json =
             r#"{"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["shop.example"]}"#;
         assert_eq!(serde_json::from_str::<Policy>(json).unwrap(), policy());
+        let stated = json.replacen('{', r#"{"dimension": 128, "#, 1);
+        assert_eq!(serde_json::from_str::<Policy>(&stated).unwrap(), policy());
+        assert!(!serde_json::to_string(&policy()).unwrap().contains("dimension"), "its digest is as before");
         let json = json.replace(r#"{"fmr_class": 3}"#, r#"{"calibrated": {"score": 16046, "fmr_class": 3}}"#);
         assert_eq!(
             serde_json::from_str::<Policy>(&json).unwrap().threshold_score(),
