@@ -137,6 +137,17 @@ pub(crate) struct VerifiedChange {
     sealed_at: u64,
 }
 
+#[pymethods]
+impl VerifiedChange {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let change = self.change.get();
+        let tenant = change.tenant.as_ref().map_or_else(String::new, |bytes| hex::encode(bytes.as_bytes(py)));
+        let Change { kind, issuer, changed_at, .. } = change;
+        let seal = self.seal_number;
+        format!("<VerifiedChange {kind}: tenant {tenant}, by {issuer:?}, done {changed_at}, seal {seal}>")
+    }
+}
+
 impl VerifiedChange {
     fn of(py: Python<'_>, verified: &attest::VerifiedChange<'_>) -> PyResult<Self> {
         Ok(Self {

@@ -4,7 +4,7 @@ use crate::TrustRoot;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use trefoil_attest as attest;
-use trefoil_attest::{CLOCK_SKEW_SECONDS_MAX, NONCE_BYTES_MAX, NONCE_BYTES_MIN, Nonce, ProbeMode};
+use trefoil_attest::{CLOCK_SKEW_SECONDS_MAX, ExpectedNonce, NONCE_BYTES_MAX, NONCE_BYTES_MIN, ProbeMode};
 use trefoil_types::{Account, TenantId};
 
 /// In place of a nonce, for auditors of stored attestations.
@@ -85,15 +85,15 @@ impl Policy {
     }
 }
 
-fn read_nonce(nonce: &Bound<'_, PyAny>) -> PyResult<Nonce> {
+fn read_nonce(nonce: &Bound<'_, PyAny>) -> PyResult<ExpectedNonce> {
     if nonce.extract::<&str>().is_ok_and(|text| text == DANGEROUS_ANY_NONCE) {
-        return Ok(Nonce::DangerousAny);
+        return Ok(ExpectedNonce::DangerousAny);
     }
     let bytes = nonce
         .extract::<&[u8]>()
         .map_err(|_| PyTypeError::new_err("nonce must be the bytes that you issued for this login"))?;
     match (NONCE_BYTES_MIN..=NONCE_BYTES_MAX).contains(&bytes.len()) {
-        true => Ok(Nonce::Exactly(bytes.to_vec())),
+        true => Ok(ExpectedNonce::Exactly(bytes.to_vec())),
         false => Err(PyValueError::new_err("nonce has 16 to 64 bytes")),
     }
 }

@@ -51,8 +51,9 @@ class Service:
         assert done.returncode == code, f"{arguments}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def admin(self) -> Admin:
-        return Admin(self.admin_url, (self.data / "admin.token").read_text(), ca=self.ca)
+    def admin(self, token: str | None = None) -> Admin:
+        token = token or (self.data / "admin.token").read_text()
+        return Admin(self.admin_url, token, self.trust_root, ca=self.ca)
 
     def close(self) -> None:
         self.process.terminate()

@@ -2,37 +2,29 @@
 
 import base64
 import json
-import secrets
 import struct
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
+from calls import altered, answers_lost, nonce, refused
 from service import ANOTHERS, AUDIENCE, OWN, Member, Service
-from trefoil_attest import VerifyError, consent_digest, verify_change, verify_same_log, verify_seal
+from trefoil_attest import VerifyError, consent_digest, verify_same_log, verify_seal
 from trefoil_attest.client import (
-    Admin,
     Attempt,
-    ChangedPolicy,
     Decided,
-    PolicyVersion,
     Problem,
     Proof,
     Session,
     Tenant,
-    TenantPolicy,
     UnexpectedAnswer,
     Unreachable,
 )
 from trefoil_attest.client import _login, _tenant
 from trefoil_attest.client._transport import Request, Transport
-
-
-def nonce() -> bytes:
-    return secrets.token_bytes(32)
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +37,6 @@ def session(ann: Member, tenant: Tenant) -> Session:
     proof = ann.proof("client.proof")
     assert tenant.enrol(proof.handle, OWN, "form 7").generation == 1
     return tenant.open_session(proof)
-
-
-def refused(code: str, call, *arguments, **named) -> Problem:
-    with pytest.raises(Problem) as caught:
-        call(*arguments, **named)
-    problem = caught.value
-    assert problem.code == code, problem
-    assert problem.cure and problem.request_id in str(problem) and problem.status >= 400
-    return problem
 
 
 def test_own_face_matches_and_another_does_not(tenant: Tenant, session: Session) -> None:
@@ -164,21 +147,6 @@ def test_a_batch_whose_answers_are_swapped_forged_or_missing_is_refused(
         tenant.authenticate_many([Attempt(session, OWN, b"short")])
 
 
-def altered(monkeypatch: pytest.MonkeyPatch, change, path: str = "/v1/authentications") -> None:
-    """Changes the service's answers to logins on their way."""
-    send = Transport.send
-
-    def sent(self: Transport, request: Request) -> bytes:
-        body = send(self, request)
-        if request.path != path:
-            return body
-        answer = json.loads(body)
-        change(answer)
-        return json.dumps(answer).encode()
-
-    monkeypatch.setattr(Transport, "send", sent)
-
-
 @pytest.mark.parametrize("at", [60, 300, 1_000, 12_000, -1])
 def test_a_tampered_attestation_is_refused(
     tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch, at: int
@@ -249,48 +217,6 @@ def test_a_wrong_api_key_a_missing_scope_and_a_revoked_key_are_refused(
     assert narrow.api_key not in repr(narrow)
 
 
-def test_admin_makes_shows_disables_and_enables_tenants(service: Service, ann: Member, session: Session) -> None:
-    admin, policy = service.admin(), TenantPolicy(["a.example"], fmr_class=2, level_min=1, sessions_in_memory=10)
-    made = admin.create_tenant("shown", policy)
-    shown = admin.tenant(made.tenant_id.hex())
-    assert (shown.tenant_id, shown.name, shown.policy, shown.root_generation) == (made.tenant_id, "shown", policy, None)
-    assert admin.tenant(ann.tenant_id).policy.score == 18_000
-    assert {"ann", "shown"} <= {tenant.name for tenant in admin.tenants()}
-    assert admin.disable_tenant(ann.tenant_id).disabled_at is not None
-    refused("tenant-disabled", ann.tenant().authenticate, session, OWN, nonce())
-    assert admin.enable_tenant(ann.tenant_id).disabled_at is None
-    assert ann.tenant().authenticate(session, OWN, nonce()).is_match
-    problem = refused("field-invalid", admin.create_tenant, "t", TenantPolicy(["a.example"], fmr_class=9))
-    assert [error.pointer for error in problem.errors] == ["/policy/threshold"]
-    refused("caller-unauthenticated", Admin(service.admin_url, "no token", ca=service.ca).create_tenant, "t", policy)
-    refused("route-unknown", Admin(service.url, "no token", ca=service.ca).tenant, made.tenant_id)
-
-
-def test_a_changed_policy_is_a_version_with_a_receipt(service: Service) -> None:
-    admin, before = service.admin(), time.time()
-    first = TenantPolicy(["a.example"], level_min=1)
-    tenant_id = admin.create_tenant("changing", first).tenant_id
-    stricter = replace(first, audiences=["a.example", "b.example"], fmr_class=4)
-    changed = admin.set_policy(tenant_id, stricter, if_version=1)
-    assert (changed.policy_version, changed.policy.fmr_class, admin.tenant(tenant_id).policy_version) == (2, 4, 2)
-    assert changed.receipt is not None and before - 1 <= changed.made_at
-    change = verify_change(changed.receipt, service.trust_root, tenant_id, time.time()).change
-    said = change.kind, change.policy_id, change.policy_version, change.policy_digest, change.changed_at
-    assert said == ("policy_changed", changed.policy_id, 2, changed.policy_digest, changed.made_at)
-    refused("policy-overtaken", admin.set_policy, tenant_id, first, if_version=1)
-    assert admin.set_policy(tenant_id, stricter).policy_version == 2, "the policy in force makes no version"
-    # More than a page.
-    for attempts in range(6, 14):
-        admin.set_policy(tenant_id, replace(first, attestation_lifetime_s=attempts))
-    versions = list(admin.policies(tenant_id))
-    assert [version.policy_version for version in versions] == list(range(1, 11))
-    assert versions[1] == changed_version(changed) and versions[0].policy.level_min == 1
-
-
-def changed_version(changed: ChangedPolicy) -> PolicyVersion:
-    return PolicyVersion(**{name: value for name, value in vars(changed).items() if name != "receipt"})
-
-
 def test_subjects_and_sessions_are_listed_shown_and_ended(
     service: Service, ann: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,22 +276,6 @@ def test_proofs_beyond_the_credit_are_refused_and_taken_later(service: Service, 
     assert later.authenticate(opened, OWN, nonce()).is_match
 
 
-def answers_lost(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Loses the first answer; the request was carried out."""
-    once, sent = Transport._once, []
-
-    def lose(self: Transport, request: Request) -> bytes:
-        sent.append(request.route)
-        answer = once(self, request)
-        if len(sent) == 1:
-            self.close()
-            raise Unreachable("the answer was lost")
-        return answer
-
-    monkeypatch.setattr(Transport, "_once", lose)
-    return sent
-
-
 def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
     service: Service, ann: Member, tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -392,13 +302,6 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
         sent = answers_lost(patch)
         problem = refused("nonce-replayed", tenant.authenticate, session, OWN, nonce())
         assert problem.resent and "fresh nonce" in problem.__notes__[0] and len(sent) == 2
-    # A tenant would be made twice.
-    with monkeypatch.context() as patch:
-        sent = answers_lost(patch)
-        with pytest.raises(Unreachable):
-            service.admin().create_tenant("twice", TenantPolicy(["a.example"]))
-        assert len(sent) == 1
-    assert [tenant.name for tenant in service.admin().tenants()].count("twice") == 1
 
 
 def problem(code: str, retry_after: float | None) -> Problem:
@@ -446,11 +349,11 @@ def test_refusals_are_followed_by_what_the_documents_say(
         with pytest.raises(Problem):
             tenant.authenticate(session, OWN, nonce())
         assert len(bodies) == 1
-    # What may have been begun is not begun twice.
+    # What may have been begun is begun again only where it takes effect once.
     with monkeypatch.context() as patch:
         bodies = answers_first(patch, problem("key-holder-unavailable", 0))
         with pytest.raises(Problem):
-            service.admin().create_tenant("never", TenantPolicy(["a.example"]))
+            tenant._transport.send(Request("POST", "/v1/authentications", repeatable=False))
         assert len(bodies) == 1
 
 
@@ -468,8 +371,27 @@ def test_mistakes_of_the_caller_say_what_to_do(service: Service, ann: Member, te
     with pytest.raises(ValueError, match="finite"):
         tenant.authenticate(session, [float("nan")] * 128, nonce())
     refused("embedding-invalid", tenant.authenticate, session, [0.0] * 128, nonce())
+    for face in ("face.json", None):
+        with pytest.raises(TypeError, match="128 numbers or 512 bytes, not"):
+            tenant.authenticate(session, face, nonce())
+    for number in ("1", 1e39):
+        with pytest.raises(ValueError, match="128 numbers that fit 32 bits"):
+            tenant.authenticate(session, [number] * 128, nonce())
+    with pytest.raises(TypeError, match="that the relying party sent, not str"):
+        tenant.authenticate(session, OWN, "ab" * 16)
+    with pytest.raises(ValueError, match="`decide` asks for none"):
+        tenant.authenticate(session, OWN, nonce(), attestation="none")
     with pytest.raises(ValueError, match="64 hexadecimal digits"):
         tenant.enrol("ann", OWN, "form 7")
+    # `bytes(32)` would be a handle of zeros.
+    with pytest.raises(TypeError, match="handle has 32 bytes, .* it is int"):
+        tenant.enrol(32, OWN, "form 7")
+    with pytest.raises(TypeError, match="TrustRoot.from_json"):
+        Tenant(service.url, "k", "trust-root.json", ca=service.ca)
+    for secret in ("a key\nof two lines", "schl\u00fcssel"):
+        with pytest.raises(ValueError, match="one word of visible ASCII") as caught:
+            Tenant(service.url, secret, service.trust_root, ca=service.ca)
+        assert secret not in str(caught.value)
     with pytest.raises(ValueError, match="https://host:port"):
         Tenant("127.0.0.1:8443", "k", service.trust_root)
     with pytest.raises(Unreachable, match="tls-certificate.pem"):

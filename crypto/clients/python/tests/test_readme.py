@@ -5,6 +5,7 @@ import re
 
 import pytest
 from trefoil_attest import LogError
+from trefoil_attest.client import TenantPolicy
 from service import AUDIENCE, OWN, Member, Service
 from vectors import CONSISTENCY, FULL, NONCE, NOW, PACKAGE, seal, text
 
@@ -33,7 +34,7 @@ def test_the_example_authenticates_and_refuses(tmp_path, monkeypatch: pytest.Mon
 
 
 def test_two_seals_are_compared_with_what_the_service_gives() -> None:
-    compare = example(4)["compare"]
+    compare = example(5)["compare"]
     asked = []
     for pair in CONSISTENCY["pairs"]:
 
@@ -60,6 +61,7 @@ def test_the_example_makes_a_tenant_and_logs_in(
     monkeypatch.chdir(service.folder)
     made = example(1, service)
     assert made["api_key"].startswith("trefoil_") and made["tenant"].policy_id == 1
+    assert capsys.readouterr().out == f"tenant {made['tenant'].tenant_id.hex()}\n"
     assert [key.state for key in made["admin"].api_keys(made["tenant"].tenant_id)] == ["active"]
     member = Member(service, "reader")
     (service.folder / "api.key").write_text(member.key.api_key + "\n")
@@ -68,6 +70,13 @@ def test_the_example_makes_a_tenant_and_logs_in(
     login = example(2, service)["login"]
     assert login.is_match and login.verified.statement.audience == AUDIENCE
     assert capsys.readouterr().out == f"match {login.verified.statement.account.hex()}\n"
+
+
+def test_the_example_that_rotates_an_api_key_keeps_those_in_use(service: Service) -> None:
+    admin = service.admin()
+    tenant = admin.create_tenant("rotated", TenantPolicy([AUDIENCE])).tenant_id
+    keys = {admin.create_api_key(tenant, ["enrol"]).api_key, example(4)["rotate"](admin, tenant)}
+    assert len(keys) == 2 and [key.state for key in admin.api_keys(tenant)] == ["active", "active"]
 
 
 def test_the_example_without_credentials_logs_in(service: Service) -> None:

@@ -1,4 +1,4 @@
-// Writes the pages' files to server/src/page, or with --check compares them: `cargo build` must not need Node, so the
+// Writes the pages' scripts to server/src/page, or with --check compares them: `cargo build` must not need Node, so the
 // bundles are committed, and the test command shows that they are those made from these sources.
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
@@ -20,7 +20,6 @@ for (const [name, folder] of [["verify", ""], ["operator", "operator/"]]) {
     write: false,
   });
   made[`${name}.js`] = outputFiles[0].text;
-  for (const kind of ["html", "css"]) made[`${name}.${kind}`] = readFileSync(new URL(`${folder}${name}.${kind}`, here), "utf8");
 }
 for (const [name, text] of Object.entries(made)) {
   const path = new URL(name, served);

@@ -28,8 +28,8 @@ export interface Place {
   readonly adminUrl: string;
 }
 
-/** Starts a service on free ports. */
-export async function start(): Promise<{ place: Place; stop: () => Promise<void> }> {
+/** Starts a service on free ports, with these variables of its own. */
+export async function start(variables: Readonly<Record<string, string>> = {}): Promise<{ place: Place; stop: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "trefoil-client-"));
   const listen = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
   const server: ChildProcess = spawn(program(), ["serve", "--data-dir", join(folder, "trefoil-data"), ...listen], {
@@ -41,6 +41,7 @@ export async function start(): Promise<{ place: Place; stop: () => Promise<void>
       // Credit for two invalid proofs, back within a few seconds.
       TREFOIL_PROOFS_CREDIT_MAX: "100",
       TREFOIL_PROOFS_CREDIT_PER_S: "20",
+      ...variables,
     },
   });
   assert(server.stdout);

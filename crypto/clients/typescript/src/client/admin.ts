@@ -1,50 +1,35 @@
-/** The operator's side: tenants, their policies and their API keys. */
+/** The operator's side: tenants, their policies and API keys, operators, the audit trail. */
 
-import { type Answer, identifier } from "./answer.js";
-import { type Connection, get, postJson, putJson, Transport } from "./transport.js";
+import { TrustRoot } from "../trust-root.js";
+import { type Answer, identifier, identifierBytes, toBase64 } from "./answer.js";
+import {
+  type AuditEntry,
+  auditEntry,
+  type ChangedOperator,
+  type CreatedToken,
+  type Operator,
+  operator,
+  type Role,
+  ROLES,
+} from "./operators.js";
+import { type ChangedPolicy, policy, policyDigest, type PolicyVersion, policyVersion, type TenantPolicy } from "./policy.js";
+import { type Receipt, receipt, type Said } from "./receipts.js";
+import { type Connection, get, once, postJson, putJson, Transport, withoutBody } from "./transport.js";
+import { type DayOfUse, dayOfUse } from "./usage.js";
 
 /** One thing that an API key may do. */
 export type Scope = "enrol" | "authenticate" | "issue";
+/** In the order of their bits in receipts. */
 const SCOPES: readonly Scope[] = ["enrol", "authenticate", "issue"];
-
-/** How often a template may be tried. What is left out has the service's default. */
-export interface Attempts {
-  /** Failures in a row before a delay. */
-  readonly consecutive?: number;
-  readonly delay_s?: number;
-  readonly failures_per_day?: number;
-  readonly failures_per_generation?: number;
-  /** Matches included. */
-  readonly attempts_per_day?: number;
-  readonly attempts_per_generation?: number;
-}
-
-/**
- * What a tenant's logins are decided under, in the API's own names. `embedder`, `probe` and `proof` are for good; a change of the rest
- * is a version.
- */
-export interface TenantPolicy {
-  /** The model whose vectors are compared, such as `facenet-128`. */
-  readonly embedder: string;
-  /** A class of false-match rate, 10^-class, or a score that you calibrated to one. */
-  readonly threshold:
-    | { readonly fmr_class: number }
-    | { readonly calibrated: { readonly score: number; readonly fmr_class: number } };
-  /** Relying parties, exactly as attestations name them. */
-  readonly audiences: readonly string[];
-  /** Whether a login needs a credential proof; with `none` the API key alone vouches for it, and each attestation says so. */
-  readonly proof?: "credential" | "none";
-  readonly level_min?: number;
-  readonly attempts?: Attempts;
-  readonly attestation_lifetime_s?: number;
-  readonly probe?: "plain" | "shared";
-  readonly sessions_in_memory?: number;
-}
+/** In place of a tenant, where a change concerns the service itself. */
+const SERVICE = new Uint8Array(16);
 
 /** A tenant that was made. */
 export interface CreatedTenant {
   readonly tenantId: Uint8Array;
   readonly policyId: number;
+  /** That it was made with this policy; undefined, here and in what follows, where the service could not seal it. */
+  readonly receipt: Receipt | undefined;
 }
 
 /** A tenant in a list. Times are Unix seconds. */
@@ -55,6 +40,21 @@ export interface TenantSummary {
   readonly disabledAt: number | undefined;
 }
 
+/** A tenant that was disabled or enabled. */
+export interface ChangedTenant extends TenantSummary {
+  /** Undefined also where it was so already. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** A tenant that was deleted. */
+export interface DeletedTenant {
+  readonly tenantId: Uint8Array;
+  /** Those that were destroyed. */
+  readonly templates: number;
+  readonly deletedAt: number;
+  readonly receipt: Receipt | undefined;
+}
+
 /** A tenant with its policy. */
 export interface TenantDetail extends TenantSummary {
   readonly policyId: number;
@@ -62,23 +62,10 @@ export interface TenantDetail extends TenantSummary {
   readonly policy: TenantPolicy;
   /** The newest credential root; undefined before the first. */
   readonly rootGeneration: number | undefined;
-}
-
-/** A version of a tenant's policy. */
-export interface PolicyVersion {
-  readonly policyId: number;
-  /** Counts from 1; attestations name it. */
-  readonly policyVersion: number;
-  readonly madeAt: number;
-  /** SHA3-256 of the policy in canonical JSON, as receipts name it. */
-  readonly policyDigest: Uint8Array;
-  readonly policy: TenantPolicy;
-}
-
-/** The version in force. */
-export interface ChangedPolicy extends PolicyVersion {
-  /** CBOR, not verified here, for `verifyChange` under the pinned trust root; undefined where it could not be sealed. */
-  readonly receipt: Uint8Array | undefined;
+  /** Subjects without an attempt now; undefined where the key-holder cannot say. */
+  readonly lockedOut: number | undefined;
+  /** Logins refused with `distinct-failures` since the service started. */
+  readonly distinctFailuresRefused: number;
 }
 
 /** An API key with its secret, which the service shows once. */
@@ -86,6 +73,7 @@ export interface CreatedApiKey {
   readonly apiKey: string;
   readonly id: Uint8Array;
   readonly expiresAt: number | undefined;
+  readonly receipt: Receipt | undefined;
 }
 
 /** An API key in a list. */
@@ -101,27 +89,71 @@ export interface ApiKey {
   readonly lastUsedAt: number | undefined;
 }
 
+/** An API key that is refused from now on. */
+export interface RevokedApiKey extends ApiKey {
+  /** Undefined also where it was revoked already. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** Where a rotation of the keys of a tenant's templates stands. */
+export interface KeyRotation {
+  readonly state: "idle" | "running" | "stopped";
+  /** Of the newest keys. */
+  readonly epoch: number;
+  /** Templates under them. */
+  readonly renewed: number;
+  /** Templates under the keys before. */
+  readonly left: number;
+  /** Why it stopped. */
+  readonly error: string | undefined;
+}
+
+/** A rotation that was asked for. */
+export interface StartedRotation extends KeyRotation {
+  /** Undefined also where it had begun before. */
+  readonly receipt: Receipt | undefined;
+}
+
 /** How to reach the service as its operator. */
 export interface AdminOptions extends Connection {
-  /** The content of `admin.token` in the data directory. */
+  /** An operator's; `admin.token` in the data directory has the first. */
   readonly token: string;
+  /** The pinned one: every receipt is verified under it. */
+  readonly trustRoot: TrustRoot;
+}
+
+/** What may be said of an API key that is made. */
+export interface ApiKeyOptions {
+  readonly label?: string;
+  /** Unix seconds. */
+  readonly expiresAt?: number;
+  /** Your own, to repeat the call yourself. */
+  readonly idempotencyKey?: string;
 }
 
 /**
- * The operator at the admin listener.
+ * An operator at the admin listener.
  *
- * Tenants and API keys are made at most once: a call whose answer is lost rejects with `Unreachable`, and is not repeated. List them then.
+ * Every change answers with a receipt, which is verified under the pinned trust root and must say what was asked for. What is created
+ * is created once: a repetition after a lost answer carries the same `Idempotency-Key`. A secret is shown once, so that the repetition
+ * rejects with a `Problem` of the code `secret-shown`, which names what to revoke.
  */
 export class Admin {
   readonly #transport: Transport;
+  readonly #trustRoot: TrustRoot;
 
-  constructor({ token, ...connection }: AdminOptions) {
+  constructor({ token, trustRoot, ...connection }: AdminOptions) {
+    if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
     this.#transport = new Transport(connection, token);
+    this.#trustRoot = trustRoot;
   }
 
-  async createTenant(name: string, policy: TenantPolicy): Promise<CreatedTenant> {
-    const answer = await this.#transport.json(postJson("/v1/tenants", { name, policy }, false));
-    return { tenantId: answer.hex("tenant_id", 16), policyId: answer.whole("policy_id") };
+  async createTenant(name: string, policy: TenantPolicy, idempotencyKey?: string): Promise<CreatedTenant> {
+    const answer = await this.#transport.json(postJson("/v1/tenants", { name, policy }, true, once(idempotencyKey)));
+    const tenantId = answer.hex("tenant_id", 16);
+    // The digest says whether the policy asks for proofs.
+    const sealed = this.#receipt(answer, tenantId, { kind: "tenant_created", policyDigest: policyDigest(policy) });
+    return { tenantId, policyId: answer.whole("policy_id"), receipt: sealed };
   }
 
   /** All tenants, page by page. */
@@ -138,6 +170,8 @@ export class Admin {
       policyVersion: answer.whole("policy_version"),
       policy: policy(answer.object("policy")),
       rootGeneration: answer.wholeIfAny("root_generation"),
+      lockedOut: answer.wholeIfAny("locked_out"),
+      distinctFailuresRefused: answer.whole("distinct_failures_refused"),
     };
   }
 
@@ -147,8 +181,14 @@ export class Admin {
   async setPolicy(tenant: Uint8Array | string, policy: TenantPolicy, ifVersion?: number): Promise<ChangedPolicy> {
     const headers = ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
     const answer = await this.#transport.json(putJson(path(tenant, "/policy"), { policy }, headers));
-    const receipt = answer.has("receipt") ? answer.object("receipt").base64("attestation") : undefined;
-    return { ...policyVersion(answer), receipt };
+    const made = policyVersion(answer);
+    const said = {
+      kind: "policy_changed",
+      policyId: made.policyId,
+      policyVersion: made.policyVersion,
+      policyDigest: policyDigest(policy),
+    };
+    return { ...made, receipt: this.#receipt(answer, tenant, said) };
   }
 
   /** Every version of a tenant's policy, oldest first. */
@@ -159,25 +199,42 @@ export class Admin {
   }
 
   /** Refuses all of a tenant's API keys. Nothing is deleted. */
-  async disableTenant(tenant: Uint8Array | string): Promise<TenantSummary> {
-    return summary(await this.#transport.json({ method: "POST", path: path(tenant, "/disable"), repeatable: true }));
+  async disableTenant(tenant: Uint8Array | string): Promise<ChangedTenant> {
+    const answer = await this.#transport.json(withoutBody("POST", path(tenant, "/disable")));
+    return { ...summary(answer), receipt: this.#receipt(answer, tenant, { kind: "tenant_disabled" }) };
   }
 
   /** Takes them again. */
-  async enableTenant(tenant: Uint8Array | string): Promise<TenantSummary> {
-    return summary(await this.#transport.json({ method: "POST", path: path(tenant, "/enable"), repeatable: true }));
+  async enableTenant(tenant: Uint8Array | string): Promise<ChangedTenant> {
+    const answer = await this.#transport.json(withoutBody("POST", path(tenant, "/enable")));
+    return { ...summary(answer), receipt: this.#receipt(answer, tenant, { kind: "tenant_enabled" }) };
+  }
+
+  /**
+   * Destroys a disabled tenant with its templates and their keys; its root log stays. Undefined where an earlier attempt of this call
+   * did it and its answer is lost.
+   */
+  async deleteTenant(tenant: Uint8Array | string): Promise<DeletedTenant | undefined> {
+    const answer = await this.#transport.destroy(path(tenant, ""), "tenant-unknown");
+    if (answer === undefined) return undefined;
+    const templates = answer.whole("templates");
+    const sealed = this.#receipt(answer, tenant, { kind: "tenant_deleted", templates: BigInt(templates) });
+    return { tenantId: answer.hex("tenant_id", 16), templates, deletedAt: answer.whole("deleted_at"), receipt: sealed };
   }
 
   /** Makes an API key. The answer is the only time that its secret is shown. */
   async createApiKey(
     tenant: Uint8Array | string,
     scopes: readonly Scope[],
-    { label, expiresAt }: { readonly label?: string; readonly expiresAt?: number } = {},
+    { label, expiresAt, idempotencyKey }: ApiKeyOptions = {},
   ): Promise<CreatedApiKey> {
     // What is undefined is left out.
     const body = { scopes, label, expires_at: expiresAt };
-    const answer = await this.#transport.json(postJson(path(tenant, "/api-keys"), body, false));
-    return { apiKey: answer.text("api_key"), id: answer.hex("id", 8), expiresAt: answer.wholeIfAny("expires_at") };
+    const answer = await this.#transport.json(postJson(path(tenant, "/api-keys"), body, true, once(idempotencyKey)));
+    const id = answer.hex("id", 8);
+    const sum = SCOPES.reduce((sum, scope, bit) => sum + (scopes.includes(scope) ? 1 << bit : 0), 0);
+    const sealed = this.#receipt(answer, tenant, { kind: "api_key_created", apiKey: id, scopes: sum });
+    return { apiKey: answer.text("api_key"), id, expiresAt: answer.wholeIfAny("expires_at"), receipt: sealed };
   }
 
   /** All API keys of a tenant, the ended ones too, page by page. */
@@ -186,14 +243,133 @@ export class Admin {
   }
 
   /** Refuses an API key from now on. */
-  async revokeApiKey(tenant: Uint8Array | string, id: Uint8Array | string): Promise<ApiKey> {
+  async revokeApiKey(tenant: Uint8Array | string, id: Uint8Array | string): Promise<RevokedApiKey> {
     const key = path(tenant, `/api-keys/${identifier(id, 8, "id")}`);
-    return apiKey(await this.#transport.json({ method: "DELETE", path: key, repeatable: true }));
+    const answer = await this.#transport.json(withoutBody("DELETE", key));
+    const shown = apiKey(answer);
+    const said = { kind: "api_key_revoked", apiKey: identifierBytes(id, 8, "id") };
+    return { ...shown, receipt: this.#receipt(answer, tenant, said) };
+  }
+
+  /** What a tenant's API keys were used for in the last 31 days, page by page. */
+  async *usage(tenant: Uint8Array | string): AsyncGenerator<DayOfUse> {
+    for await (const page of this.#transport.pages(path(tenant, "/usage"))) yield* page.objects("usage").map(dayOfUse);
+  }
+
+  /** Takes a tenant's credential roots under this key from now on, 1,952 bytes; `trefoil issuer register` sends its own. */
+  async registerIssuerKey(tenant: Uint8Array | string, mlDsa65: Uint8Array): Promise<Receipt | undefined> {
+    const answer = await this.#transport.json(putJson(path(tenant, "/issuer-key"), { ml_dsa_65: toBase64(mlDsa65) }));
+    return this.#receipt(answer, tenant, { kind: "issuer_key_registered", issuerKey: answer.hex("key_id", 32) });
+  }
+
+  /** Ends the delay of a locked-out subject, and forgets its failures of the day. */
+  async resetAttempts(tenant: Uint8Array | string, handle: Uint8Array | string): Promise<Receipt | undefined> {
+    const subject = path(tenant, `/subjects/${identifier(handle, 32, "handle")}/reset-attempts`);
+    return this.#receipt(await this.#transport.json(withoutBody("POST", subject)), tenant, { kind: "attempts_reset" });
+  }
+
+  /** Has the key-holder decide again for a tenant whose malformed jobs froze it. */
+  async resetMalformed(tenant: Uint8Array | string): Promise<Receipt | undefined> {
+    const answer = await this.#transport.json(withoutBody("POST", path(tenant, "/reset-malformed")));
+    return this.#receipt(answer, tenant, { kind: "malformed_reset" });
+  }
+
+  /** Has a tenant's templates encrypted under new keys, or goes on with a rotation that stopped. */
+  async rotateKeys(tenant: Uint8Array | string): Promise<StartedRotation> {
+    const answer = await this.#transport.json(withoutBody("POST", path(tenant, "/key-rotation")));
+    const rotation = keyRotation(answer);
+    const said = { kind: "key_rotation_begun", epoch: rotation.epoch };
+    return { ...rotation, receipt: this.#receipt(answer, tenant, said) };
+  }
+
+  /** Where the rotation of a tenant's keys stands. */
+  async keyRotation(tenant: Uint8Array | string): Promise<KeyRotation> {
+    return keyRotation(await this.#transport.json(get(path(tenant, "/key-rotation"))));
+  }
+
+  /** Makes an operator with a first token, which this answer alone shows; `expiresAt` is the token's. Owners may. */
+  async createOperator(
+    name: string,
+    role: Role,
+    { expiresAt, idempotencyKey }: Omit<ApiKeyOptions, "label"> = {},
+  ): Promise<CreatedToken> {
+    const body = { name, role, expires_at: expiresAt };
+    return this.#createdToken("/v1/operators", body, idempotencyKey, () => ({
+      kind: "operator_created",
+      role: ROLES.indexOf(role) + 1,
+    }));
+  }
+
+  /** All operators, the revoked ones too, page by page. */
+  async *operators(): AsyncGenerator<Operator> {
+    for await (const page of this.#transport.pages("/v1/operators")) yield* page.objects("operators").map(operator);
+  }
+
+  /** One operator. */
+  async operator(operatorId: Uint8Array | string): Promise<Operator> {
+    return operator(await this.#transport.json(get(operatorPath(operatorId))));
+  }
+
+  /** Refuses all tokens of an operator from now on. */
+  async revokeOperator(operatorId: Uint8Array | string): Promise<ChangedOperator> {
+    return this.#revoked(operatorPath(operatorId), { kind: "operator_revoked" });
+  }
+
+  /** Makes another token of an operator, who has at most two at a time. */
+  async createOperatorToken(
+    operatorId: Uint8Array | string,
+    { expiresAt, idempotencyKey }: Omit<ApiKeyOptions, "label"> = {},
+  ): Promise<CreatedToken> {
+    const body = { expires_at: expiresAt };
+    return this.#createdToken(operatorPath(operatorId, "/tokens"), body, idempotencyKey, (token) => ({
+      kind: "operator_token_created",
+      token,
+    }));
+  }
+
+  /** Refuses one token of an operator from now on. */
+  async revokeOperatorToken(operatorId: Uint8Array | string, number: number): Promise<ChangedOperator> {
+    const said = { kind: "operator_token_revoked", token: number };
+    return this.#revoked(operatorPath(operatorId, `/tokens/${number}`), said);
+  }
+
+  /** What operators changed and were refused for their role, oldest first, page by page: of all tenants, or of one. */
+  async *audit(tenant?: Uint8Array | string): AsyncGenerator<AuditEntry> {
+    const ofOne = tenant === undefined ? "" : `?tenant=${identifier(tenant, 16, "tenant")}`;
+    for await (const page of this.#transport.pages(`/v1/audit${ofOne}`)) yield* page.objects("entries").map(auditEntry);
+  }
+
+  async #createdToken(
+    path: string,
+    body: object,
+    idempotencyKey: string | undefined,
+    said: (number: number) => Said,
+  ): Promise<CreatedToken> {
+    const answer = await this.#transport.json(postJson(path, body, true, once(idempotencyKey)));
+    const operatorId = answer.hex("operator_id", 8);
+    const number = answer.whole("number");
+    const sealed = this.#receipt(answer, SERVICE, { operator: operatorId, ...said(number) });
+    const expiresAt = answer.wholeIfAny("expires_at");
+    return { operatorId, token: answer.text("token"), number, expiresAt, receipt: sealed };
+  }
+
+  async #revoked(path: string, said: Said): Promise<ChangedOperator> {
+    const answer = await this.#transport.json(withoutBody("DELETE", path));
+    const shown = operator(answer);
+    return { ...shown, receipt: this.#receipt(answer, SERVICE, { operator: shown.id, ...said }) };
+  }
+
+  #receipt(answer: Answer, tenant: Uint8Array | string, said: Said): Receipt | undefined {
+    return receipt(answer, this.#trustRoot, identifierBytes(tenant, 16, "tenant"), said);
   }
 }
 
 function path(tenant: Uint8Array | string, rest: string): string {
   return `/v1/tenants/${identifier(tenant, 16, "tenant")}${rest}`;
+}
+
+function operatorPath(operatorId: Uint8Array | string, rest = ""): string {
+  return `/v1/operators/${identifier(operatorId, 8, "operatorId")}${rest}`;
 }
 
 function summary(answer: Answer): TenantSummary {
@@ -205,45 +381,13 @@ function summary(answer: Answer): TenantSummary {
   };
 }
 
-function policyVersion(answer: Answer): PolicyVersion {
+function keyRotation(answer: Answer): KeyRotation {
   return {
-    policyId: answer.whole("policy_id"),
-    policyVersion: answer.whole("policy_version"),
-    madeAt: answer.whole("made_at"),
-    policyDigest: answer.hex("policy_digest", 32),
-    policy: policy(answer.object("policy")),
-  };
-}
-
-function policy(answer: Answer): TenantPolicy {
-  const sessions = answer.wholeIfAny("sessions_in_memory");
-  return {
-    embedder: answer.text("embedder"),
-    threshold: threshold(answer.object("threshold")),
-    audiences: answer.texts("audiences"),
-    level_min: answer.whole("level_min"),
-    attempts: attempts(answer.object("attempts")),
-    attestation_lifetime_s: answer.whole("attestation_lifetime_s"),
-    probe: answer.oneOf("probe", ["plain", "shared"]),
-    ...(answer.has("proof") ? { proof: answer.oneOf("proof", ["credential", "none"]) } : {}),
-    ...(sessions === undefined ? {} : { sessions_in_memory: sessions }),
-  };
-}
-
-function threshold(answer: Answer): TenantPolicy["threshold"] {
-  if (!answer.has("calibrated")) return { fmr_class: answer.whole("fmr_class") };
-  const calibrated = answer.object("calibrated");
-  return { calibrated: { score: calibrated.whole("score"), fmr_class: calibrated.whole("fmr_class") } };
-}
-
-function attempts(answer: Answer): Attempts {
-  return {
-    consecutive: answer.whole("consecutive"),
-    delay_s: answer.whole("delay_s"),
-    failures_per_day: answer.whole("failures_per_day"),
-    failures_per_generation: answer.whole("failures_per_generation"),
-    attempts_per_day: answer.whole("attempts_per_day"),
-    attempts_per_generation: answer.whole("attempts_per_generation"),
+    state: answer.oneOf("state", ["idle", "running", "stopped"]),
+    epoch: answer.whole("epoch"),
+    renewed: answer.whole("renewed"),
+    left: answer.whole("left"),
+    error: answer.has("error") ? answer.text("error") : undefined,
   };
 }
 

@@ -26,8 +26,13 @@ function fromBase64(text: string): Uint8Array | undefined {
 
 /** The hexadecimal digits of an identifier, which may come as such. */
 export function identifier(value: Uint8Array | string, length: number, name: string): string {
+  return toHex(identifierBytes(value, length, name));
+}
+
+/** Its bytes. */
+export function identifierBytes(value: Uint8Array | string, length: number, name: string): Uint8Array {
   const bytes = typeof value === "string" ? fromHex(value) : isBytes(value) ? value : undefined;
-  if (bytes?.length === length) return toHex(bytes);
+  if (bytes?.length === length) return bytes;
   throw new TypeError(`${name} has ${length} bytes, or ${2 * length} hexadecimal digits`);
 }
 

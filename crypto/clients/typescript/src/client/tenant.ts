@@ -1,7 +1,6 @@
 /** The tenant's side: enrol, open and end sessions, log in, read what is public. */
 
-import { equal, isBytes, toHex } from "../bytes.js";
-import { type VerifiedChange, verifyChange } from "../change.js";
+import { equal, isBytes } from "../bytes.js";
 import { DecodeError } from "../decode-error.js";
 import { JsonError } from "../json.js";
 import { Policy } from "../policy.js";
@@ -22,18 +21,12 @@ import {
   type Unproven,
   unsigned,
 } from "./login.js";
-import { type Connection, described, get, postJson, putJson, Transport } from "./transport.js";
+import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
+import { type Connection, described, get, once, postJson, Transport } from "./transport.js";
+import { type DayOfUse, dayOfUse } from "./usage.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
-
-/** That something was changed, verified under the pinned trust root. */
-export interface Receipt {
-  readonly verified: VerifiedChange;
-  /** CBOR, to keep and for whoever verifies it again. */
-  readonly attestation: Uint8Array;
-  readonly sealNumber: number;
-}
 
 /** A subject's active template. */
 export interface Enrolled {
@@ -72,21 +65,6 @@ export interface Counts {
   readonly lockedOut: number | undefined;
   /** Logins refused with `distinct-failures` since the service started. */
   readonly distinctFailuresRefused: number;
-}
-
-/** What one of the tenant's API keys was used for on one day. */
-export interface DayOfUse {
-  /** Its public part. */
-  readonly apiKey: Uint8Array;
-  /** Unix second at which the day began, in UTC. */
-  readonly day: number;
-  /** Logins decided with a match. */
-  readonly matched: number;
-  /** Logins decided with none. */
-  readonly notMatched: number;
-  readonly enrolments: number;
-  /** Requests refused, or failed; of a batch each login. */
-  readonly refusals: number;
 }
 
 /** A subject with a template, of which nothing is told. */
@@ -176,12 +154,9 @@ export class Tenant {
     handle: Uint8Array | string,
     embedding: Embedding,
     consentRef: string,
-    idempotencyKey = toHex(crypto.getRandomValues(new Uint8Array(16))),
+    idempotencyKey?: string,
   ): Promise<Enrolled> {
-    const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
-    const answer = await this.#transport.json(
-      postJson(templates(handle), body, true, { "idempotency-key": idempotencyKey }),
-    );
+    const answer = await this.#template("POST", handle, embedding, consentRef, idempotencyKey);
     const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
     return { ...named, receipt: this.#receipt(answer, { kind: "enrolled", ...named }) };
   }
@@ -191,17 +166,26 @@ export class Tenant {
     handle: Uint8Array | string,
     embedding: Embedding,
     consentRef: string,
-    idempotencyKey = toHex(crypto.getRandomValues(new Uint8Array(16))),
+    idempotencyKey?: string,
   ): Promise<Replaced> {
-    const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
-    const request = putJson(templates(handle), body, { "idempotency-key": idempotencyKey });
-    const answer = await this.#transport.json(request);
+    const answer = await this.#template("PUT", handle, embedding, consentRef, idempotencyKey);
     const named = {
       handle: answer.hex("handle", 32),
       generation: answer.whole("generation"),
       replaced: answer.whole("replaced"),
     };
     return { ...named, receipt: this.#receipt(answer, { kind: "replaced", ...named }) };
+  }
+
+  async #template(
+    method: "POST" | "PUT",
+    handle: Uint8Array | string,
+    embedding: Embedding,
+    consentRef: string,
+    idempotencyKey: string | undefined,
+  ): Promise<Answer> {
+    const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
+    return this.#transport.json({ ...postJson(templates(handle), body, true, once(idempotencyKey)), method });
   }
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
@@ -228,7 +212,7 @@ export class Tenant {
     return subject(await this.#transport.json(get(`/v1/subjects/${identifier(handle, 32, "handle")}`)));
   }
 
-  /** How many subjects are locked out, and not which. */
+  /** How many subjects are locked out, and not which ones. */
   async counts(): Promise<Counts> {
     const answer = await this.#transport.json(get("/v1/tenant"));
     return {
@@ -238,20 +222,9 @@ export class Tenant {
     };
   }
 
-  /** The receipt of an answer, which must verify and say what the answer says. */
-  #receipt(answer: Answer, said: Readonly<Record<string, string | number | Uint8Array>>): Receipt | undefined {
-    if (!answer.has("receipt")) return undefined;
-    const receipt = answer.object("receipt");
-    const attestation = receipt.base64("attestation");
+  #receipt(answer: Answer, said: Said): Receipt | undefined {
     // An API key does not tell whose it is.
-    const verified = verifyChange(attestation, this.#trustRoot, undefined, seconds());
-    const what: Readonly<Record<string, unknown>> = { ...verified.change.what };
-    const same = Object.entries(said).every(([name, value]) => {
-      const sealed = what[name];
-      return isBytes(sealed) && isBytes(value) ? equal(sealed, value) : sealed === value;
-    });
-    if (!same) throw new UnexpectedAnswer("the receipt verifies and says something else than the answer");
-    return { verified, attestation, sealNumber: receipt.whole("seal_number") };
+    return receipt(answer, this.#trustRoot, undefined, said);
   }
 
   /** Opens the session of a proof; again while it lasts, with the same end. */
@@ -298,7 +271,7 @@ export class Tenant {
     nonce: Uint8Array,
     attestation: AttestationForm = "full",
   ): Promise<Login> {
-    const { answer, requestDigest } = await this.#answered(session, embedding, nonce, attestation);
+    const { answer, requestDigest } = await this.#answered(session, embedding, nonce, attesting(attestation));
     return this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
   }
 
@@ -347,7 +320,7 @@ export class Tenant {
       return known;
     };
     const outcomes: (Login | Problem)[] = [];
-    for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attestation)) {
+    for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attesting(attestation))) {
       const { session, nonce } = attempt;
       outcomes.push(
         answer instanceof Problem ? answer : await this.#login(answer, session, nonce, requestDigest, sealOnce),
@@ -489,17 +462,6 @@ function subject(answer: Answer): Subject {
   };
 }
 
-function dayOfUse(answer: Answer): DayOfUse {
-  return {
-    apiKey: answer.hex("api_key", 8),
-    day: answer.whole("day"),
-    matched: answer.whole("matched"),
-    notMatched: answer.whole("not_matched"),
-    enrolments: answer.whole("enrolments"),
-    refusals: answer.whole("refusals"),
-  };
-}
-
 function templates(handle: Uint8Array | string): string {
   return `/v1/subjects/${identifier(handle, 32, "handle")}/templates`;
 }
@@ -517,14 +479,16 @@ type Shown = readonly [
   attestation: AttestationForm | "none",
 ];
 
+/** JavaScript may ask for a form that would leave nothing to verify. */
+function attesting(form: AttestationForm): AttestationForm {
+  if (form === "full" || form === "compact") return form;
+  throw new TypeError(`attestation is "full" or "compact", not ${JSON.stringify(form)}; \`decide\` asks for none`);
+}
+
 function checkNonce(nonce: Uint8Array): void {
   if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
     throw new TypeError("nonce has 16 to 64 bytes");
   }
-}
-
-function seconds(): number {
-  return Math.floor(Date.now() / 1_000);
 }
 
 function read<T>(path: string, what: string, refusal: new (...none: never[]) => Error, decode: () => T): T {

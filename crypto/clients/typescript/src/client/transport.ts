@@ -1,5 +1,6 @@
 /** HTTPS to one listener of the service, bounded answers, and the retries that API.md allows. */
 
+import { toHex } from "../bytes.js";
 import { Answer } from "./answer.js";
 import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./errors.js";
 
@@ -14,7 +15,7 @@ const SAME_AGAIN = [...NOTHING_ATTEMPTED, "key-holder-unavailable", "undecided",
 export interface Connection {
   /** Such as `https://auth.example`. */
   readonly url: string;
-  /** Another `fetch`, such as one with a certificate of its own. */
+  /** Another `fetch`, such as that of `fetchWith` in `trefoil-attest/node`, with certificates of its own. */
   readonly fetch?: typeof globalThis.fetch;
   /** Milliseconds for one answer; 30,000 by default. */
   readonly timeout?: number;
@@ -45,6 +46,16 @@ export function putJson(path: string, body: object, headers = {}): Outgoing {
   return { ...postJson(path, body, true, headers), method: "PUT" };
 }
 
+/** The header with which a creation takes effect once, however often it is sent. */
+export function once(idempotencyKey?: string): Record<string, string> {
+  return { "idempotency-key": idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16))) };
+}
+
+/** A request that changes something and says all in its path; repeated, it changes nothing again. */
+export function withoutBody(method: "POST" | "DELETE", path: string): Outgoing {
+  return { method, path, repeatable: true };
+}
+
 export class Transport {
   readonly #base: string;
   readonly #bearer: string;
@@ -58,6 +69,10 @@ export class Transport {
     }
     this.#base = url.replace(/\/$/, "");
     this.#bearer = bearer.trim();
+    // Never shown: the rest of it may be the secret.
+    if (!/^[!-~]*$/.test(this.#bearer)) {
+      throw new TypeError("the API key or token is one word of visible ASCII characters, as the service showed it");
+    }
     this.#fetch = fetch;
     this.#timeout = timeout;
     this.#retryFor = retryFor;
@@ -79,7 +94,7 @@ export class Transport {
       const page = await this.json(get(following));
       yield page;
       if (!page.has("next")) return;
-      following = `${path}?from=${page.textOrWhole("next")}`;
+      following = `${path}${path.includes("?") ? "&" : "?"}from=${page.textOrWhole("next")}`;
     }
   }
 
@@ -88,7 +103,7 @@ export class Transport {
    */
   async destroy(path: string, unknown: string): Promise<Answer | undefined> {
     try {
-      return await this.json({ method: "DELETE", path, repeatable: true });
+      return await this.json(withoutBody("DELETE", path));
     } catch (error) {
       if (error instanceof Problem && error.resent && error.code === unknown) return undefined;
       throw error;
@@ -173,8 +188,11 @@ function said(cause: unknown): string {
     causes.push(error.message + code);
   }
   const text = causes.join(": ");
+  if (/CERTIFICATE_REQUIRED|UNKNOWN_CA/.test(text)) {
+    return `${text}; the service demands a certificate of its callers; give yours with its key as \`identity\` (fetchWith of trefoil-attest/node)`;
+  }
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(text)) {
-    return `${text}; name the service's certificate in NODE_EXTRA_CA_CERTS (tls-certificate.pem in its data directory)`;
+    return `${text}; give the service's certificate as \`ca\` (fetchWith of trefoil-attest/node; tls-certificate.pem in its data directory)`;
   }
   if (text.includes("ECONNREFUSED")) return `${text}; nothing listens there; start the service, or correct host and port`;
   return text;

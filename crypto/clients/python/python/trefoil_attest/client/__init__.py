@@ -1,54 +1,81 @@
 """The service's API, from the tenant's side and the operator's.
 
 :class:`Tenant` enrols, opens and ends sessions, logs in and verifies each attestation before it returns it; :class:`Admin` makes tenants,
-their policies and API keys. Written from ``server/API.md``. Standard library only, blocking, safe to share between threads.
+their policies, API keys and operators, and verifies each receipt. Written from ``server/API.md``. Standard library only, blocking, safe
+to share between threads.
 """
 
 from ._admin import (
     Admin,
     ApiKey,
-    Attempts,
-    ChangedPolicy,
+    ChangedTenant,
     CreatedApiKey,
     CreatedTenant,
-    PolicyVersion,
+    DeletedTenant,
+    KeyRotation,
+    RevokedApiKey,
+    StartedRotation,
     TenantDetail,
-    TenantPolicy,
     TenantSummary,
 )
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
+from ._operators import AuditEntry, ChangedOperator, CreatedToken, Operator, OperatorToken
+from ._policy import Attempts, ChangedPolicy, PolicyVersion, TenantPolicy
+from ._receipts import Receipt, SealedEntry
 from ._tenant import (
-    Attempt, Counts, DayOfUse, Decided, EndedSession, Enrolled, Erased, LiveSession, Login, Receipt, Replaced, Subject, Tenant,
+    Attempt,
+    Counts,
+    Decided,
+    EndedSession,
+    Enrolled,
+    Erased,
+    LiveSession,
+    Login,
+    Replaced,
+    Subject,
+    Tenant,
 )
+from ._usage import DayOfUse
 
 __all__ = [
     "Admin",
     "ApiKey",
     "Attempt",
     "Attempts",
+    "AuditEntry",
+    "ChangedOperator",
     "ChangedPolicy",
+    "ChangedTenant",
     "Counts",
     "CreatedApiKey",
     "CreatedTenant",
+    "CreatedToken",
     "DayOfUse",
     "Decided",
+    "DeletedTenant",
     "Embedding",
     "EndedSession",
     "Enrolled",
     "Erased",
     "FieldError",
+    "KeyRotation",
     "LiveSession",
     "Login",
+    "Operator",
+    "OperatorToken",
     "PolicyVersion",
     "Problem",
     "Proof",
     "Receipt",
     "Replaced",
+    "RevokedApiKey",
+    "SealedEntry",
     "Session",
+    "StartedRotation",
     "Subject",
-    "TenantDetail",
     "Tenant",
+    "TenantDetail",
     "TenantPolicy",
     "TenantSummary",
     "TrefoilError",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ._errors import UnexpectedAnswer
@@ -41,6 +41,13 @@ class Answer:
     def text_or_whole(self, name: str) -> str:
         """Where the next page begins: an identifier or a version."""
         return self.text(name) if isinstance(self._fields.get(name), str) else str(self.whole(name))
+
+    def one_of(self, name: str, known: Sequence[T]) -> T:
+        """A text that is one of these."""
+        for value in known:
+            if value == self._fields.get(name):
+                return value
+        raise self._wrong(name, f"one of {', '.join(map(str, known))}")
 
     def whole(self, name: str) -> int:
         value = self._fields.get(name)
@@ -87,8 +94,10 @@ class Answer:
 
 def identifier(value: bytes | str, length: int, name: str) -> str:
     """The hexadecimal digits of an identifier, which may come as such."""
+    if not isinstance(value, (bytes, bytearray, str)):
+        raise TypeError(f"{name} has {length} bytes, or {2 * length} hexadecimal digits; it is {type(value).__name__}")
     try:
-        given = bytes.fromhex(value) if isinstance(value, str) else bytes(value)
+        given = bytes.fromhex(value) if isinstance(value, str) else value
     except ValueError:
         given = b""
     if len(given) != length:

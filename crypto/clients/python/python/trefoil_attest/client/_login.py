@@ -35,10 +35,15 @@ def embedding_bytes(embedding: Embedding) -> bytes:
         if len(packed) != 4 * DIMENSIONS:
             raise ValueError(f"an embedding has {4 * DIMENSIONS} bytes (float32 x {DIMENSIONS}), not {len(packed)}")
     else:
+        if isinstance(embedding, str) or not isinstance(embedding, Iterable):
+            raise TypeError(f"an embedding is {DIMENSIONS} numbers or {4 * DIMENSIONS} bytes, not {type(embedding).__name__}")
         numbers = list(embedding)
         if len(numbers) != DIMENSIONS:
             raise ValueError(f"an embedding has {DIMENSIONS} numbers, not {len(numbers)}")
-        packed = struct.pack(f"<{DIMENSIONS}f", *numbers)
+        try:
+            packed = struct.pack(f"<{DIMENSIONS}f", *numbers)
+        except (struct.error, OverflowError) as cause:
+            raise ValueError(f"an embedding has {DIMENSIONS} numbers that fit 32 bits: {cause}") from cause
     if not all(math.isfinite(number) for number in struct.unpack(f"<{DIMENSIONS}f", packed)):
         raise ValueError("an embedding has finite numbers only")
     return packed

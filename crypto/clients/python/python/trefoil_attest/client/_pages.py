@@ -15,9 +15,8 @@ def pages(transport: Transport, path: str, name: str, read: Callable[[Answer], T
     """All entries of a list; each page is asked for when it is needed."""
     following = path
     while True:
-        request = Request("GET", following)
-        page = Answer.parse(request.route, transport.send(request))
+        page = transport.json(Request("GET", following))
         yield from page.objects(name, read)
         if not page.has("next"):
             return
-        following = f"{path}?from={page.text_or_whole('next')}"
+        following = f"{path}{'&' if '?' in path else '?'}from={page.text_or_whole('next')}"

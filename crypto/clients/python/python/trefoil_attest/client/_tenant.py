@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from .. import (
     DecodeError,
@@ -18,30 +17,20 @@ from .. import (
     Seal,
     TrustRoot,
     Verified,
-    VerifiedChange,
     verify,
-    verify_change,
     verify_with_seal,
 )
 from ._errors import FieldError, Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, signed
 from ._pages import pages
-from ._transport import Request, Transport, json_request
+from ._receipts import Receipt, pinned, receipt
+from ._transport import Request, Transport, json_request, once
+from ._usage import DayOfUse, day_of_use
 
 BATCH_MAX = 32
 """Most attempts of one request."""
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """That something was changed, verified under the pinned trust root."""
-
-    verified: VerifiedChange
-    attestation: bytes
-    """CBOR, to keep and for whoever verifies it again."""
-    seal_number: int
 
 
 @dataclass(frozen=True)
@@ -89,23 +78,6 @@ class Counts:
     """Subjects without an attempt now; `None` where the key-holder cannot say."""
     distinct_failures_refused: int
     """Logins refused with `distinct-failures` since the service started."""
-
-
-@dataclass(frozen=True)
-class DayOfUse:
-    """What one of the tenant's API keys was used for on one day."""
-
-    api_key: bytes
-    """Its public part."""
-    day: int
-    """Unix second at which the day began, in UTC."""
-    matched: int
-    """Logins decided with a match."""
-    not_matched: int
-    """Logins decided with none."""
-    enrolments: int
-    refusals: int
-    """Requests refused, or failed; of a batch each login."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +156,8 @@ class Tenant:
     """A tenant's caller at the public listener.
 
     `trust_root` is the pinned one: every attestation is verified under it, for the audience, nonce, account and digest of its own
-    request, before a login is returned. `ca` is a PEM file; without it the certificates that the machine trusts count. A call is
+    request, before a login is returned. `ca` is a PEM file; without it the certificates that the machine trusts count. `identity` is a
+    PEM file with a certificate and its key, for a service that demands one of its callers. A call is
     repeated for up to `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and
     `UnexpectedAnswer`, and `VerifyError` for an attestation that is not to be accepted.
     """
@@ -196,37 +169,38 @@ class Tenant:
         trust_root: TrustRoot,
         *,
         ca: str | PathLike[str] | None = None,
+        identity: str | PathLike[str] | None = None,
         timeout: float = 30.0,
         retry_for: float = 10.0,
     ) -> None:
-        self._trust_root = trust_root
-        self._transport = Transport(url, api_key, ca=ca, timeout=timeout, retry_for=retry_for)
+        self._trust_root = pinned(trust_root)
+        self._transport = Transport(url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for)
 
     def enrol(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
     ) -> Enrolled:
         """Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself."""
-        path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
-        face = base64.b64encode(embedding_bytes(embedding)).decode()
-        headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
-        request = json_request("POST", path, {"embedding": face, "consent_ref": consent_ref}, headers=headers)
-        answer = Answer.parse(request.route, self._transport.send(request))
+        answer = self._template("POST", handle, embedding, consent_ref, idempotency_key)
         named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        receipt = self._receipt(answer, kind="enrolled", handle=named, generation=generation)
-        return Enrolled(named, generation, receipt)
+        sealed = self._receipt(answer, kind="enrolled", handle=named, generation=generation)
+        return Enrolled(named, generation, sealed)
 
     def replace(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
     ) -> Replaced:
         """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one."""
+        answer = self._template("PUT", handle, embedding, consent_ref, idempotency_key)
+        named, generation, replaced = answer.hexadecimal("handle", 32), answer.whole("generation"), answer.whole("replaced")
+        sealed = self._receipt(answer, kind="replaced", handle=named, generation=generation, replaced=replaced)
+        return Replaced(named, generation, replaced, sealed)
+
+    def _template(
+        self, method: str, handle: bytes | str, embedding: Embedding, consent_ref: str, idempotency_key: str | None
+    ) -> Answer:
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
         face = base64.b64encode(embedding_bytes(embedding)).decode()
-        headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
-        request = json_request("PUT", path, {"embedding": face, "consent_ref": consent_ref}, headers=headers)
-        answer = Answer.parse(request.route, self._transport.send(request))
-        named, generation, replaced = answer.hexadecimal("handle", 32), answer.whole("generation"), answer.whole("replaced")
-        receipt = self._receipt(answer, kind="replaced", handle=named, generation=generation, replaced=replaced)
-        return Replaced(named, generation, replaced, receipt)
+        body = {"embedding": face, "consent_ref": consent_ref}
+        return self._transport.json(json_request(method, path, body, headers=once(idempotency_key)))
 
     def subjects(self) -> Iterator[Subject]:
         """All subjects with a template, page by page."""
@@ -238,13 +212,11 @@ class Tenant:
 
     def subject(self, handle: bytes | str) -> Subject:
         """One subject."""
-        request = Request("GET", f"/v1/subjects/{identifier(handle, 32, 'handle')}")
-        return subject(Answer.parse(request.route, self._transport.send(request)))
+        return subject(self._transport.json(Request("GET", f"/v1/subjects/{identifier(handle, 32, 'handle')}")))
 
     def counts(self) -> Counts:
-        """How many subjects are locked out, and not which."""
-        request = Request("GET", "/v1/tenant")
-        answer = Answer.parse(request.route, self._transport.send(request))
+        """How many subjects are locked out, and not which ones."""
+        answer = self._transport.json(Request("GET", "/v1/tenant"))
         return Counts(
             tenant_id=answer.hexadecimal("tenant_id", 16),
             locked_out=answer.whole_or_none("locked_out"),
@@ -253,39 +225,21 @@ class Tenant:
 
     def delete(self, handle: bytes | str) -> Erased | None:
         """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""
-        answer = self._destroy(f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates", "subject-unknown")
+        answer = self._transport.destroy(f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates", "subject-unknown")
         if answer is None:
             return None
         named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        receipt = self._receipt(answer, kind="erased", handle=named, generation=generation)
-        return Erased(named, generation, answer.whole("erased_at"), receipt)
-
-    def _destroy(self, path: str, unknown: str) -> Answer | None:
-        """What a `DELETE` answers. `None` where its first answer is lost, and what it names is `unknown` by now."""
-        request = Request("DELETE", path)
-        try:
-            return Answer.parse(request.route, self._transport.send(request))
-        except Problem as problem:
-            if problem.resent and problem.code == unknown:
-                return None
-            raise
+        sealed = self._receipt(answer, kind="erased", handle=named, generation=generation)
+        return Erased(named, generation, answer.whole("erased_at"), sealed)
 
     def _receipt(self, answer: Answer, **said: object) -> Receipt | None:
-        """The receipt of an answer, which must verify and say what the answer says."""
-        if not answer.has("receipt"):
-            return None
-        receipt = answer.object("receipt")
-        attestation = receipt.base64("attestation")
         # An API key does not tell whose it is.
-        verified = verify_change(attestation, self._trust_root, None, time.time())
-        if any(getattr(verified.change, name) != value for name, value in said.items()):
-            raise UnexpectedAnswer("the receipt verifies and says something else than the answer")
-        return Receipt(verified, attestation, receipt.whole("seal_number"))
+        return receipt(answer, self._trust_root, None, **said)
 
     def open_session(self, proof: Proof) -> Session:
         """Opens the session of a proof; again while it lasts, with the same end."""
         request = Request("POST", "/v1/proof-sessions", proof.envelope, "application/octet-stream")
-        answer = Answer.parse(request.route, self._transport.send(request))
+        answer = self._transport.json(request)
         if answer.hexadecimal("session_id", 32) != proof.session_id:
             raise UnexpectedAnswer("the service opened another session than the one that was proven")
         return Session(
@@ -304,7 +258,7 @@ class Tenant:
 
     def end_session(self, session: bytes | str) -> EndedSession | None:
         """Ends a session before its time. `None` where an earlier attempt of this call did it and its answer is lost."""
-        answer = self._destroy(f"/v1/proof-sessions/{identifier(session, 32, 'session')}", "session-unknown")
+        answer = self._transport.destroy(f"/v1/proof-sessions/{identifier(session, 32, 'session')}", "session-unknown")
         if answer is None:
             return None
         named = answer.hexadecimal("session_id", 32)
@@ -317,7 +271,7 @@ class Tenant:
 
         A login in a session has a credential proof, or is refused. One of an `Unproven` subject is at a tenant without proofs.
         """
-        answer, digest = self._answered(session, embedding, nonce, attestation)
+        answer, digest = self._answered(session, embedding, nonce, attesting(attestation))
         return self._login(answer, session, nonce, digest, self.seal)
 
     def decide(self, session: Session | Unproven, embedding: Embedding, nonce: bytes) -> Decided:
@@ -336,7 +290,7 @@ class Tenant:
             body, digest = signed(session, probe, nonce, int(time.time()), attestation)
             request = json_request("POST", "/v1/authentications", body)
             try:
-                return Answer.parse(request.route, self._transport.send(request)), digest
+                return self._transport.json(request), digest
             except Problem as problem:
                 # The process before a restart may have attested this one, and not one that is issued later.
                 if problem.code == "before-restart" and self._transport.pause(problem, deadline):
@@ -356,7 +310,7 @@ class Tenant:
             result
             if isinstance(result, Problem)
             else self._login(result, attempt.session, attempt.nonce, digest, seal)
-            for attempt, result, digest in self._answered_many(attempts, attestation)
+            for attempt, result, digest in self._answered_many(attempts, attesting(attestation))
         ]
 
     def decide_many(self, attempts: Sequence[Attempt]) -> list[Decided | Problem]:
@@ -379,7 +333,7 @@ class Tenant:
         ]
         body = {"authentications": [body for body, _ in entries]}
         request = json_request("POST", "/v1/authentications/batch", body)
-        answer = Answer.parse(request.route, self._transport.send(request))
+        answer = self._transport.json(request)
         results = answer.objects("results", lambda result: result)
         if len(results) != len(attempts):
             raise UnexpectedAnswer(f"{request.route} answered {len(results)} results for {len(attempts)} attempts")
@@ -390,8 +344,7 @@ class Tenant:
 
     def attested(self, decided: Decided) -> Login:
         """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""
-        request = Request("GET", f"/v1/attestations/{decided.id.hex()}")
-        answer = Answer.parse(request.route, self._transport.send(request))
+        answer = self._transport.json(Request("GET", f"/v1/attestations/{decided.id.hex()}"))
         login = self._login(answer, decided.session, decided.nonce, decided.request_digest, self.seal)
         if (login.decision, login.seal_number) != (decided.decision, decided.seal_number):
             raise UnexpectedAnswer("the attestation says something else than the decision did; do not accept it")
@@ -440,13 +393,11 @@ class Tenant:
 
     def inclusion(self, seal: int, size: int) -> list[str]:
         """The path of a seal in the log of `size` seals, for `verify_same_log`."""
-        request = Request("GET", f"/v1/log/inclusion/{seal}/{size}")
-        return Answer.parse(request.route, self._transport.send(request)).texts("path")
+        return self._transport.json(Request("GET", f"/v1/log/inclusion/{seal}/{size}")).texts("path")
 
     def consistency(self, old_size: int, size: int) -> list[str]:
         """The proof that one head of the log extends another."""
-        request = Request("GET", f"/v1/log/consistency/{old_size}/{size}")
-        return Answer.parse(request.route, self._transport.send(request)).texts("proof")
+        return self._transport.json(Request("GET", f"/v1/log/consistency/{old_size}/{size}")).texts("proof")
 
     def _seal(self, path: str) -> Seal:
         request = Request("GET", path)
@@ -458,11 +409,6 @@ class Tenant:
     def close(self) -> None:
         """Closes the calling thread's connection."""
         self._transport.close()
-
-
-def day_of_use(answer: Answer) -> DayOfUse:
-    counts = [answer.whole(name) for name in ("matched", "not_matched", "enrolments", "refusals")]
-    return DayOfUse(answer.hexadecimal("api_key", 8), answer.whole("day"), *counts)
 
 
 def subject(answer: Answer) -> Subject:
@@ -492,7 +438,15 @@ def decided(answer: Answer, session: Session | Unproven, nonce: bytes, request_d
     )
 
 
+def attesting(attestation: Form) -> Form:
+    if attestation not in get_args(Form):
+        raise ValueError(f'attestation is "full" or "compact", not {attestation!r}; `decide` asks for none')
+    return attestation
+
+
 def checked(nonce: bytes) -> bytes:
+    if not isinstance(nonce, (bytes, bytearray)):
+        raise TypeError(f"nonce is the 16 to 64 bytes that the relying party sent, not {type(nonce).__name__}")
     if not 16 <= len(nonce) <= 64:
         raise ValueError("nonce has 16 to 64 bytes")
     return nonce

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import secrets
 import ssl
 import threading
 import time
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from ._errors import FieldError, Problem, UnexpectedAnswer, Unreachable
+from ._json import Answer
 
 ANSWER_BYTES_MAX = 1 << 21
 """Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB."""
@@ -50,21 +52,48 @@ def json_request(
     return Request(method, path, encoded, "application/json", headers, repeatable)
 
 
+def once(idempotency_key: str | None) -> dict[str, str]:
+    """The header with which a creation takes effect once, however often it is sent."""
+    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
+
+
 class Transport:
     """The way to one listener, with one bearer credential."""
 
     def __init__(
-        self, base: str, bearer: str, *, ca: str | PathLike[str] | None, timeout: float, retry_for: float
+        self,
+        base: str,
+        bearer: str,
+        *,
+        ca: str | PathLike[str] | None,
+        identity: str | PathLike[str] | None = None,
+        timeout: float,
+        retry_for: float,
     ) -> None:
         parts = urllib.parse.urlsplit(base)
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ValueError(f"the service's address is {base!r}; it must look like https://host:port")
         self._host, self._port = parts.hostname, parts.port or 443
         self._bearer = bearer.strip()
+        # Never shown: the rest of it may be the secret.
+        if not all("!" <= character <= "~" for character in self._bearer):
+            raise ValueError("the API key or token is one word of visible ASCII characters, as the service showed it")
         self._timeout, self._retry_for = timeout, retry_for
-        self._tls = ssl.create_default_context(cafile=ca)
-        self._tls.minimum_version = ssl.TLSVersion.TLSv1_3
+        self._tls = tls_context(ca, identity)
         self._own = threading.local()
+
+    def json(self, request: Request) -> Answer:
+        """The JSON object of a success."""
+        return Answer.parse(request.route, self.send(request))
+
+    def destroy(self, path: str, unknown: str) -> Answer | None:
+        """What a `DELETE` answers. `None` where its first answer is lost, and what it names is `unknown` by now."""
+        try:
+            return self.json(Request("DELETE", path))
+        except Problem as problem:
+            if problem.resent and problem.code == unknown:
+                return None
+            raise
 
     def send(self, request: Request) -> bytes:
         """The body of a success. Repeats what may be repeated for `retry_for` seconds."""
@@ -145,6 +174,21 @@ class Transport:
         self._own.connection = None
 
 
+def tls_context(ca: str | PathLike[str] | None, identity: str | PathLike[str] | None) -> ssl.SSLContext:
+    """TLS 1.3, with the authorities of `ca` or the machine's, and a certificate with its key to show where there is one."""
+    try:
+        context = ssl.create_default_context(cafile=ca)
+    except OSError as cause:
+        raise ValueError(f"ca: {ca} must be a PEM file with certificates: {cause}") from cause
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if identity is not None:
+        try:
+            context.load_cert_chain(identity)
+        except OSError as cause:
+            raise ValueError(f"identity: {identity} must be a PEM file with a certificate and its key: {cause}") from cause
+    return context
+
+
 class NothingSent(Unreachable):
     """There was no connection."""
 
@@ -154,6 +198,8 @@ def said(cause: BaseException) -> str:
     text = str(cause) or type(cause).__name__
     advice = {
         "CERTIFICATE_VERIFY_FAILED": "give the service's certificate as `ca` (tls-certificate.pem in its data directory)",
+        "CERTIFICATE_REQUIRED": "the service demands a certificate of its callers; give yours with its key as `identity`",
+        "UNKNOWN_CA": "the service takes no certificate of those who signed your `identity`; ask its operator (tls.client_ca)",
         "WRONG_VERSION_NUMBER": "this port does not speak TLS; check the port",
         "Connection refused": "nothing listens there; start the service, or correct host and port",
     }
