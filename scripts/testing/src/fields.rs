@@ -1,4 +1,4 @@
-//! What somebody does who has an SQLite file of ours and no key: one field of one row at a time, of every table.
+//! The edits of somebody who has one of our SQLite files but no key: one field of one row at a time, in every table.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -7,8 +7,8 @@ use std::path::Path;
 /// Edits of each table, at least: every column has one.
 pub const EDITS: usize = 20;
 
-/// Changes [`EDITS`] fields of each table of the file, one by one and each in the file as it was; `refused` is told what was
-/// changed and opens the file. Rows, columns and values are drawn from a fixed seed. Afterwards the file is as it was.
+/// Changes [`EDITS`] fields of each table of the file, one at a time, each in the original file. `refused` gets a description of the
+/// change and opens the file. Rows, columns and values are drawn from a fixed seed. At the end the file is the original again.
 ///
 /// # Panics
 /// If a table is empty, or the file cannot be read or written.
@@ -50,7 +50,7 @@ fn tables(connection: &Connection) -> Vec<String> {
     names.collect::<Result<_, _>>().expect("names are text")
 }
 
-/// Changes one field to a value that the table takes, and says which: every column in turn, then columns by chance.
+/// Changes one field to a value that the table accepts, and returns which: every column in turn, then random columns.
 fn edit_one(connection: &Connection, table: &str, number: usize, rng: &mut Rng) -> Option<String> {
     let select = format!("SELECT * FROM \"{table}\"");
     let mut statement = connection.prepare(&select).expect("a table");
@@ -78,7 +78,7 @@ fn edit_one(connection: &Connection, table: &str, number: usize, rng: &mut Rng) 
     panic!("no field of {table} takes another value");
 }
 
-/// Another value of the same type: one that was drawn, one beside it, and none.
+/// A different value: changed a little, drawn at random, zero or empty.
 fn other_value(old: &Value, rng: &mut Rng) -> Value {
     let new = match (old, rng.below(3)) {
         (Value::Null, 0) => Value::Integer(1),

@@ -1,4 +1,4 @@
-//! What the tests of several crates share. Only development dependencies may name this crate.
+//! Helpers that the tests of several crates share. Only development dependencies may name this crate.
 
 #[cfg(feature = "sqlite")]
 mod fields;

@@ -1,5 +1,5 @@
-//! Many byte strings looked for in much memory. It is here, and not beside the tests that use it, because a crate of its own can
-//! be compiled with optimisation: without, the memory of one process takes minutes.
+//! Search for many byte strings in a large memory. It is here, not beside the tests that use it, because a separate crate can
+//! be compiled with optimisation: without it, the memory of one process takes minutes.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! The clients that are not Rust, packed as their READMEs say and tested with their own tools against the server that was built: Node
-//! for TypeScript, Python with pip, and Chromium for the pages.
+//! The clients in other languages, packed as their READMEs say and tested with their own tools against the built server: Node for
+//! TypeScript, Python with pip, and Chromium for the pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::tools;
 const TYPESCRIPT: &str = "crypto/clients/typescript";
 const PYTHON: &str = "crypto/clients/python";
 
-/// All of them, with the server that lies in the target directory.
+/// All of them, with the server in the target directory.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
     add(repo, &mut steps);
@@ -31,7 +31,7 @@ fn typescript(repo: &Repo) -> Result<String, String> {
     npm(repo, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
     let mut test = within(repo, PathBuf::from("npm"), TYPESCRIPT);
     execute(test.arg("test").env("TREFOIL", repo.binary("trefoil")?))?;
-    // A project that has nothing but the package.
+    // A project with only the package.
     let project = fresh(repo, "typescript-project")?;
     let mut pack = within(repo, PathBuf::from("npm"), TYPESCRIPT);
     execute(pack.args(["pack", "--silent", "--pack-destination"]).arg(&project))?;
@@ -40,7 +40,8 @@ fn typescript(repo: &Repo) -> Result<String, String> {
     let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     execute(repo.command("npm").args(install).arg(package).current_dir(&project))?;
     const IMPORT: &str = "import { verify } from 'trefoil-attest'; import { Admin, Tenant } from 'trefoil-attest/client'; \
-                          if (!verify || !Admin || !Tenant) process.exit(1)";
+                          import { fetchWith } from 'trefoil-attest/node'; \
+                          if (!verify || !Admin || !Tenant || !fetchWith) process.exit(1)";
     execute(repo.command("node").args(["--input-type=module", "--eval", IMPORT]).current_dir(&project))?;
     Ok(String::new())
 }
@@ -48,7 +49,7 @@ fn typescript(repo: &Repo) -> Result<String, String> {
 fn python(repo: &Repo) -> Result<String, String> {
     let environment = repo.target_directory()?.join("python-client");
     let program = |name: &str| environment.join("bin").join(name);
-    // Anew: scripts of an environment that was copied run in the one that it was copied from.
+    // A new environment: the scripts of a copied one run in the original.
     execute(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
     let pip = |arguments: &[&str]| {
         let mut command = repo.command(program("python"));

@@ -18,7 +18,7 @@ const QUICK_BUILD: [(&str, &str); 4] = [
 
 const UNREACHABLE: &str = "advisory database unreachable: not checked";
 
-/// Adds the step, which builds the program only where everything is demanded.
+/// Adds the step, which builds the program only where every step is required.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let there = program(repo).map(|program| program.display().to_string());
     let needed = if steps.demand_all() { Ok(VERSION.to_owned()) } else { there };
@@ -29,7 +29,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 pub(crate) fn run(repo: &Repo) -> Result<String, String> {
     let program = program(repo).or_else(|_| install(repo))?;
     passes(deny(repo, &program, &["check", "bans", "licenses", "sources"]))?;
-    // Fetching is apart from checking, so that only a fetch that fails is forgiven.
+    // Fetching and checking are separate, so that only a failed fetch is excused.
     let fetched = deny(repo, &program, &["fetch", "db"]).output().map_err(|e| format!("cargo-deny: {e}"))?;
     if !fetched.status.success() {
         let why = String::from_utf8_lossy(&fetched.stderr);
@@ -44,7 +44,7 @@ pub(crate) fn run(repo: &Repo) -> Result<String, String> {
     Ok("advisories checked".to_owned())
 }
 
-/// Whether a failed fetch failed for want of a network.
+/// Whether a fetch failed because there is no network.
 fn is_unreachable(stderr: &str) -> bool {
     stderr.contains("failed to fetch advisory database")
 }

@@ -1,4 +1,4 @@
-//! The files in `scripts/deploy`, and what the service shows a scraper, judged by the programs that read them: Prometheus and systemd.
+//! The files in `scripts/deploy` and the service's metrics, checked by the programs that read them: Prometheus and systemd.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use crate::tools;
 
 const FOLDER: &str = "scripts/deploy";
 
-/// All of them, with the server that lies in the target directory.
+/// All of them, with the server in the target directory.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
     add(repo, &mut steps);
@@ -28,7 +28,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
             silent(command)
         };
         promtool(&["check", "rules", "alerts.yml"])?;
-        // The files of credentials that it names are on the machine that scrapes.
+        // The credential files that it names are on the machine that scrapes.
         promtool(&["check", "config", "--syntax-only", "prometheus.yml"])
     });
     steps.step_with("metrics of a running service", [tools::promtool(repo), tools::curl(repo)], || {
@@ -47,7 +47,7 @@ impl Drop for Served {
     }
 }
 
-/// What a service shows a scraper after a first login.
+/// The metrics of a service after a first login.
 fn metrics(repo: &Repo) -> Result<String, String> {
     let program = repo.binary("trefoil")?;
     let folder = std::env::temp_dir().join(format!("trefoil-metrics-{}", std::process::id()));
@@ -87,7 +87,7 @@ fn metrics(repo: &Repo) -> Result<String, String> {
     Ok(note)
 }
 
-/// The units as they are, but for the program and its user, which this machine need not have.
+/// Checks the units, except for the program and its user, which this machine need not have.
 fn verify(units: &Path) -> Result<String, String> {
     let failed = |cause: std::io::Error| format!("{}: {cause}", units.display());
     let copies = std::env::temp_dir().join(format!("trefoil-units-{}", std::process::id()));
@@ -115,7 +115,7 @@ fn stood_in(unit: &str) -> String {
     unit.lines().map(line).collect()
 }
 
-/// Runs a program that must end well and find nothing: systemd-analyze names a setting that it does not know and ends well.
+/// Runs a program that must succeed and print nothing: systemd-analyze reports an unknown setting but succeeds.
 fn silent(mut command: Command) -> Result<String, String> {
     let done = command.output().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
     let said = String::from_utf8_lossy(&done.stderr);

@@ -1,5 +1,5 @@
-//! The service against its own description: schemathesis sends a running service what the description allows and what it does not, and
-//! holds each answer to it.
+//! The service against its own description: schemathesis sends a running service requests that the description allows and requests that
+//! it forbids, and checks each answer against it.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::service::Service;
 use crate::steps::{Steps, shown};
 use crate::tools;
 
-/// Other versions find other things, and a step that finds something new must be one of ours that changed.
+/// Pinned, because other versions report other faults: a new finding must come from a change of ours.
 const PACKAGE: &str = "schemathesis==4.32.5";
 const SETTINGS: &str = "scripts/testing/schemathesis.toml";
 /// The tenant of the examples.
@@ -25,9 +25,9 @@ pub(crate) fn run_alone(repo: &Repo) -> Result<(), String> {
     steps.finish()
 }
 
-/// Adds the step, with the server that lies in the target directory.
+/// Adds the step, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
-    // Of each listener, beside the cases that are the same in every run.
+    // Seconds for each listener, besides the cases that are the same in every run.
     let seconds = if let Scale::Soak = scale { 900 } else { 45 };
     let name = "the API as it describes itself (schemathesis)";
     steps.step_with(name, [tools::python(repo)], || run(repo, seconds));
@@ -68,8 +68,8 @@ fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
     Ok(PACKAGE.to_owned())
 }
 
-/// What the program says of a listener, less a field with which a single request may ask for gigabytes of memory: the machine that runs this
-/// has other things to do. The tenant of the examples is one that the service has.
+/// The program's description of a listener, without a field with which a single request may ask for gigabytes of memory: this machine
+/// has other work. The tenant of the examples is replaced by one that the service has.
 fn described(repo: &Repo, which: &[&str], tenant: &str) -> Result<String, String> {
     let mut command = repo.command(repo.binary("trefoil")?);
     command.arg("openapi").args(which);

@@ -1,8 +1,8 @@
-//! libFuzzer over the fuzz targets, for seconds or minutes: that they build, start from what is kept, and find nothing nearby.
+//! libFuzzer over the fuzz targets, for seconds or minutes: they must build, start from the kept inputs, and find no fault near them.
 //!
-//! It does what `cargo fuzz run` would, without that program. What is looked for are panics, overflows, forgeries that
-//! verify, second encodings, hangs and too much memory. Asked for a number of executions it runs attestations alone, for
-//! as long as that takes, and can leave a record.
+//! It does what `cargo fuzz run` would, without that program. It looks for panics, overflows, forgeries that verify, second
+//! encodings, hangs and too much memory. If a number of executions is given, it runs attestations alone, for as long as
+//! that takes, and can write a record.
 
 mod record;
 
@@ -33,8 +33,8 @@ struct Target {
     length_max: u32,
     /// At full volume: minutes. A twentieth is seconds.
     executions: usize,
-    /// Fewer mean that the inputs stop at the outermost decoder or the program is not instrumented: libFuzzer goes on
-    /// without any coverage. About three quarters of what the seeds alone cover.
+    /// Fewer mean that the inputs stop at the outermost decoder, or that the program is not instrumented: libFuzzer runs
+    /// without any coverage too. About three quarters of the coverage of the seeds alone.
     edges_min: u64,
 }
 
@@ -72,7 +72,7 @@ const FUZZED: [(&str, &[Target]); 2] = [
     ),
 ];
 
-/// What is asked for beyond a run of seconds.
+/// Options for more than a run of seconds.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Asked {
     executions: Option<u64>,
@@ -138,7 +138,7 @@ fn add_long(repo: &Repo, steps: &mut Steps, executions: u64, record: bool) {
         steps.step(&format!("{} under libFuzzer", target.name), || {
             let run = fuzzed(repo, project, target, executions, &folder)?;
             if record {
-                // Before it is judged: a record with a finding is one too.
+                // Written before the result is judged: a run with a finding has a record too.
                 record::write(repo, project, target, executions, &run)?;
             }
             judged(target, executions, &run)
@@ -146,7 +146,7 @@ fn add_long(repo: &Repo, steps: &mut Steps, executions: u64, record: bool) {
     }
 }
 
-/// The folder of what is built, where the compilers are there.
+/// The folder of built files, if the compilers are installed.
 fn ready(repo: &Repo, steps: &mut Steps) -> Option<PathBuf> {
     let mut folder = None;
     let nightly = if steps.demand_all() { nightly::found_or_installed(repo) } else { nightly::found(repo) };
@@ -172,7 +172,7 @@ fn cargo(repo: &Repo, project: &str, folder: &Path, subcommand: &str) -> Command
     let mut command =
         repo.cargo_of(TOOLCHAIN, &[subcommand, "--config", CONFIGURATION, "--locked", "--release"]);
     command.args(["--target", "host-tuple", "--manifest-path", &manifest, "--target-dir"]).arg(folder);
-    // Either would take the place of the flags.
+    // Either would replace the flags.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     command
 }
@@ -216,9 +216,9 @@ fn fuzzed(
         // Otherwise it begins with short inputs, which no decoder takes.
         "-len_control=0".to_owned(),
         format!("-timeout={HANGS_AFTER_S}"),
-        // Else an input that took ten seconds is written down too: the machine may have been busy.
+        // Otherwise an input that took ten seconds is recorded too, although the machine may have been busy.
         format!("-report_slow_units={HANGS_AFTER_S}"),
-        // A folder: what is found is written into it.
+        // A folder for findings.
         format!("-artifact_prefix={}/", found.display()),
         "-seed=1".to_owned(),
         "-print_final_stats=1".to_owned(),
@@ -271,7 +271,7 @@ impl Report {
     }
 }
 
-/// Runs to the end and shows what it says but for each input that it keeps. Returns what it said and how it failed.
+/// Runs to the end and shows the output, except the lines about kept inputs. Returns the output and how it failed.
 fn watched(mut command: Command) -> Result<(Report, Option<String>), String> {
     println!("{}", shown(&command));
     flush();
@@ -290,7 +290,7 @@ fn watched(mut command: Command) -> Result<(Report, Option<String>), String> {
     Ok((report, (!status.success()).then(|| format!("{status}: the input is named above"))))
 }
 
-/// Inputs that were kept and what they reached first, and the words of a dictionary that nobody saves.
+/// Lines about kept inputs and what they reached first, and the words of a dictionary that is not kept.
 fn is_chatter(line: &str) -> bool {
     ["\tNEW", "\tREDUCE "].iter().any(|kept| line.contains(kept))
         || ["######", "\""].iter().any(|word| line.starts_with(word))

@@ -1,5 +1,5 @@
-//! Instructions and allocations of the hot path, counted under valgrind: noise does not change them. What they were is committed, so
-//! that a change is a line that a reviewer sees.
+//! Instructions and allocations of the hot path, counted under valgrind, where noise does not change them. The counts are committed, so
+//! that a reviewer sees a change as a line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,15 @@ use crate::steps::{Steps, shown};
 use crate::tools;
 
 const COMMITTED: &str = "bench/guard.json";
-/// What is counted, and how far its instructions may differ, in thousandths: a few times what the random places of a cache, the
-/// random numbers of a worker and those of the signers make. ML-DSA-65 tries a random number of times, by a generator that takes no seed. Allocations must be the same.
+/// The counted operations, and by how many thousandths their instructions may differ: a few times the effect of random places in a cache
+/// and of the random numbers of workers and signers. ML-DSA-65 tries a random number of times, with a generator that takes no seed.
+/// Allocations must be the same.
 const OPERATIONS: [(&str, u64); 6] =
     [("batch", 1), ("cache_hit", 5), ("cache_miss", 5), ("cache_put", 5), ("digest", 1), ("seal", 30)];
 /// The best tier that valgrind runs.
 const TIER: &str = "avx2";
-/// Operations that the check is repeated for with one hash more each time. It must fail then, or it guards nothing. A hash is less than
-/// the tolerance of a seal.
+/// Operations for which the check is repeated with one more hash each time. It must fail then, or it guards nothing. A seal is not among
+/// them: a hash costs less than its tolerance.
 const SEEN_IN: [&str; 2] = ["batch", "digest"];
 const EXTRA_HASH: &str = "--extra-hash";
 
@@ -47,10 +48,10 @@ fn build(repo: &Repo) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(&build))) }
 }
 
-/// Builds, and compares with what is committed, or with `--record` commits to what it finds.
+/// Builds, and compares the counts with the committed ones, or with `--record` writes them.
 ///
 /// # Errors
-/// When something costs more or less than it did.
+/// When an operation costs more or less than before.
 pub(crate) fn run(repo: &Repo, asked: &[&str]) -> Result<(), String> {
     tools::valgrind(repo)?;
     build(repo)?;
@@ -77,7 +78,7 @@ fn check(repo: &Repo) -> Result<String, String> {
     Err(format!("{}; if that is meant: cargo xtask guard --record", moved.join("; ")))
 }
 
-/// Shows that the check would fail if an operation hashed once more: returns what it would say.
+/// Shows that the check would fail if an operation hashed once more: returns its message.
 fn see_extra_hash(repo: &Repo) -> Result<String, String> {
     let committed = committed(repo)?;
     let mut seen = Vec::new();
@@ -116,7 +117,7 @@ fn record(repo: &Repo) -> Result<(), String> {
     fs::write(repo.root().join(COMMITTED), text + "\n").map_err(|cause| format!("{COMMITTED}: {cause}"))
 }
 
-/// Which count of an operation moved, and how far; none that is within its tolerance.
+/// The counts of an operation that changed by more than the tolerance, and by how much.
 fn what_moved(operation: &str, was: Cost, is: Cost, tolerance: u64) -> Option<String> {
     let mut moved = Vec::new();
     if was.instructions.abs_diff(is.instructions) * 1000 > was.instructions * tolerance {
@@ -147,7 +148,7 @@ fn measured(repo: &Repo, operation: &str, flags: &[&str]) -> Result<Cost, String
     cost(&said, &counted).ok_or_else(|| format!("{}: no count in\n{said}{counted}", shown(&command)))
 }
 
-/// What the example says of its repetitions and valgrind of their instructions.
+/// The repetitions, as the example prints them, and their instructions, as valgrind does.
 fn cost(said: &str, counted: &str) -> Option<Cost> {
     let (times, allocations) = said.trim().strip_suffix(" allocations")?.split_once(" times, ")?;
     let times: u64 = times.parse().ok().filter(|times| *times > 0)?;

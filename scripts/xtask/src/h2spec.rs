@@ -1,16 +1,17 @@
-//! HTTP/2 as others check it: h2spec sends the public listener of a running service what RFC 9113 and RFC 7541 forbid, and looks at what it does.
+//! HTTP/2 as others check it: h2spec sends the public listener of a running service frames that RFC 9113 and RFC 7541 forbid, and checks
+//! how it reacts.
 
 use crate::repo::Repo;
 use crate::service::Service;
 use crate::steps::Steps;
 use crate::tools;
 
-/// The module that pins h2spec and what it is made of.
+/// The module that pins h2spec and its dependencies.
 const MODULE: &str = "scripts/h2spec";
 const PROGRAM: &str = "github.com/summerwind/h2spec/cmd/h2spec";
 /// Tests in that version.
 const TESTS: u32 = 145;
-/// Failures that are known, with why.
+/// Known failures, with their reasons.
 const ALLOWED: [(&str, &str); 1] = [(
     "Sends invalid connection preface",
     "bytes that are no HTTP/2 are read as HTTP/1.1 and get its 400 before the connection closes, and h2spec reads that answer as a frame",
@@ -23,7 +24,7 @@ pub(crate) fn run_alone(repo: &Repo) -> Result<(), String> {
     steps.finish()
 }
 
-/// Adds the step, with the server that lies in the target directory.
+/// Adds the step, with the server in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     steps.step_with("HTTP/2 (h2spec)", [tools::go(repo)], || run(repo));
 }
@@ -39,7 +40,7 @@ fn run(repo: &Repo) -> Result<String, String> {
     judge(&said).map_err(|why| format!("{why}\n{said}{error}"))
 }
 
-/// What the last lines say, or what failed and must not.
+/// The last lines of the output, or the unexpected failures.
 fn judge(said: &str) -> Result<String, String> {
     let last = said.lines().rev().find(|line| line.contains(" tests, ")).ok_or("h2spec did not end")?;
     let numbers = last.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse::<u32>().ok());

@@ -30,7 +30,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     steps.step_with("signatures across implementations", needed, || exchange(repo));
 }
 
-/// Exchanges files with both. Returns what they said.
+/// Exchanges files with both. Returns their output.
 fn exchange(repo: &Repo) -> Result<String, String> {
     let folder = repo.target_directory()?.join("interop");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -45,7 +45,7 @@ fn exchange(repo: &Repo) -> Result<String, String> {
     let mut circl = repo.command("go");
     circl.current_dir(repo.root().join(GO)).args(["run", "-mod=readonly", ".", &ours, &go]);
     let circl = said(circl)?;
-    // Packages are fetched beside the build, not into the source tree.
+    // Packages are fetched into the target directory, not into the source tree.
     let fetched = folder.join("node");
     copy(&repo.root().join(NODE), &fetched)?;
     let mut install = repo.command("npm");

@@ -1,11 +1,11 @@
-//! What test programs print, read: counts, and the time of each test.
+//! Reads the output of test programs: counts, and the time of each test.
 
 use std::process::ExitStatus;
 
-/// The arguments that make a test program print times. On a stable compiler it does so with [`PERMISSION`] alone.
+/// The arguments that make a test program print times. On a stable compiler they work only with [`PERMISSION`].
 pub(crate) const WITH_TIMES: [&str; 3] = ["--", "-Zunstable-options", "--report-time"];
 
-/// Lets test programs, and no compiler, take an unstable flag: they are started through `env`.
+/// Lets test programs accept an unstable flag, but not compilers: the programs are started through `env`.
 pub(crate) const PERMISSION: [&str; 2] =
     ["--config", "target.'cfg(all())'.runner=['env', 'RUSTC_BOOTSTRAP=1']"];
 
@@ -65,7 +65,7 @@ impl Results {
         times
     }
 
-    /// Whether a command passed that ended so.
+    /// Whether a command that ended in this way passed.
     pub(crate) fn judge(&self, status: ExitStatus) -> Result<String, String> {
         let counts = self.counts();
         match (status.success(), self.passed, self.ignored) {

@@ -1,7 +1,7 @@
 //! Repository tasks, run as `cargo xtask <task>`.
 //!
-//! `check` is for every change, `test` for every push, `soak` for what takes hours; the other tasks are parts of them that
-//! are useful alone.
+//! `check` is for every change, `test` for every push, and `soak` for checks that take hours. The other tasks are parts of them
+//! that are useful alone.
 
 mod clients;
 mod deny;
@@ -18,6 +18,7 @@ mod miri;
 mod nightly;
 mod no_std;
 mod numbers;
+mod once;
 mod packages;
 mod paper;
 mod processor;
@@ -39,6 +40,12 @@ use repo::Repo;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["once", files, program, rest @ ..] = arguments.as_slice() {
+        return once::run(files, program, rest).unwrap_or_else(|why| {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        });
+    }
     let outcome = Repo::open().and_then(|repo| match arguments.as_slice() {
         ["check"] => test::check(&repo),
         ["test"] => test::test(&repo, false),

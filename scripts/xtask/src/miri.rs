@@ -1,9 +1,9 @@
 //! The interpreter that finds undefined behaviour and data races, over the unit tests of the cache and of the kernels that
 //! threads share memory through.
 //!
-//! Neither has unsafe code where it is interpreted: what is looked for is a use of atomics that weaker memory than this
-//! machine's would break, and a pointer that was made from a number. Rules of aliasing are not checked, since only unsafe
-//! code breaks them, and keeping their books for a thousand atomics behind one reference takes most of the time.
+//! The interpreted code of both has no unsafe blocks. The check looks for uses of atomics that fail on a machine with a weaker
+//! memory model, and for pointers made from numbers. It does not check aliasing rules: only unsafe code can break them, and
+//! tracking them for a thousand atomics behind one reference takes most of the time.
 
 use crate::nightly::{self, TOOLCHAIN};
 use crate::repo::Repo;
@@ -18,7 +18,7 @@ const INTERPRETED: [(&str, &[&str]); 2] =
     [("trefoil-cache", &[]), ("trefoil-kernels", &["cells::", "counters::", "pages::"])];
 
 /// # Errors
-/// When the toolchain cannot be had, or a test fails.
+/// When the toolchain cannot be installed, or a test fails.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
     add(repo, &mut steps);
@@ -37,7 +37,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 fn interpreted(repo: &Repo, package: &str, tests: &[&str]) -> Command {
     let mut command =
         repo.cargo_of(TOOLCHAIN, &["miri", "test", "--locked", "--package", package, "--lib", "--"]);
-    // Flags of a build are not for the interpreter.
+    // The flags of a build do not suit the interpreter.
     command.args(tests).env("MIRIFLAGS", FLAGS).env_remove("RUSTFLAGS");
     command
 }

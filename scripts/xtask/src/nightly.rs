@@ -1,10 +1,10 @@
-//! The nightly toolchain, beside the one that the repository is pinned to: Miri and libFuzzer's instrumentation come
-//! with no other.
+//! The nightly toolchain, beside the one that the repository is pinned to: only it has Miri and libFuzzer's
+//! instrumentation.
 
 use crate::repo::Repo;
 use crate::tools::Found;
 
-/// Pinned, so that what is found changes with the sources alone.
+/// Pinned, so that findings change only with the sources.
 pub(crate) const TOOLCHAIN: &str = "nightly-2026-04-20";
 
 /// The version of its Miri, or why there is none.

@@ -1,5 +1,5 @@
-//! What clients link, built for machines that are not this one: the verifier where there is no standard library, the bodies of the
-//! API and the wallet in a browser. On this machine a dependency that needs more would pass.
+//! The crates that clients link, built for other machines: the verifier for one without a standard library, the bodies of the API and
+//! the wallet for a browser. A build for this machine would accept a dependency that needs more.
 
 use crate::repo::Repo;
 use crate::steps::Steps;
@@ -42,7 +42,7 @@ fn check(repo: &Repo, target: &str, what: &[&str]) -> Result<String, String> {
     if status.success() { Ok(String::new()) } else { Err(format!("a client cannot link it there: {status}")) }
 }
 
-/// Whether the target is there, by now.
+/// Whether the target is installed, after trying to install it.
 fn installed(repo: &Repo, target: &str) -> Result<Found, String> {
     let rustup = |arguments: &[&str]| {
         repo.command("rustup").arg("target").args(arguments).output().map_err(|why| format!("rustup: {why}"))
@@ -61,7 +61,7 @@ fn installed(repo: &Repo, target: &str) -> Result<Found, String> {
     }
 }
 
-/// Whether an installation failed for want of a network.
+/// Whether an installation failed because there is no network.
 fn is_unreachable(stderr: &str) -> bool {
     stderr.contains("could not download file")
 }

@@ -25,7 +25,7 @@ pub(crate) fn write(repo: &Repo) -> Result<(), String> {
     bound::write(repo)
 }
 
-/// Fails if a page shows a number that its record does not, or the paper one that nothing backs.
+/// Fails if a number on a page differs from its record, or a number in the paper has no source.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let stale: Vec<String> =
         pages(repo)?.into_iter().filter(|(_, page, fresh)| page != fresh).map(|(path, ..)| path).collect();

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::repo::Repo;
 
-/// What a client links, each before those that depend on it. Their dependencies of this repository are among them.
+/// The crates that a client links, each before those that depend on it, with all their dependencies in this repository.
 const PACKAGES: [&str; 9] = [
     "trefoil-types",
     "trefoil-attest",

@@ -1,5 +1,5 @@
-//! Which kernels the tests can reach here: they take every tier that the processor has, and a tier that it lacks goes
-//! untested without a word otherwise.
+//! Which kernels the tests can reach on this machine. They use every tier that the processor has; without this note it would go
+//! unnoticed that a missing tier is not tested.
 
 /// Kernels by what their tests need, with the features that `trefoil-kernels` asks for.
 fn kernels() -> Vec<(&'static str, bool)> {
@@ -25,7 +25,7 @@ fn kernels() -> Vec<(&'static str, bool)> {
     [("portable", true)].into_iter().chain(vectors).collect()
 }
 
-/// What the tests reach, and what they do not.
+/// The kernels that the tests reach, and those that they do not.
 pub(crate) fn note() -> String {
     sentence(&kernels())
 }

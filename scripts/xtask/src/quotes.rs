@@ -1,4 +1,4 @@
-//! What README.md quotes of a program must be what the program prints.
+//! The output that README.md quotes must be what the program prints.
 //!
 //! A block in the language `text demo` quotes `trefoil demo`; one in `text verify` quotes the command that the demonstration
 //! prints last. In a quoted line `...` stands for any text; alone on a line it stands for any lines.
@@ -35,7 +35,7 @@ fn said(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Every line of the block, in order; what was printed besides must stand behind a `...`.
+/// Checks that every line of the block was printed, in order, and that other output has a `...` in its place.
 fn compare(page: &str, language: &str, printed: &str) -> Result<(), String> {
     let fences = markdown::fences(page);
     let fence = fences.iter().find(|fence| fence.language == language);

@@ -1,4 +1,4 @@
-//! The program as a service, for steps that ask it something.
+//! The program as a running service, for steps that send it requests.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -23,7 +23,7 @@ pub(crate) struct Service {
 impl Service {
     /// Starts one with a new data directory, in a folder of this name.
     pub(crate) fn start(repo: &Repo, folder: &str) -> Result<Service, String> {
-        // It makes its directory itself, for nobody else to read.
+        // It makes its directory itself, readable only by its user.
         let folder = fresh(repo, folder)?;
         let data = folder.join("data");
         let log = fs::File::create(folder.join("service.log")).map_err(|cause| cause.to_string())?;
@@ -39,7 +39,7 @@ impl Service {
             Ok::<_, String>(line[at..].trim().to_owned())
         };
         let (public, admin) = (address(), address());
-        // It goes on writing.
+        // It continues to write output.
         std::thread::spawn(move || lines.for_each(drop));
         let service = Service { child, data, public: public?, admin: admin? };
         Ok(service)

@@ -10,195 +10,86 @@ use crate::repo::Repo;
 use crate::service::Service;
 use crate::steps::Steps;
 
-/// One run: program, arguments, JSON pointers that its output must have.
-struct Smoke {
-    binary: &'static str,
-    arguments: &'static [&'static str],
-    pointers: &'static [&'static str],
-}
+/// One run: its command line without `--json`, and the JSON pointers that its output must have.
+type Smoke = (&'static str, &'static [&'static str]);
 
-const RUNS: [Smoke; 17] = [
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["sign", "--alone", "--falcon-salts", "10", "--json"],
-        pointers: &["/falcon_salts/different", "/tier", "/host", "/build"],
-    },
+const RUNS: [Smoke; 18] = [
+    (
+        "trefoil-bench sign --alone --falcon-salts 10",
+        &["/falcon_salts/different", "/tier", "/host", "/build"],
+    ),
     // Whole sets: a score that differs anywhere fails the run.
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["exact", "--set", "lfw_facenet128", "--json"],
-        pointers: &["/scores", "/equal", "/equal_to_plain", "/sha256", "/host", "/build"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["exact", "--set", "lfw_facenet128", "--mode", "shared", "--json"],
-        pointers: &["/scores", "/equal", "/equal_to_plain", "/mode"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["liar", "--jobs", "2800", "--json"],
-        pointers: &["/periods/day/strategies/quantiles/bits_told_max", "/periods/generation/allowed/bits"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "remote",
-            "--iters",
-            "20",
-            "--warmup",
-            "4",
-            "--seconds",
-            "0.1",
-            "--repeats",
-            "2",
-            "--json",
-        ],
-        pointers: &["/local/decide/p99_us", "/process/bytes_sent_per_batch", "/two_of_three/batches_per_s"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["exact", "--set", "lfw_dlib128", "--protocol", "enrol3", "--json"],
-        pointers: &["/scores", "/equal_to_plain"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "stages", "--mode", "shared", "--users", "256", "--iters", "20", "--warmup", "4", "--json",
-        ],
-        pointers: &["/stages_us/match", "/bytes_per_batch", "/share_of_sequential_read", "/batches_wrong"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["peers", "--iters", "5", "--users", "256", "--json"],
-        pointers: &["/match_us", "/times_faster", "/batches_wrong"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "stages", "--users", "256", "--people", "32", "--iters", "20", "--warmup", "4", "--json",
-        ],
-        pointers: &["/stages_us", "/runs_us", "/users", "/tier"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "run",
-            "--cache",
-            "engine",
-            "--seconds",
-            "1",
-            "--repeats",
-            "1",
-            "--warmup",
-            "0.2",
-            "--users",
-            "256",
-            "--people",
-            "32",
-            "--batches",
-            "32",
-            "--verify",
-            "32",
-            "--json",
-        ],
-        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "run",
-            "--cache",
-            "dashmap",
-            "--seconds",
-            "1",
-            "--repeats",
-            "1",
-            "--warmup",
-            "0.2",
-            "--users",
-            "256",
-            "--people",
-            "32",
-            "--batches",
-            "32",
-            "--verify",
-            "32",
-            "--json",
-        ],
-        pointers: &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["run", "--canonical", "--short", "--popularity", "zipf", "--verify", "32", "--json"],
-        pointers: &["/auth_per_s", "/long_window/worker_time", "/explained", "/warnings", "/warmup/flat"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "ladder",
-            "--workers",
-            "4",
-            "--seconds",
-            "0.01",
-            "--repeats",
-            "2",
-            "--pipeline-repeats",
-            "1",
-            "--pipeline-seconds",
-            "0.02",
-            "--users",
-            "32",
-            "--people",
-            "32",
-            "--json",
-        ],
-        pointers: &[
+    (
+        "trefoil-bench exact --set lfw_facenet128",
+        &["/scores", "/equal", "/equal_to_plain", "/sha256", "/host", "/build"],
+    ),
+    (
+        "trefoil-bench exact --set lfw_facenet128 --mode shared",
+        &["/scores", "/equal", "/equal_to_plain", "/mode"],
+    ),
+    (
+        "trefoil-bench liar --jobs 2800",
+        &["/periods/day/strategies/quantiles/bits_told_max", "/periods/generation/allowed/bits"],
+    ),
+    (
+        "trefoil-bench remote --iters 20 --warmup 4 --seconds 0.1 --repeats 2",
+        &["/local/decide/p99_us", "/process/bytes_sent_per_batch", "/two_of_three/batches_per_s"],
+    ),
+    ("trefoil-bench exact --set lfw_dlib128 --protocol enrol3", &["/scores", "/equal_to_plain"]),
+    (
+        "trefoil-bench stages --mode shared --users 256 --iters 20 --warmup 4",
+        &["/stages_us/match", "/bytes_per_batch", "/share_of_sequential_read", "/batches_wrong"],
+    ),
+    ("trefoil-bench peers --iters 5 --users 256", &["/match_us", "/times_faster", "/batches_wrong"]),
+    (
+        "trefoil-bench stages --users 256 --people 32 --iters 20 --warmup 4",
+        &["/stages_us", "/runs_us", "/users", "/tier"],
+    ),
+    (
+        "trefoil-bench run --cache engine --seconds 1 --repeats 1 --warmup 0.2 --users 256 --people 32 --batches 32 --verify 32",
+        &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
+    ),
+    (
+        "trefoil-bench run --cache dashmap --seconds 1 --repeats 1 --warmup 0.2 --users 256 --people 32 --batches 32 --verify 32",
+        &["/auth_per_s", "/cache", "/verified", "/windows/0", "/stages_us/total"],
+    ),
+    (
+        "trefoil-bench run --canonical --short --popularity zipf --verify 32",
+        &["/auth_per_s", "/long_window/worker_time", "/explained", "/warnings", "/warmup/flat"],
+    ),
+    (
+        "trefoil-bench ladder --workers 4 --seconds 0.01 --repeats 2 --pipeline-repeats 1 --pipeline-seconds 0.02 --users 32 --people 32",
+        &[
             "/lookups/rungs/three_locks/of_raw/mean",
             "/lookups/rungs/per_worker/why",
             "/pipeline/rungs/three_locks/of_raw",
             "/pipeline/begins_to_bite/rungs",
+            "/contenders/instruments/locked_counters/c96/ns",
         ],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &[
-            "overhead",
-            "--seconds",
-            "0.1",
-            "--repeats",
-            "2",
-            "--users",
-            "32",
-            "--people",
-            "32",
-            "--json",
+    ),
+    (
+        "trefoil-bench scaling --workers 1,2 --rounds 1 --seconds 0.3 --cost-seconds 0.02 --draw 1,8 --users 64 --people 32",
+        &["/check/passed", "/points/0/error", "/model/curves/0/label", "/costs"],
+    ),
+    (
+        "trefoil-bench overhead --seconds 0.1 --repeats 2 --users 32 --people 32",
+        &["/overhead_percent/mean", "/overhead_percent_cpu/high", "/mean_within_bar"],
+    ),
+    (
+        "trefoil-bench registry --repeats 2 --millis 10",
+        &[
+            "/registries/counted_guard/t96/without_writer/p99_ns",
+            "/registries/arc_swap_cached/t2/cpu_ns_per_read_runs",
         ],
-        pointers: &["/overhead_percent/mean", "/overhead_percent_cpu/high", "/mean_within_bar"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["registry", "--repeats", "2", "--millis", "10", "--json"],
-        pointers: &["/registries/counted_guard/t96", "/registries/arc_swap_cached/t2/cpu_ns_per_read_runs"],
-    },
-    Smoke {
-        binary: "trefoil-bench",
-        arguments: &["simulate", "--tries", "10", "--workers", "1,96", "--json"],
-        pointers: &["/label", "/check/passed", "/check/points"],
-    },
-    Smoke {
-        binary: "trefoil",
-        arguments: &["demo", "--people", "24", "--json"],
-        pointers: &[
-            "/probes",
-            "/decisions_checked",
-            "/decisions_differing",
-            "/attestations_verified",
-            "/login",
-        ],
-    },
+    ),
+    ("trefoil-bench simulate --tries 10 --workers 1,96", &["/label", "/check/passed", "/check/points"]),
+    (
+        "trefoil demo --people 24",
+        &["/probes", "/decisions_checked", "/decisions_differing", "/attestations_verified", "/login"],
+    ),
 ];
 
-/// The examples that readers start from, as their first lines say to run them.
+/// The examples that readers start from, run as their first lines say.
 const EXAMPLES: [(&str, &str, &[&str]); 3] = [
     (
         "trefoil-attest",
@@ -223,12 +114,12 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
         steps.command(&format!("example {example}"), repo.cargo(&run));
     }
     steps.step("example login", || login(repo));
-    for run in &RUNS {
-        steps.step(&format!("{} {}", run.binary, run.arguments.join(" ")), || run.check(repo));
+    for (line, pointers) in RUNS {
+        steps.step(line, || check(repo, line, pointers));
     }
 }
 
-/// The example that logs in, with what quickstart made at a service that was started for it.
+/// The example that logs in, with the files of quickstart, at a service that is started for it.
 fn login(repo: &Repo) -> Result<String, String> {
     let service = Service::start(repo, "example-login")?;
     let made = service.data.with_file_name("quickstart");
@@ -241,21 +132,20 @@ fn login(repo: &Repo) -> Result<String, String> {
     Ok(String::new())
 }
 
-impl Smoke {
-    fn check(&self, repo: &Repo) -> Result<String, String> {
-        let mut command = repo.command(repo.binary(self.binary)?);
-        // They measure nothing, so the quick build will do.
-        command.env("TREFOIL_TEST_ANY_BUILD", "1");
-        let output = command.args(self.arguments).output().map_err(|e| format!("{}: {e}", self.binary))?;
-        if !output.status.success() {
-            return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
-        }
-        let missing = missing(&output.stdout, self.pointers)?;
-        if missing.is_empty() {
-            Ok(String::new())
-        } else {
-            Err(format!("no {} in the output", missing.join(", ")))
-        }
+fn check(repo: &Repo, line: &str, pointers: &[&str]) -> Result<String, String> {
+    let (program, arguments) = line.split_once(' ').ok_or("a command line without arguments")?;
+    let mut command = repo.command(repo.binary(program)?);
+    // They do not measure, so the quick build is enough.
+    command.env("TREFOIL_TEST_ANY_BUILD", "1").args(arguments.split(' ')).arg("--json");
+    let output = command.output().map_err(|e| format!("{program}: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    let missing = missing(&output.stdout, pointers)?;
+    if missing.is_empty() {
+        Ok(String::new())
+    } else {
+        Err(format!("no {} in the output", missing.join(", ")))
     }
 }
 

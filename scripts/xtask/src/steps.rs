@@ -36,11 +36,11 @@ pub(crate) struct Steps {
     patience: Duration,
 }
 
-/// Building everything from nothing is silent too, and takes 15 minutes where others build beside it.
+/// A build of everything from an empty target directory is silent too, and takes 15 minutes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(25 * 60);
 
 impl Steps {
-    /// Steps of which one without its program fails.
+    /// Steps that fail if their program is missing.
     pub(crate) fn new() -> Steps {
         Steps {
             begun: Instant::now(),
@@ -51,17 +51,17 @@ impl Steps {
         }
     }
 
-    /// Steps of which a test command may be silent for hours.
+    /// Steps whose test commands may be silent for hours.
     pub(crate) fn patient() -> Steps {
         Steps { patience: Duration::from_secs(24 * 3600), ..Steps::new() }
     }
 
-    /// Steps of which one without its program is named at the end, unless `demand_all`.
+    /// Steps that are only named at the end if their program is missing, unless `demand_all`.
     pub(crate) fn tolerant(demand_all: bool) -> Steps {
         Steps { demand_all, ..Steps::new() }
     }
 
-    /// Whether a step without its program fails.
+    /// Whether a step fails if its program is missing.
     pub(crate) fn demand_all(&self) -> bool {
         self.demand_all
     }
@@ -127,7 +127,7 @@ impl Steps {
     }
 
     /// Runs a test command as a step: counts and times its tests, refuses an empty run and ignored tests.
-    /// One that says nothing for too long is ended.
+    /// A command that prints nothing for too long is ended.
     pub(crate) fn tests(&mut self, name: &str, command: Command) {
         let (mut results, patience) = (Results::default(), self.patience);
         self.step(name, || {

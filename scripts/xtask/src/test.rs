@@ -1,5 +1,5 @@
-//! The three checks of the whole repository, each in the order of what is cheapest to know first. One profile serves every
-//! step of `check` and `test`: what one of them built the next need not build again.
+//! The three checks of the whole repository, each with the cheapest steps first. Every step of `check` and `test` uses one
+//! profile, so that a step need not build again what an earlier one built.
 
 use std::process::Command;
 
@@ -9,21 +9,22 @@ use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, packages,
-    paper, processor, quotes, smoke, tidy,
+    clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, once,
+    packages, paper, processor, quotes, smoke, tidy,
 };
 
-/// What every change needs.
+/// The check for every change.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
-    add_check(repo, &mut steps, Scale::Check);
+    let name = format!("tests but {} slow ones (scripts/xtask/SLOW.md)", once::slow().count());
+    add_check(repo, &mut steps, Scale::Check, &once::as_runner(repo)?, &name);
     steps.finish()
 }
 
-/// What a push needs.
+/// The check for a push.
 pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let mut steps = Steps::tolerant(demand_all);
-    add_check(repo, &mut steps, Scale::Test);
+    add_check(repo, &mut steps, Scale::Test, &PERMISSION.map(str::to_owned), "tests");
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
@@ -40,7 +41,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         h2spec::add(repo, &mut steps);
         guard::add(repo, &mut steps);
     } else {
-        // Older programs may lie in the target directory; running them would show nothing.
+        // Programs of an earlier build may be in the target directory; running them would show nothing.
         steps.step("smoke runs", || Err("not run: the build failed".to_owned()));
     }
     deploy::add(repo, &mut steps);
@@ -50,13 +51,18 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     steps.finish()
 }
 
-/// What takes hours: full volume in the profile that ships, and the interpreter.
+/// The check that takes hours: full volume in the release profile, and the interpreter.
 pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::patient();
     steps.step("kernels for this processor", || Ok(processor::note()));
     steps.tests(
         "tests",
-        timed_tests(repo, Scale::Soak, &["--workspace", "--release", "--features", "trefoil-bench/pqcrypto"]),
+        timed_tests(
+            repo,
+            Scale::Soak,
+            &PERMISSION.map(str::to_owned),
+            &["--release", "--features", "trefoil-bench/pqcrypto"],
+        ),
     );
     steps.tests("server over the baseline map", over_baseline(repo, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
@@ -70,7 +76,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     steps.finish()
 }
 
-fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale) {
+fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale, runner: &[String; 2], tests: &str) {
     steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
     steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
     steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
@@ -83,12 +89,13 @@ fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale) {
     documentation.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     steps.command("documentation", documentation);
     steps.step("kernels for this processor", || Ok(processor::note()));
-    steps.tests("tests", timed_tests(repo, scale, &["--workspace"]));
+    steps.tests(tests, timed_tests(repo, scale, runner, &[]));
 }
 
-/// Tests with their times.
-fn timed_tests(repo: &Repo, scale: Scale, which: &[&str]) -> Command {
-    let arguments = [&PERMISSION[..], which, &["--tests"], &WITH_TIMES].concat();
+/// The tests of all crates with their times, started by `runner`.
+fn timed_tests(repo: &Repo, scale: Scale, runner: &[String; 2], more: &[&str]) -> Command {
+    let runner = runner.each_ref().map(String::as_str);
+    let arguments = [&runner[..], &["--workspace"], more, &["--tests"], &WITH_TIMES].concat();
     cargo_test(repo, scale, &arguments)
 }
 
@@ -98,7 +105,7 @@ fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
     command
 }
 
-/// The cache and the pipeline are tested over both maps in every run. Of the server one file knows which it is, so a few
+/// The cache and the pipeline are tested over both maps in every run. In the server only one file depends on the map, so a few
 /// tests suffice: sessions from the first request to the last, across roots and restarts.
 fn over_baseline(repo: &Repo, scale: Scale, more: &[&str]) -> Command {
     let features = ["--no-default-features", "--features", "cache-dashmap"];

@@ -1,9 +1,9 @@
-//! Programs that a step needs beside Rust and a C compiler: what is there, and what to install. A program that is too old
-//! counts as missing.
+//! Programs that a step needs beside Rust and a C compiler: which are installed, and what to install. A program that is too
+//! old counts as missing.
 
 use crate::repo::Repo;
 
-/// What a step found, or what is missing and how to get it.
+/// The program that a step found, or what is missing and how to get it.
 pub(crate) type Found = Result<String, String>;
 
 /// Go, which exchanges signatures and runs h2spec.
@@ -30,7 +30,7 @@ pub(crate) fn python(repo: &Repo) -> Found {
     Ok(version)
 }
 
-/// A browser: its program under the name that Debian, others or its vendor give it.
+/// A browser, under its program name on Debian, on other systems, or from its vendor.
 pub(crate) fn chromium(repo: &Repo) -> Found {
     ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
@@ -44,7 +44,7 @@ pub(crate) fn promtool(repo: &Repo) -> Found {
     at_least(repo, "promtool", "--version", (2, 0), "promtool, such as apt-get install prometheus")
 }
 
-/// What counts instructions.
+/// Valgrind, which counts instructions.
 pub(crate) fn valgrind(repo: &Repo) -> Found {
     at_least(repo, "valgrind", "--version", (3, 19), "valgrind, such as apt-get install valgrind")
 }

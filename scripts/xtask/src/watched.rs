@@ -1,5 +1,5 @@
-//! A command whose output is read line by line, and which is ended when it says nothing for too long: a test that hangs is to fail
-//! by its name, and not to use up the time of the machine.
+//! A command whose output is read line by line, and which is ended when it prints nothing for too long. So a test that hangs fails with
+//! its name and does not use up the machine's time.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -13,8 +13,8 @@ use crate::steps::shown;
 /// Runs `command` and gives each line of its standard output to `each`.
 ///
 /// # Errors
-/// If it cannot be run, or prints nothing for as long as `patience`; then all that it started is killed, and the error names the
-/// tests that test programs had called slow.
+/// If it cannot be run, or prints nothing for as long as `patience`. Then every process that it started is killed, and the error names
+/// the tests that test programs had reported as slow.
 pub(crate) fn run(
     mut command: Command,
     patience: Duration,
@@ -28,7 +28,7 @@ pub(crate) fn run(
     let (said, heard) = mpsc::channel();
     std::thread::spawn(move || {
         let lines = BufReader::new(stdout).split(b'\n').map_while(Result::ok);
-        // The other end is gone when the command is given up.
+        // The other end is gone when the command is ended.
         lines.map(|line| String::from_utf8_lossy(&line).into_owned()).try_for_each(|line| said.send(line))
     });
     let mut running = Running::default();
@@ -51,7 +51,7 @@ pub(crate) fn run(
     child.wait().map_err(|why| format!("{name}: {why}"))
 }
 
-/// Tests that were called slow and have not ended.
+/// Tests that were reported as slow and have not ended.
 #[derive(Default)]
 struct Running(BTreeSet<String>);
 

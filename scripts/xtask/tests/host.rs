@@ -1,4 +1,4 @@
-//! `scripts/host` over a made-up machine: what it sets, what it leaves, and that it puts everything back.
+//! `scripts/host` on an invented machine: the settings that it changes and leaves, and that it restores all of them.
 
 use std::fs;
 use std::path::Path;

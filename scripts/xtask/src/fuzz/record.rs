@@ -1,4 +1,4 @@
-//! The record of a long run, in the form of the other records: what was run, where, and what came of it.
+//! The record of a long run, in the form of the other records: the command, the machine, and the results.
 
 use std::fs;
 

@@ -1,7 +1,7 @@
-//! What stands behind the paper's numbers and claims.
+//! The sources of the paper's numbers and claims.
 //!
 //! `whitepaper/numbers.json` is written from the records for each `n("FILE:POINTER:DECIMALS")` of the chapters, with the
-//! rules of the other pages. A number that a chapter, README.md or RESULTS.md types by hand must be a value of
+//! rules of the other pages. A number that is typed by hand in a chapter, README.md or RESULTS.md must be a value of
 //! `whitepaper/constants.json`, whose entries name a file of the repository and the text in it that has the value. Figures of others are in
 //! `whitepaper/published.json`, with their addresses. A `claim("M1")` must be a row of CLAIMS.md.
 
@@ -22,7 +22,7 @@ const CLAIMS: &str = "whitepaper/CLAIMS.md";
 /// Drawing code, which has lengths and no figures of the paper.
 const DRAWING: [&str; 2] = ["whitepaper/charts.typ", "whitepaper/layout.typ"];
 
-/// Pages whose every number is of a record or a constant.
+/// Pages on which every number must come from a record or a constant.
 const PAGES: [&str; 2] = ["README.md", "bench/RESULTS.md"];
 
 /// A row of CLAIMS.md.
@@ -116,7 +116,7 @@ fn fresh(repo: &Repo) -> Result<String, String> {
     Ok(text.map_err(|e| e.to_string())? + "\n")
 }
 
-/// The records that there are, for a table that has a row where one exists.
+/// The existing records, for a table that has a row for each.
 fn record_names(files: &[String]) -> Vec<&str> {
     let name = |path| -> Option<&str> {
         str::strip_prefix(path, numbers::RECORDS)?.strip_prefix('/')?.strip_suffix(".json")
@@ -134,7 +134,7 @@ fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry[field].as_str().unwrap_or_default()
 }
 
-/// Constants whose file does not say what they claim.
+/// Constants whose file does not have the text that they name, or whose text does not have the value.
 fn unfounded(constants: &Map<String, Value>, read: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let problem = |(value, entry): (&String, &Value)| {
         let (file, says) = (text(entry, "file"), text(entry, "says"));
@@ -151,7 +151,7 @@ fn unfounded(constants: &Map<String, Value>, read: &dyn Fn(&str) -> Option<Strin
     constants.iter().filter_map(problem).collect()
 }
 
-/// Without what groups digits.
+/// A number without the marks that group its digits.
 fn plain(number: &str) -> String {
     number.replace([',', '_'], "")
 }

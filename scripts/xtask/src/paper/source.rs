@@ -3,7 +3,7 @@
 
 use crate::markdown;
 
-/// What a chapter says where.
+/// The calls and numbers of a chapter, with their lines.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     /// Arguments of `n`: values of records, in the form that pages use.
@@ -14,7 +14,7 @@ pub(crate) struct Source {
     pub(crate) bare: Vec<(usize, String)>,
 }
 
-/// A number after one of these words is a part of a name.
+/// A number after one of these words is part of a name.
 const NAMED_BY_NUMBER: [&str; 3] = ["RFC", "FIPS", "ePrint"];
 
 /// Lengths of the layout, not figures of the paper.
@@ -45,7 +45,7 @@ pub(crate) fn read(text: &str) -> Source {
             rest = &rest[first.len_utf8()..];
             continue;
         };
-        // A blank for what is left out, and its lines, so that words stay apart and lines stay counted.
+        // Text that is left out becomes a blank and its line ends, so that words stay apart and line numbers stay right.
         prose.push(' ');
         prose.extend(rest[..skipped].matches('\n'));
         rest = &rest[skipped..];
@@ -70,7 +70,7 @@ pub(crate) fn bare_in_markdown(page: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The length of what begins with `skip` bytes and ends with `end`.
+/// The length of a text that begins with `skip` bytes and ends with `end`.
 fn through(text: &str, skip: usize, end: &str) -> usize {
     text[skip..].find(end).map_or(text.len(), |at| skip + at + end.len())
 }

@@ -1,5 +1,5 @@
-//! Files that import each other: a circle of more than two is refused. Two are often a type and its parts; three are a design
-//! that nobody can read from one end.
+//! Files that import each other: a circle of more than two is refused. Two are often a type and its parts. A circle of three has
+//! no file from which to begin reading.
 //!
 //! Paths are resolved as far as names of one crate go: through imports, re-exports and globs. A file that only re-exports a name
 //! imports nothing, and what only tests build is left out. Not seen: names made by macros, associated items of another file's type,
@@ -16,7 +16,7 @@ use super::Finding;
 use crate::repo::Repo;
 use modules::Crate;
 
-/// What each file imports from which other: one name of them.
+/// The files that each file imports from, with one imported name of each.
 type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Looks at every target of the workspace.

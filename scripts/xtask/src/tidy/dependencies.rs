@@ -13,7 +13,7 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
     (OF_ALL, &[]),
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
-    // A wallet links it: no server code, and of the scheme only what splits a vector.
+    // A wallet links it: no server code, and only the part of the scheme that splits a vector.
     ("trefoil-split", &["trefoil-bfv"]),
     ("trefoil-matching", &["trefoil-bfv", "trefoil-kernels", "trefoil-split"]),
     ("trefoil-attest", &[]),
@@ -33,7 +33,7 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
             "trefoil-zkp",
         ],
     ),
-    // Of the formats the service stores, only with its feature.
+    // The formats that the service stores, only with their feature.
     ("trefoil-storage", &["trefoil-attest", "trefoil-matching"]),
     ("trefoil-key-holder", &["trefoil-matching", "trefoil-storage"]),
     ("trefoil-api", &["trefoil-attest"]),
@@ -41,11 +41,10 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
     ("trefoil-wallet", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-zkp"]),
     ("trefoil-client", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-wallet"]),
     ("trefoil-issuer", &["trefoil-api", "trefoil-sign", "trefoil-storage", "trefoil-wallet", "trefoil-zkp"]),
-    // The service without the protocol that it is spoken to in.
+    // The service without its HTTP interface, and without the bodies of that interface.
     (
         "trefoil-service",
         &[
-            "trefoil-api",
             "trefoil-attest",
             "trefoil-cache",
             "trefoil-key-holder",
@@ -122,20 +121,20 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
     ("trefoil-xtask", &["trefoil-testing"]),
 ];
 
-/// What the tests of a crate may name on top of that. Never more for the pipeline and the server.
+/// Further crates that the tests of a crate may name. None for the pipeline and the server.
 const TESTS_MAY_NAME: [(&str, &str); 4] = [
     ("trefoil-service", "trefoil-issuer"),
     ("trefoil-dataset", "trefoil-bfv"),
-    // A wallet's tests need somebody who signs roots and gives credentials.
+    // A wallet's tests need an issuer, which signs roots and gives credentials.
     ("trefoil-wallet", "trefoil-issuer"),
     ("trefoil-wallet", "trefoil-sign"),
 ];
-/// Names of tenants, subjects, sessions and batches: what everybody speaks of.
+/// The crate of names of tenants, subjects, sessions and batches, which every crate may use.
 const OF_ALL: &str = "trefoil-types";
-/// What all tests may name, and no program.
+/// Crates that all tests may name, but no program.
 const OF_TESTS: &str = "trefoil-testing";
 
-/// What must not be linked, directly or through others, by each crate (development dependencies aside).
+/// Crates that each crate must not link, directly or through others (except as development dependencies).
 const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
     // A client links it.
     ("trefoil-attest", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio"]),
@@ -143,7 +142,7 @@ const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
     ("trefoil-api", &["aws-lc-rs", "aws-lc-sys", "hyper", "rusqlite", "tokio", "trefoil-zkp"]),
     // It touches no file, network or clock.
     ("trefoil-wallet", &["hyper", "mio", "rusqlite", "tokio", "trefoil-sign"]),
-    // Whose program logs people in links no server.
+    // A program that logs people in links no server.
     (
         "trefoil-client",
         &[
@@ -159,7 +158,7 @@ const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
     ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-service", "trefoil-sign", "trefoil-zkp"]),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
-    // Whoever takes the contention laboratory to another machine builds no HTTP and no database.
+    // The contention laboratory can be built on another machine without HTTP and a database.
     (
         "trefoil-lab",
         &[
@@ -176,15 +175,15 @@ const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
             "trefoil-storage",
         ],
     ),
-    // It is spoken to in HTTP by the crate above, and knows nothing of it.
+    // The crate above serves it over HTTP; it does not depend on that crate.
     (
         "trefoil-service",
         &["axum", "h2", "http", "http-body", "hyper", "hyper-util", "tower", "trefoil-server"],
     ),
 ];
 
-/// What a crate must not name in any table of its manifest, though crates below it link it: Rust code can name only what its manifest
-/// declares. The service stores and decides; who reads JSON and who speaks TLS are the layers around it.
+/// Crates that a crate must not name in any table of its manifest, although crates below it link them: Rust code can use only crates that
+/// its manifest declares. The service stores and decides; the layers around it read JSON and speak TLS.
 const MUST_NOT_NAME: [(&str, &[&str]); 1] =
     [("trefoil-service", &["rustls", "serde", "serde_json", "tokio-rustls", "toml"])];
 
@@ -304,6 +303,7 @@ mod tests {
             ("trefoil-pipeline", "trefoil-bfv"),
             ("trefoil-server", "trefoil-bfv"),
             ("trefoil-service", "trefoil-bfv"),
+            ("trefoil-service", "trefoil-api"),
             ("trefoil-service", "trefoil-client"),
             ("trefoil-zkp", "trefoil-cache"),
             ("trefoil-cache", "trefoil-attest"),
@@ -351,7 +351,7 @@ mod tests {
             assert_eq!(count(&edge("trefoil-service", library, json!("dev"))), 1, "{library} (dev)");
             assert_eq!(count(&edge("trefoil-server", library, Value::Null)), 0, "{library}");
         }
-        // It would be refused as a name already, and is as a link.
+        // It would already be refused as a name; here it is refused as a link.
         assert_eq!(count(&edge("trefoil-service", "trefoil-server", Value::Null)), 2);
     }
 

@@ -1,4 +1,4 @@
-//! What the documents point at must exist: tests, records, files.
+//! Everything that the documents refer to must exist: tests, records, files.
 //!
 //! In a code span, `path.rs::name` is a test, `path.json#/pointer` is a value of a record, and a path that
 //! starts with a folder of the repository is a file or folder.

@@ -1,6 +1,5 @@
-//! The rules of the source tree that the compiler does not hold.
+//! The rules of the source tree that the compiler does not enforce.
 
-mod bodies;
 mod cycles;
 mod dependencies;
 mod evidence;
@@ -61,7 +60,6 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let metadata = repo.metadata()?;
     findings.extend(dependencies::check(&metadata)?);
     findings.extend(cycles::check(repo, &metadata)?);
-    findings.extend(bodies::check(repo)?);
     findings.extend(evidence::check(repo)?);
     let claims = bound::misplaced_claims(repo)?;
     findings.extend(claims.into_iter().map(|(path, line, message)| Finding::error(&path, line, message)));

@@ -3,7 +3,7 @@
 //! A lexer for this purpose only: it knows strings (plain, raw, byte, C), character literals against
 //! lifetimes, and nested block comments. It does not check that the source is valid.
 
-/// The three views of one file. Each has the lines of the file; what belongs to another view is blank.
+/// The three views of one file. Each has the lines of the file; text of the other views is blank.
 pub(crate) struct Views {
     pub(crate) code: String,
     pub(crate) comments: String,

@@ -6,11 +6,11 @@ use super::rust::Views;
 /// The only place that may contain `unsafe`.
 const UNSAFE_HOME: &str = "crypto/kernels/";
 
-/// A file longer than this wants a second noun; longer than `LINES_MAX` it must be split.
+/// A file longer than this gets a warning; one longer than `LINES_MAX` must be split.
 const LINES_LONG: usize = 400;
 const LINES_MAX: usize = 800;
 
-/// README.md is a front door: what it is, the command, the output, how to verify, how fast, what it does not do.
+/// README.md is short: what Trefoil is, the command, its output, how to verify it, its speed and its limits.
 const README_LINES_MAX: usize = 150;
 const README_BYTES_MAX: usize = 12 * 1024;
 
@@ -60,7 +60,7 @@ fn control_characters(path: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line is not shown as its sentence goes on.
+/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line is not shown as part of its paragraph.
 fn comment_blocks(path: &str, text: &str) -> Vec<Finding> {
     lines(text)
         .filter(|(_, line)| line.trim_start().starts_with("<!--"))
@@ -81,7 +81,7 @@ fn front_door(path: &str, text: &str) -> Vec<Finding> {
 
 /// Nothing may depend on one machine's folders or on a folder outside the repository.
 fn machine_paths(path: &str, text: &str) -> Vec<Finding> {
-    // Written in halves so that this file keeps its own rule.
+    // Written in halves so that this file obeys its own rule.
     let absolute =
         [["/ho", "me/"], ["/ro", "ot/"], ["/wo", "rk/"], ["/Us", "ers/"]].map(|halves| halves.concat());
     let outside = ["..", "/shared"].concat();
@@ -130,7 +130,7 @@ fn unfinished(path: &str, views: &Views) -> Vec<Finding> {
     findings
 }
 
-/// Libraries take the time as an argument: a test can then choose it. The pipeline may not measure either.
+/// Libraries take the time as an argument, so that tests can choose it. The pipeline may not read clocks for measurements either.
 fn clocks(path: &str, views: &Views) -> Vec<Finding> {
     let banned: &[&str] = if path.starts_with("pipeline/src/") {
         &["SystemTime", "Instant", "UNIX_EPOCH"]

@@ -1,4 +1,4 @@
-//! The modules of one crate, and what each file of it imports from which.
+//! The modules of one crate, and the imports between its files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ impl Crate {
         self.modules[file].path.to_string_lossy().into_owned()
     }
 
-    /// The file that declares what `path` names in the module `at`; none for a module, a local name, and what is another crate's.
+    /// The file that declares the item that `path` names in the module `at`; none for a module, a local name, or an item of another crate.
     fn resolve(&self, at: usize, path: &[String], steps: usize) -> Option<usize> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
