@@ -1,5 +1,7 @@
-//! The layer around every request: it gives it an id, renders problems, contains a panic, counts, and writes the log line.
+//! The layer around every request: it gives it an id, renders problems, gives answers the form that the caller prefers, contains a panic,
+//! counts, and writes the log line.
 
+use super::form::Form;
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;
 use crate::app::App;
@@ -25,9 +27,10 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let method = request.method().clone();
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let preferred = Form::preferred(request.headers());
     let started = app.service.clock.monotonic_ns();
     let request_bytes = request.body().size_hint().exact().unwrap_or(0);
-    let ((mut response, uses), parties) = match (head_bytes(&request), &app.capture) {
+    let ((response, uses), parties) = match (head_bytes(&request), &app.capture) {
         (..=HEAD_BYTES_MAX, None) => (with_uses(contain(next.run(request))).await, Parties::default()),
         (..=HEAD_BYTES_MAX, Some(_)) => with_parties(with_uses(contain(next.run(request)))).await,
         (bytes, _) => {
@@ -35,6 +38,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
             ((Problem::new(Code::HeadTooLarge, detail).into_response(), None), Parties::default())
         }
     };
+    let mut response = preferred.give(response).await;
     let problem = response.extensions_mut().remove::<Problem>();
     if let (Some(_), Some(uses)) = (&problem, uses) {
         uses.count(Used::Refused);
