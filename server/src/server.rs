@@ -302,7 +302,7 @@ impl Server {
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
-            service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
+            look_at_key_holder(service);
             service.forget_leftovers();
             resumed.rotations.resume();
             service.sessions.warm(&service.directory, service.now());
@@ -655,9 +655,13 @@ async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        let look = move || service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
-        blocking(look).await;
+        blocking(move || look_at_key_holder(&service)).await;
     }
+}
+
+fn look_at_key_holder(service: &Service) {
+    let now_s = service.clock.monotonic_ns() / 1_000_000_000;
+    service.key_holder_watch.look(&*service.key_holder, &service.directory.registry(), now_s);
 }
 
 /// Does `work` where it may block, and propagates its panic.

@@ -20,6 +20,7 @@
 pub mod attestations;
 pub mod audit;
 pub mod backup;
+pub mod budget_trips;
 pub mod chains;
 pub mod clock;
 mod cosignatures;

@@ -72,6 +72,7 @@ mod shutdown;
 mod small_disk;
 mod started;
 mod status;
+mod streamed_budgets;
 mod streamed_limits;
 mod streams;
 mod subjects;
