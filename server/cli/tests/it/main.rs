@@ -17,6 +17,8 @@ mod capture;
 mod cli;
 mod client;
 mod client_certificates;
+#[cfg(feature = "otlp")]
+mod collector;
 mod conditional;
 mod connections;
 mod crash;
@@ -76,6 +78,8 @@ mod streams;
 mod subjects;
 mod supervision;
 mod systemd;
+#[cfg(feature = "otlp")]
+mod traces;
 mod unproven;
 mod usage;
 mod vaults;
