@@ -114,7 +114,7 @@ async fn a_login_is_a_span_of_its_callers_trace_with_its_steps_below() {
         ("http.route", "/v1/authentications"),
         ("http.response.status_code", "200"),
         ("trefoil.request_id", id),
-        ("trefoil.tenant", &tenant),
+        ("trefoil.tenant", tenant.as_str()),
         ("trefoil.logins", "1"),
     ]);
     assert_eq!(login.attributes(), expected);
@@ -202,7 +202,10 @@ async fn no_subject_nonce_face_or_key_is_in_a_trace_of_every_request() {
     // A caller may write a handle in any place.
     let nowhere = format!("/v1/{handle}?{handle}");
     let method = Method::from_bytes(handle.as_bytes()).unwrap();
-    service.public.send(method, &nowhere, &[("tracestate", &handle), ("baggage", &handle)], "").await;
+    service
+        .public
+        .send(method, &nowhere, &[("tracestate", handle.as_str()), ("baggage", handle.as_str())], "")
+        .await;
     service.public.get(&nowhere).await;
     let path = templates_path(&people[0]);
     assert_eq!(service.public.send(Method::DELETE, &path, &[], "").await.status, 200);
