@@ -59,6 +59,7 @@ pub mod sources;
 pub mod templates;
 pub mod tenant;
 pub mod time;
+pub mod timeline;
 pub mod usage;
 pub mod verdicts;
 pub mod wiring;

@@ -18,6 +18,8 @@ mod cbor;
 mod cli;
 mod client;
 mod client_certificates;
+#[cfg(feature = "otlp")]
+mod collector;
 mod conditional;
 mod connections;
 mod crash;
@@ -78,6 +80,8 @@ mod streams;
 mod subjects;
 mod supervision;
 mod systemd;
+#[cfg(feature = "otlp")]
+mod traces;
 mod unproven;
 mod usage;
 mod vaults;
