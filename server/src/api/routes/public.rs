@@ -18,8 +18,8 @@ use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
     Enrolment, Erased, FheKeys, Hex, JSON_LINES, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot,
-    PublishedRoot, Replaced, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token, TokenRequest,
-    UsagePage,
+    PublishedRoot, Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token,
+    TokenRequest, UsagePage,
 };
 
 const DECIDED: [Code; 23] = [
@@ -138,7 +138,7 @@ fn subjects(routes: Routes) -> Routes {
                 .says(
                     "Replace a subject's template.",
                     "In one step: logins meanwhile are decided with the old or with the new template. The body is that of an enrolment, and so is the \
-                     Idempotency-Key. The old template and its key are destroyed.",
+                     Idempotency-Key. The old template and its key are destroyed. A subject that was revoked is active again.",
                 )
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", handle, examples::HANDLE)
@@ -165,7 +165,7 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/subjects", "listSubjects")
-                .says("List the subjects.", "Subjects with a template in the order of their handles, at most 256 at a time. Nothing about a template is disclosed.")
+                .says("List the subjects.", "Subjects with a template, active or revoked, in the order of their handles, at most 256 at a time. Nothing about a template is disclosed.")
                 .for_tenants(Scope::Enrol)
                 .query::<Hex<32>>("from", "Where the page begins: `next` of the page before.", examples::HANDLE)
                 .answers::<SubjectPage>(200, "A page of subjects.", &examples::subjects())
@@ -174,14 +174,30 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/subjects/{handle}", "showSubject")
-                .says("Show a subject.", "When and with which consent it was enrolled.")
+                .says("Show a subject.", "When and with which consent it was enrolled, and whether it is revoked.")
                 .for_tenants(Scope::Enrol)
                 .path::<Hex<32>>("handle", handle, examples::HANDLE)
                 .answers::<Subject>(200, "The subject.", &examples::subject())
-                .polled("The template's generation, in quotes.")
+                .polled("The template's generation, in quotes; of a revoked subject with `-` and the time.")
                 .reads()
                 .fails(&[Code::SubjectUnknown]),
             subject_routes::show,
+        )
+        .route(
+            Operation::post("/v1/subjects/{handle}/revoke", "revokeSubject")
+                .says(
+                    "Revoke a subject.",
+                    "After the answer each of its logins is refused with `subject-unknown`, as if it had no template, and its open sessions have ended. The \
+                     key-holder has forgotten the template's key, so the same template never decides again. The record stays; another template makes the \
+                     subject active again, and a deletion erases it. A repetition has the same effect and the same `revoked_at`.",
+                )
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .answers::<Revoked>(200, "It is revoked, with its receipt.", &examples::revoked())
+                .writes()
+                .asks_key_holder()
+                .fails(&[Code::SubjectUnknown]),
+            subject_routes::revoke,
         )
         .route(
             Operation::new(Method::Delete, templates, "deleteTemplate")

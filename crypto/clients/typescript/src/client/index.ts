@@ -36,6 +36,7 @@ export {
   type LiveSession,
   type Login,
   type Replaced,
+  type Revoked,
   type Subject,
   Tenant,
   type TenantOptions,

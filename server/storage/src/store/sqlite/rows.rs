@@ -102,6 +102,7 @@ pub(super) fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
         generation: row.get("generation")?,
         consent_ref: row.get("consent_ref")?,
         created_at: row.get("created_at")?,
+        revoked_at: row.get("revoked_at")?,
     })
 }
 

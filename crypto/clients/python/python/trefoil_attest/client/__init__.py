@@ -33,6 +33,7 @@ from ._tenant import (
     LiveSession,
     Login,
     Replaced,
+    Revoked,
     Subject,
     Tenant,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "Proof",
     "Receipt",
     "Replaced",
+    "Revoked",
     "RevokedApiKey",
     "SealedEntry",
     "Session",
