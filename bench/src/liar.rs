@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread;
 
 use serde_json::{Map, Value, json};
-use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolding};
+use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolding, bits_per_day, bits_per_generation};
 
 use crate::Failure;
 use crate::Report;
@@ -65,9 +65,9 @@ impl Period {
     fn allowed(self) -> (u32, u32, f64) {
         let policy = AttemptPolicy::default();
         match self {
-            Period::Day => (policy.attempts_per_day, policy.failures_per_day, policy.bits_per_day()),
+            Period::Day => (policy.attempts_per_day, policy.failures_per_day, bits_per_day(&policy)),
             Period::Generation => {
-                (policy.attempts_per_generation, policy.failures_per_generation, policy.bits_per_generation())
+                (policy.attempts_per_generation, policy.failures_per_generation, bits_per_generation(&policy))
             }
         }
     }

@@ -14,7 +14,7 @@ use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold};
+use trefoil_service::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::RootStatement;
 use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
@@ -224,7 +224,7 @@ fn policy() -> Policy {
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
         level_min: 2,
-        attempts: Attempts::UNLIMITED,
+        attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_matching::DIM as u32,
         sessions_in_memory: None,

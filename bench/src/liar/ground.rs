@@ -259,12 +259,11 @@ pub(super) fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
 impl Tally {
     /// The most that the answers about one person can have revealed.
     fn told_bits(&self) -> f64 {
-        AttemptPolicy {
+        trefoil_matching::bits_per_day(&AttemptPolicy {
             attempts_per_day: self.answers,
             failures_per_day: self.failures,
             ..AttemptPolicy::UNLIMITED
-        }
-        .bits_per_day()
+        })
     }
 
     pub(super) fn line(&self) -> String {

@@ -245,8 +245,10 @@ impl<V: Value, O: Observer> Session<V> for EngineSession<V, O> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sketch::MAX_COUNT;
     use super::*;
     use crate::{Cache as _, PerWorker};
+    use std::sync::atomic::AtomicU64;
 
     #[cfg(not(miri))]
     /// The tactic that a table of 600 entries follows after many rounds of a loop over 900 keys, if one session looks up
@@ -269,6 +271,32 @@ mod tests {
         engine.session().insert(KEY, 5, 10, 0);
         let spot = engine.policy.spot(engine.hash(&pack(&KEY)));
         (engine, spot)
+    }
+
+    /// All that a look-up could write in the set of [`KEY`].
+    fn shared_state(engine: &Engine<u64, PerWorker>, spot: &Spot) -> ([u64; 4], [u64; 2], [u32; 2]) {
+        use std::sync::atomic::Ordering::Relaxed;
+        let set = &engine.sets[spot.set];
+        let read = |word: &AtomicU64| word.load(Relaxed);
+        let bits = [set.recent.load(Relaxed), set.settled.load(Relaxed)];
+        (set.tags.each_ref().map(read), set.heat.each_ref().map(read), bits)
+    }
+
+    #[test]
+    fn hits_change_their_set_until_the_frequency_is_the_highest_and_never_after() {
+        let (engine, spot) = engine_with_one_entry();
+        let mut reader = engine.session();
+        let mut states = vec![shared_state(&engine, &spot)];
+        for _ in 0..40 {
+            assert_eq!(reader.get(&KEY, 0), Some(5));
+            states.push(shared_state(&engine, &spot));
+        }
+        let changes = states.windows(2).take_while(|pair| pair[0] != pair[1]).count();
+        assert!((1..=usize::from(MAX_COUNT)).contains(&changes), "{changes} hits changed the set");
+        assert!(states[changes..].iter().all(|state| *state == states[changes]), "a later hit wrote");
+        let version = engine.sets[spot.set].version.at_rest().unwrap();
+        reader.get(&KEY, 0);
+        assert!(engine.sets[spot.set].version.is_still(version), "a hit entered the set");
     }
 
     #[test]

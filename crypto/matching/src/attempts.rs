@@ -1,7 +1,7 @@
 //! Attempt budgets: how often a template was tried, and how often it may be tried.
 //!
 //! The ledger bounds a malicious gateway. Each answer is one bit per lane, so whatever such a gateway sends, its information about
-//! a subject is at most what the answers within the subject's budget can carry ([`AttemptPolicy::bits_per_generation`]). Hence every
+//! a subject is at most what the answers within the subject's budget can carry ([`crate::bits_per_generation`]). Hence every
 //! attempt is counted, including matches, and is on record before anything is decrypted.
 
 #![expect(
@@ -9,8 +9,8 @@
     reason = "a subject's own words, which two batches share only when both ask about this subject; a budget cannot be counted separately"
 )]
 
-use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use trefoil_types::AttemptPolicy;
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
@@ -20,23 +20,6 @@ pub(crate) const RESERVED_AT_A_TIME: u32 = 16;
 
 /// Malformed jobs that freeze a tenant until an operator resets the count. An honest matcher makes none.
 pub const MALFORMED_MAX: u32 = 3;
-
-/// How often a template may be tried before it answers only "no".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AttemptPolicy {
-    /// Failures in a row before a delay.
-    pub consecutive: u32,
-    /// The delay, in seconds.
-    pub delay_s: u64,
-    /// Failures per day (UTC).
-    pub failures_per_day: u32,
-    /// Failures in the life of one template generation, after which the subject enrols again.
-    pub failures_per_generation: u32,
-    /// Attempts per day (UTC), matches included.
-    pub attempts_per_day: u32,
-    /// Attempts in the life of one template generation, matches included.
-    pub attempts_per_generation: u32,
-}
 
 /// Attempts on one template so far, as the vault keeps them across restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,43 +66,6 @@ pub(crate) struct Ledger {
 const DAY_COUNT_MAX: u32 = (1 << 20) - 1;
 const ROW_MAX: u32 = (1 << 24) - 1;
 const TIME_MAX: u64 = (1 << 40) - 1;
-
-impl Default for AttemptPolicy {
-    /// 5 failures in a row, then 30 s; 20 failures and 200 attempts a day; 100 failures and 2,000 attempts per template generation,
-    /// which are at most 586 bits about a template that has up to 768.
-    fn default() -> AttemptPolicy {
-        AttemptPolicy {
-            consecutive: 5,
-            delay_s: 30,
-            failures_per_day: 20,
-            failures_per_generation: 100,
-            attempts_per_day: 200,
-            attempts_per_generation: 2_000,
-        }
-    }
-}
-
-impl AttemptPolicy {
-    /// No limit at all: for benchmarks, where the budget must not apply.
-    pub const UNLIMITED: AttemptPolicy = AttemptPolicy {
-        consecutive: u32::MAX,
-        delay_s: 0,
-        failures_per_day: u32::MAX,
-        failures_per_generation: u32::MAX,
-        attempts_per_day: u32::MAX,
-        attempts_per_generation: u32::MAX,
-    };
-
-    /// The most that the answers of one day reveal about a subject, in bits, for any questions.
-    pub fn bits_per_day(&self) -> f64 {
-        crate::leakage::bits(self.attempts_per_day, self.failures_per_day)
-    }
-
-    /// The most that all answers about one template generation reveal, in bits.
-    pub fn bits_per_generation(&self) -> f64 {
-        crate::leakage::bits(self.attempts_per_generation, self.failures_per_generation)
-    }
-}
 
 impl Ledger {
     /// The ledger of a record, which the vault has under `generation`.
@@ -226,7 +172,7 @@ impl Ledger {
     /// Whether attempts were charged that are not on record. A template without an attempt limit needs no record.
     pub(crate) fn needs_reservation(&self, policy: &AttemptPolicy) -> bool {
         let (today, life) = (Today::of(self.today.load(Relaxed)), Life::of(self.life.load(Relaxed)));
-        policy.limits_attempts() && today.day << 32 | u64::from(life.attempts) > self.reserved.load(Relaxed)
+        limits_attempts(policy) && today.day << 32 | u64::from(life.attempts) > self.reserved.load(Relaxed)
     }
 
     /// Records that `record` is in the vault.
@@ -306,10 +252,8 @@ impl Ledger {
     }
 }
 
-impl AttemptPolicy {
-    fn limits_attempts(&self) -> bool {
-        self.attempts_per_day != u32::MAX || self.attempts_per_generation != u32::MAX
-    }
+fn limits_attempts(policy: &AttemptPolicy) -> bool {
+    policy.attempts_per_day != u32::MAX || policy.attempts_per_generation != u32::MAX
 }
 
 fn reserved(record: &AttemptRecord) -> u64 {

@@ -8,9 +8,20 @@
 //! follows from the answers before it.
 
 use crate::MALFORMED_MAX;
+use trefoil_types::AttemptPolicy;
+
+/// The most that the answers of one day reveal about a subject, in bits, for any questions.
+pub fn bits_per_day(policy: &AttemptPolicy) -> f64 {
+    bits(policy.attempts_per_day, policy.failures_per_day)
+}
+
+/// The most that all answers about one template generation reveal, in bits.
+pub fn bits_per_generation(policy: &AttemptPolicy) -> f64 {
+    bits(policy.attempts_per_generation, policy.failures_per_generation)
+}
 
 /// Bits that `answers` answers can carry, of which at most `failures` are not "yes". Infinite if answers are not limited.
-pub(crate) fn bits(answers: u32, failures: u32) -> f64 {
+fn bits(answers: u32, failures: u32) -> f64 {
     if answers == u32::MAX {
         return f64::INFINITY;
     }
@@ -39,8 +50,7 @@ fn log2_sum(logarithms: impl Iterator<Item = f64> + Clone) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::bits;
-    use crate::AttemptPolicy;
+    use super::*;
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() < 1e-9
@@ -65,8 +75,8 @@ mod tests {
     #[test]
     fn the_default_budget_ends_below_what_a_template_has() {
         let policy = AttemptPolicy::default();
-        let day = policy.bits_per_day();
-        let generation = policy.bits_per_generation();
+        let day = bits_per_day(&policy);
+        let generation = bits_per_generation(&policy);
         assert!((100.0..102.0).contains(&day), "{day}");
         assert!((585.0..587.0).contains(&generation), "{generation}");
         let template = 128.0 * (15.47 * (2.0 * std::f64::consts::PI * std::f64::consts::E).sqrt()).log2();

@@ -61,7 +61,7 @@ mod tenant;
 mod vault;
 mod wire;
 
-pub use attempts::{AttemptPolicy, AttemptRecord, MALFORMED_MAX};
+pub use attempts::{AttemptRecord, MALFORMED_MAX};
 pub use call::{
     Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, Subjects, unasked,
 };
@@ -73,6 +73,7 @@ pub use key_holder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status
 pub use key_structure::KeyStructure;
 pub use keys::{PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
+pub use leakage::{bits_per_day, bits_per_generation};
 pub use local::Local;
 pub use matcher::{Entropy, MatchError, Matcher, system_entropy};
 pub use policy::DecisionPolicy;
@@ -85,5 +86,6 @@ pub use trefoil_bfv::{Arena, ArenaSize, DIM, Embedding, LANES, QuantiseError, Sh
 pub use trefoil_kernels::Tier;
 pub use trefoil_kernels::packed::calibrate;
 pub use trefoil_split::{Context, SealedShare, SealingKey};
+pub use trefoil_types::AttemptPolicy;
 pub use trefoil_types::{BatchId, Handle, TemplateName, TenantId};
 pub use vault::{EpochRecord, MemoryVault, SubjectRecord, TenantRecord, Vault, VaultError, VaultState};

@@ -54,7 +54,7 @@ pub struct Policy {
     pub level_min: u8,
     /// Attempts allowed before a subject is denied whatever the probe.
     #[cfg_attr(feature = "serde", serde(default))]
-    pub attempts: Attempts,
+    pub attempts: AttemptPolicy,
     /// Lifetime of an attestation in seconds, 1 to 120.
     #[cfg_attr(feature = "serde", serde(default = "attestation_lifetime_default"))]
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 120)))]
@@ -116,30 +116,30 @@ pub enum Threshold {
 const CALIBRATED: [(&str, u8, i32); 3] =
     [("facenet-128", 2, 11_781), ("facenet-128", 3, 16_046), ("facenet-128", 4, 21_362)];
 
-/// How often a template may be tried. These limits bound how much a malicious service can learn about it.
+/// How often a template may be tried before it answers only "no". These limits bound how much a malicious service can learn about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields, default))]
-pub struct Attempts {
+pub struct AttemptPolicy {
     /// Failures in a row before a delay.
     pub consecutive: u32,
-    /// The delay, seconds.
+    /// The delay, in seconds.
     #[cfg_attr(feature = "schema", schemars(range(max = 31_536_000)))]
     pub delay_s: u64,
-    /// Failures per day.
+    /// Failures per day (UTC).
     pub failures_per_day: u32,
-    /// Failures in the lifetime of a template.
+    /// Failures in the lifetime of a template, after which the subject enrols again.
     pub failures_per_generation: u32,
-    /// Attempts per day, matches included.
+    /// Attempts per day (UTC), matches included.
     pub attempts_per_day: u32,
     /// Attempts in the lifetime of a template, matches included.
     pub attempts_per_generation: u32,
 }
 
-impl Attempts {
-    /// No limit at all, for demonstrations and benchmarks.
-    pub const UNLIMITED: Attempts = Attempts {
+impl AttemptPolicy {
+    /// No limit at all: for demonstrations and benchmarks, where the budget must not apply.
+    pub const UNLIMITED: AttemptPolicy = AttemptPolicy {
         consecutive: u32::MAX,
         delay_s: 0,
         failures_per_day: u32::MAX,
@@ -149,10 +149,11 @@ impl Attempts {
     };
 }
 
-impl Default for Attempts {
-    /// 5 failures in a row, then 30 s; 20 failures and 200 attempts a day; 100 failures and 2,000 attempts per template.
-    fn default() -> Attempts {
-        Attempts {
+impl Default for AttemptPolicy {
+    /// 5 failures in a row, then 30 s; 20 failures and 200 attempts a day; 100 failures and 2,000 attempts per template,
+    /// which tell at most 586 bits about one that has up to 768.
+    fn default() -> AttemptPolicy {
+        AttemptPolicy {
             consecutive: 5,
             delay_s: 30,
             failures_per_day: 20,
@@ -305,7 +306,7 @@ mod tests {
             audiences: vec!["shop.example".to_owned()],
             proof: ProofNeed::Credential,
             level_min: 0,
-            attempts: Attempts::default(),
+            attempts: AttemptPolicy::default(),
             attestation_lifetime_s: 120,
             probe: ProbeMode::Plain,
             sessions_in_memory: None,

@@ -7,7 +7,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use trefoil_attest::RequestHeader;
 pub use trefoil_types::{
-    Attempts, DIM, Decision, OutOfRange, Policy, ProbeMode, ProofNeed, Role, SCORE_MAX,
+    AttemptPolicy, DIM, Decision, OutOfRange, Policy, ProbeMode, ProofNeed, Role, SCORE_MAX,
     SESSIONS_IN_MEMORY_MAX, Scope, Threshold,
 };
 use trefoil_types::{Handle, SessionId};

@@ -382,7 +382,7 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
         audiences,
         proof: ProofNeed::Credential,
         level_min,
-        attempts: trefoil_service::tenant::Attempts::default(),
+        attempts: trefoil_service::tenant::AttemptPolicy::default(),
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_api::DIM as u32,
         sessions_in_memory: None,

@@ -398,7 +398,7 @@ mod tests {
             attempts_per_generation: attempts_per_generation_max,
             ..AttemptPolicy::UNLIMITED
         };
-        let bits = laxest.bits_per_generation();
+        let bits = trefoil_matching::bits_per_generation(&laxest);
         assert!((720.0..768.0).contains(&bits), "{bits}");
     }
 }

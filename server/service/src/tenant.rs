@@ -19,7 +19,7 @@ pub mod policy;
 
 use self::accounts::AccountSecret;
 pub use policy::POLICY_ID;
-pub use trefoil_types::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold};
+pub use trefoil_types::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 
 /// A set of [`Scope`]s as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::problem::{Code, Problem};
 use serde_json::{Value, json};
 use trefoil_api::{
-    ApiKey, ApiKeyPage, ApiKeyState, Attempts, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
+    ApiKey, ApiKeyPage, ApiKeyState, AttemptPolicy, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
     Authenticated, Authentication, AuthenticationBatch, Base64, BatchCounts, CacheCounts, ChangedOperator,
     ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken, CreateTenant,
     CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant, DiskRoom,
@@ -266,7 +266,7 @@ fn policy() -> Policy {
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
         level_min: 0,
-        attempts: Attempts::default(),
+        attempts: AttemptPolicy::default(),
         attestation_lifetime_s: 120,
         probe: ProbeMode::Plain,
         dimension: trefoil_api::DIM as u32,

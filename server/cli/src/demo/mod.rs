@@ -35,7 +35,7 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold, policy};
+use trefoil_service::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold, policy};
 use trefoil_types::TenantId;
 
 /// Arguments of `trefoil demo`.
@@ -137,7 +137,7 @@ fn policy() -> Policy {
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
         level_min: LEVEL,
-        attempts: Attempts::UNLIMITED,
+        attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_api::DIM as u32,
         sessions_in_memory: None,

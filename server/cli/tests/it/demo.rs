@@ -13,7 +13,7 @@ use trefoil_pipeline::Clock;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
-use trefoil_service::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Scope, Threshold};
+use trefoil_service::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{IssuerPublicKey, RootStatement, SignedRoot};
@@ -146,7 +146,7 @@ impl Service {
             audiences: vec![AUDIENCE.to_owned()],
             proof: ProofNeed::Credential,
             level_min: 1,
-            attempts: Attempts::default(),
+            attempts: AttemptPolicy::default(),
             attestation_lifetime_s: 60,
             dimension: trefoil_api::DIM as u32,
             sessions_in_memory: None,

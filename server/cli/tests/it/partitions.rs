@@ -57,6 +57,27 @@ async fn log_all_in(customer: &Customer, wallets: &mut [Wallet]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refused_proof_leaves_nothing_in_the_cache_and_a_verified_one_its_verdict() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let (root, people) = service.make_people(1, 1, 7);
+    service.publish(root, 1).await;
+    let mut altered = people[0].envelope.clone();
+    let middle = altered.len() / 2;
+    altered[middle] ^= 1;
+    let headers = [("content-type", "application/octet-stream")];
+    for _ in 0..3 {
+        let refused =
+            service.public.send(Method::POST, "/v1/proof-sessions", &headers, altered.clone()).await;
+        refused.problem(422, "proof-rejected");
+    }
+    assert_eq!(size(&service, "entries").await, 0);
+    assert_eq!(service.prove(&people[0]).await.status, 201);
+    assert_eq!(size(&service, "entries").await, 1);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::tenant::accounts::AccountSecret;
-use crate::tenant::{Attempts, Policy, ProbeMode, ProofNeed, Threshold};
+use crate::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Threshold};
 use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCacheConfig;
 use std::pin::Pin;
@@ -42,7 +42,7 @@ fn tenant(id: u8, key: u8) -> Tenant {
             proof: ProofNeed::Credential,
             level_min: 1,
             attestation_lifetime_s: 60,
-            attempts: Attempts::default(),
+            attempts: AttemptPolicy::default(),
             probe: ProbeMode::Plain,
             dimension: trefoil_matching::DIM as u32,
             sessions_in_memory: None,

@@ -1,8 +1,8 @@
 //! How the service applies a tenant's policy.
 
 use crate::refused::Refused;
-use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyStructure};
-use trefoil_types::{Attempts, OutOfRange, Policy, ProbeMode, ProofNeed, SCORE_MAX};
+use trefoil_matching::{DecisionPolicy, KeyStructure};
+use trefoil_types::{OutOfRange, Policy, ProbeMode, ProofNeed, SCORE_MAX};
 
 /// Number of a tenant's policy: it has one, in versions that count from 1. Sessions are bound to the number, not to the version.
 pub const POLICY_ID: u32 = 1;
@@ -30,7 +30,7 @@ pub fn check_audience(policy: &Policy, audience: &str) -> Result<(), Refused> {
 
 /// The part of the policy under which the key-holder decides. Call it on a checked policy.
 pub fn decision(policy: &Policy) -> DecisionPolicy {
-    DecisionPolicy { threshold: threshold(policy), attempts: attempts(policy.attempts) }
+    DecisionPolicy { threshold: threshold(policy), attempts: policy.attempts }
 }
 
 fn threshold(policy: &Policy) -> i32 {
@@ -74,27 +74,10 @@ pub(super) fn attested(policy: &Policy, version: u32) -> trefoil_pipeline::Polic
     }
 }
 
-fn attempts(attempts: Attempts) -> AttemptPolicy {
-    let Attempts { consecutive, delay_s, failures_per_day, failures_per_generation, .. } = attempts;
-    let Attempts { attempts_per_day, attempts_per_generation, .. } = attempts;
-    AttemptPolicy {
-        consecutive,
-        delay_s,
-        failures_per_day,
-        failures_per_generation,
-        attempts_per_day,
-        attempts_per_generation,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    /// The documented bound on leaked bits is computed for the key-holder's default.
     #[test]
     fn what_clients_are_told_is_what_holds() {
-        assert_eq!(attempts(Attempts::default()), AttemptPolicy::default());
         assert_eq!(trefoil_wallet::credentials::LIVE_ROOTS_MAX, trefoil_pipeline::LIVE_ROOTS_MAX);
     }
 }
