@@ -336,8 +336,7 @@ fn open_of(
         let rows = store.live_sessions(&tenant.id, after.as_ref(), now, ROWS_PER_READ)?;
         let Some(last) = rows.last() else { return Ok(own) };
         after = Some(last.id);
-        let is_own =
-            |row: &Session| open(tenant, row).is_some_and(|(verdict, _)| verdict.handle == *handle);
+        let is_own = |row: &Session| open(tenant, row).is_some_and(|(verdict, _)| verdict.handle == *handle);
         own.extend(rows.into_iter().filter(is_own));
     }
 }

@@ -11,10 +11,10 @@ use trefoil_api::{
     ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator, OperatorPage,
     OperatorToken, Outcome, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode, ProblemCount,
     ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed,
-    Revoked, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts,
-    ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject,
-    SubjectPage, SubjectState, TenantDetail, TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, Revoked,
+    RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
+    SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject, SubjectPage, SubjectState,
+    TenantDetail, TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 

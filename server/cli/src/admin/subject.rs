@@ -137,7 +137,9 @@ impl Command {
                 show(json, &revoked, || {
                     let generation = revoked.generation;
                     let at = when(Some(revoked.revoked_at));
-                    format!("revoked at {at}, the template of generation {generation} decides no login\n{kept}")
+                    format!(
+                        "revoked at {at}, the template of generation {generation} decides no login\n{kept}"
+                    )
                 })
             }
             Command::Erase { handle, caller, receipt } => {

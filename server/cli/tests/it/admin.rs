@@ -184,7 +184,10 @@ async fn subjects_and_sessions_from_the_command_line() {
         "{said}"
     );
     let said = done(&["subject", "revoke", &handle, "--receipt", &revoked]);
-    assert!(said.starts_with("revoked at") && said.contains("generation 2") && said.contains(&revoked), "{said}");
+    assert!(
+        said.starts_with("revoked at") && said.contains("generation 2") && said.contains(&revoked),
+        "{said}"
+    );
     assert!(done(&["subject", "list"]).contains("revoked"));
     let shown = json(&["subject", "show", &handle, "--json"]);
     assert!(shown["state"] == "revoked" && shown["revoked_at"].is_u64(), "{shown}");

@@ -201,7 +201,8 @@ async fn no_login_outruns_the_revocation_of_its_subject() {
 /// What a gateway whose operator takes the revocation back out of its store has: the template's row, as it was.
 fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     let rows = rusqlite::Connection::open(data.join("store.sqlite")).unwrap();
-    let sql = "SELECT lane, epoch, wrapped_key, wrapped, consent_ref, created_at FROM templates WHERE handle = ?";
+    let sql =
+        "SELECT lane, epoch, wrapped_key, wrapped, consent_ref, created_at FROM templates WHERE handle = ?";
     let kept = rows.query_row(sql, [handle.as_bytes()], |row| {
         Ok(Template {
             tenant,
@@ -237,9 +238,8 @@ async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
     let members = members(&service, 2, 2, 73).await;
     let (revoked, tenant) = (handle(&members, 0), service.tenant);
     assert_eq!(revoke(&service, &revoked).await.status, 200);
-    let service = service
-        .restart_after(config, async |_| forget_the_revocation(&data, tenant, revoked))
-        .await;
+    let service =
+        service.restart_after(config, async |_| forget_the_revocation(&data, tenant, revoked)).await;
     assert_eq!(shown(&service, &revoked).await["state"], "active");
     let mut wallet = open(&service, &members, 0).await;
     wallet.log_in(&service).await.problem(404, "subject-unknown");

@@ -163,8 +163,11 @@ async fn the_rust_client_lists_and_ends_what_the_service_has() {
     assert_eq!((shown.state, shown.revoked_at), (SubjectState::Revoked, Some(revoked.revoked_at)));
     let erased = client.erase(handle).await.unwrap();
     assert_eq!(what(erased.receipt), What::Erased { handle: people[0].handle, generation: 1 });
-    let refused =
-        [client.subject(handle).await.err(), client.revoke(handle).await.err(), client.erase(handle).await.err()];
+    let refused = [
+        client.subject(handle).await.err(),
+        client.revoke(handle).await.err(),
+        client.erase(handle).await.err(),
+    ];
     for refused in refused {
         assert_eq!(refused.unwrap().code(), Some("subject-unknown"));
     }
