@@ -13,7 +13,7 @@ pub const TIER_VARIABLE: &str = "TREFOIL_TIER";
 pub enum Tier {
     /// No assumption about the processor.
     Portable,
-    /// x86-64 with AVX2.
+    /// x86-64 with AVX2 and FMA (Haswell and Zen onwards).
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ, VL, VBMI, VBMI2, IFMA and VPOPCNTDQ (Ice Lake and Zen 4 onwards).
     Avx512,
@@ -174,7 +174,7 @@ impl Cpu {
     }
 }
 
-/// AVX2 is present. Made only by [`Cpu::at_most`], after detection.
+/// AVX2 and FMA are present. Made only by [`Cpu::at_most`], after detection.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
@@ -213,7 +213,7 @@ impl ShaNi {
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Tier {
-    let avx2 = is_x86_feature_detected!("avx2");
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
     let avx512 = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")

@@ -5,13 +5,14 @@
 //! are swapped, because that spares the vector tier a transposition. Blocks of 128 adjacent values, over which the
 //! 128th power of the point is constant, are those of bit-reversed order.
 //!
-//! Nothing is reduced on the way: every one of the twelve stages adds at most `2q` to a value in the portable twin, and
-//! at most `q` to one that starts `12q` higher in the vector tier, so that results are below `26q`, which is below 2^52. They are congruent to the exact values; tiers agree modulo q.
+//! Nothing is reduced on the way: every one of the twelve stages adds at most `2q` to a value in the portable twin, at
+//! most `q` to one that starts `12q` higher in the AVX-512 tier, and at most `3/4 q` in the AVX2 tier, so that results are below `26q`, which is below 2^52.
+//! They are congruent to the exact values; tiers agree modulo q.
 
 use crate::cpu::Token;
 use crate::packed::Ahead;
 use crate::residue::MODULUS_BOUND;
-use crate::{Cpu, portable_ntt};
+use crate::{Cpu, Tier, portable_ntt};
 
 /// Points of the transform.
 pub const POINTS: usize = 4096;
@@ -30,7 +31,7 @@ pub struct Ntt {
     pub(crate) q: u64,
     /// `w_k = r^rev(k)` and `floor(w_k * 2^64 / q)`, for the portable twin.
     pub(crate) factors: Vec<[u64; 2]>,
-    /// `w_k * 2^52 mod q`, and that over `q` modulo 2^52, for k below 512.
+    /// `w_k` and its quotient by `q` as the vector tier takes them, for k below 512: see [`vector_factor`].
     pub(crate) broadcast: Vec<[u64; 2]>,
     /// The same for the last three stages: for each group of 64 values seven vectors, one lane per eighth of the group.
     pub(crate) lanes: Vec<[[Line; 2]; 7]>,
@@ -49,10 +50,10 @@ impl Ntt {
         }
         assert_eq!(mul(powers[POINTS - 1], root, q), q - 1, "the root has order 8192");
         let factor = |k: usize| powers[k.reverse_bits() >> (usize::BITS - POINTS.ilog2())];
-        let shoup = |w: u64, bits: u32| [w, ((u128::from(w) << bits) / u128::from(q)) as u64];
         let vector = |group: usize, first: usize, stride: usize| {
-            let each: [[u64; 2]; 8] =
-                std::array::from_fn(|lane| shoup(factor(first + stride * (8 * group + lane)), 52));
+            let each: [[u64; 2]; 8] = std::array::from_fn(|lane| {
+                vector_factor(cpu, q, factor(first + stride * (8 * group + lane)))
+            });
             [Line(each.map(|pair| pair[0])), Line(each.map(|pair| pair[1]))]
         };
         let lanes = |group: usize| {
@@ -62,8 +63,8 @@ impl Ntt {
         Ntt {
             cpu,
             q,
-            factors: (0..POINTS).map(|k| shoup(factor(k), 64)).collect(),
-            broadcast: (0..BROADCAST).map(|k| shoup(factor(k), 52)).collect(),
+            factors: (0..POINTS).map(|k| shoup(q, factor(k), 64)).collect(),
+            broadcast: (0..BROADCAST).map(|k| vector_factor(cpu, q, factor(k))).collect(),
             lanes: (0..POINTS / 64).map(lanes).collect(),
         }
     }
@@ -78,7 +79,9 @@ impl Ntt {
         match self.cpu.token() {
             #[cfg(target_arch = "x86_64")]
             Token::Avx512(token) => token.ntt_forward(self, x),
-            _ => portable_ntt::forward(self, x),
+            #[cfg(target_arch = "x86_64")]
+            Token::Avx2(token) => token.ntt_forward(self, x),
+            Token::Portable => portable_ntt::forward(self, x),
         }
     }
 
@@ -100,14 +103,30 @@ impl Ntt {
         match self.cpu.token() {
             #[cfg(target_arch = "x86_64")]
             Token::Avx512(token) => token.ntt_forward_small(self, x, out, ahead),
-            _ => {
-                // Only the tier whose transforms are faster than memory gains by it.
+            // Only the tier whose transforms are faster than memory gains by prefetching.
+            #[cfg(target_arch = "x86_64")]
+            Token::Avx2(token) => token.ntt_forward_small(self, x, out),
+            Token::Portable => {
                 let _ = ahead;
                 crate::residue::lift(self.cpu, self.q, x, out);
                 portable_ntt::forward(self, out);
             }
         }
     }
+}
+
+/// `w` and `floor(w * 2^bits / q)`.
+fn shoup(q: u64, w: u64, bits: u32) -> [u64; 2] {
+    [w, ((u128::from(w) << bits) / u128::from(q)) as u64]
+}
+
+/// `w` and its quotient by `q`: for AVX2 as doubles, with `w` centred; for AVX-512 in 52 bits.
+fn vector_factor(cpu: Cpu, q: u64, w: u64) -> [u64; 2] {
+    if cpu.tier() == Tier::Avx2 {
+        let centred = if w > q / 2 { w as f64 - q as f64 } else { w as f64 };
+        return [centred, centred / q as f64].map(f64::to_bits);
+    }
+    shoup(q, w, 52)
 }
 
 /// The place in bit-reversed order of the value that stands at `place`: its last two octal digits are swapped.

@@ -58,6 +58,12 @@ pub fn mul_add(cpu: Cpu, q: u64, scaled: &[u64], x: &[u64], acc: &mut [u64]) {
     dispatch!(cpu, mul_add(q, scaled, x, acc));
 }
 
+/// The factor that undoes [`scale`]: `2^-52 mod q`, by halving 52 times.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn inverse_of_2_52(q: u64) -> u64 {
+    (0..52).fold(1, |x: u64, _| if x.is_multiple_of(2) { x / 2 } else { x.midpoint(q) })
+}
+
 /// `acc[i] = (acc[i] + x[i] * y[i]) mod q`, with `x` below `32q`, `y` below `28q` and `acc` below [`SUM_BOUND`]: the sum of a
 /// batch times a transform plus a residue. The result is reduced.
 ///

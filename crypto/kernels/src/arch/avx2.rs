@@ -1,5 +1,6 @@
 //! Kernels for AVX2.
 
+pub(super) use super::avx2_residue::{mul_add, mul_add_variable};
 use super::{PREFETCH_STEP, prefetch_ahead, recompiled};
 use crate::sample::{TRIT_POLYNOMIAL, TritBytes};
 use crate::sha256::Words;
@@ -13,8 +14,6 @@ recompiled! { "avx2":
     unpack(bytes: &[u8], values: &mut [u64]);
     lift(q: u64, x: &[i32], out: &mut [u64]);
     fold(x: &[u64], y: &[u64], out: &mut [u128]);
-    mul_add(q: u64, scaled: &[u64], x: &[u64], acc: &mut [u64]);
-    mul_add_variable(q: u64, x: &[u64], y: &[u64], acc: &mut [u64]);
     centred_binomial_21(random: &[u8], out: &mut [i32]);
     accept_trits(drawn: &[u8], out: &mut [u8]) -> usize;
     add_ternary(bytes: &[u8], scale: i32, acc: &mut [i32]);

@@ -11,6 +11,8 @@ use crate::sha256::Words;
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 mod avx2;
+mod avx2_ntt;
+mod avx2_residue;
 mod avx512;
 mod avx512_fermat;
 mod avx512_ntt;
@@ -63,6 +65,10 @@ all_crossings! {
     crate::cpu::Avx512, avx512;
 }
 
+crossings! { crate::cpu::Avx2, avx2_ntt:
+    ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]);
+    ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS]);
+}
 crossings! { crate::cpu::Avx512, avx512_ntt:
     ntt_forward(ntt: &Ntt, x: &mut [u64; POINTS]);
     ntt_forward_small(ntt: &Ntt, x: &[i32; POINTS], out: &mut [u64; POINTS], ahead: &mut Ahead<'_>);

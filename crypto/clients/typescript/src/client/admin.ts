@@ -14,13 +14,10 @@ import {
 } from "./operators.js";
 import { type ChangedPolicy, policy, policyDigest, type PolicyVersion, policyVersion, type TenantPolicy } from "./policy.js";
 import { type Receipt, receipt, type Said } from "./receipts.js";
+import { type Scope, SCOPES } from "./scopes.js";
 import { type Connection, get, once, postJson, putJson, Transport, withoutBody } from "./transport.js";
 import { type DayOfUse, dayOfUse } from "./usage.js";
 
-/** One thing that an API key may do. */
-export type Scope = "enrol" | "authenticate" | "issue";
-/** In the order of their bits in receipts. */
-const SCOPES: readonly Scope[] = ["enrol", "authenticate", "issue"];
 /** In place of a tenant, where a change concerns the service itself. */
 const SERVICE = new Uint8Array(16);
 

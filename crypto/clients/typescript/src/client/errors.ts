@@ -15,14 +15,14 @@ export interface FieldError {
 /** A problem document (RFC 9457) as the service sends it. */
 export interface ProblemDocument {
   readonly status: number;
-  /** The stable name, such as `session-expired`. */
+  /** The stable name, such as `session-expired`; of an exchange for an access token that of OAuth, such as `invalid_client`. */
   readonly code: string;
   readonly title: string;
   /** What was wrong this time, and where. */
   readonly detail: string;
   /** What to do. */
   readonly cure: string;
-  /** Names the request in the service's log; empty for an entry of a batch. */
+  /** Names the request in the service's log; empty for an entry of a batch or a line of a stream. */
   readonly requestId: string;
   readonly errors: readonly FieldError[];
   /** Seconds after which a repetition makes sense, if one does. */
@@ -50,7 +50,7 @@ export class Problem extends TrefoilError implements ProblemDocument {
         ? " The login was sent twice and attempted at most once; its answer is lost: make a new one with a fresh nonce."
         : "";
     const named = requestId === "" ? "" : ` (request ${requestId})`;
-    super(`${status} ${code}: ${detail}. ${cure}${named}${lost}`.replace(".. ", ". "));
+    super(`${status} ${code}: ${detail}. ${cure}${named}${lost}`.replace(".. ", ". ").replace("  ", " "));
     this.status = status;
     this.code = code;
     this.title = title;

@@ -16,18 +16,19 @@ export {
   type DeletedTenant,
   type KeyRotation,
   type RevokedApiKey,
-  type Scope,
   type StartedRotation,
   type TenantDetail,
   type TenantSummary,
 } from "./admin.js";
+export type { Attempt } from "./attempt.js";
 export { type FieldError, Problem, type ProblemDocument, TrefoilError, UnexpectedAnswer, Unreachable } from "./errors.js";
 export { type AttestationForm, type Embedding, Proof, probeDigest, type Session, type Unproven } from "./login.js";
 export type { AuditEntry, ChangedOperator, CreatedToken, Operator, OperatorToken, Role } from "./operators.js";
 export { type Attempts, type ChangedPolicy, policyDigest, type PolicyVersion, type TenantPolicy } from "./policy.js";
 export type { Receipt, SealedEntry } from "./receipts.js";
+export type { Scope } from "./scopes.js";
+export type { Streamed } from "./stream.js";
 export {
-  type Attempt,
   type Counts,
   type Decided,
   type EndedSession,
@@ -35,11 +36,13 @@ export {
   type Erased,
   type LiveSession,
   type Login,
+  type LoginOptions,
   type Replaced,
   type Revoked,
   type Subject,
   Tenant,
   type TenantOptions,
 } from "./tenant.js";
+export type { AccessToken } from "./tokens.js";
 export type { Connection } from "./transport.js";
 export type { DayOfUse } from "./usage.js";

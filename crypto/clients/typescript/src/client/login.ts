@@ -143,6 +143,7 @@ export interface Signed {
     readonly issued_at: number;
     readonly embedding: string;
     readonly attestation: AttestationForm | "none";
+    readonly source?: string;
     /** Of a login in a session, and of no other. */
     readonly session_id?: string;
     readonly mac?: string;
@@ -158,9 +159,10 @@ export function signed(
   nonce: Uint8Array,
   issuedAt: number,
   attestation: AttestationForm | "none",
+  source?: string,
 ): Signed {
   const covered = joined(proof.sessionId, ...ofAll(proof, probe, nonce, issuedAt));
-  const body = plainBody(proof, probe, nonce, issuedAt, attestation);
+  const body = plainBody(proof, probe, nonce, issuedAt, attestation, source);
   return {
     body: { ...body, session_id: toHex(proof.sessionId), mac: toHex(proof.mac(covered)) },
     requestDigest: sha3(ascii("trefoil/request/1"), covered),
@@ -174,13 +176,14 @@ export function unsigned(
   nonce: Uint8Array,
   issuedAt: number,
   attestation: AttestationForm | "none",
+  source?: string,
 ): Signed {
   const { tenant, handle, account } = subject;
   checkLength("tenant", tenant, 16);
   checkLength("handle", handle, 32);
   if (account !== undefined) checkLength("account", account, 32);
   return {
-    body: plainBody(subject, probe, nonce, issuedAt, attestation),
+    body: plainBody(subject, probe, nonce, issuedAt, attestation, source),
     requestDigest: sha3(ascii("trefoil/unproven-request/1"), tenant, ...ofAll(subject, probe, nonce, issuedAt)),
   };
 }
@@ -196,6 +199,7 @@ function plainBody(
   nonce: Uint8Array,
   issuedAt: number,
   attestation: AttestationForm | "none",
+  source?: string,
 ): Signed["body"] {
   return {
     handle: toHex(handle),
@@ -204,6 +208,7 @@ function plainBody(
     issued_at: issuedAt,
     embedding: toBase64(probe),
     attestation,
+    ...(source === undefined ? {} : { source }),
   };
 }
 

@@ -1,32 +1,28 @@
 /** The tenant's side: enrol, open and end sessions, log in, read what is public. */
 
-import { equal, isBytes } from "../bytes.js";
+import { equal } from "../bytes.js";
 import { DecodeError } from "../decode-error.js";
 import { JsonError } from "../json.js";
 import { Policy } from "../policy.js";
 import { Seal } from "../seal.js";
-import { type Decision, NONCE_BYTES_MAX, NONCE_BYTES_MIN } from "../statement.js";
+import type { Decision } from "../statement.js";
 import { TrustRoot } from "../trust-root.js";
 import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier, toBase64 } from "./answer.js";
+import { type Attempt, entryProblem, login, prepared } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
-import {
-  type AttestationForm,
-  type Embedding,
-  embeddingBytes,
-  type Proof,
-  type Session,
-  type Signed,
-  signed,
-  type Unproven,
-  unsigned,
-} from "./login.js";
+import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
 import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
-import { type Connection, described, get, once, postJson, Transport, withoutBody } from "./transport.js";
+import type { Scope } from "./scopes.js";
+import { LoginStream, type Streamed } from "./stream.js";
+import type { AccessToken } from "./tokens.js";
+import { type Connection, get, once, postJson, Transport, withoutBody } from "./transport.js";
 import { type DayOfUse, dayOfUse } from "./usage.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
+/** Seals of compact attestations that a stream keeps: a login has one of the newest. */
+const SEALS_KEPT = 8;
 
 /** A subject's active template. */
 export interface Enrolled {
@@ -132,11 +128,12 @@ interface Answered<A> {
   readonly requestDigest: Uint8Array;
 }
 
-/** One login of a batch: a face, shown in a session or of an {@link Unproven} subject, for a relying party's nonce. */
-export interface Attempt {
-  readonly session: Session | Unproven;
-  readonly embedding: Embedding;
-  readonly nonce: Uint8Array;
+/** What else a login may say. */
+export interface LoginOptions {
+  /** `full` by default. */
+  readonly attestation?: AttestationForm;
+  /** That of an {@link Attempt}. */
+  readonly source?: string;
 }
 
 /** How to reach the service as a tenant. */
@@ -144,6 +141,11 @@ export interface TenantOptions extends Connection {
   readonly apiKey: string;
   /** The pinned one: every attestation is verified under it. */
   readonly trustRoot: TrustRoot;
+  /**
+   * With `true` the API key itself is sent only to exchange it for access tokens, one before the other ends; an array of scopes in its
+   * place limits them to these.
+   */
+  readonly token?: boolean | readonly Scope[];
 }
 
 /**
@@ -157,10 +159,18 @@ export class Tenant {
   readonly #transport: Transport;
   readonly #trustRoot: TrustRoot;
 
-  constructor({ apiKey, trustRoot, ...connection }: TenantOptions) {
+  constructor({ apiKey, trustRoot, token, ...connection }: TenantOptions) {
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
-    this.#transport = new Transport(connection, apiKey);
+    this.#transport = new Transport(connection, apiKey, token);
     this.#trustRoot = trustRoot;
+  }
+
+  /**
+   * Exchanges the API key for a token of ten minutes with all of its scopes, or some, for another process that is not to have the key: it
+   * is accepted wherever the key is, and a `Tenant` takes its text as `apiKey`.
+   */
+  async accessToken(scopes?: readonly Scope[]): Promise<AccessToken> {
+    return this.#transport.exchange(scopes);
   }
 
   /** Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself. */
@@ -292,29 +302,31 @@ export class Tenant {
     session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
-    attestation: AttestationForm = "full",
+    options: AttestationForm | LoginOptions = {},
   ): Promise<Login> {
-    const { answer, requestDigest } = await this.#answered(session, embedding, nonce, attesting(attestation));
+    const given: LoginOptions = typeof options === "string" ? { attestation: options } : options;
+    const { attestation = "full", source } = given;
+    const attempt = { session, embedding, nonce, source };
+    const { answer, requestDigest } = await this.#answered(attempt, attesting(attestation));
     return this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
   }
 
   /** As {@link authenticate}, without the attestation: nothing is verified, and the answer is believed because it came over TLS. */
-  async decide(session: Session | Unproven, embedding: Embedding, nonce: Uint8Array): Promise<Decided> {
-    const { answer, requestDigest } = await this.#answered(session, embedding, nonce, "none");
-    return decided(answer, session, nonce, requestDigest);
-  }
-
-  async #answered(
+  async decide(
     session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
-    attestation: AttestationForm | "none",
-  ): Promise<Answered<Answer>> {
-    checkNonce(nonce);
-    const probe = embeddingBytes(embedding);
+    { source }: Pick<LoginOptions, "source"> = {},
+  ): Promise<Decided> {
+    const { answer, requestDigest } = await this.#answered({ session, embedding, nonce, source }, "none");
+    return decided(answer, session, nonce, requestDigest);
+  }
+
+  async #answered(attempt: Attempt, attestation: AttestationForm | "none"): Promise<Answered<Answer>> {
+    const shown = prepared(attempt);
     const deadline = this.#transport.deadline();
     for (;;) {
-      const { body, requestDigest } = login(session, probe, nonce, seconds(), attestation);
+      const { body, requestDigest } = login(shown, seconds(), attestation);
       try {
         const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
         return { answer, requestDigest };
@@ -336,12 +348,7 @@ export class Tenant {
     attempts: readonly Attempt[],
     attestation: AttestationForm = "full",
   ): Promise<(Login | Problem)[]> {
-    const seals = new Map<number, Promise<Seal>>();
-    const sealOnce = (number: number): Promise<Seal> => {
-      const known = seals.get(number) ?? this.seal(number);
-      seals.set(number, known);
-      return known;
-    };
+    const sealOnce = this.#sealOnce(attempts.length);
     const outcomes: (Login | Problem)[] = [];
     for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attesting(attestation))) {
       const { session, nonce } = attempt;
@@ -368,11 +375,7 @@ export class Tenant {
       throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
     }
     const now = seconds();
-    const entries = attempts.map((attempt) => {
-      const { session, embedding, nonce } = attempt;
-      checkNonce(nonce);
-      return { attempt, ...login(session, embeddingBytes(embedding), nonce, now, attestation) };
-    });
+    const entries = attempts.map((attempt) => ({ attempt, ...login(prepared(attempt), now, attestation) }));
     const body = { authentications: entries.map(({ body }) => body) };
     const path = "/v1/authentications/batch";
     const results = (await this.#transport.json(postJson(path, body, true))).objects("results");
@@ -384,6 +387,49 @@ export class Tenant {
       if (result === undefined) throw new UnexpectedAnswer(`POST ${path} answered without result ${at}`);
       return { attempt, answer: result.has("problem") ? entryProblem(result.object("problem")) : result, requestDigest };
     });
+  }
+
+  /**
+   * Shows faces as they come, over one connection: each attempt with its {@link Login}, its {@link Problem} or an {@link Unreachable}, in
+   * the order in which the service answers. Each attestation is verified before its login is given.
+   *
+   * Attempts are taken from the iterable at most 33 ahead of the results that were taken. Where the connection breaks, each login that was
+   * sent over it and has no answer results in an `Unreachable`: it may have been decided and counted, and is not sent again. What the
+   * service says it did not attempt, as when it ends a connection after ten minutes, is sent again over another one. Rejects with what
+   * refuses the stream as a whole before an attempt is taken, with `VerifyError` and {@link UnexpectedAnswer} at once, and at the end with
+   * what the iterable threw. Left early, it abandons what is undecided. Needs a `fetch` that receives while it sends, as in Node, Deno and
+   * Bun; a browser's does not.
+   */
+  authenticateStream<A extends Attempt>(
+    attempts: AsyncIterable<A> | Iterable<A>,
+    attestation: AttestationForm = "full",
+  ): AsyncGenerator<Streamed<A, Login>, void, undefined> {
+    const seal = this.#sealOnce(SEALS_KEPT);
+    return new LoginStream(this.#transport, attempts, attesting(attestation)).results((answer, { attempt, requestDigest }) =>
+      this.#login(answer, attempt.session, attempt.nonce, requestDigest, seal),
+    );
+  }
+
+  /** As {@link authenticateStream}, without attestations: nothing is verified. */
+  decideStream<A extends Attempt>(
+    attempts: AsyncIterable<A> | Iterable<A>,
+  ): AsyncGenerator<Streamed<A, Decided>, void, undefined> {
+    return new LoginStream(this.#transport, attempts, "none").results((answer, { attempt, requestDigest }) =>
+      decided(answer, attempt.session, attempt.nonce, requestDigest),
+    );
+  }
+
+  /** Fetches each seal once, as long as it is among this many that were fetched last. */
+  #sealOnce(kept: number): (sealNumber: number) => Promise<Seal> {
+    const seals = new Map<number, Promise<Seal>>();
+    return (number) => {
+      const known = seals.get(number) ?? this.seal(number);
+      seals.set(number, known);
+      known.catch(() => seals.delete(number));
+      const [oldest] = seals.keys();
+      if (seals.size > kept && oldest !== undefined) seals.delete(oldest);
+      return known;
+    };
   }
 
   /** The login of a decision, with its attestation, verified as {@link authenticate} does. The service keeps it for two minutes. */
@@ -463,11 +509,6 @@ export class Tenant {
   }
 }
 
-/** The problem of one entry of a batch. */
-function entryProblem(document: Answer): Problem {
-  return new Problem(described(document, document.whole("status"), document.wholeIfAny("retry_after_s")));
-}
-
 function decided(answer: Answer, session: Session | Unproven, nonce: Uint8Array, requestDigest: Uint8Array): Decided {
   const decision = answer.text("decision");
   if (decision !== "match" && decision !== "no_match") {
@@ -491,29 +532,10 @@ function templates(handle: Uint8Array | string): string {
   return `/v1/subjects/${identifier(handle, 32, "handle")}/templates`;
 }
 
-/** A login in a session, or of a subject without a proof. */
-function login(session: Session | Unproven, ...of: Shown): Signed {
-  return "proof" in session ? signed(session.proof, ...of) : unsigned(session, ...of);
-}
-
-/** Probe, nonce, time and form of the attestation. */
-type Shown = readonly [
-  probe: Uint8Array,
-  nonce: Uint8Array,
-  issuedAt: number,
-  attestation: AttestationForm | "none",
-];
-
 /** JavaScript may ask for a form that would leave nothing to verify. */
 function attesting(form: AttestationForm): AttestationForm {
   if (form === "full" || form === "compact") return form;
   throw new TypeError(`attestation is "full" or "compact", not ${JSON.stringify(form)}; \`decide\` asks for none`);
-}
-
-function checkNonce(nonce: Uint8Array): void {
-  if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
-    throw new TypeError("nonce has 16 to 64 bytes");
-  }
 }
 
 function read<T>(path: string, what: string, refusal: new (...none: never[]) => Error, decode: () => T): T {

@@ -18,13 +18,13 @@ from ._admin import (
     TenantDetail,
     TenantSummary,
 )
+from ._attempt import Attempt
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
 from ._operators import AuditEntry, ChangedOperator, CreatedToken, Operator, OperatorToken
 from ._policy import Attempts, ChangedPolicy, PolicyVersion, TenantPolicy
 from ._receipts import Receipt, SealedEntry
 from ._tenant import (
-    Attempt,
     Counts,
     Decided,
     EndedSession,
@@ -37,9 +37,11 @@ from ._tenant import (
     Subject,
     Tenant,
 )
+from ._tokens import AccessToken
 from ._usage import DayOfUse
 
 __all__ = [
+    "AccessToken",
     "Admin",
     "ApiKey",
     "Attempt",

@@ -23,12 +23,10 @@ from ._operators import (
 from ._pages import pages
 from ._policy import ChangedPolicy, PolicyVersion, TenantPolicy, policy_version
 from ._receipts import SERVICE, Receipt, pinned, receipt
+from ._scopes import SCOPES, Scope, listed
 from ._transport import Request, Transport, json_request, once
 from ._usage import DayOfUse, day_of_use
 
-Scope = Literal["enrol", "authenticate", "issue"]
-SCOPES: Mapping[Scope, int] = {"enrol": 1, "authenticate": 2, "issue": 4}
-"""Receipts have the sum of these."""
 State = Literal["active", "expired", "revoked"]
 RotationState = Literal["idle", "running", "stopped"]
 
@@ -237,9 +235,7 @@ class Admin:
         idempotency_key: str | None = None,
     ) -> CreatedApiKey:
         """Makes an API key. The answer is the only time that its secret is shown."""
-        if isinstance(scopes, str) or not set(scopes) <= set(SCOPES):
-            raise ValueError(f"scopes is a list of {', '.join(SCOPES)}, not {scopes!r}")
-        body = {"scopes": list(scopes), "label": label, "expires_at": expires_at}
+        body = {"scopes": listed(scopes), "label": label, "expires_at": expires_at}
         answer = self._transport.json(json_request("POST", path(tenant, "/api-keys"), given(body), headers=once(idempotency_key)))
         public, sum_of = answer.hexadecimal("id", 8), sum(SCOPES[scope] for scope in set(scopes))
         sealed = self._receipt(answer, tenant, kind="api_key_created", api_key=public, scopes=sum_of)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import math
 import struct
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -18,6 +19,7 @@ Form = Literal["full", "compact"]
 
 DIMENSIONS = 128
 STATEMENT_BYTES = 191
+SOURCE_BYTES_MAX = 64
 
 
 def sha3(*parts: bytes) -> bytes:
@@ -52,6 +54,19 @@ def embedding_bytes(embedding: Embedding) -> bytes:
 def probe_digest(embedding: Embedding) -> bytes:
     """SHA3-256 of a plain probe, under its name: what the MAC covers of it."""
     return sha3(b"trefoil/probe/1", embedding_bytes(embedding))
+
+
+def named(source: str | None) -> str | None:
+    """A source that can be sent."""
+    if source is not None and not isinstance(source, str):
+        raise TypeError(f"source is a text, such as a keyed hash of the user's address, not {type(source).__name__}")
+    if source is not None and (not 1 <= len(source.encode()) <= SOURCE_BYTES_MAX or any(map(is_control, source))):
+        raise ValueError(f"source has 1 to {SOURCE_BYTES_MAX} bytes of UTF-8 and no control characters")
+    return source
+
+
+def is_control(character: str) -> bool:
+    return unicodedata.category(character) == "Cc"
 
 
 @dataclass(frozen=True)
@@ -134,7 +149,12 @@ class Unproven:
 
 
 def signed(
-    session: Session | Unproven, probe: bytes, nonce: bytes, issued_at: int, attestation: Form | Literal["none"]
+    session: Session | Unproven,
+    probe: bytes,
+    nonce: bytes,
+    issued_at: int,
+    attestation: Form | Literal["none"],
+    source: str | None = None,
 ) -> tuple[dict[str, object], bytes]:
     """The body of a login with this probe of 512 bytes, and its request digest."""
     digest, audience = sha3(b"trefoil/probe/1", probe), session.audience.encode()
@@ -147,6 +167,8 @@ def signed(
         "embedding": base64.b64encode(probe).decode(),
         "attestation": attestation,
     }
+    if source is not None:
+        body["source"] = source
     if isinstance(session, Unproven):
         return body, sha3(b"trefoil/unproven-request/1", session.tenant, of_all)
     covered = session.id + of_all

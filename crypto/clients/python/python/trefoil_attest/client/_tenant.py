@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from os import PathLike
-from typing import Literal, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
 from .. import (
     DecodeError,
@@ -20,17 +20,25 @@ from .. import (
     verify,
     verify_with_seal,
 )
-from ._errors import FieldError, Problem, UnexpectedAnswer
+from ._attempt import Attempt, checked, entry_problem
+from ._errors import Problem, UnexpectedAnswer, Unreachable
 from ._json import Answer, identifier
-from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, signed
+from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, named, signed
 from ._pages import pages
 from ._receipts import Receipt, pinned, receipt
+from ._scopes import Scope
+from ._stream import LoginStream
+from ._tokens import AccessToken
 from ._transport import Request, Transport, json_request, once
 from ._usage import DayOfUse, day_of_use
+
+A = TypeVar("A", bound=Attempt)
 
 BATCH_MAX = 32
 """Most attempts of one request."""
 SubjectState = Literal["active", "revoked"]
+SEALS_KEPT = 8
+"""Seals of compact attestations that a stream keeps: a login has one of the newest."""
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
 
@@ -160,21 +168,13 @@ class Decided:
         return self.decision == "match"
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One login of a batch: a face, shown in a session or of an `Unproven` subject, for a relying party's nonce."""
-
-    session: Session | Unproven
-    embedding: Embedding
-    nonce: bytes
-
-
 class Tenant:
     """A tenant's caller at the public listener.
 
     `trust_root` is the pinned one: every attestation is verified under it, for the audience, nonce, account and digest of its own
     request, before a login is returned. `ca` is a PEM file; without it the certificates that the machine trusts count. `identity` is a
-    PEM file with a certificate and its key, for a service that demands one of its callers. A call is
+    PEM file with a certificate and its key, for a service that demands one of its callers. With `token=True` the API key itself is sent
+    only to exchange it for access tokens, one before the other ends; a list of scopes in its place limits them to these. A call is
     repeated for up to `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and
     `UnexpectedAnswer`, and `VerifyError` for an attestation that is not to be accepted.
     """
@@ -189,9 +189,17 @@ class Tenant:
         identity: str | PathLike[str] | None = None,
         timeout: float = 30.0,
         retry_for: float = 10.0,
+        token: bool | Sequence[Scope] = False,
     ) -> None:
         self._trust_root = pinned(trust_root)
-        self._transport = Transport(url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for)
+        self._transport = Transport(
+            url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for, token=token
+        )
+
+    def access_token(self, scopes: Sequence[Scope] | None = None) -> AccessToken:
+        """Exchanges the API key for a token of ten minutes with all of its scopes, or some, for another process that is not to have the
+        key: it is accepted wherever the key is, and a `Tenant` takes its text as `api_key`."""
+        return self._transport.exchange(scopes)
 
     def enrol(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
@@ -292,29 +300,36 @@ class Tenant:
         return EndedSession(named, self._receipt(answer, kind="session_ended", session=named))
 
     def authenticate(
-        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, attestation: Form = "full"
+        self,
+        session: Session | Unproven,
+        embedding: Embedding,
+        nonce: bytes,
+        *,
+        attestation: Form = "full",
+        source: str | None = None,
     ) -> Login:
-        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too.
+        """Shows a face. `nonce` is the relying party's: 16 to 64 bytes, fresh for each login. A denial is a `Login` too. `source` is that
+        of an `Attempt`.
 
         A login in a session has a credential proof, or is refused. One of an `Unproven` subject is at a tenant without proofs.
         """
-        answer, digest = self._answered(session, embedding, nonce, attesting(attestation))
+        answer, digest = self._answered(Attempt(session, embedding, nonce, source), attesting(attestation))
         return self._login(answer, session, nonce, digest, self.seal)
 
-    def decide(self, session: Session | Unproven, embedding: Embedding, nonce: bytes) -> Decided:
+    def decide(
+        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, source: str | None = None
+    ) -> Decided:
         """As `authenticate`, without the attestation: nothing is verified, and the answer is believed because it came over TLS."""
-        answer, digest = self._answered(session, embedding, nonce, "none")
+        answer, digest = self._answered(Attempt(session, embedding, nonce, source), "none")
         return decided(answer, session, nonce, digest)
 
-    def _answered(
-        self, session: Session | Unproven, embedding: Embedding, nonce: bytes, attestation: Form | Literal["none"]
-    ) -> tuple[Answer, bytes]:
+    def _answered(self, attempt: Attempt, attestation: Form | Literal["none"]) -> tuple[Answer, bytes]:
         """The answer to a login, and its request digest."""
-        probe = embedding_bytes(embedding)
-        checked(nonce)
+        session, nonce, source = attempt.session, checked(attempt.nonce), named(attempt.source)
+        probe = embedding_bytes(attempt.embedding)
         deadline = self._transport.deadline()
         while True:
-            body, digest = signed(session, probe, nonce, int(time.time()), attestation)
+            body, digest = signed(session, probe, nonce, int(time.time()), attestation, source)
             request = json_request("POST", "/v1/authentications", body)
             try:
                 return self._transport.json(request), digest
@@ -355,7 +370,14 @@ class Tenant:
             raise ValueError(f"a batch has 1 to {BATCH_MAX} attempts, not {len(attempts)}")
         now = int(time.time())
         entries = [
-            signed(attempt.session, embedding_bytes(attempt.embedding), checked(attempt.nonce), now, attestation)
+            signed(
+                attempt.session,
+                embedding_bytes(attempt.embedding),
+                checked(attempt.nonce),
+                now,
+                attestation,
+                named(attempt.source),
+            )
             for attempt in attempts
         ]
         body = {"authentications": [body for body, _ in entries]}
@@ -368,6 +390,31 @@ class Tenant:
             (attempt, entry_problem(result.object("problem")) if result.has("problem") else result, digest)
             for result, attempt, (_, digest) in zip(results, attempts, entries)
         ]
+
+    def authenticate_stream(
+        self, attempts: Iterable[A], *, attestation: Form = "full"
+    ) -> Generator[tuple[A, Login | Problem | Unreachable], None, None]:
+        """Shows faces as they come, over one connection: each attempt with its `Login`, its `Problem` or an `Unreachable`, in the order in
+        which the service answers. Each attestation is verified before its `Login` is given.
+
+        A thread takes the attempts from the iterable, at most 33 ahead of the results that were taken. Where the connection breaks, each
+        login that was sent over it and has no answer results in an `Unreachable`: it may have been decided and counted, and is not sent
+        again. What the service says it did not attempt, as when it ends a connection after ten minutes, is sent again over another one.
+        Raises what refuses the stream as a whole before an attempt is taken, `VerifyError` and `UnexpectedAnswer` at once, and at the
+        end what the iterable raised. Closed early (`contextlib.closing`), it abandons what is undecided.
+        """
+        form, seal = attesting(attestation), lru_cache(SEALS_KEPT)(self.seal)
+        return LoginStream(self._transport, attempts, form).results(
+            lambda answer, sent: self._login(answer, sent.attempt.session, sent.attempt.nonce, sent.digest, seal)
+        )
+
+    def decide_stream(
+        self, attempts: Iterable[A]
+    ) -> Generator[tuple[A, Decided | Problem | Unreachable], None, None]:
+        """As `authenticate_stream`, without attestations: nothing is verified."""
+        return LoginStream(self._transport, attempts, "none").results(
+            lambda answer, sent: decided(answer, sent.attempt.session, sent.attempt.nonce, sent.digest)
+        )
 
     def attested(self, decided: Decided) -> Login:
         """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""
@@ -471,29 +518,3 @@ def attesting(attestation: Form) -> Form:
     if attestation not in get_args(Form):
         raise ValueError(f'attestation is "full" or "compact", not {attestation!r}; `decide` asks for none')
     return attestation
-
-
-def checked(nonce: bytes) -> bytes:
-    if not isinstance(nonce, (bytes, bytearray)):
-        raise TypeError(f"nonce is the 16 to 64 bytes that the relying party sent, not {type(nonce).__name__}")
-    if not 16 <= len(nonce) <= 64:
-        raise ValueError("nonce has 16 to 64 bytes")
-    return nonce
-
-
-def entry_problem(document: Answer) -> Problem:
-    """The problem of one entry of a batch."""
-    return Problem(
-        status=document.whole("status"),
-        code=document.text("code"),
-        title=document.text("title"),
-        detail=document.text("detail"),
-        cure=document.text("cure"),
-        request_id="",
-        errors=tuple(
-            document.objects("errors", lambda error: FieldError(error.text("pointer"), error.text("detail")))
-            if document.has("errors")
-            else ()
-        ),
-        retry_after=document.whole_or_none("retry_after_s"),
-    )

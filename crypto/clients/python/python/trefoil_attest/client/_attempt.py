@@ -1,0 +1,48 @@
+"""One login of many: what is shown, and what became of it where there is no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ._errors import FieldError, Problem
+from ._json import Answer
+from ._login import Embedding, Session, Unproven
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A face, shown in a session or of an `Unproven` subject, for a relying party's nonce."""
+
+    session: Session | Unproven
+    embedding: Embedding
+    nonce: bytes
+    """16 to 64 bytes, fresh for each login."""
+    source: str | None = field(default=None, repr=False)
+    """Where your user is, under a name of your choice, such as a keyed hash of the address: 1 to 64 bytes. The service limits failures
+    by it."""
+
+
+def checked(nonce: bytes) -> bytes:
+    if not isinstance(nonce, (bytes, bytearray)):
+        raise TypeError(f"nonce is the 16 to 64 bytes that the relying party sent, not {type(nonce).__name__}")
+    if not 16 <= len(nonce) <= 64:
+        raise ValueError("nonce has 16 to 64 bytes")
+    return nonce
+
+
+def entry_problem(document: Answer) -> Problem:
+    """The problem of one entry of a batch, or of one line of a stream."""
+    return Problem(
+        status=document.whole("status"),
+        code=document.text("code"),
+        title=document.text("title"),
+        detail=document.text("detail"),
+        cure=document.text("cure"),
+        request_id="",
+        errors=tuple(
+            document.objects("errors", lambda error: FieldError(error.text("pointer"), error.text("detail")))
+            if document.has("errors")
+            else ()
+        ),
+        retry_after=document.whole_or_none("retry_after_s"),
+    )

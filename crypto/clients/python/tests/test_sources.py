@@ -1,0 +1,55 @@
+"""The source of a login, which the application names and by which the service limits failures."""
+
+import secrets
+
+import pytest
+from calls import nonce, refused
+from service import ANOTHERS, AUDIENCE, OWN, UNLIMITED, Service
+from trefoil_attest.client import Attempt, Problem, Tenant, TenantPolicy, Unproven
+
+POLICY = TenantPolicy([AUDIENCE], "test-128", 3, 18_000, proof="none", attempts=UNLIMITED)
+FAILURES_MAX = 10
+SOURCE = "198.51.100.7, hashed"
+
+
+def test_a_source_that_failed_for_ten_people_is_refused_by_its_name_in_each_form(service: Service) -> None:
+    admin = service.admin()
+    tenant_id = admin.create_tenant("sources", POLICY).tenant_id
+    # Through two keys, neither of which fails for ten people.
+    keys = [admin.create_api_key(tenant_id, ["enrol", "authenticate"]).api_key for _ in range(2)]
+    tenants = [Tenant(service.url, key, service.trust_root, ca=service.ca) for key in keys]
+    people = [Unproven(tenant_id, secrets.token_bytes(32), AUDIENCE) for _ in range(FAILURES_MAX + 1)]
+    for person in people:
+        tenants[0].enrol(person.handle, OWN, "form 7")
+    *tried, last = people
+    for at, person in enumerate(tried):
+        assert not tenants[at % 2].authenticate(person, ANOTHERS, nonce(), source=SOURCE).is_match
+    tenant = tenants[0]
+    attempt = Attempt(last, OWN, nonce(), SOURCE)
+    assert SOURCE not in repr(attempt)
+    problems = [
+        refused("distinct-failures", tenant.authenticate, last, OWN, attempt.nonce, source=SOURCE),
+        refused("distinct-failures", tenant.decide, last, OWN, attempt.nonce, source=SOURCE),
+        *tenant.authenticate_many([attempt]),
+        *tenant.decide_many([attempt]),
+        *(result for _, result in tenant.authenticate_stream([attempt])),
+        *(result for _, result in tenant.decide_stream([attempt])),
+    ]
+    assert len(problems) == 6
+    for problem in problems:
+        assert isinstance(problem, Problem) and problem.code == "distinct-failures"
+        assert problem.errors[0].pointer.endswith("/source"), problem.errors
+    # Nothing was attempted, and another source goes on.
+    assert tenant.authenticate(last, OWN, attempt.nonce, source="another").is_match
+
+
+def test_a_source_is_a_short_text(service: Service) -> None:
+    tenant = Tenant(service.url, "k", service.trust_root, ca=service.ca)
+    subject = Unproven(bytes(16), bytes(32), AUDIENCE)
+    for wrong in ("", "x" * 65, "\u00e9" * 33, "a\nb", "\x7f"):
+        with pytest.raises(ValueError, match="source has 1 to 64 bytes"):
+            tenant.authenticate(subject, OWN, nonce(), source=wrong)
+        with pytest.raises(ValueError, match="source has 1 to 64 bytes"):
+            tenant.authenticate_many([Attempt(subject, OWN, nonce(), wrong)])
+    with pytest.raises(TypeError, match="source is a text, .* not bytes"):
+        tenant.decide(subject, OWN, nonce(), source=b"x")

@@ -1,0 +1,68 @@
+/** One login: what is shown, and what became of it where there is no answer. */
+
+import { isBytes } from "../bytes.js";
+import { NONCE_BYTES_MAX, NONCE_BYTES_MIN } from "../statement.js";
+import type { Answer } from "./answer.js";
+import { Problem } from "./errors.js";
+import {
+  type AttestationForm,
+  type Embedding,
+  embeddingBytes,
+  type Session,
+  type Signed,
+  signed,
+  type Unproven,
+  unsigned,
+} from "./login.js";
+import { described } from "./transport.js";
+
+const SOURCE_BYTES_MAX = 64;
+
+/** A face, shown in a session or of an {@link Unproven} subject, for a relying party's nonce. */
+export interface Attempt {
+  readonly session: Session | Unproven;
+  readonly embedding: Embedding;
+  /** 16 to 64 bytes, fresh for each login. */
+  readonly nonce: Uint8Array;
+  /**
+   * Where your user is, under a name of your choice, such as a keyed hash of the address: 1 to 64 bytes. The service limits failures by
+   * it.
+   */
+  readonly source?: string | undefined;
+}
+
+/** An attempt without mistakes, whose embedding is bytes. */
+export interface Prepared {
+  readonly session: Session | Unproven;
+  readonly probe: Uint8Array;
+  readonly nonce: Uint8Array;
+  readonly source: string | undefined;
+}
+
+/** Finds the mistakes of an attempt before anything is sent. */
+export function prepared({ session, embedding, nonce, source }: Attempt): Prepared {
+  if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
+    throw new TypeError("nonce has 16 to 64 bytes");
+  }
+  if (source !== undefined && !isSource(source)) {
+    throw new TypeError(`source is a text of 1 to ${SOURCE_BYTES_MAX} bytes of UTF-8 without control characters`);
+  }
+  return { session, probe: embeddingBytes(embedding), nonce, source };
+}
+
+function isSource(source: string): boolean {
+  if (typeof source !== "string" || /[\p{Cc}\p{Cs}]/u.test(source)) return false;
+  return source !== "" && new TextEncoder().encode(source).length <= SOURCE_BYTES_MAX;
+}
+
+/** The login of an attempt at this time, in its session or of its subject. */
+export function login({ session, probe, nonce, source }: Prepared, issuedAt: number, form: AttestationForm | "none"): Signed {
+  return "proof" in session
+    ? signed(session.proof, probe, nonce, issuedAt, form, source)
+    : unsigned(session, probe, nonce, issuedAt, form, source);
+}
+
+/** The problem of one entry of a batch, or of one line of a stream. */
+export function entryProblem(document: Answer): Problem {
+  return new Problem(described(document, document.whole("status"), document.wholeIfAny("retry_after_s")));
+}
