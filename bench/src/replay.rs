@@ -211,7 +211,7 @@ fn percentiles_ms(ns: &[u64]) -> Value {
 
 fn report(parameters: &Replay, plan: &Plan, phases: &[(f64, Phase)]) -> Report {
     let mut summary = format!(
-        "{} requests with {} logins of {} subjects of {} tenants in {:.1} s; left out: {}\n",
+        "{} requests with {} logins of {} subjects of {} tenants in {:.1} s, those of streams sent as single logins; left out: {}\n",
         plan.requests.len(),
         plan.logins(),
         plan.subjects,

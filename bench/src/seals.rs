@@ -171,7 +171,7 @@ impl Release<Ticket> for Ledger {
             }
             tally.wrong += u64::from(lane.decision != Some(lane.reply.expected));
         }
-        let Sealed { under, batches, seal_ns } = sealed;
+        let Sealed { under, batches, seal_ns, .. } = sealed;
         let times = batches.iter().map(|batch| batch.times).collect();
         let ticket = |batch: &Bound<Ticket>| batch.lanes.first().map_or(0, |lane| lane.reply.number);
         let tickets = batches.iter().map(ticket).collect();

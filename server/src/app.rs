@@ -11,6 +11,7 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
+use crate::traces::Traces;
 use crate::verifications::Verifications;
 use std::sync::Arc;
 use trefoil_api::Receipt;
@@ -33,6 +34,8 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     /// Notes timing and shape of requests, if `capture.file` is set.
     pub(crate) capture: Option<Arc<Capture>>,
+    /// Sampled requests and their steps, if `trace.endpoint` is set.
+    pub(crate) traces: Traces,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     /// Chooses the refusals that the log shows.
@@ -99,6 +102,7 @@ impl App {
             retained: service.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: service.key_holder.seats(),
+            trace_spans: self.traces.counts(),
             budget_trips: counted.as_deref().map_or_else(Vec::new, |status| self.trips(status)),
             counted,
         }

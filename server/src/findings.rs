@@ -18,6 +18,9 @@ pub const ROTATE: &str =
 /// What to do about an older vault.
 pub const RESTORE_ALL: &str = "restore the whole directory from the newest backup";
 
+/// Refused attempts of a tenant in the last ten minutes from which on somebody should look: the rate of the alert `TrefoilBudgetsTrip`.
+pub const TRIPS_MANY: u64 = 60;
+
 /// What to do about the service's certificate before it ends.
 pub fn renewal(tls: &Tls) -> &'static str {
     match tls.certificate.as_os_str().is_empty() {
@@ -97,4 +100,37 @@ pub fn malformed(place: impl Display, count: u64, frozen_tenants: &[TenantId]) -
 pub fn frozen(place: impl Display, tenant: &TenantId) -> Finding {
     let what = format!("tenant {} is frozen after malformed jobs, and decides nothing", hex::encode(tenant));
     Finding::broken("tenant-frozen", place, what).do_this(MALFORMED)
+}
+
+/// Subjects of a tenant that are tried again and again without an attempt left: so many times `recent`ly, in the last ten minutes.
+pub fn budget_trips(name: impl Display, tenant: &TenantId, recent: u64) -> Option<Finding> {
+    if recent < TRIPS_MANY {
+        return None;
+    }
+    let what = format!(
+        "{recent} attempts on its subjects were refused in the last ten minutes, because their budgets are spent: somebody may be trying faces"
+    );
+    let remedy = format!(
+        "see with `trefoil admin usage {}` whose logins fail, and have that caller stopped; `trefoil admin api-key revoke` ends a key that is in \
+         wrong hands, and `trefoil admin subject reset-attempts` lets a subject in again afterwards",
+        hex::encode(tenant)
+    );
+    Some(Finding::warning("budgets-trip", format!("tenant {name}"), what).do_this(remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_attempts_are_a_finding_at_the_rate_of_the_alert() {
+        let tenant = TenantId::new([7; 16]);
+        assert_eq!(budget_trips("shop", &tenant, TRIPS_MANY - 1), None);
+        let found = budget_trips("shop", &tenant, TRIPS_MANY).unwrap();
+        assert_eq!((found.level, found.place.as_str()), (trefoil_api::Level::Warning, "tenant shop"));
+        assert!(found.remedy.contains(&format!("usage {}", "07".repeat(16))), "{found:?}");
+        let alerts = include_str!("../../scripts/deploy/prometheus/alerts.yml");
+        let rate = TRIPS_MANY as f64 / 600.0;
+        assert!(alerts.contains(&format!("rate(trefoil_budget_trips_total[10m]) > {rate}")));
+    }
 }

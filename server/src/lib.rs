@@ -34,4 +34,5 @@ mod reload;
 pub mod server;
 mod status;
 pub mod tls;
+mod traces;
 mod verifications;

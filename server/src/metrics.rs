@@ -74,6 +74,8 @@ pub(crate) struct Gauges<'a> {
     pub expiries: [Option<u64>; 2],
     /// Seals pruned and archived.
     pub retained: [u64; 2],
+    /// Spans of traces, if there are traces: exported, dropped because too many requests waited, dropped because the collector did not take them.
+    pub trace_spans: Option<[u64; 3]>,
     /// The connections of each listener.
     pub connections: [(&'static str, &'a Connections); 2],
 }
@@ -136,6 +138,7 @@ impl Metrics {
         render_expiries(&mut text, gauges.expiries);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref(), &gauges.budget_trips);
+        render_traces(&mut text, gauges.trace_spans);
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let [nonces, nonces_max] = gauges.nonces;
@@ -223,6 +226,18 @@ fn render_expiries(text: &mut Text, [certificate, keys]: [Option<u64>; 2]) {
             let name = format!("{name}_expiry_timestamp_seconds");
             text.single(&name, "gauge", &format!("{help}, unix seconds"), until as f64);
         }
+    }
+}
+
+/// What became of the spans of traces.
+fn render_traces(text: &mut Text, spans: Option<[u64; 3]>) {
+    let Some([exported, crowded_out, not_taken]) = spans else { return };
+    let help = "Spans that the collector of traces took";
+    text.single("trefoil_trace_spans_exported_total", "counter", help, exported as f64);
+    let help = "Spans that were dropped: queue: too many requests waited to be exported; collector: it did not take them";
+    text.family("trefoil_trace_spans_dropped_total", "counter", help);
+    for (reason, count) in [("queue", crowded_out), ("collector", not_taken)] {
+        text.sample("trefoil_trace_spans_dropped_total", &format!("{{reason=\"{reason}\"}}"), count as f64);
     }
 }
 
@@ -317,6 +332,7 @@ mod tests {
         let counters = Counters::default();
         for n in 1..=1000u64 {
             let times = StageTimes {
+                begun_ns: 0,
                 proof_lookup_ns: n / 20,
                 match_ns: 1_000 * n,
                 key_holder_ns: 123_456,

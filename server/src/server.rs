@@ -16,6 +16,7 @@ use crate::listener::connections::Connections;
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
+use crate::traces::{self, Traces};
 use crate::verifications::Verifications;
 use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
@@ -153,6 +154,8 @@ pub struct Server {
     certificate: Arc<Pair>,
     /// Of a capture, if there is one.
     capture: Option<Writer>,
+    /// Of traces.
+    traces: traces::Writer,
     /// Released last.
     directory: DataDir,
 }
@@ -252,6 +255,7 @@ impl Server {
             clock,
         });
         let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
+        let (traces, exporter) = Traces::start(&config.trace)?;
         let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
@@ -263,12 +267,13 @@ impl Server {
             refusals: Refusals::default(),
             verifications: Verifications::default(),
             capture,
+            traces,
             limits,
             config,
         });
         let server =
             Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory));
-        Ok(Server { capture: writer, ..server.await? })
+        Ok(Server { capture: writer, traces: exporter, ..server.await? })
     }
 
     async fn listen(
@@ -302,7 +307,7 @@ impl Server {
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
-            service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
+            look_at_key_holder(service);
             service.forget_leftovers();
             resumed.rotations.resume();
             service.sessions.warm(&service.directory, service.now());
@@ -342,6 +347,7 @@ impl Server {
             vault,
             certificate,
             capture: None,
+            traces: traces::Writer::default(),
             directory,
         })
     }
@@ -375,7 +381,7 @@ impl Server {
             ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
-        let capture = self.capture;
+        let (capture, traces) = (self.capture, self.traces);
         let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
         app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
@@ -412,7 +418,9 @@ impl Server {
             sealed
         });
         // A thread of the pipeline may wait forever for one that panicked.
-        tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false)) && answered
+        let sealed = tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false));
+        traces.end().await;
+        sealed && answered
     }
 }
 
@@ -655,9 +663,13 @@ async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        let look = move || service.key_holder_watch.look(&*service.key_holder, &service.directory.registry());
-        blocking(look).await;
+        blocking(move || look_at_key_holder(&service)).await;
     }
+}
+
+fn look_at_key_holder(service: &Service) {
+    let now_s = service.clock.monotonic_ns() / 1_000_000_000;
+    service.key_holder_watch.look(&*service.key_holder, &service.directory.registry(), now_s);
 }
 
 /// Does `work` where it may block, and propagates its panic.

@@ -5,8 +5,9 @@ use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL};
 use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, process, requests, text};
 use std::cmp::Reverse;
+use std::sync::Arc;
 use trefoil_api::{
-    BatchCounts, CacheCounts, DiskRoom, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
+    BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
     ListenerConnections, LoginCounts, ProblemCount, ProofCounts, RequestTimes, SealCounts, ServiceStatus,
     StageTimes,
 };
@@ -17,11 +18,13 @@ use trefoil_service::counters::{Counters, Counts};
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
+use trefoil_types::TenantId;
 
 /// The service's counts, its present values, and findings that need attention.
 pub(crate) fn status(app: &App) -> ServiceStatus {
     let (service, gauges) = (&app.service, app.gauges());
     let Counts { submitted, matches, denials, batches, lanes, seals } = service.counters.counts();
+    let trips = budget_trips(app, &gauges);
     let [pruned, archived] = gauges.retained;
     let [accepted, refused] = service.counters.proofs.outcomes();
     let [free_bytes, low_water_bytes] = gauges.disk;
@@ -58,7 +61,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         problems: problems.collect(),
         caches: service.directory.all().iter().map(|tenant| cache(tenant)).collect(),
         key_holders: gauges.key_holders.into_iter().map(seat).collect(),
-        key_holder: gauges.counted.as_deref().map(counted),
+        key_holder: gauges.counted.as_deref().map(|status| counted(status, trips)),
         proofs: ProofCounts { accepted, refused, waiting: gauges.proofs.depth },
         queue: Filled { used: gauges.intake_depth, limit: app.config.pipeline.queue },
         nonces: Filled { used: gauges.nonces[0], limit: gauges.nonces[1] },
@@ -108,6 +111,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     if let Some(Status { malformed, frozen, .. }) = gauges.counted.as_deref() {
         found.extend(findings::malformed(key_holder, *malformed, frozen));
     }
+    found.extend(tripping(app));
     let [nonces, most] = gauges.nonces;
     if nonces * 5 > most * 4 {
         let what = format!(
@@ -132,6 +136,26 @@ fn seat_away(holder: &SeatState) -> Option<Finding> {
     let place = format!("key-holder {} of 3 ({})", holder.seat, holder.address);
     let what = format!("{why}; enrolments and deletions need all three");
     Some(Finding::warning("key-holder-away", place, what).do_this(KEY_HOLDER_AWAY))
+}
+
+/// Tenants whose subjects are tried again and again without an attempt left.
+fn tripping(app: &App) -> Vec<Finding> {
+    let recent = app.service.key_holder_watch.budget_trips();
+    let found =
+        |tenant: &Arc<Tenant>| findings::budget_trips(&tenant.name, &tenant.id, recent.recent(&tenant.id));
+    app.service.directory.all().iter().filter_map(found).collect()
+}
+
+/// Attempts that the key-holder refused, of each tenant with such.
+fn budget_trips(app: &App, gauges: &Gauges<'_>) -> Vec<BudgetTrips> {
+    let recent = app.service.key_holder_watch.budget_trips();
+    let counts = gauges.budget_trips.iter().filter(|(_, trips)| *trips > 0);
+    let of = |(tenant, trips): &(TenantId, u64)| BudgetTrips {
+        tenant: Hex(tenant.to_bytes()),
+        trips: *trips,
+        recent: recent.recent(tenant),
+    };
+    counts.map(of).collect()
 }
 
 fn stages(counters: &Counters) -> Vec<StageTimes> {
@@ -166,7 +190,7 @@ fn seat(state: SeatState) -> KeyHolderSeat {
     KeyHolderSeat { seat, address, away, silent, disagreed, lied: convicted, accused }
 }
 
-fn counted(status: &Status) -> KeyHolderCounts {
+fn counted(status: &Status, budget_trips_by_tenant: Vec<BudgetTrips>) -> KeyHolderCounts {
     let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, .. } = status;
     KeyHolderCounts {
         attempts: *attempts,
@@ -175,6 +199,7 @@ fn counted(status: &Status) -> KeyHolderCounts {
         malformed: *malformed,
         frozen: frozen.iter().map(|tenant| Hex(tenant.to_bytes())).collect(),
         budget_trips: trips.iter().map(|(_, trips)| trips).sum(),
+        budget_trips_by_tenant,
         tenants: *tenants,
         templates: *templates,
     }

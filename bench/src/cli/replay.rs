@@ -16,8 +16,9 @@ Examples:
     trefoil-bench replay monday.capture --speed 1,2,4,8
 
 A service with the embedded defaults runs in a process of its own and shares all processors with the generator. Logins, batches and public
-reads begin at the captured distances, divided by the speed, and count from the time at which they were to begin. What needs a proof or
-changes something else is left out and counted. What was answered with 200 must be again, or the run fails.";
+reads begin at the captured distances, divided by the speed, and count from the time at which they were to begin. Logins of a
+stream are sent as single ones, at the captured distances too. What needs a proof or changes something else is left out and counted. What was
+answered with 200 must be again, or the run fails.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -207,6 +207,7 @@ mod tests {
             answer_bytes: 30_000,
             tenant,
             subjects: subjects.to_vec(),
+            stream: None,
         }
     }
 

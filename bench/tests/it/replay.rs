@@ -17,6 +17,7 @@ fn captured(began_ms: u64, route: &str, status: u16, answer_bytes: u64, subjects
         answer_bytes,
         tenant: (!subjects.is_empty()).then_some(0xfeed),
         subjects: subjects.to_vec(),
+        stream: None,
     }
 }
 
@@ -40,7 +41,7 @@ fn monday() -> Vec<Captured> {
 fn written(folder: &Path) -> String {
     let lines: String = monday().iter().map(|request| format!("{request}\n")).collect();
     let file = folder.join("monday.capture");
-    fs::write(&file, format!("# trefoil-capture/1\n{lines}")).expect("written");
+    fs::write(&file, format!("# trefoil-capture/2\n{lines}")).expect("written");
     file.to_string_lossy().into_owned()
 }
 

@@ -22,6 +22,8 @@ pub struct Sealed<R> {
     pub under: Arc<SealedTree>,
     /// The batches it covers, with at least one lane. The digests of their lanes, one after the other, are the leaves.
     pub batches: Vec<Bound<R>>,
+    /// When this seal was begun, on the pipeline's clock, nanoseconds.
+    pub begun_ns: u64,
     /// Time of this seal on its thread, nanoseconds: tree, header, three signatures, their check.
     pub seal_ns: u64,
 }

@@ -18,6 +18,8 @@ pub(super) struct Finished<R> {
     pub(super) batches: Vec<Bound<R>>,
     /// The checked seal; none if the signer or the check refused it.
     pub(super) under: Option<SealedTree>,
+    /// When it was begun, on the clock, nanoseconds.
+    pub(super) begun_ns: u64,
     /// Duration, nanoseconds.
     pub(super) seal_ns: u64,
 }
@@ -50,11 +52,11 @@ impl<R> Releasing<R> {
 
     /// Releases a group, or refuses it if it has no seal or if its seal follows one that was not released. Headers made
     /// until now follow a refused one; headers made from now on do not.
-    fn let_go(&mut self, Finished { previous, batches, under, seal_ns, .. }: Finished<R>) {
+    fn let_go(&mut self, Finished { previous, batches, under, begun_ns, seal_ns, .. }: Finished<R>) {
         let follows = previous == self.head.previous;
         if let (true, Some(under)) = (follows, under) {
             self.head.follow(&under.seal.header);
-            return self.release.sealed(Sealed { under: Arc::new(under), batches, seal_ns });
+            return self.release.sealed(Sealed { under: Arc::new(under), batches, begun_ns, seal_ns });
         }
         if follows {
             // The chain itself is gone where a thread panicked.

@@ -81,7 +81,7 @@ impl<R> Signer<R> {
         let under = self.keys.seal(header).map(|seal| SealedTree { seal, tree });
         let seal_ns = self.clock.monotonic_ns() - began;
         let mut releasing = self.releasing.take()?;
-        releasing.finish(Finished { place, previous, batches, under, seal_ns });
+        releasing.finish(Finished { place, previous, batches, under, begun_ns: began, seal_ns });
         releasing.pass();
         Some(seal_ns)
     }

@@ -30,6 +30,7 @@ mod steps;
 mod test;
 mod tidy;
 mod tools;
+mod traces;
 mod usage;
 mod watched;
 

@@ -10,7 +10,7 @@ use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
     clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, once,
-    packages, paper, processor, quotes, smoke, tidy,
+    packages, paper, processor, quotes, smoke, tidy, traces,
 };
 
 /// The check for every change.
@@ -29,7 +29,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
     // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
-    steps.tests("server over the baseline map", over_baseline(repo, Scale::Test, &[]));
+    steps.tests(OVER_BASELINE, over_baseline(repo, Scale::Test, &[]));
     let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);
     if steps.command("build", build) {
         smoke::add(repo, &mut steps);
@@ -64,7 +64,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
             &["--release", "--features", "trefoil-bench/pqcrypto"],
         ),
     );
-    steps.tests("server over the baseline map", over_baseline(repo, Scale::Soak, &["--release"]));
+    steps.tests(OVER_BASELINE, over_baseline(repo, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
     let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
     if steps.command("build", build) {
@@ -76,14 +76,18 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     steps.finish()
 }
 
+/// The step of [`over_baseline`].
+const OVER_BASELINE: &str = "server over the baseline map, and with traces";
+
 fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale, runner: &[String; 2], tests: &str) {
     steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
     steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
     steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
-    steps.command(
-        "lints",
-        repo.cargo(&["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    );
+    steps.step("no traces unless asked for", || traces::absent(repo));
+    // With the code that only a feature builds. What stands in its place without it is built with the tests.
+    let which = ["--workspace", "--all-targets", "--features", traces::FEATURE];
+    let lints = [&["clippy", "--locked"], &which[..], &["--", "-D", "warnings"]].concat();
+    steps.command("lints", repo.cargo(&lints));
     let mut documentation = repo.cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
     // A module may point its readers at its private parts; they read the source.
     documentation.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
@@ -106,10 +110,11 @@ fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
 }
 
 /// The cache and the pipeline are tested over both maps in every run. In the server only one file depends on the map, so a few
-/// tests suffice: sessions from the first request to the last, across roots and restarts.
+/// tests suffice: sessions from the first request to the last, across roots and restarts. The same build has traces and runs their tests,
+/// so that they cost no build of their own.
 fn over_baseline(repo: &Repo, scale: Scale, more: &[&str]) -> Command {
-    let features = ["--no-default-features", "--features", "cache-dashmap"];
+    let features = ["--no-default-features", "--features", "cache-dashmap,otlp"];
     let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"], &features, more].concat();
-    let arguments = [&which[..], &WITH_TIMES, &["session::", "revocation::"]].concat();
+    let arguments = [&which[..], &WITH_TIMES, &["session::", "revocation::", "traces::"]].concat();
     cargo_test(repo, scale, &arguments)
 }

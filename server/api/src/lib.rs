@@ -38,7 +38,7 @@ pub use operators::{
 pub use pin::{Pin, PinError};
 pub use source::Source;
 pub use status::{
-    BatchCounts, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
+    BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
     ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
     ServiceStatus, StageTimes,
 };

@@ -288,10 +288,24 @@ pub struct KeyHolderCounts {
     pub frozen: Vec<Hex<16>>,
     /// Attempts that it refused since it started, because a budget of the subject was spent.
     pub budget_trips: u64,
+    /// Those of each tenant that has any, of at most 1,024 tenants.
+    pub budget_trips_by_tenant: Vec<BudgetTrips>,
     /// Tenants that it knows.
     pub tenants: u64,
     /// Templates whose keys it has.
     pub templates: u64,
+}
+
+/// Attempts on a tenant's subjects that the key-holder refused because a budget of the subject was spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct BudgetTrips {
+    /// The tenant.
+    pub tenant: Hex<16>,
+    /// Since the key-holder started.
+    pub trips: u64,
+    /// In the last five to ten minutes, or since the service started.
+    pub recent: u64,
 }
 
 /// Proof verification since the start.

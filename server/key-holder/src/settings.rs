@@ -88,7 +88,7 @@ pub enum ConfigError {
 /// The prefix of the key-holder's variables. Both programs may run in one environment.
 pub const KEY_HOLDER_PREFIX: &str = "TREFOIL_KEY_HOLDER_";
 /// Sections of the service's settings, whose variables the service checks.
-pub const SERVICE_SECTIONS: [&str; 13] = [
+pub const SERVICE_SECTIONS: [&str; 14] = [
     "capture",
     "server",
     "tls",
@@ -101,6 +101,7 @@ pub const SERVICE_SECTIONS: [&str; 13] = [
     "store",
     "retention",
     "disk",
+    "trace",
     "log",
 ];
 

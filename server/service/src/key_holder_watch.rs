@@ -1,7 +1,8 @@
 //! The state of the key-holder, which is read once a second, so that no request waits for it.
 
+use crate::budget_trips::BudgetTrips;
 use crate::wiring::VerdictCache;
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use std::sync::Arc;
 use trefoil_attest::{VAULTS_MAX, VaultState};
 use trefoil_matching::{KeyHolding, Status};
@@ -10,6 +11,7 @@ use trefoil_pipeline::{Registry, SeenVaults, Tenants as _};
 /// See the module.
 pub struct KeyHolderWatch {
     status: ArcSwapOption<Status>,
+    trips: ArcSwap<BudgetTrips>,
     /// The newest state of each vault that this process, or the one that wrote the newest seal, has seen. Every seal has it.
     seen: Arc<SeenVaults>,
     older: ArcSwapOption<Older>,
@@ -40,6 +42,7 @@ impl KeyHolderWatch {
         });
         KeyHolderWatch {
             status: ArcSwapOption::empty(),
+            trips: ArcSwap::default(),
             seen: Arc::new(SeenVaults::new(seen)),
             older: ArcSwapOption::new(older),
         }
@@ -55,6 +58,11 @@ impl KeyHolderWatch {
         self.status.load_full()
     }
 
+    /// How many attempts it refused lately because a budget was spent.
+    pub fn budget_trips(&self) -> Arc<BudgetTrips> {
+        self.trips.load_full()
+    }
+
     /// Why nothing may be written to the vaults, or `None`. A vault that is older than its newest known state has old budgets and deleted
     /// templates, and would count on from there.
     pub fn older_vault(&self) -> Option<String> {
@@ -67,8 +75,8 @@ impl KeyHolderWatch {
         self.older.load().as_deref().filter(|older| older.most).map(|older| older.why.clone())
     }
 
-    /// Asks the key-holder, and stores public keys that it renewed.
-    pub fn look(&self, key_holder: &dyn KeyHolding, tenants: &Registry<VerdictCache>) {
+    /// Asks the key-holder, at `now_s` of a clock that never steps, and stores public keys that it renewed. One thread at a time.
+    pub fn look(&self, key_holder: &dyn KeyHolding, tenants: &Registry<VerdictCache>, now_s: u64) {
         for tenant in key_holder.stale() {
             match key_holder.public_keys(tenant) {
                 Ok(keys) => tenants.renew_keys(&tenant, &keys),
@@ -80,6 +88,7 @@ impl KeyHolderWatch {
         // The connection reports a key-holder that is away.
         if let Ok(status) = key_holder.status() {
             self.compare(&status.vaults);
+            self.trips.store(Arc::new(self.trips.load().then(&status.trips, now_s)));
             self.status.store(Some(Arc::new(status)));
         }
     }

@@ -20,6 +20,7 @@
 pub mod attestations;
 pub mod audit;
 pub mod backup;
+pub mod budget_trips;
 pub mod chains;
 pub mod clock;
 mod cosignatures;
@@ -59,6 +60,7 @@ pub mod sources;
 pub mod templates;
 pub mod tenant;
 pub mod time;
+pub mod timeline;
 pub mod usage;
 pub mod verdicts;
 pub mod wiring;

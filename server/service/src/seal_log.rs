@@ -16,6 +16,7 @@
 
 use crate::counters::Counters;
 use crate::door::Asker;
+use crate::timeline::Timeline;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -27,7 +28,7 @@ use tokio::sync::oneshot;
 use trefoil_attest::Decision;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::Hash;
-use trefoil_pipeline::{Refusal, Release, Sealed, SealedTree};
+use trefoil_pipeline::{Bound, Refusal, Release, Sealed, SealedTree};
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::StoreError;
 
@@ -81,6 +82,8 @@ pub struct Answer {
     pub leaf_index: u64,
     /// The seal, and the tree with its path.
     pub under: Arc<SealedTree>,
+    /// The times of its batch and its seal.
+    pub timeline: Timeline,
 }
 
 impl Answer {
@@ -232,11 +235,17 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         Ok(())
     }
 
-    fn answer(&self, Sealed { under, batches, .. }: Sealed<Asker>) {
-        for (leaf_index, lane) in (0..).zip(batches.into_iter().flat_map(|batch| batch.lanes)) {
+    fn answer(&self, Sealed { under, batches, begun_ns, seal_ns }: Sealed<Asker>) {
+        let lanes = batches.into_iter().flat_map(|Bound { lanes, times, .. }| {
+            let count = lanes.len() as u32;
+            let timeline = Timeline { batch: times, lanes: count, seal_begun_ns: begun_ns, seal_ns };
+            lanes.into_iter().map(move |lane| (lane, timeline))
+        });
+        for (leaf_index, (lane, timeline)) in (0..).zip(lanes) {
             let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
             decision.into_iter().for_each(|decision| self.counters.decided(decision));
-            let answer = Answer { decision, statement, digest, leaf_index, under: Arc::clone(&under) };
+            let under = Arc::clone(&under);
+            let answer = Answer { decision, statement, digest, leaf_index, under, timeline };
             let _ = reply.into_reply().send(Ok(answer));
         }
     }

@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::bodies;
 use crate::capture;
 use crate::problem::{Code, Problem};
+use crate::traces;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -51,7 +52,9 @@ pub(super) async fn in_time(
 pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
     let (request, form) = request(&caller.tenant, json)?;
     capture::is_of_subject(request.handle);
+    let submitted_ns = traces::submits(&*app.service.clock);
     let answer = app.service.login(&caller.tenant, &caller.failures, request).await?;
+    traces::answered(&*app.service.clock, submitted_ns, &answer);
     bodies::authenticated(&answer, form)
 }
 

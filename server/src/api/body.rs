@@ -1,5 +1,7 @@
 //! Reading bodies: media type, size and time are bounded before anything is parsed.
 
+use super::cbor::{self, Fault};
+use super::form::{self, Form};
 use crate::limits::LiveLimits;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
@@ -11,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
 
-/// Reads and parses a JSON body of at most `bytes_max`.
+/// Reads and parses a body in JSON or CBOR of at most `bytes_max`.
 pub(super) async fn json<T: DeserializeOwned>(
     request: Request,
     bytes_max: usize,
@@ -20,13 +22,29 @@ pub(super) async fn json<T: DeserializeOwned>(
     parse(&json_bytes(request, bytes_max, limits).await?)
 }
 
-/// Reads a JSON body without parsing it.
+/// Reads a body in JSON or CBOR without parsing it: a body in CBOR as its JSON, also at most `bytes_max` long. What digests, parses and
+/// compares it then does so for both forms.
 pub(super) async fn json_bytes(
     request: Request,
     bytes_max: usize,
     limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
-    bytes(request, "application/json", 0, bytes_max, limits).await
+    let form = Form::sent(request.headers())?;
+    let bytes = sized(request, 0, bytes_max, limits).await?;
+    match form {
+        Form::Json => Ok(bytes),
+        Form::Cbor => json_of(&bytes, bytes_max).map(Bytes::from),
+    }
+}
+
+fn json_of(cbor: &[u8], bytes_max: usize) -> Result<Vec<u8>, Problem> {
+    let detail = match cbor::to_json(cbor, bytes_max) {
+        Ok(json) => return Ok(json),
+        Err(Fault::TooLong) => return Err(too_large(bytes_max, ", as JSON,")),
+        Err(Fault::At(..)) if cbor.is_empty() => "the body is empty, and this route takes a map".to_owned(),
+        Err(Fault::At(at, what)) => format!("the body has no JSON form, at byte {at}: {what}"),
+    };
+    Err(Problem::new(Code::MalformedCbor, detail))
 }
 
 /// Reads a body of this media type and between these sizes.
@@ -37,20 +55,19 @@ pub(super) async fn bytes(
     bytes_max: usize,
     limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
+    check_media_type(request.headers(), media_type)?;
+    sized(request, bytes_min, bytes_max, limits).await
+}
+
+/// Reads a body between these sizes.
+async fn sized(
+    request: Request,
+    bytes_min: usize,
+    bytes_max: usize,
+    limits: &LiveLimits,
+) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
-    check_media_type(&parts.headers, media_type)?;
-    let too_large = || {
-        // Most oversized bodies have an embedding of another model.
-        let embedding = if bytes_max == super::sizes::EMBEDDING_JSON_BYTES_MAX {
-            ": an embedding has 128 numbers"
-        } else {
-            ""
-        };
-        Problem::new(
-            Code::BodyTooLarge,
-            format!("the body has more than the {bytes_max} bytes that this route takes{embedding}"),
-        )
-    };
+    let too_large = || too_large(bytes_max, "");
     let too_small =
         || Problem::new(Code::ProofRejected, format!("no shorter than {bytes_min} bytes is possible"));
     if let Some(length) = content_length(&parts.headers) {
@@ -63,6 +80,18 @@ pub(super) async fn bytes(
     }
     let body = read(body, bytes_max, limits).await?.ok_or_else(too_large)?;
     if body.len() < bytes_min { Err(too_small()) } else { Ok(body) }
+}
+
+/// `form` says which form of the body is too large, if it is not the one that was sent.
+fn too_large(bytes_max: usize, form: &str) -> Problem {
+    // Most oversized bodies have an embedding of another model.
+    let embedding = match bytes_max {
+        super::sizes::EMBEDDING_JSON_BYTES_MAX => ": an embedding has 128 numbers",
+        _ => "",
+    };
+    let detail =
+        format!("the body{form} has more than the {bytes_max} bytes that this route takes{embedding}");
+    Problem::new(Code::BodyTooLarge, detail)
 }
 
 /// Parses JSON. If its shape is wrong, the problem has the JSON pointer of the field.
@@ -124,10 +153,10 @@ fn plain(expected: &str) -> &str {
     }
 }
 
-/// A JSON answer.
+/// An answer in JSON, which the outermost layer gives the form that the caller prefers.
 pub(super) fn answer(status: axum::http::StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
     let bytes = serde_json::to_vec(body).map_err(Problem::internal)?;
-    Ok((status, [(header::CONTENT_TYPE, "application/json")], bytes).into_response())
+    Ok((status, [(header::CONTENT_TYPE, form::JSON)], bytes).into_response())
 }
 
 async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Option<Bytes>, Problem> {
@@ -145,18 +174,29 @@ async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Optio
 
 /// Refuses a body of another media type.
 pub(super) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), Problem> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let essence = given.split(';').next().unwrap_or("").trim();
-    if essence.eq_ignore_ascii_case(expected) {
-        return Ok(());
+    match is_of_type(headers, expected) {
+        true => Ok(()),
+        false => Err(wrong_type(headers, expected)),
     }
-    Err(Problem::new(
-        Code::MediaTypeUnsupported,
-        match given {
-            "" => format!("there is no Content-Type; send Content-Type: {expected}"),
-            given => format!("Content-Type is {given}; send Content-Type: {expected}"),
-        },
-    ))
+}
+
+/// Whether the body has this media type, whatever its parameters.
+pub(super) fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
+    let essence = given_type(headers).split(';').next().unwrap_or("").trim();
+    essence.eq_ignore_ascii_case(media_type)
+}
+
+/// The problem of a body that has another media type than those `expected`.
+pub(super) fn wrong_type(headers: &HeaderMap, expected: &str) -> Problem {
+    let detail = match given_type(headers) {
+        "" => format!("there is no Content-Type; send Content-Type: {expected}"),
+        given => format!("Content-Type is {given}; send Content-Type: {expected}"),
+    };
+    Problem::new(Code::MediaTypeUnsupported, detail)
+}
+
+fn given_type(headers: &HeaderMap) -> &str {
+    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("")
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

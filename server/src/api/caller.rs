@@ -5,9 +5,10 @@ use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
+use crate::traces;
 use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use std::sync::Arc;
 use trefoil_api::Decision;
 use trefoil_attest::SERVICE;
@@ -62,6 +63,17 @@ impl Caller {
         app.service.pace.work(&self.place, app.limits.answer_timeout()).await.ok_or_else(crowded)
     }
 
+    /// Refuses a stream that would leave less than half of the tenant's places to its other requests: it may keep its place for long, and
+    /// for nothing.
+    pub(super) fn stays(&self, app: &App) -> Result<(), Problem> {
+        if app.service.pace.may_stay(&self.place) {
+            return Ok(());
+        }
+        let detail = "half of the requests that this tenant may have in flight are taken, and streams take no more; send the logins in a stream \
+                      that is open, or alone";
+        Err(Problem::new(Code::QuotaExceeded, detail))
+    }
+
     /// Counts this request as this many logins in flight, from now on.
     pub(super) fn widen(&mut self, app: &App, logins: usize) -> Result<(), Problem> {
         app.service.pace.widen(&mut self.place, logins).ok_or_else(crowded)
@@ -99,10 +111,11 @@ impl FromRequestParts<Arc<App>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
         check_ready(app)?;
-        let key = bearer(&parts.headers).ok_or(Refused::Caller)?;
+        let key = bearer(&parts.headers)?.ok_or(Refused::Caller)?;
         let known = app.service.directory.caller(key, app.service.now())?;
         is_use_of(&known.uses);
         capture::is_of_tenant(known.tenant.id);
+        traces::is_of_tenant(known.tenant.id);
         Caller::of(app, known)
     }
 }
@@ -111,7 +124,7 @@ impl FromRequestParts<Arc<App>> for Operator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Operator, Problem> {
-        let token = bearer(&parts.headers).unwrap_or("");
+        let token = bearer(&parts.headers)?.unwrap_or("");
         let acting = app.service.operators.caller(token, app.service.now())?;
         let needs = parts.extensions.get::<Needs>().copied();
         let Needs { role, changes } =
@@ -178,7 +191,20 @@ fn crowded() -> Problem {
     Problem::new(Code::QuotaExceeded, detail)
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+/// The one `Authorization` header, if there is one. A proxy may check another one of several than the service would take.
+pub(super) fn authorization(headers: &HeaderMap) -> Result<Option<&HeaderValue>, Problem> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    match (all.next(), all.next()) {
+        (only, None) => Ok(only),
+        (_, Some(_)) => {
+            let detail = "the request has several `Authorization` headers; send one";
+            Err(Problem::new(Code::CallerUnauthenticated, detail))
+        }
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let parts = authorization(headers)?.and_then(|header| header.to_str().ok()?.split_once(' '));
+    let token = parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    Ok(token.map(|(_, token)| token.trim()))
 }

@@ -1,10 +1,13 @@
-//! The layer around every request: it gives it an id, renders problems, contains a panic, counts, and writes the log line.
+//! The layer around every request: it gives it an id, renders problems, gives answers the form that the caller prefers, contains a panic,
+//! counts, and writes the log line.
 
+use super::form::Form;
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;
 use crate::app::App;
 use crate::capture::{Parties, Shape, with_parties};
 use crate::problem::{Code, Problem};
+use crate::traces::{Noted, noting};
 use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -21,20 +24,29 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The outermost layer.
 pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let id = hex::encode(rand::random::<[u8; 16]>());
+    let id = rand::random::<[u8; 16]>();
+    let traced = app.traces.begin(id, request.headers());
+    let id = hex::encode(id);
     let method = request.method().clone();
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let preferred = Form::preferred(request.headers());
     let started = app.service.clock.monotonic_ns();
     let request_bytes = request.body().size_hint().exact().unwrap_or(0);
-    let ((mut response, uses), parties) = match (head_bytes(&request), &app.capture) {
-        (..=HEAD_BYTES_MAX, None) => (with_uses(contain(next.run(request))).await, Parties::default()),
-        (..=HEAD_BYTES_MAX, Some(_)) => with_parties(with_uses(contain(next.run(request)))).await,
+    let (((response, uses), noted), parties) = match (head_bytes(&request), &app.capture) {
+        (..=HEAD_BYTES_MAX, None) => {
+            (noting(&traced, with_uses(contain(next.run(request)))).await, Parties::default())
+        }
+        (..=HEAD_BYTES_MAX, Some(_)) => {
+            with_parties(noting(&traced, with_uses(contain(next.run(request))))).await
+        }
         (bytes, _) => {
             let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
-            ((Problem::new(Code::HeadTooLarge, detail).into_response(), None), Parties::default())
+            let refused = Problem::new(Code::HeadTooLarge, detail).into_response();
+            (((refused, None), Noted::default()), Parties::default())
         }
     };
+    let mut response = preferred.give(response).await;
     let problem = response.extensions_mut().remove::<Problem>();
     if let (Some(_), Some(uses)) = (&problem, uses) {
         uses.count(Used::Refused);
@@ -55,12 +67,15 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let took_ns = app.service.clock.monotonic_ns() - started;
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     app.metrics.responded(method.as_str(), route, status, code, took_ns);
-    if let Some(capture) = &app.capture {
+    let shape = || {
         let answer_bytes = response.body().size_hint().exact().unwrap_or(0);
         let method = method.as_str();
-        let shape = Shape { method, route, status, began_ns: started, took_ns, request_bytes, answer_bytes };
-        capture.note(&shape, &parties);
+        Shape { method, route, status, began_ns: started, took_ns, request_bytes, answer_bytes }
+    };
+    if let Some(capture) = &app.capture {
+        capture.note(&shape(), &parties);
     }
+    app.traces.end(traced, shape, code, noted);
     let (code, us) = (code.map_or("-", |code| code.name()), took_ns / 1_000);
     match status {
         500.. => tracing::warn!(request_id = id, %method, route, status, code, us, "request failed"),

@@ -41,16 +41,19 @@
 //! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
-//! A caller never names its tenant: the API key determines it. Every refusal is a [`crate::problem`].
+//! JSON here stands for JSON or CBOR ([`form`]), but for the documents that are JSON for every caller. A caller never names its tenant: the API
+//! key determines it. Every refusal is a [`crate::problem`].
 
 mod admin;
 mod authentications;
 mod batch;
 mod body;
 mod caller;
+mod cbor;
 mod conditional;
 mod cosignatures;
 mod envelope;
+mod form;
 mod jwks;
 mod lines;
 mod log;
@@ -72,6 +75,7 @@ mod usage;
 mod uses;
 mod verification;
 
+pub(crate) use form::{CBOR, JSON};
 pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 

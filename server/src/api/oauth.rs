@@ -1,11 +1,13 @@
 //! Access tokens for API keys by OAuth 2.0: client credentials (RFC 6749 section 4.4) and metadata (RFC 8414).
 
 use super::body;
+use super::caller::authorization;
 use super::sizes::JSON_BYTES_MAX;
 use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
+use crate::traces;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -51,6 +53,7 @@ pub(super) async fn token(State(app): State<Arc<App>>, request: Request) -> Resu
     let known = app.service.directory.client(&id, &secret, now).map_err(unknown)?;
     is_use_of(&known.uses);
     capture::is_of_tenant(known.tenant.id);
+    traces::is_of_tenant(known.tenant.id);
     let scopes = scopes(given(asked.scope.as_deref()), known.scopes)?;
     answer(&app.service.directory.access_token(&known, scopes, now))
 }
@@ -100,7 +103,9 @@ fn given(parameter: Option<&str>) -> Option<&str> {
 fn client(headers: &HeaderMap, asked: &mut TokenRequest) -> Result<Client, Problem> {
     let secret = asked.client_secret.take().map(Zeroizing::new).filter(|secret| !secret.is_empty());
     let id = asked.client_id.take().filter(|id| !id.is_empty());
-    match (headers.get(header::AUTHORIZATION), id, secret) {
+    let header = authorization(headers)
+        .map_err(|_| invalid("the request has several `Authorization` headers; send one"))?;
+    match (header, id, secret) {
         (Some(_), _, Some(_)) => {
             Err(invalid("send the API key in the header or as `client_secret`, and not in both"))
         }

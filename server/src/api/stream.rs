@@ -10,6 +10,7 @@ use super::caller::Caller;
 use super::lines::Lines;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
+use crate::capture::{self, Parties, Streamed, with_subject};
 use crate::listener::Peer;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
@@ -27,7 +28,7 @@ use tokio::time::{Instant, timeout};
 use trefoil_api::{Authenticated, JSON_LINES, Outcome, STREAM_IN_FLIGHT_MAX, StreamedOutcome};
 use trefoil_service::directory::api_keys::Known;
 use trefoil_service::tenant::Scope;
-use trefoil_service::usage::Used;
+use trefoil_service::usage::{KeyUses, Used};
 
 /// The route, for metrics.
 pub(super) const STREAMS: &str = "/v1/authentications/stream";
@@ -41,14 +42,17 @@ pub(super) async fn authenticate(
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
+    caller.stays(&app)?;
     body::check_media_type(request.headers(), JSON_LINES)?;
     let peer = request.extensions().get::<Peer>().cloned();
     let peer = peer.ok_or_else(|| Problem::internal("a stream came without a connection"))?;
     let open = app.metrics.stream();
+    let streamed = app.capture.as_ref().map(|capture| Streamed::of(capture, caller.tenant.id));
     // One more than the waiting answers, for the one that ends the stream.
     let (answers, answered) = mpsc::channel(STREAM_IN_FLIGHT_MAX + 1);
     let slots = Arc::new(Semaphore::new(STREAM_IN_FLIGHT_MAX));
-    let stream = Stream { app, peer: peer.clone(), caller, slots, answers, logins: JoinSet::new() };
+    let logins = JoinSet::new();
+    let stream = Stream { app, peer: peer.clone(), caller, streamed, slots, answers, logins };
     let lines = Lines::new(request.into_body(), EMBEDDING_JSON_BYTES_MAX);
     let mut reading = JoinSet::new();
     reading.spawn(async move {
@@ -77,6 +81,8 @@ struct Stream {
     peer: Peer,
     /// The caller that began it; its place is that of the stream.
     caller: Caller,
+    /// Notes its logins, if requests are captured.
+    streamed: Option<Streamed>,
     slots: Arc<Semaphore>,
     answers: mpsc::Sender<Bytes>,
     logins: JoinSet<()>,
@@ -135,26 +141,61 @@ impl Stream {
 
     /// Begins the login in a line.
     fn begin(&mut self, number: u64, line: Vec<u8>, known: Known, slot: OwnedSemaphorePermit) {
-        let (app, peer, answers) = (Arc::clone(&self.app), self.peer.clone(), self.answers.clone());
-        let uses = Arc::clone(&known.uses);
-        let caller = Caller::of(&app, known);
+        let (peer, answers, uses) = (self.peer.clone(), self.answers.clone(), Arc::clone(&known.uses));
+        let caller = Caller::of(&self.app, known);
+        let app = Arc::clone(&self.app);
+        let began_ns = app.service.clock.monotonic_ns();
+        let login = Login { app, peer, uses, streamed: self.streamed.clone(), number, line, began_ns };
         self.logins.spawn(async move {
-            let decided = AssertUnwindSafe(decide(&app, caller.as_ref(), &line)).catch_unwind();
-            let written = peer.works(async {
-                let answer = decided.await.unwrap_or_else(|_| Err(Problem::internal("a login panicked")));
-                let refused = answer.as_ref().err().map(Problem::code);
-                if let Some(code) = refused {
-                    uses.count(Used::Refused);
-                    app.metrics.refused_entry(STREAMS, code);
-                }
-                peer.answered(refused.map_or(StatusCode::OK, Code::status));
-                line_of(number, false, &answer)
-            });
-            let part = peer.part(written.await, (slot, caller));
+            let written = login.peer.works(login.answer(caller.as_ref())).await;
+            let part = login.peer.part(written, (slot, caller));
             // If the peer is gone, the answer has no receiver.
             let _ = answers.send(part).await;
         });
         while self.logins.try_join_next().is_some() {}
+    }
+}
+
+/// A login of a stream.
+struct Login {
+    app: Arc<App>,
+    peer: Peer,
+    uses: Arc<KeyUses>,
+    streamed: Option<Streamed>,
+    number: u64,
+    line: Vec<u8>,
+    began_ns: u64,
+}
+
+impl Login {
+    /// The line of its answer.
+    async fn answer(&self, caller: Result<&Caller, &Problem>) -> Vec<u8> {
+        let decided = AssertUnwindSafe(decide(&self.app, caller, &self.line)).catch_unwind();
+        let (decided, parties) = with_subject(self.streamed.as_ref(), decided).await;
+        let answer = decided.unwrap_or_else(|_| Err(Problem::internal("a login panicked")));
+        let refused = answer.as_ref().err().map(Problem::code);
+        if let Some(code) = refused {
+            self.uses.count(Used::Refused);
+            self.app.metrics.refused_entry(STREAMS, code);
+        }
+        let status = refused.map_or(StatusCode::OK, Code::status);
+        self.peer.answered(status);
+        let text = line_of(self.number, false, &answer);
+        self.note(status, text.len(), parties);
+        text
+    }
+
+    /// Captures it, if requests are captured.
+    fn note(&self, status: StatusCode, answer_bytes: usize, parties: Parties) {
+        let Some(streamed) = &self.streamed else { return };
+        let login = capture::Login {
+            status: status.as_u16(),
+            began_ns: self.began_ns,
+            took_ns: self.app.service.clock.monotonic_ns() - self.began_ns,
+            request_bytes: self.line.len() as u64,
+            answer_bytes: answer_bytes as u64,
+        };
+        streamed.note(&login, parties);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file of the timing and shape of requests, for `trefoil-bench replay`: when each began, how long it took, its route, status, sizes and
 //! number of logins. It holds no subject, no face and no API key: tenants and subjects are keyed hashes, whose key is drawn at the start and
 //! never written. So a file shows which requests belong to the same subject but not to which subject, and two files cannot be linked.
+//! Each login of a stream has a line of its own, like a single one, with the stream's mark ([`Streamed`]).
 //!
 //! # Threads
 //!
@@ -10,9 +11,11 @@
 
 mod format;
 mod ring;
+mod streamed;
 
 pub use format::{Captured, FormatError, read};
 use ring::Ring;
+pub(crate) use streamed::{Login, Streamed, with_subject};
 
 use crate::openapi::Method;
 use aws_lc_rs::hmac;
@@ -64,11 +67,12 @@ tokio::task_local! {
     static PARTIES: RefCell<Parties>;
 }
 
-/// The tenant and the subjects of a request, as far as its handler has read them.
+/// The tenant and the subjects of a request, as far as its handler has read them, and the mark of its stream.
 #[derive(Default)]
 pub(crate) struct Parties {
     tenant: Option<TenantId>,
     subjects: Vec<Handle>,
+    stream: Option<u64>,
 }
 
 /// Handles a request, and learns its tenant and subjects.
@@ -132,6 +136,7 @@ impl Capture {
             request_bytes: shape.request_bytes,
             answer_bytes: shape.answer_bytes,
             tenant,
+            stream: parties.stream.unwrap_or(0),
             subjects,
         });
     }
@@ -174,19 +179,18 @@ impl Capture {
     }
 
     fn line(&self, entry: ring::Entry) -> String {
-        let ring::Entry { began_us, took_us, route, status, request_bytes, answer_bytes, tenant, subjects } =
-            entry;
-        let (method, path) = self.routes[route as usize];
-        let route = format!("{} {path}", method.name().to_ascii_uppercase());
+        let (method, path) = self.routes[entry.route as usize];
+        let named = |word: u64| (word != 0).then_some(word);
         let captured = Captured {
-            began_us,
-            took_us,
-            route,
-            status: status as u16,
-            request_bytes,
-            answer_bytes,
-            tenant: (tenant != 0).then_some(tenant),
-            subjects,
+            began_us: entry.began_us,
+            took_us: entry.took_us,
+            route: format!("{} {path}", method.name().to_ascii_uppercase()),
+            status: entry.status as u16,
+            request_bytes: entry.request_bytes,
+            answer_bytes: entry.answer_bytes,
+            tenant: named(entry.tenant),
+            subjects: entry.subjects,
+            stream: named(entry.stream),
         };
         format!("{captured}\n")
     }
@@ -222,7 +226,7 @@ mod tests {
 
     fn parties(subjects: impl IntoIterator<Item = u8>) -> Parties {
         let subjects = subjects.into_iter().map(|byte| Handle::new([byte; 32])).collect();
-        Parties { tenant: Some(TenantId::new([9; 16])), subjects }
+        Parties { tenant: Some(TenantId::new([9; 16])), subjects, stream: None }
     }
 
     #[tokio::test]

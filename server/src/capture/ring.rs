@@ -35,13 +35,15 @@ struct Written {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) began_us: u64,
-    /// Below 2^32, which is an hour. Sizes have the same bound.
+    /// Below 2^32, which is an hour. Sizes have the same bound, and share a word.
     pub(super) took_us: u64,
     pub(super) route: u64,
     pub(super) status: u64,
     pub(super) request_bytes: u64,
     pub(super) answer_bytes: u64,
     pub(super) tenant: u64,
+    /// The mark of its stream, 0 without one.
+    pub(super) stream: u64,
     pub(super) subjects: Vec<u64>,
 }
 
@@ -63,9 +65,9 @@ impl Ring {
         let fixed = [
             entry.began_us,
             low(entry.took_us) << 32 | low(entry.route) << 16 | entry.status,
-            low(entry.request_bytes),
-            low(entry.answer_bytes),
+            low(entry.request_bytes) << 32 | low(entry.answer_bytes),
             entry.tenant,
+            entry.stream,
             entry.subjects.len() as u64,
         ];
         for (at, word) in (from..).zip(fixed.iter().chain(&entry.subjects)) {
@@ -84,17 +86,17 @@ impl Ring {
         let mut entries = Vec::new();
         let mut left = until - self.read.0.load(Relaxed);
         while left > 0 {
-            let [began_us, packed, request_bytes, answer_bytes, tenant, subjects] =
-                std::array::from_fn(|_| next());
+            let [began_us, packed, sizes, tenant, stream, subjects] = std::array::from_fn(|_| next());
             left -= FIXED as u64 + subjects;
             entries.push(Entry {
                 began_us,
                 took_us: packed >> 32,
                 route: packed >> 16 & 0xffff,
                 status: packed & 0xffff,
-                request_bytes,
-                answer_bytes,
+                request_bytes: sizes >> 32,
+                answer_bytes: sizes & u64::from(u32::MAX),
                 tenant,
+                stream,
                 subjects: (0..subjects).map(|_| next()).collect(),
             });
         }
@@ -125,6 +127,7 @@ mod tests {
             request_bytes: 5,
             answer_bytes: 6,
             tenant: 7,
+            stream: number % 2,
             subjects: (0..subjects as u64).map(|subject| number + subject).collect(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::listener::Listener;
 use super::operation::{Body, Caller, Operation, Parameter, Place, Shape};
+use crate::api::{CBOR, JSON};
 use crate::problem::{Code, Document, Problem};
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
@@ -62,7 +63,9 @@ fn info(listener: Listener) -> Value {
         "description": format!(
             "{which}\n\nA refusal is `application/problem+json` (RFC 9457) with a stable `code`; its `type` is a path of this listener that \
              says cause, cure and whether to retry. A denied login is no refusal: it is 200 with `\"decision\": \"no_match\"`. Every answer has \
-             the header `request-id`."
+             the header `request-id`.\n\nWhere `application/cbor` is beside `application/json`, it is the same value in CBOR (RFC 8949): a request may send it, and \
+             an answer is CBOR to a caller whose header Accept prefers it. In a request a byte string under tag 22 stands for a text in base64, one under \
+             tag 23 for a text in hexadecimal; in an answer both are text."
         ),
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
     })
@@ -201,7 +204,7 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         described["x-trefoil-role"] = json!(needs.role);
     }
     if let Some(body) = request {
-        let (about, content) = (&body.about, content(body, &mut schemas.sent));
+        let (about, content) = (&body.about, content(body, false, &mut schemas.sent));
         described["requestBody"] = json!({ "required": true, "description": about, "content": content });
     }
     described
@@ -238,7 +241,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
     let success = match answer {
         None => json!({ "description": "Done.", "headers": said }),
         Some(body) => {
-            let content = content(body, &mut schemas.answered);
+            let content = content(body, operation.only_json, &mut schemas.answered);
             json!({ "description": body.about, "headers": said, "content": content })
         }
     };
@@ -268,7 +271,7 @@ fn token_refusals(schemas: &mut SchemaGenerator) -> [(String, Value); 2] {
     let schema = schemas.subschema_for::<TokenRefusal<'static>>();
     let refusal = |status: u16, about, error, error_description| {
         let example = json!(TokenRefusal { error, error_description });
-        let content = json!({ "application/json": { "schema": schema, "example": example } });
+        let content = json!({ JSON: { "schema": schema, "example": example } });
         let headers = json!({ "request-id": header("Names the answer in the service's log.") });
         (status.to_string(), json!({ "description": about, "headers": headers, "content": content }))
     };
@@ -336,16 +339,20 @@ fn refusal(codes: &[Code]) -> Value {
     })
 }
 
-fn content(body: &Body, generator: &mut SchemaGenerator) -> Value {
+/// The body by its media type: what is not only JSON is CBOR too.
+fn content(body: &Body, only_json: bool, generator: &mut SchemaGenerator) -> Value {
     let mut content = json!({ "schema": schema(&body.shape, generator) });
     if let Shape::Opaque = body.shape {
         content = json!({});
     }
+    let in_cbor = content.clone();
     if let Some(example) = &body.example {
         content["example"] = example.clone();
     }
-    let media_type = body.media_type;
-    json!({ media_type: content })
+    match body.media_type {
+        JSON if !only_json => json!({ JSON: content, CBOR: in_cbor }),
+        media_type => json!({ media_type: content }),
+    }
 }
 
 fn schema(shape: &Shape, generator: &mut SchemaGenerator) -> Value {

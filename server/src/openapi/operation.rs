@@ -1,6 +1,6 @@
 //! The description of one route.
 
-use crate::api::Needs;
+use crate::api::{JSON, Needs};
 use crate::problem::Code;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -89,6 +89,8 @@ pub(crate) struct Operation {
     pub(crate) codes: Vec<Code>,
     /// Whether it answers 400 and 401 in the form of RFC 6749.
     pub(crate) refuses_tokens: bool,
+    /// Whether its answer is JSON for every caller.
+    pub(crate) only_json: bool,
 }
 
 impl Method {
@@ -130,6 +132,7 @@ impl Operation {
             // The head's size is checked before the route is known, and any handler may panic.
             codes: vec![Code::HeadTooLarge, Code::Internal],
             refuses_tokens: false,
+            only_json: false,
         }
     }
 
@@ -246,16 +249,11 @@ impl Operation {
         self.header("ETag", tag)
     }
 
-    /// A JSON body.
+    /// A body in JSON or CBOR.
     pub(crate) fn takes<T: JsonSchema>(self, bytes_max: usize, example: &impl Serialize) -> Operation {
-        let about = format!("At most {bytes_max} bytes.");
-        let body = Body {
-            media_type: "application/json",
-            shape: Shape::of::<T>(),
-            about,
-            example: Some(value(example)),
-        };
-        self.takes_body(body).fails(&[Code::MalformedJson, Code::FieldInvalid])
+        let about = format!("At most {bytes_max} bytes; a body in CBOR also as JSON.");
+        let body = Body { media_type: JSON, shape: Shape::of::<T>(), about, example: Some(value(example)) };
+        self.takes_body(body).fails(&[Code::MalformedJson, Code::MalformedCbor, Code::FieldInvalid])
     }
 
     /// Any body.
@@ -275,22 +273,28 @@ impl Operation {
         self.fails(&[Code::BodyTooLarge, Code::BodyTimeout])
     }
 
-    /// Answers with JSON.
+    /// Answers with JSON, or with the same in CBOR.
     pub(crate) fn answers<T: JsonSchema>(
         self,
         status: u16,
         about: &'static str,
         example: &impl Serialize,
     ) -> Operation {
-        let (media_type, shape) = ("application/json", Shape::of::<T>());
+        let (media_type, shape) = (JSON, Shape::of::<T>());
         let example = Some(value(example));
         self.answers_body(status, Body { media_type, shape, about: about.to_owned(), example })
     }
 
-    /// Answers with JSON like this.
+    /// Answers with JSON like this, or with the same in CBOR.
     pub(crate) fn answers_like(self, about: &'static str, example: Value) -> Operation {
-        let (media_type, shape) = ("application/json", Shape::Like(example.clone()));
+        let (media_type, shape) = (JSON, Shape::Like(example.clone()));
         self.answers_body(200, Body { media_type, shape, about: about.to_owned(), example: Some(example) })
+    }
+
+    /// Its answer is JSON for every caller: a standard defines it in JSON, or it has a CBOR of its own.
+    pub(crate) fn only_json(mut self) -> Operation {
+        self.only_json = true;
+        self
     }
 
     /// Answers with any body.

@@ -166,6 +166,22 @@ test("text has contrast in both colour schemes", async () => {
   await page.emulateMedia({ colorScheme: "light" });
 });
 
+test("attempts without a budget have a line of their tenant", async () => {
+  assert(!(await page.innerText("#key-holders")).includes("In the last minutes"), "there were none");
+  await page.route("**/v1/status", async (route) => {
+    const status = (await (await route.fetch()).json()) as { caches: { tenant: string }[]; key_holder: Record<string, unknown> };
+    const tenant = status.caches[0]?.tenant ?? "";
+    const key_holder = { ...status.key_holder, budget_trips: 1234, budget_trips_by_tenant: [{ tenant, trips: 1234, recent: 61 }] };
+    await route.fulfill({ json: { ...status, key_holder } });
+  });
+  await says("#key-holders", /Refused since its start, budget spent\s+1,234[^]*Attempts refused because a budget was spent[^]*shop \([0-9a-f]{8}…\)\s+61\s+1,234/);
+  await fits();
+  await page.setViewportSize(PHONE);
+  await fits();
+  await page.setViewportSize(WIDE);
+  await page.unroute("**/v1/status");
+});
+
 test("what the service finds wrong stands first with the next step, and cannot become markup", async () => {
   await page.route("**/v1/status", async (route) => {
     const status = (await (await route.fetch()).json()) as Record<string, unknown>;

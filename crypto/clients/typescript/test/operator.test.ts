@@ -78,7 +78,7 @@ test("percentiles are read off the difference of two histograms", () => {
 test("what grew worse is named with the next step, the worst first, and callers' mistakes are not", () => {
   const request = (status: number, count: number, below: number[]) => ({ method: "POST", route: "/v1/authentications", status, count, seconds: 0, below });
   const problem = (code: string, count: number) => ({ code, route: "/v1/authentications", count, title: "", cure: "" });
-  const counts = { attempts: 0, failures: 0, enrolments: 0, malformed: 0, frozen: [], tenants: 1, templates: 1 };
+  const counts = { attempts: 0, failures: 0, enrolments: 0, malformed: 0, frozen: [], budget_trips: 0, budget_trips_by_tenant: [], tenants: 1, templates: 1 };
   const before = status(0, { problems: [problem("overloaded", 4)], key_holder: counts });
   assert.deepEqual(attention(before, before), []);
   const found = attention(

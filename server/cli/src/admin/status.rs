@@ -3,7 +3,7 @@
 use super::place::Place;
 use super::show;
 use crate::doctor;
-use trefoil_api::{KeyHolderCounts, LoginCounts, ServiceStatus};
+use trefoil_api::{BudgetTrips, KeyHolderCounts, LoginCounts, ServiceStatus};
 use trefoil_service::time;
 
 /// Asks the service, as JSON or for people.
@@ -27,5 +27,19 @@ fn text(status: &ServiceStatus) -> String {
         [] => "nothing wants attention\n".to_owned(),
         found => found.iter().map(doctor::line).collect(),
     };
-    format!("{head}{decided} and {} seals{attempts}\n{found}", seals.stored)
+    format!("{head}{decided} and {} seals{attempts}\n{}{found}", seals.stored, trips(status))
+}
+
+/// A line for each tenant on whose subjects attempts were refused.
+fn trips(status: &ServiceStatus) -> String {
+    let of = status.key_holder.iter().flat_map(|counts| &counts.budget_trips_by_tenant);
+    let line = |BudgetTrips { tenant, trips, recent }: &BudgetTrips| {
+        let named = status.caches.iter().find(|cache| cache.tenant == *tenant);
+        let name = named.map_or("", |cache| cache.name.as_str());
+        format!(
+            "tenant {name} ({}): {trips} attempts refused because a budget was spent, {recent} of them in the last minutes\n",
+            hex::encode(tenant.0)
+        )
+    };
+    of.map(line).collect()
 }

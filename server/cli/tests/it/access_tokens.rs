@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hyper::Method;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trefoil_api::Decision;
 use trefoil_pipeline::Clock as _;
 
@@ -89,12 +90,14 @@ async fn a_token_does_what_its_api_key_does_and_no_longer_than_ten_minutes() {
     caller.post("/v1/authentications", &json!(request)).await.problem(409, "nonce-replayed");
     assert_eq!(statuses(&caller).await, [200; 3]);
     // What it does counts for the key.
+    let mut tries = 0..500;
     let own = loop {
         let page = caller.get("/v1/usage").await.json();
         let days = page["usage"].as_array().unwrap();
         if let Some(day) = days.iter().find(|day| day["api_key"] == client.id) {
             break day.clone();
         }
+        assert!(tries.next().is_some(), "no use of {} in {page}", client.id);
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
     assert_eq!((&own["matched"], &own["refusals"]), (&json!(1), &json!(1)));
@@ -259,4 +262,53 @@ async fn what_is_wrong_is_told_as_oauth_says_and_names_the_next_step() {
         told["token_endpoint_auth_methods_supported"],
         json!(["client_secret_basic", "client_secret_post"])
     );
+}
+
+/// The status of a request with these `Authorization` headers, as they are written.
+async fn by_hand(to: &Endpoint, request: &str, authorizations: &[&str], form: &str) -> u16 {
+    let headers: String = authorizations.iter().map(|value| format!("authorization: {value}\r\n")).collect();
+    let request = format!(
+        "{request} HTTP/1.1\r\nhost: localhost\r\n{headers}content-type: {}\r\ncontent-length: {}\r\n\r\n{form}",
+        FORM.1,
+        form.len()
+    );
+    let mut connection = to.connect().await;
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut head = [0; 12];
+    connection.read_exact(&mut head).await.unwrap();
+    std::str::from_utf8(&head).unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+/// Behind a proxy that checks one header, another one must not be the caller's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_is_named_by_one_header_in_one_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::new(config(&folder.path().join("data"))).await;
+    let client = Client::new(&service, json!({"scopes": ["authenticate"]})).await;
+    let (key, basic) = (format!("Bearer {}", client.secret), client.basic());
+    let (key, basic) = (key.as_str(), basic.as_str());
+    let seen =
+        async |authorizations: &[&str]| by_hand(&service.public, "GET /v1/tenant", authorizations, "").await;
+    for taken in
+        [key.to_owned(), format!("bearer {}", client.secret), format!("Bearer   {}  ", client.secret)]
+    {
+        assert_eq!(seen(&[&taken]).await, 200, "{taken}");
+    }
+    let other = "Bearer trefoil_of_nobody";
+    for several in [[key, key], [key, other], [other, key], [basic, key], ["", key]] {
+        assert_eq!(seen(&several).await, 401, "{several:?}");
+    }
+    let joined = format!("{key}, {key}");
+    let tab = format!("Bearer\t{}", client.secret);
+    let (token, posted) = (format!("Token {}", client.secret), format!("access_token={}", client.secret));
+    for form in ["", "Bearer", "Bearer ", &client.secret, &joined, &tab, &token, basic] {
+        assert_eq!(seen(&[form]).await, 401, "{form}");
+    }
+    assert_eq!(by_hand(&service.public, &format!("GET /v1/tenant?{posted}"), &[], "").await, 401);
+    let operator = format!("Bearer {}", service.admin.bearer.as_deref().unwrap());
+    let operator = operator.as_str();
+    assert_eq!(by_hand(&service.admin, "GET /v1/tenants", &[operator], "").await, 200);
+    assert_eq!(by_hand(&service.admin, "GET /v1/tenants", &[operator, operator], "").await, 401);
+    assert_eq!(by_hand(&service.public, "POST /oauth2/token", &[basic], GRANT).await, 200);
+    assert_eq!(by_hand(&service.public, "POST /oauth2/token", &[basic, basic], GRANT).await, 400);
 }

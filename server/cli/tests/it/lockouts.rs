@@ -1,11 +1,13 @@
 //! Subjects without an attempt: counted for their tenant, and reset by an operator.
 
+use crate::cli::{code, trefoil};
 use crate::service::{self, Person, Service, answer};
 use serde_json::{Value, json};
 use std::time::Duration;
 use trefoil_api::{Base64, Decision};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
+use trefoil_server::findings::TRIPS_MANY;
 
 async fn decided(service: &Service, person: &Person, face: &Person, nonce: u64) -> Decision {
     answer(&service.authenticate(&service.request(person, &face.face, nonce)).await).decision
@@ -82,5 +84,68 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     assert_eq!(counted(&service).await, (json!(1), json!(1)), "spent for good");
     assert_eq!(decided(&service, ann, ann, 200).await, Decision::NoMatch);
     service.admin.post(&path(&"5a".repeat(32)), &json!({})).await.problem(404, "subject-unknown");
+    assert!(service.server.shutdown().await);
+}
+
+/// The entry of the tenant in `budget_trips_by_tenant`, once there are so many.
+async fn tripped(service: &Service, at_least: u64, mut more: impl AsyncFnMut(u64)) -> (Value, Value) {
+    for round in 0..30 {
+        more(round).await;
+        // The key-holder is asked once a second, and a worker remembers a refusal as long.
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        let status = service.admin.get("/v1/status").await.json();
+        let own = status["key_holder"]["budget_trips_by_tenant"][0].clone();
+        if own["recent"].as_u64().is_some_and(|recent| recent >= at_least) {
+            return (own, status["attention"].clone());
+        }
+    }
+    panic!("fewer than {at_least} trips");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let mut config = service::config(&data);
+    config.limits.distinct_failures = 0;
+    let mut policy = service::policy();
+    policy["attempts"] = json!({ "consecutive": 1, "delay_s": 86_400 });
+    let service = Service::with_policy(config, policy).await;
+    let people = service.people(16, 1, 82).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let status = service.admin.get("/v1/status").await.json();
+    assert_eq!(
+        (&status["key_holder"]["budget_trips_by_tenant"], &status["attention"]),
+        (&json!([]), &json!([]))
+    );
+    // Each fails once, and is then tried without an attempt.
+    let all = async |round: u64| {
+        let with = |at: usize| service.request(&people[at], &people[(at + 1) % 16].face, round);
+        let logins: Vec<_> = (0..16).map(with).collect();
+        let batch = json!({ "authentications": logins });
+        let answers = service.public.post("/v1/authentications/batch", &batch).await.json();
+        let denied = answers["results"].as_array().unwrap().iter().all(|one| one["decision"] == "no_match");
+        assert!(denied, "{answers}");
+    };
+    let (own, attention) = tripped(&service, 16, &all).await;
+    assert_eq!((&own["tenant"], &own["trips"]), (&json!(hex::encode(service.tenant)), &own["recent"]));
+    assert_eq!(attention, json!([]), "people who are locked out now and then are no finding");
+    let again = async |round: u64| all(100 + round).await;
+    let (_, attention) = tripped(&service, TRIPS_MANY, again).await;
+    let [found] = &attention.as_array().unwrap()[..] else { panic!("{attention}") };
+    assert_eq!((&found["code"], &found["level"]), (&json!("budgets-trip"), &json!("warning")));
+    assert_eq!(found["place"], "tenant shop");
+    assert!(found["remedy"].as_str().unwrap().contains(&hex::encode(service.tenant)), "{found}");
+
+    let url = format!("https://{}", service.admin.address);
+    let printed = trefoil(&["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "status"]);
+    assert_eq!(code(&printed), 0);
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    let line = printed.lines().find(|line| line.contains("attempts refused because a budget was spent"));
+    let named = format!("tenant shop ({}): ", hex::encode(service.tenant));
+    assert!(line.is_some_and(|line| line.starts_with(&named)), "{printed}");
+    assert!(printed.contains("budgets-trip") && printed.contains("trefoil admin usage"), "{printed}");
     assert!(service.server.shutdown().await);
 }

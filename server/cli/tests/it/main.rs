@@ -14,9 +14,12 @@ mod boundary;
 mod callers;
 mod canary;
 mod capture;
+mod cbor;
 mod cli;
 mod client;
 mod client_certificates;
+#[cfg(feature = "otlp")]
+mod collector;
 mod conditional;
 mod connections;
 mod crash;
@@ -72,11 +75,14 @@ mod shutdown;
 mod small_disk;
 mod started;
 mod status;
+mod streamed_budgets;
 mod streamed_limits;
 mod streams;
 mod subjects;
 mod supervision;
 mod systemd;
+#[cfg(feature = "otlp")]
+mod traces;
 mod unproven;
 mod usage;
 mod vaults;

@@ -246,3 +246,59 @@ async fn refusals_in_a_row_end_the_stream_as_they_end_a_connection() {
     assert_eq!((&last["ended"], &last["problem"]["code"]), (&json!(true), &json!("draining")), "{last}");
     assert!(service.server.shutdown().await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_that_are_kept_open_leave_half_of_the_places_to_other_requests() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.limits.in_flight_per_tenant = 8;
+    let (service, people) = welcomed(config, 1).await;
+    let mut kept = Vec::new();
+    for _ in 0..4 {
+        let mut stream = Raw::open(&service.public).await;
+        stream.send("\n").await;
+        kept.push(stream);
+    }
+    until("they are open", async || service.metric("trefoil_open_streams").await == 4).await;
+    let more = async || {
+        service.public.send(hyper::Method::POST, STREAMS, &[("content-type", "application/jsonl")], "").await
+    };
+    let refused = more().await.problem(429, "quota-exceeded");
+    assert!(refused["detail"].as_str().unwrap().contains("in a stream that is open, or alone"), "{refused}");
+    let alone = service.request(&people[0], &people[0].face, 1_000);
+    assert_eq!(answer(&service.authenticate(&alone).await).decision, Decision::Match);
+    kept[0].send(&lines(&service, &people[0], 1)).await;
+    assert_eq!(kept[0].next().await.unwrap()["decision"], "match");
+    kept[0].end().await;
+    assert_eq!(kept[0].next().await, None);
+    until("its place is free", async || service.metric("trefoil_open_streams").await == 3).await;
+    assert_eq!(more().await.status, 200);
+    drop(kept);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_half_closed_ends_its_stream_and_gives_its_places_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    // So long a login stays in flight.
+    config.pipeline.batch_delay_us = 500_000;
+    config.limits.in_flight_per_tenant = 2;
+    let (service, people) = welcomed(config, 1).await;
+    for (round, ends_body) in (1..).zip([false, true]) {
+        let mut stream = Raw::open(&service.public).await;
+        let login = service.request(&people[0], &people[0].face, round);
+        stream.send(&format!("{}\n", serde_json::to_string(&login).unwrap())).await;
+        until("it is in flight", async || service.metric("trefoil_submitted_total").await == round).await;
+        if ends_body {
+            stream.end().await;
+        }
+        stream.half_close().await;
+        let began = Instant::now();
+        until("the stream is closed", async || service.metric("trefoil_open_streams").await == 0).await;
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    }
+    let alone = service.request(&people[0], &people[0].face, 1_000);
+    assert_eq!(answer(&service.authenticate(&alone).await).decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}

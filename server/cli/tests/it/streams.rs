@@ -75,15 +75,24 @@ impl Raw {
         self.connection.write_all(b"0\r\n\r\n").await.unwrap();
     }
 
-    /// The next line of the answer, or none at its end. Lines are the only text in braces.
+    /// Says that nothing more will be sent, and reads on.
+    pub(crate) async fn half_close(&mut self) {
+        self.connection.shutdown().await.unwrap();
+    }
+
+    /// The next line of the answer, or none at its end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
+        self.next_text().await.map(|line| serde_json::from_str(&line).unwrap())
+    }
+
+    /// The same with its end of the line, as it came. Lines are the only text in braces.
+    pub(crate) async fn next_text(&mut self) -> Option<String> {
         loop {
             if let Some(begin) = self.read.find('{')
                 && let Some(end) = self.read[begin..].find('\n')
             {
-                let line = serde_json::from_str(&self.read[begin..begin + end]).unwrap();
-                self.read.drain(..=begin + end);
-                return Some(line);
+                let line = self.read.drain(..=begin + end).collect::<String>();
+                return Some(line[begin..].to_owned());
             }
             if self.read.ends_with("0\r\n\r\n") {
                 return None;
@@ -194,6 +203,9 @@ async fn a_line_that_is_wrong_is_refused_as_alone_and_the_stream_goes_on() {
     assert_eq!(stream.next().await, None);
     let series = format!("trefoil_http_problems_total{{code=\"session-scope\",route=\"{STREAMS}\"}}");
     assert_eq!(service.metric(&series).await, 1);
+    let refusals = format!("trefoil_tenant_refusals_total{{tenant=\"{}\"}}", hex::encode(service.tenant));
+    let both = 2 * wrong.len() as u64 + 1;
+    assert_eq!(service.metric(&refusals).await, both, "each refused line is a use of the key, as alone");
     assert!(service.server.shutdown().await);
 }
 

@@ -42,7 +42,7 @@ fn with_header(header: SealHeader) -> (Sealed<Asker>, oneshot::Receiver<Result<A
     let reply = Asker::Login(Login { claim: Claim::default(), is_spent: true, reply });
     let lane = BoundLane { reply, decision: Some(Decision::Match), statement: vec![8], digest: [9; 32] };
     let batches = vec![Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }];
-    (Sealed { under: Arc::new(SealedTree { seal, tree }), batches, seal_ns: 0 }, answer)
+    (Sealed { under: Arc::new(SealedTree { seal, tree }), batches, begun_ns: 0, seal_ns: 0 }, answer)
 }
 
 fn start(

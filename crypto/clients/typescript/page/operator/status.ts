@@ -52,12 +52,21 @@ export interface KeyHolderSeat {
   readonly accused: number;
 }
 
+/** Attempts on a tenant's subjects that were refused because a budget was spent. */
+export interface BudgetTrips {
+  readonly tenant: string;
+  readonly trips: number;
+  readonly recent: number;
+}
+
 export interface KeyHolderCounts {
   readonly attempts: number;
   readonly failures: number;
   readonly enrolments: number;
   readonly malformed: number;
   readonly frozen: readonly string[];
+  readonly budget_trips: number;
+  readonly budget_trips_by_tenant: readonly BudgetTrips[];
   readonly tenants: number;
   readonly templates: number;
 }

@@ -85,7 +85,7 @@ function findings(before: Status, now: Status): HTMLElement[] {
   const calm = element("li", "", "calm");
   calm.append(
     badge("ok", "All well"),
-    element("p", "Nothing wants attention. Watched: certificate, signing keys, disk, key-holder, log, refusals, errors, slow logins."),
+    element("p", "Nothing wants attention. Watched: certificate, signing keys, disk, key-holder, attempts without a budget, log, refusals, errors, slow logins."),
   );
   return [calm];
 }
@@ -209,11 +209,24 @@ function tenants(before: Status, now: Status): HTMLElement[] {
     const ratio = looked > 0 ? percent(grown(({ hits }) => hits) / looked) : "–";
     const [won, lost] = [grown((of) => of.admissions_won), grown((of) => of.admissions_lost)];
     const frozen = now.key_holder?.frozen.includes(cache.tenant) ? ", frozen" : "";
-    const name = `${cache.name} (${cache.tenant.slice(0, 8)}…)${cache.disabled ? ", disabled" : ""}${frozen}`;
+    const name = `${named(now, cache.tenant)}${cache.disabled ? ", disabled" : ""}${frozen}`;
     return [name, whole(looked), ratio, `${whole(cache.entries)} of ${whole(cache.capacity)}`, `${whole(won)} of ${whole(won + lost)}`, whole(grown(({ evictions }) => evictions))];
   });
   const heads = ["Tenant", "Look-ups", "Found", "Sessions held", "Admitted", "Made room"];
   return [rows.length > 0 ? table("Session cache of each tenant", heads, rows) : element("p", "There is no tenant: trefoil admin tenant create makes one.", "empty")];
+}
+
+/** A tenant by its name and the begin of its identifier. */
+function named({ caches }: Status, tenant: string): string {
+  const name = caches.find((cache) => cache.tenant === tenant)?.name ?? "";
+  return `${name} (${tenant.slice(0, 8)}…)`;
+}
+
+/** A line for each tenant on whose subjects attempts were refused. */
+function budgetTrips(now: Status): HTMLElement[] {
+  const rows = (now.key_holder?.budget_trips_by_tenant ?? []).map(({ tenant, trips, recent }) => [named(now, tenant), whole(recent), whole(trips)]);
+  const caption = "Attempts refused because a budget was spent";
+  return rows.length > 0 ? [table(caption, ["Tenant", "In the last minutes", "Since its start"], rows)] : [];
 }
 
 function keyHolders(before: Status, now: Status): HTMLElement[] {
@@ -227,12 +240,14 @@ function keyHolders(before: Status, now: Status): HTMLElement[] {
       list([
         ["Attempts, lately", `${whole(grown(({ attempts }) => attempts))}, of which ${whole(grown(({ failures }) => failures))} failed`],
         ["Attempts since its start", `${whole(counts.attempts)}, of which ${whole(counts.failures)} failed`],
+        ["Refused since its start, budget spent", whole(counts.budget_trips)],
         ["Enrolments since its start", whole(counts.enrolments)],
         ["Malformed jobs", counts.malformed === 0 ? "none" : whole(counts.malformed)],
         ["Frozen tenants", counts.frozen.length === 0 ? "none" : counts.frozen.join(", ")],
         ["Tenants that it knows", whole(counts.tenants)],
         ["Templates that it has keys of", whole(counts.templates)],
       ]),
+      ...budgetTrips(now),
     );
   }
   if (seats.length > 0) {
