@@ -56,6 +56,10 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
                    `reveal`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
                    no proof.";
 
+const TEMPLATES: &str = "/v1/subjects/{handle}/templates";
+
+const SUBJECT: &str = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
+
 const STREAM: &str = "Each line is decided as if it had come alone, and answered as soon as it is decided, in no particular order: `line` says which it \
                       is, from 1. A line has `id`, `decision`, `attestation` and `seal_number`, or `problem`. One that is wrong refuses only itself. At most 32 \
                       lines are under way or have answers that were not taken; then nothing more is read. A line with `ended` is the last: its login and those \
@@ -109,18 +113,16 @@ fn tokens(routes: Routes) -> Routes {
 }
 
 fn subjects(routes: Routes) -> Routes {
-    let templates = "/v1/subjects/{handle}/templates";
-    let handle = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
-    routes
+    let routes = routes
         .route(
-            Operation::post(templates, "enrol")
+            Operation::post(TEMPLATES, "enrol")
                 .says(
                     "Enrol a subject.",
                     "Send `embedding` in the `plain` probe mode, `shares` and `issued_at` in the `shared` mode. A subject has one template. The same \
                      Idempotency-Key with the same bytes gets the same answer for a day.",
                 )
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .idempotent("Fresh for each enrolment, and the same when it is repeated.")
                 .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
                 .answers::<Enrolled>(201, "The subject is enrolled.", &examples::enrolled())
@@ -136,14 +138,14 @@ fn subjects(routes: Routes) -> Routes {
             templates::enrol,
         )
         .route(
-            Operation::new(Method::Put, templates, "replaceTemplate")
+            Operation::new(Method::Put, TEMPLATES, "replaceTemplate")
                 .says(
                     "Replace a subject's template.",
                     "In one step: logins meanwhile are decided with the old or with the new template. The body is that of an enrolment, and so is the \
                      Idempotency-Key. The old template and its key are destroyed. A subject that was revoked is active again.",
                 )
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .idempotent("Fresh for each replacement, and the same when it is repeated.")
                 .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
                 .answers::<Replaced>(200, "The template is replaced.", &examples::replaced())
@@ -178,13 +180,19 @@ fn subjects(routes: Routes) -> Routes {
             Operation::get("/v1/subjects/{handle}", "showSubject")
                 .says("Show a subject.", "When and with which consent it was enrolled, and whether it is revoked.")
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .answers::<Subject>(200, "The subject.", &examples::subject())
                 .polled("The template's generation, in quotes; of a revoked subject with `-` and the time.")
                 .reads()
                 .fails(&[Code::SubjectUnknown]),
             subject_routes::show,
-        )
+        );
+    ended_subjects(routes)
+}
+
+/// Revocation and deletion.
+fn ended_subjects(routes: Routes) -> Routes {
+    routes
         .route(
             Operation::post("/v1/subjects/{handle}/revoke", "revokeSubject")
                 .says(
@@ -194,7 +202,7 @@ fn subjects(routes: Routes) -> Routes {
                      subject active again, and a deletion erases it. A repetition has the same effect and the same `revoked_at`.",
                 )
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .answers::<Revoked>(200, "It is revoked, with its receipt.", &examples::revoked())
                 .writes()
                 .asks_key_holder()
@@ -202,10 +210,10 @@ fn subjects(routes: Routes) -> Routes {
             subject_routes::revoke,
         )
         .route(
-            Operation::new(Method::Delete, templates, "deleteTemplate")
+            Operation::new(Method::Delete, TEMPLATES, "deleteTemplate")
                 .says("Delete a subject's template.", "Destroys it and its key. A repetition answers 404, because the template is gone.")
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .answers::<Erased>(200, "What was destroyed, with its receipt.", &examples::erased())
                 .writes()
                 .asks_key_holder()
