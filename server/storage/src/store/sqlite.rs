@@ -11,10 +11,10 @@ use super::records::{
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
-use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, conflict_or_fault, fault};
+use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    insert_policy, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
-    read_template, read_tenant, read_usage,
+    all, execute, insert_answer, insert_leftover, insert_policy, present, read_api_key, read_issuer_key,
+    read_policy, read_root, read_session, read_subject, read_template, read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -155,37 +155,6 @@ pub(super) const APART_IN_1: &[Apart] =
 const PAGE_BYTES: u64 = 16_384;
 /// Pages that one transaction returns.
 const FREE_PAGES_STEP: u64 = 64;
-
-fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.execute(values))
-        .map_err(conflict_or_fault)
-}
-
-/// The template that a subject has now, and whether it is revoked.
-fn present(
-    connection: &Connection,
-    tenant: &TenantId,
-    handle: &Handle,
-) -> Result<Option<Present>, StoreError> {
-    let sql = "SELECT generation, revoked_at FROM templates LEFT JOIN revocations USING (tenant, handle)
-               WHERE tenant = ? AND handle = ?";
-    let read = |row: &Row<'_>| Ok(Present { generation: row.get(0)?, revoked_at: row.get(1)? });
-    connection.query_row(sql, (tenant.as_bytes(), handle.as_bytes()), read).optional().map_err(fault)
-}
-
-fn insert_leftover(connection: &Connection, name: &TemplateName) -> Result<(), StoreError> {
-    let TemplateName { tenant, handle, generation } = name;
-    let values = (tenant.as_bytes(), handle.as_bytes(), generation);
-    execute(connection, "INSERT INTO leftovers VALUES (?, ?, ?)", values).map(drop)
-}
-
-fn insert_answer(connection: &Connection, answer: Idempotency) -> Result<(), StoreError> {
-    let Idempotency { tenant, key, request_digest, body, created_at } = answer;
-    let values = params![tenant.as_bytes(), key, request_digest, body, created_at];
-    execute(connection, "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)", values).map(drop)
-}
 
 impl Store for Sqlite {
     fn checkpoint(&self) -> Result<(), StoreError> {
@@ -822,12 +791,4 @@ impl Store for Sqlite {
         let node = "SELECT hash FROM log_nodes WHERE level = ? AND number = ?";
         self.find(node, (level, number), |row| row.get(0))
     }
-}
-
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    connection.prepare(sql)?.query_map([], |row| read(row))?.collect()
 }
