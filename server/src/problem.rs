@@ -75,7 +75,7 @@ pub enum Code {
     HeadTooLarge,
     /// The body did not arrive within its deadline.
     BodyTimeout,
-    /// The subject already has an active template.
+    /// The subject already has a template.
     TemplateExists,
     /// The tenant exists.
     TenantExists,

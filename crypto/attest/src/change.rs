@@ -126,6 +126,13 @@ pub enum What {
         /// [`consent_digest`] of the caller's reference to the subject's consent.
         consent: [u8; 32],
     },
+    /// A subject's logins are refused from now on, and its sessions ended. The key of its template was destroyed; its record stays.
+    Revoked {
+        /// The subject.
+        handle: Handle,
+        /// The generation of its template, which decides no login any more.
+        generation: u32,
+    },
     /// A tenant was created.
     TenantCreated {
         /// SHA3-256 of version 1 of its policy in canonical JSON (RFC 8785).
@@ -232,11 +239,12 @@ pub enum Kind {
     TenantDeleted,
     AttemptsReset,
     Replaced,
+    Revoked,
 }
 
 impl Kind {
     /// All of them, in the order of their numbers, which count from 1.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Enrolled,
         Self::Erased,
         Self::RootPublished,
@@ -260,6 +268,7 @@ impl Kind {
         Self::TenantDeleted,
         Self::AttemptsReset,
         Self::Replaced,
+        Self::Revoked,
     ];
 
     const fn number(self) -> u64 {
@@ -297,6 +306,7 @@ impl Kind {
             Self::TenantDeleted => "tenant_deleted",
             Self::AttemptsReset => "attempts_reset",
             Self::Replaced => "replaced",
+            Self::Revoked => "revoked",
         }
     }
 }
@@ -335,6 +345,7 @@ impl What {
             Self::TenantDeleted { .. } => Kind::TenantDeleted,
             Self::AttemptsReset => Kind::AttemptsReset,
             Self::Replaced { .. } => Kind::Replaced,
+            Self::Revoked { .. } => Kind::Revoked,
         }
     }
 

@@ -111,20 +111,49 @@ pub struct Replaced {
     pub receipt: Option<Receipt>,
 }
 
+/// Answer to `POST /v1/subjects/{handle}/revoke`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Revoked {
+    /// The subject's handle.
+    pub handle: Hex<32>,
+    /// Generation of its template, which decides no login any more.
+    pub generation: u32,
+    /// When it was revoked first, Unix seconds.
+    pub revoked_at: u64,
+    /// The receipt of the revocation; `null` if it could not be sealed, as on a full disk.
+    pub receipt: Option<Receipt>,
+}
+
 /// `GET /v1/subjects/{handle}`: a subject with a template. Nothing about the template is disclosed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Subject {
     /// The subject's handle.
     pub handle: Hex<32>,
-    /// Generation of the active template.
+    /// Generation of its template.
     pub generation: u32,
+    /// Whether its logins are decided.
+    pub state: SubjectState,
+    /// When it was revoked, Unix seconds; `null` for an active subject.
+    pub revoked_at: Option<u64>,
     /// Numbers in the vector of its template: the tenant's dimension.
     pub dimension: u32,
     /// When it was enrolled, Unix seconds.
     pub enrolled_at: u64,
     /// The caller's reference to the subject's consent.
     pub consent_ref: String,
+}
+
+/// Whether a subject's logins are decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectState {
+    /// Yes.
+    Active,
+    /// No, the tenant revoked it. Another template makes it active again.
+    Revoked,
 }
 
 /// `GET /v1/subjects`

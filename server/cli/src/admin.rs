@@ -75,7 +75,7 @@ enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         from: u64,
     },
-    /// Subjects of a tenant: list, show, replace the template and erase, with one of its API keys over the public API; reset-attempts over the admin API.
+    /// Subjects of a tenant: list, show, replace the template, revoke and erase, with one of its API keys over the public API; reset-attempts over the admin API.
     #[command(subcommand)]
     Subject(subject::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.

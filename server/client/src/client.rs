@@ -82,7 +82,7 @@ impl Client {
         self.0.json(outgoing).await
     }
 
-    /// Replaces a subject's template in one step, and destroys the old one. The same `idempotency_key` gives the same answer. Needs
+    /// Replaces a subject's template in one step, destroys the old one, and makes a revoked subject active again. The same `idempotency_key` gives the same answer. Needs
     /// [`trefoil_api::Scope::Enrol`].
     ///
     /// # Errors

@@ -1,9 +1,9 @@
-//! Calls that list, show and end a tenant's subjects and sessions.
+//! Calls that list, show and revoke a tenant's subjects, and list and end its sessions.
 
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::transport::Outgoing;
-use trefoil_api::{EndedSession, Hex, OwnTenant, SessionPage, Subject, SubjectPage, UsagePage};
+use trefoil_api::{EndedSession, Hex, OwnTenant, Revoked, SessionPage, Subject, SubjectPage, UsagePage};
 
 impl Client {
     /// A page of the subjects with a template, starting at a handle, inclusive; zeros for the first page. Needs
@@ -15,12 +15,21 @@ impl Client {
         self.0.json(Outgoing::get(format!("/v1/subjects?from={}", hex::encode(from.0)))).await
     }
 
-    /// A subject: when and with which consent it was enrolled. Needs [`Scope::Enrol`](trefoil_api::Scope::Enrol).
+    /// A subject: when and with which consent it was enrolled, and whether it is revoked. Needs [`Scope::Enrol`](trefoil_api::Scope::Enrol).
     ///
     /// # Errors
     /// `subject-unknown`, and [`ClientError`] in general.
     pub async fn subject(&self, handle: Hex<32>) -> Result<Subject, ClientError> {
         self.0.json(Outgoing::get(format!("/v1/subjects/{}", hex::encode(handle.0)))).await
+    }
+
+    /// Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until [`Client::replace`] gives it another
+    /// template. Its record stays. A repetition has the same effect. Needs [`Scope::Enrol`](trefoil_api::Scope::Enrol).
+    ///
+    /// # Errors
+    /// `subject-unknown`, `key-holder-unavailable` (repeat it), and [`ClientError`] in general.
+    pub async fn revoke(&self, handle: Hex<32>) -> Result<Revoked, ClientError> {
+        self.0.json(Outgoing::post_empty(format!("/v1/subjects/{}/revoke", hex::encode(handle.0)))).await
     }
 
     /// Counts of the tenant that the API key belongs to, such as the subjects that are locked out. Needs

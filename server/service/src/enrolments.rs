@@ -15,7 +15,7 @@ use trefoil_attest::{What, consent_digest};
 use trefoil_matching::{
     Blind, Enrolment, ForKeyHolder, KeyHolderError, Lane, SealedTemplate, TemplateName, split, unblind,
 };
-use trefoil_storage::store::{Handle, Idempotency, StoreError, Template, TenantId, wrap};
+use trefoil_storage::store::{Handle, Idempotency, StoreError, Subject, Template, TenantId, wrap};
 
 /// How long an answer is kept for callers that repeat the request: a day.
 pub const IDEMPOTENCY_LIFETIME_S: u64 = 86_400;
@@ -127,8 +127,8 @@ impl Service {
         Ok(Enrolled { generation, replayed, receipt })
     }
 
-    /// Replaces a subject's template, once for each idempotency key. Logins meanwhile are decided with the old or with the new template. Waits
-    /// for the receipt no longer than `patience`.
+    /// Replaces a subject's template, once for each idempotency key, and makes a revoked subject active again. Logins meanwhile are decided with
+    /// the old or with the new template. Waits for the receipt no longer than `patience`.
     ///
     /// The store takes the new template, the answer and the note of the old generation in one transaction. Then the key-holder forgets
     /// the old template. A login in flight with the old template is submitted again with the new one.
@@ -192,18 +192,14 @@ impl Service {
         let service = Arc::clone(self);
         let (generation, erased_at) = blocking(move || {
             service.check_vaults()?;
-            let template = service.store.template(&tenant, &handle)?.ok_or(Refused::SubjectUnknown)?;
-            let name = |generation| TemplateName { tenant, handle, generation };
-            let shred = |generation| {
-                let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
-                service.disk.with_reserve(|| service.key_holder.shred(name(generation)), in_vault)
-            };
-            shred(template.generation)?;
+            let subject = service.subject(&tenant, &handle)?.ok_or(Refused::SubjectUnknown)?;
+            let shred = |generation| service.shred(TemplateName { tenant, handle, generation });
+            shred(subject.generation)?;
             // A rotation may have renewed it in the meantime.
             let delete = || service.store.delete_template(&tenant, &handle);
             let deleted = service.disk.with_reserve(delete, StoreError::is_fault)?;
-            let deleted = deleted.unwrap_or(template.generation);
-            if deleted != template.generation {
+            let deleted = deleted.unwrap_or(subject.generation);
+            if deleted != subject.generation {
                 shred(deleted)?;
             }
             service.templates.remove(&tenant, &handle);
@@ -213,6 +209,18 @@ impl Service {
         let what = What::Erased { handle, generation };
         let receipt = self.receipt(tenant, erased_at, what, patience).await;
         Ok(Erased { generation, erased_at, receipt })
+    }
+
+    /// A subject with a template, active or revoked.
+    pub fn subject(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Subject>, Refused> {
+        let first = self.store.subjects(tenant, handle, 1)?.pop();
+        Ok(first.filter(|subject| subject.handle == *handle))
+    }
+
+    /// Makes the key-holder forget a template's key, also on a full disk.
+    pub(crate) fn shred(&self, name: TemplateName) -> Result<(), Refused> {
+        let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
+        Ok(self.disk.with_reserve(|| self.key_holder.shred(name), in_vault)?)
     }
 
     /// A face as the key-holder encrypts it.
@@ -268,8 +276,8 @@ impl Service {
         Ok(answer)
     }
 
-    /// Encrypts and wraps a template, and stores it in place of the present one. Returns the answer that callers read. The generation of the
-    /// present one remains for [`crate::leftovers`].
+    /// Encrypts and wraps a template, and stores it in place of the present one, which may be revoked. Returns the answer that callers read. The
+    /// generation of the present one remains for [`crate::leftovers`].
     fn replace_template(
         &self,
         tenant: &Tenant,
@@ -278,7 +286,7 @@ impl Service {
         consent_ref: String,
         (key, request_digest): (String, [u8; 32]),
     ) -> Result<Idempotency, Refused> {
-        let (generation, present) =
+        let (generation, from) =
             self.store.reserve_replacement(&tenant.id, &handle).map_err(|cause| match cause {
                 StoreError::Conflict => Refused::SubjectUnknown,
                 other => other.into(),
@@ -291,12 +299,12 @@ impl Service {
             why
         };
         let fresh = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
-        let answer = StoredAnswer { generation, replaced: Some(present) };
+        let answer = StoredAnswer { generation, replaced: Some(from.generation) };
         let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
         let created_at = fresh.record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
         // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
-        if !self.store.replace_template(fresh.record, present, answer.clone())? {
+        if !self.store.replace_template(fresh.record, from, answer.clone())? {
             return Err(unused(Refused::TemplateOvertaken));
         }
         self.templates.insert(fresh.template);

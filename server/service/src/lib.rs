@@ -48,6 +48,7 @@ pub mod recent;
 mod refused;
 pub mod replay;
 pub mod retention;
+pub mod revocation;
 pub mod rotation;
 #[cfg(test)]
 mod scratch;

@@ -215,7 +215,7 @@ impl Service {
         tried.await.map_err(Refused::fault)?
     }
 
-    /// The template of a subject, from memory or from the store.
+    /// The active template of a subject, from memory or from the store.
     async fn template(
         self: &Arc<Self>,
         tenant: &Arc<Tenant>,
@@ -309,7 +309,7 @@ impl Service {
                     return Err(Refused::NonceUsedBySubject);
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::Template))), _) => {
-                    // The template was deleted, or renewed under other keys while the request waited. The nonce is spent.
+                    // The template was deleted, revoked or replaced, or renewed under other keys while the request waited. The nonce is spent.
                     is_spent = true;
                     self.templates.remove(&tenant.id, &request.handle);
                     let present = self.template(tenant, &request.handle).await?;

@@ -219,15 +219,15 @@ pub enum Refused {
         "the share was not sealed to this key-holder for this request, or not lately, or was used before"
     )]
     SealedForAnother,
-    /// The subject has no template.
-    #[error("no template is active under this handle: nothing was enrolled, or it was deleted")]
+    /// The subject has no template, or is revoked.
+    #[error("no template is active under this handle: nothing was enrolled, or it was deleted or revoked")]
     SubjectUnknown,
     /// The subject has a template already.
-    #[error("the subject has an active template; replace it, or delete it to enrol again")]
+    #[error("the subject has a template, active or revoked; replace it, or delete it to enrol again")]
     TemplateExists,
     /// Another request changed the template that was to be replaced.
     #[error(
-        "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second"
+        "the subject's template was renewed, replaced, revoked or erased meanwhile, and this request changed nothing; retry after a second"
     )]
     TemplateOvertaken,
     /// A request with the same idempotency key runs.

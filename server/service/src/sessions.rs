@@ -21,7 +21,7 @@ use tokio::sync::RwLock;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
-use trefoil_storage::store::{Session, SessionId, Store, StoreError, TenantId};
+use trefoil_storage::store::{Handle, Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::{Statement, proof_ends};
 use zeroize::Zeroizing;
@@ -38,7 +38,7 @@ const VERDICT_BYTES: usize = size_of::<Words>();
 /// Sessions in one page of the list.
 const PAGE: usize = 256;
 
-/// Rows that are read at a time when it starts.
+/// Rows that are read at a time, when it starts and when a subject is revoked.
 const ROWS_PER_READ: usize = 1000;
 
 /// Rows that are written in one transaction when the service stops.
@@ -152,6 +152,21 @@ impl Sessions {
         .await?
         .ok_or(Refused::SessionUnknown)?;
         tenant.verdicts.remove(&id);
+        Ok(())
+    }
+
+    /// Ends all open sessions of a subject, as [`Sessions::end`] ends one. A session that is opened at the same time may stay open.
+    pub async fn end_all_of(&self, tenant: &Arc<Tenant>, handle: Handle, now: u64) -> Result<(), Refused> {
+        let (store, of) = (Arc::clone(&self.store), Arc::clone(tenant));
+        let own = blocking(move || open_of(&*store, &of, &handle, now)).await?;
+        if own.is_empty() {
+            return Ok(());
+        }
+        let _alone = self.ending.write().await;
+        let (store, ids) = (Arc::clone(&self.store), own.iter().map(|row| row.id).collect::<Vec<_>>());
+        let ended = own.into_iter().map(|row| Session { wrapped: Vec::new(), ..row }).collect();
+        blocking(move || store.put_sessions(ended)).await?;
+        ids.iter().for_each(|id| tenant.verdicts.remove(id));
         Ok(())
     }
 
@@ -306,6 +321,23 @@ impl Reading {
         }
         tenant.verdicts.fill(id, verdict, now, missed_at);
         Ok(Kept::Live(verdict))
+    }
+}
+
+/// The rows of a subject's open sessions: only an opened row shows whose session it is, so all of the tenant's are read.
+fn open_of(
+    store: &dyn Store,
+    tenant: &Tenant,
+    handle: &Handle,
+    now: u64,
+) -> Result<Vec<Session>, StoreError> {
+    let (mut own, mut after) = (Vec::new(), None);
+    loop {
+        let rows = store.live_sessions(&tenant.id, after.as_ref(), now, ROWS_PER_READ)?;
+        let Some(last) = rows.last() else { return Ok(own) };
+        after = Some(last.id);
+        let is_own = |row: &Session| open(tenant, row).is_some_and(|(verdict, _)| verdict.handle == *handle);
+        own.extend(rows.into_iter().filter(is_own));
     }
 }
 

@@ -5,6 +5,7 @@
 //! | POST `/v1/subjects/{handle}/templates` | enrol | JSON | 201 |
 //! | PUT `/v1/subjects/{handle}/templates` | enrol | JSON | 200 |
 //! | DELETE `/v1/subjects/{handle}/templates` | enrol | - | 200 and a receipt |
+//! | POST `/v1/subjects/{handle}/revoke` | enrol | - | 200 and a receipt |
 //! | GET `/v1/tenant` | authenticate | - | 200, counts of the tenant |
 //! | POST `/v1/credentials/roots` | issue | JSON | 201 |
 //! | GET `/v1/credentials/roots/{tenant}` | none | - | 200, the root log |

@@ -1,15 +1,17 @@
-//! Subjects as their tenant sees them: handles, and nothing about their templates.
+//! Subjects as their tenant sees them: handles, and nothing about their templates. And their revocation.
 
 use super::body;
 use super::caller::{Caller, Cursor, PathBytes};
 use super::conditional::tagged;
 use crate::app::{App, blocking};
+use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
-use trefoil_api::{Hex, OwnTenant, Subject, SubjectPage};
+use trefoil_api::{Hex, OwnTenant, Revoked, Subject, SubjectPage, SubjectState};
+use trefoil_service::revocation;
 use trefoil_service::tenant::Scope;
 use trefoil_storage::store::{self, Handle};
 
@@ -41,11 +43,33 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let (handle, dimension) = (Handle::new(handle), caller.tenant.policy.dimension);
-    let first = blocking(move || Ok(app.service.store.subjects(&caller.tenant.id, &handle, 1)?)).await?.pop();
-    let subject = first.filter(|subject| subject.handle == handle).map(|subject| shown(subject, dimension));
-    let subject = subject
-        .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no template is active under this handle"))?;
-    Ok(tagged(&asked, &subject.generation.to_string(), body::answer(StatusCode::OK, &subject)?))
+    let found = blocking(move || Ok(app.service.subject(&caller.tenant.id, &handle)?)).await?;
+    let found = found
+        .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no subject has a template under this handle"))?;
+    let subject = shown(found, dimension);
+    Ok(tagged(&asked, &tag(&subject), body::answer(StatusCode::OK, &subject)?))
+}
+
+/// The fields of a subject that change: its generation, and its revocation.
+fn tag(Subject { generation, revoked_at, .. }: &Subject) -> String {
+    match revoked_at {
+        None => generation.to_string(),
+        Some(revoked_at) => format!("{generation}-{revoked_at}"),
+    }
+}
+
+/// `POST /v1/subjects/{handle}/revoke`
+pub(super) async fn revoke(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    PathBytes(handle): PathBytes<32>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Enrol)?;
+    let patience = app.limits.answer_timeout();
+    let revocation::Revoked { generation, revoked_at, receipt } =
+        app.service.revoke(&caller.tenant, Handle::new(handle), patience).await?;
+    let receipt = bodies::receipt(receipt, Encoding::Full)?;
+    body::answer(StatusCode::OK, &Revoked { handle: Hex(handle), generation, revoked_at, receipt })
 }
 
 /// `GET /v1/tenant`: counts of the caller's own tenant; names no subject.
@@ -64,6 +88,8 @@ pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Resul
 }
 
 fn shown(subject: store::Subject, dimension: u32) -> Subject {
-    let store::Subject { handle, generation, consent_ref, created_at } = subject;
-    Subject { handle: Hex(handle.to_bytes()), generation, dimension, enrolled_at: created_at, consent_ref }
+    let store::Subject { handle, generation, consent_ref, created_at, revoked_at } = subject;
+    let state = if revoked_at.is_some() { SubjectState::Revoked } else { SubjectState::Active };
+    let (handle, enrolled_at) = (Hex(handle.to_bytes()), created_at);
+    Subject { handle, generation, state, revoked_at, dimension, enrolled_at, consent_ref }
 }

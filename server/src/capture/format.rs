@@ -182,7 +182,6 @@ mod tests {
     fn what_is_no_capture_is_refused_by_its_line() {
         assert!(read("").is_err() && read("{}\n").is_err());
         for (line, cause) in [
-            ("", "nine"),
             ("1,2,3", "nine"),
             ("1,2,r,200,0,0,,", "nine"),
             ("a,2,r,200,0,0,,,", "no number"),

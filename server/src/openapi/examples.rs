@@ -11,10 +11,10 @@ use trefoil_api::{
     KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator,
     OperatorPage, OperatorToken, Outcome, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode,
     ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, Revoked,
     RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
-    SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject, SubjectPage, TenantDetail,
-    TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
+    SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject, SubjectPage, SubjectState,
+    TenantDetail, TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -57,10 +57,16 @@ pub(crate) fn erased() -> Erased {
     Erased { handle: HANDLE, generation: 1, erased_at: NOW, receipt: Some(receipt()) }
 }
 
+pub(crate) fn revoked() -> Revoked {
+    Revoked { handle: HANDLE, generation: 1, revoked_at: NOW, receipt: Some(receipt()) }
+}
+
 pub(crate) fn subject() -> Subject {
     Subject {
         handle: HANDLE,
         generation: 1,
+        state: SubjectState::Active,
+        revoked_at: None,
         dimension: 128,
         enrolled_at: NOW,
         consent_ref: "form 7".to_owned(),

@@ -36,7 +36,7 @@ t.outputLen<1||t.blockLen<1)throw new Error("hash blockLen / outputLen must be >
 "hash was destroyed");if(e&&t.finished)throw new Error("digest() was already called")}function Ct(t,e){z(t,void 0,"output");let n=e.outputLen;if(!(t.length>=n))
 throw new RangeError('"output" expected length >= '+n)}function to(t){return new Uint8Array(t.buffer,t.byteOffset,t.byteLength)}function Ot(t){return new Uint32Array(
 t.buffer,t.byteOffset,Math.floor(t.byteLength/4))}function pt(...t){for(let e=0;e<t.length;e++)t[e].fill(0)}function dt(t){return new DataView(t.buffer,t.byteOffset,
-t.byteLength)}function Je(t,e){return t<<32-e|t>>>e}var Vn=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function Lc(t){return t<<24&4278190080|t<<8&16711680|t>>>8&65280|t>>>24&255}function vc(t){for(let e=0;e<t.length;e++)t[e]=Lc(t[e]);return t}var nt=Vn?t=>t:vc,no=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
+t.byteLength)}function Je(t,e){return t<<32-e|t>>>e}var Vn=new Uint8Array(new Uint32Array([287454020]).buffer)[0]===68;function vc(t){return t<<24&4278190080|t<<8&16711680|t>>>8&65280|t>>>24&255}function Lc(t){for(let e=0;e<t.length;e++)t[e]=vc(t[e]);return t}var nt=Vn?t=>t:Lc,no=typeof Uint8Array.from([]).toHex=="function"&&typeof Uint8Array.fromHex=="\
 function",Bc=Array.from({length:256},(t,e)=>e.toString(16).padStart(2,"0"));function gt(t){if(z(t),no)return t.toHex();let e="";for(let n=0;n<t.length;n++)e+=Bc[t[n]];
 return e}function Qr(t){return t>=48&&t<=57?t-48:t>=65&&t<=70?t-55:t>=97&&t<=102?t-87:void 0}function Xt(t){if(typeof t!="string")throw new TypeError("hex strin\
 g expected, got "+typeof t);if(no)try{return Uint8Array.fromHex(t)}catch(o){throw o instanceof SyntaxError?new RangeError(o.message):o}let e=t.length,n=e/2;if(e%
@@ -45,7 +45,7 @@ t.charCodeAt(f+1));if(c===void 0||s===void 0){let i=t[f]+t[f+1];throw new RangeE
 s}return r}function mt(...t){let e=0;for(let r=0;r<t.length;r++){let o=t[r];z(o),e+=o.length}let n=new Uint8Array(e);for(let r=0,o=0;r<t.length;r++){let f=t[r];n.set(f,o),
 o+=f.length}return n}function Gn(t,e,n="opts"){return Zr(t,"defaults"),e!==void 0&&Zr(e,n),Object.assign(Object.create(null),t,e)}function Jt(t,e={}){if(typeof t!="function")throw new TypeError(
 '"hashCons" expected function, got type='+typeof t);e=Gn({},e,"info");let n=(o,f)=>t(f).update(o).digest(),r=t(void 0);return n.outputLen=r.outputLen,n.blockLen=
-r.blockLen,n.canXOF=r.canXOF,n.create=o=>t(o),Object.assign(n,e),Object.freeze(n)}function Lt(t=32){Re(t,"bytesLength");let e=typeof globalThis=="object"?globalThis.
+r.blockLen,n.canXOF=r.canXOF,n.create=o=>t(o),Object.assign(n,e),Object.freeze(n)}function vt(t=32){Re(t,"bytesLength");let e=typeof globalThis=="object"?globalThis.
 crypto:null;if(typeof e?.getRandomValues!="function")throw new Error("crypto.getRandomValues must be defined");if(t>65536)throw new RangeError(`"bytesLength" ex\
 pected <= 65536, got ${t}`);return e.getRandomValues(new Uint8Array(t))}var Ht=t=>({oid:Uint8Array.from([6,9,96,134,72,1,101,3,4,2,t])});var Uc=BigInt(0),Zt=BigInt(1),Ic=BigInt(2),Rc=BigInt(7),Nc=BigInt(256),Mc=BigInt(113),fo=[],co=[],so=[];for(let t=0,e=Zt,n=1,r=0;t<24;t++){[n,r]=[r,(2*n+3*r)%5],
 fo.push(2*(5*r+n)),co.push((t+1)*(t+2)/2%64);let o=Uc;for(let f=0;f<7;f++)e=(e<<Zt^(e>>Rc)*Mc)%Nc,e&Ic&&(o^=Zt<<(Zt<<BigInt(f))-Zt);so.push(o)}var ao=Xr(so,!0),
@@ -69,7 +69,7 @@ e)}xof(e){return Re(e),this.xofInto(new Uint8Array(e))}digestInto(e){if(Ct(e,thi
 length===this.outputLen?e:e.subarray(0,this.outputLen)),this.destroy()}digest(){let e=new Uint8Array(this.outputLen);return this.digestInto(e),e}destroy(){this.
 destroyed=!0,pt(this.state)}_cloneInto(e){let{blockLen:n,suffix:r,outputLen:o,rounds:f,enableXOF:c}=this;return e||=new t(n,r,o,c,f),e.blockLen=n,e.state32.set(
 this.state32),e.pos=this.pos,e.posOut=this.posOut,e.finished=this.finished,e.rounds=f,e.suffix=r,e.outputLen=o,e.enableXOF=c,e.canXOF=this.canXOF,e.destroyed=this.
-destroyed,e}},Kc=(t,e,n,r={})=>Jt(()=>new _n(e,t,n),r);var vt=Kc(6,136,32,Ht(8));var io=(t,e,n,r={})=>Jt((o={})=>(o=Gn({},o),new _n(e,t,o.dkLen===void 0?n:o.dkLen,!0)),r),bo=io(31,168,16,Ht(11)),Le=io(31,136,32,Ht(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function Yn(t){return t instanceof Uint8Array||ArrayBuffer.isView(t)&&t.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in t&&t.BYTES_PER_ELEMENT===1}var Tn=t=>t?
+destroyed,e}},Kc=(t,e,n,r={})=>Jt(()=>new _n(e,t,n),r);var Lt=Kc(6,136,32,Ht(8));var io=(t,e,n,r={})=>Jt((o={})=>(o=Gn({},o),new _n(e,t,o.dkLen===void 0?n:o.dkLen,!0)),r),bo=io(31,168,16,Ht(11)),Le=io(31,136,32,Ht(12));/*! noble-ciphers - MIT License (c) 2023 Paul Miller (paulmillr.com) */function Yn(t){return t instanceof Uint8Array||ArrayBuffer.isView(t)&&t.constructor.name==="Uint8Array"&&"BYTES_PER_ELEMENT"in t&&t.BYTES_PER_ELEMENT===1}var Tn=t=>t?
 `"${t}" `:"";function Wn(t,e=""){if(typeof t!="boolean")throw new TypeError(Tn(e)+"expected boolean, got type="+typeof t);return t}function Bt(t,e=""){if(typeof t!=
 "number")throw new TypeError(Tn(e)+"expected number, got "+typeof t);if(!Number.isSafeInteger(t)||t<0)throw new RangeError(Tn(e)+"expected integer >= 0, got "+t);
 return t}function ye(t,e,n=""){if(Yn(t)&&(e===void 0||t.length===e))return t;e!==void 0&&Bt(e,"length");let r=Yn(t),o=e!==void 0?` of length ${e}`:"",f=r?`lengt\
@@ -115,17 +115,17 @@ h,void 0,"data");let A=h.length,_=E!==void 0;if(E=kn(A,E,!1),_&&Sn(h,E),Bt(g),g<
 32)S.push(N=Ut(s)),P=ns;else if(U===16&&n)N=new Uint8Array(32),N.set(s),N.set(s,16),P=ts,S.push(N);else throw ye(s,32,"arx key"),new Error("invalid key size");(!rt||
 !bt(i))&&S.push(i=Ut(i));let J=Pe(N);if(r){if(i.length!==24)throw new Error("arx: extended nonce must be 24 bytes");let C=i.subarray(0,16);if(rt)r(P,J,Pe(C),J);else{
 let j=Ze(Uint32Array.from(P));r(j,J,Pe(C),J),wt(j),Ze(J)}i=i.subarray(16)}else rt||Ze(J);let I=16-o;if(I!==i.length)throw new Error(`arx: nonce must be ${I} or \
-16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,f?0:12-i.length),i=C,S.push(i)}let F=Ze(Pe(i));try{return os(t,P,J,F,h,E,g,c),E}finally{wt(...S)}}}function fs(t,e,n,r,o,f=20){let c=t[0],s=t[1],i=t[2],h=t[3],E=e[0],g=e[1],A=e[2],_=e[3],S=e[4],U=e[5],N=e[6],P=e[7],J=o,I=n[0],F=n[1],C=n[2],j=c,H=s,K=i,L=h,q=E,
+16 bytes`);if(I!==12){let C=new Uint8Array(12);C.set(i,f?0:12-i.length),i=C,S.push(i)}let F=Ze(Pe(i));try{return os(t,P,J,F,h,E,g,c),E}finally{wt(...S)}}}function fs(t,e,n,r,o,f=20){let c=t[0],s=t[1],i=t[2],h=t[3],E=e[0],g=e[1],A=e[2],_=e[3],S=e[4],U=e[5],N=e[6],P=e[7],J=o,I=n[0],F=n[1],C=n[2],j=c,H=s,K=i,v=h,q=E,
 W=g,re=A,ue=_,me=S,pe=U,le=N,we=P,Se=J,xe=I,Ee=F,Ae=C;for(let je=0;je<f;je+=2)j=j+q|0,Se=ne(Se^j,16),me=me+Se|0,q=ne(q^me,12),j=j+q|0,Se=ne(Se^j,8),me=me+Se|0,q=
 ne(q^me,7),H=H+W|0,xe=ne(xe^H,16),pe=pe+xe|0,W=ne(W^pe,12),H=H+W|0,xe=ne(xe^H,8),pe=pe+xe|0,W=ne(W^pe,7),K=K+re|0,Ee=ne(Ee^K,16),le=le+Ee|0,re=ne(re^le,12),K=K+
-re|0,Ee=ne(Ee^K,8),le=le+Ee|0,re=ne(re^le,7),L=L+ue|0,Ae=ne(Ae^L,16),we=we+Ae|0,ue=ne(ue^we,12),L=L+ue|0,Ae=ne(Ae^L,8),we=we+Ae|0,ue=ne(ue^we,7),j=j+W|0,Ae=ne(Ae^
+re|0,Ee=ne(Ee^K,8),le=le+Ee|0,re=ne(re^le,7),v=v+ue|0,Ae=ne(Ae^v,16),we=we+Ae|0,ue=ne(ue^we,12),v=v+ue|0,Ae=ne(Ae^v,8),we=we+Ae|0,ue=ne(ue^we,7),j=j+W|0,Ae=ne(Ae^
 j,16),le=le+Ae|0,W=ne(W^le,12),j=j+W|0,Ae=ne(Ae^j,8),le=le+Ae|0,W=ne(W^le,7),H=H+re|0,Se=ne(Se^H,16),we=we+Se|0,re=ne(re^we,12),H=H+re|0,Se=ne(Se^H,8),we=we+Se|
-0,re=ne(re^we,7),K=K+ue|0,xe=ne(xe^K,16),me=me+xe|0,ue=ne(ue^me,12),K=K+ue|0,xe=ne(xe^K,8),me=me+xe|0,ue=ne(ue^me,7),L=L+q|0,Ee=ne(Ee^L,16),pe=pe+Ee|0,q=ne(q^pe,
-12),L=L+q|0,Ee=ne(Ee^L,8),pe=pe+Ee|0,q=ne(q^pe,7);let ae=0;r[ae++]=c+j|0,r[ae++]=s+H|0,r[ae++]=i+K|0,r[ae++]=h+L|0,r[ae++]=E+q|0,r[ae++]=g+W|0,r[ae++]=A+re|0,r[ae++]=
+0,re=ne(re^we,7),K=K+ue|0,xe=ne(xe^K,16),me=me+xe|0,ue=ne(ue^me,12),K=K+ue|0,xe=ne(xe^K,8),me=me+xe|0,ue=ne(ue^me,7),v=v+q|0,Ee=ne(Ee^v,16),pe=pe+Ee|0,q=ne(q^pe,
+12),v=v+q|0,Ee=ne(Ee^v,8),pe=pe+Ee|0,q=ne(q^pe,7);let ae=0;r[ae++]=c+j|0,r[ae++]=s+H|0,r[ae++]=i+K|0,r[ae++]=h+v|0,r[ae++]=E+q|0,r[ae++]=g+W|0,r[ae++]=A+re|0,r[ae++]=
 _+ue|0,r[ae++]=S+me|0,r[ae++]=U+pe|0,r[ae++]=N+le|0,r[ae++]=P+we|0,r[ae++]=J+Se|0,r[ae++]=I+xe|0,r[ae++]=F+Ee|0,r[ae++]=C+Ae|0}var To=_o(fs,{counterRight:!1,counterLength:4,allowShortKeys:!1});/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var cs=(t,e,n)=>z(t,e,n),ss=Re;function or(t,e="object"){if(t===null||typeof t!="object"||Array.isArray(t))throw new TypeError(e==="object"?"expected valid options object":`"${e}" expected ob\
 ject, got type=${typeof t}`);return t}var So=BigInt(0);var as=t=>t?`"${t}" `:"";function ko(t,e=""){if(typeof t!="boolean")throw new TypeError(as(e)+"expected boolean, got type="+typeof t);return t}function Oo(t){if(typeof t==
-"bigint"){if(!ds(t))throw new RangeError("positive bigint expected, got "+t)}else ss(t);return t}function Lo(t){let e=Oo(t).toString(16);return e.length&1?"0"+e:e}function vo(t){if(typeof t!="string")throw new TypeError("hex string expected, got "+typeof t);
-return t===""?So:BigInt("0x"+t)}function fr(t){return vo(gt(t))}function Bo(t){return vo(gt(is(z(t)).reverse()))}function Uo(t,e){if(Re(e),e===0)throw new Error(
+"bigint"){if(!ds(t))throw new RangeError("positive bigint expected, got "+t)}else ss(t);return t}function vo(t){let e=Oo(t).toString(16);return e.length&1?"0"+e:e}function Lo(t){if(typeof t!="string")throw new TypeError("hex string expected, got "+typeof t);
+return t===""?So:BigInt("0x"+t)}function fr(t){return Lo(gt(t))}function Bo(t){return Lo(gt(is(z(t)).reverse()))}function Uo(t,e){if(Re(e),e===0)throw new Error(
 "zero output length is invalid");t=Oo(t);let n=e*2,r=t.toString(16);if(r.length>n)throw new RangeError("number is too large");return Xt(r.padStart(n,"0"))}function is(t){return Uint8Array.from(cs(t))}function ds(t){return typeof t=="bigint"&&So<=t}function Io(t,e={},n={},r="object"){or(t,r),or(e,"fields"),or(n,"optFields");function o(c,s,i){let h=r==="object"?`param "${String(c)}"`:`"${r}.${String(c)}"`,E=t[c];
 if(!Object.hasOwn(t,c)&&(i?E!==void 0:s!=="function"))throw new TypeError(`${h} is invalid: expected own property`);if(i&&E===void 0)return;let g=typeof E;if(g!==
 s||E===null)throw new TypeError(`${h} is invalid: expected ${s}, got ${g}`)}let f=(c,s)=>Object.entries(c).forEach(([i,h])=>o(i,h,s));f(e,!1),f(n,!0)}/*! noble-curves - MIT License (c) 2022 Paul Miller (paulmillr.com) */var tn=BigInt(0),cr=BigInt(1);function Ro(t,e){if(e<=tn)throw new Error("mod: expected positive modulus, got "+e);let n=t%e;return n>=tn?n:e+n}function sr(t,e){if(t===tn)throw new Error("invert: expected non-zero number");if(e<=cr)throw new Error("invert: expected modulus > 1, got "+e);let n=Ro(t,e),r=e,
@@ -137,18 +137,18 @@ if(!t||typeof t!="object"||typeof t.length!="number")throw new TypeError('"value
 invertButterflies:f=!1,skipStages:c=0,brp:s=!0}=e;nn(n,"coreOpts.N");let i=Fo(n);if(!Mo(n))throw new Error("FFT: Polynomial size should be power of two");nn(c,"\
 coreOpts.skipStages");let h=i===0?0:i-1;if(c>h)throw new Error(`FFT: wrong skipStages: expected 0 <= skipStages <= ${h}`);if(r.length!==n)throw new Error(`FFT: \
 wrong roots length: expected ${n}, got ${r.length}`);let E=o!==f;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");o&&s&&No(g);for(let A=0,
-_=1;A<i-c;A++){let S=o?A+1+c:i-A,U=1<<S,N=U>>1,P=n>>S;for(let J=0;J<n;J+=U)for(let I=0,F=_++;I<N;I++){let C=f?o?n-F:F:I*P,j=J+I,H=J+I+N,K=r[C],L=g[H],q=g[j];if(E){
-let W=t.mul(L,K);g[j]=t.add(q,W),g[H]=t.sub(q,W)}else f?(g[j]=t.add(L,q),g[H]=t.mul(t.sub(L,q),K)):(g[j]=t.add(q,L),g[H]=t.mul(t.sub(q,L),K))}}return!o&&s&&No(g),
-g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var qe=z;var Dt=Lt;function bs(t,e,n=()=>{}){if(!Array.isArray(t))throw new TypeError(`"${e}" expected array, got type=${typeof t}`);for(let r=0;r<t.length;r++)n(t[r],`${e}\
+_=1;A<i-c;A++){let S=o?A+1+c:i-A,U=1<<S,N=U>>1,P=n>>S;for(let J=0;J<n;J+=U)for(let I=0,F=_++;I<N;I++){let C=f?o?n-F:F:I*P,j=J+I,H=J+I+N,K=r[C],v=g[H],q=g[j];if(E){
+let W=t.mul(v,K);g[j]=t.add(q,W),g[H]=t.sub(q,W)}else f?(g[j]=t.add(v,q),g[H]=t.mul(t.sub(v,q),K)):(g[j]=t.add(q,v),g[H]=t.mul(t.sub(q,v),K))}}return!o&&s&&No(g),
+g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var qe=z;var Dt=vt;function bs(t,e,n=()=>{}){if(!Array.isArray(t))throw new TypeError(`"${e}" expected array, got type=${typeof t}`);for(let r=0;r<t.length;r++)n(t[r],`${e}\
 [${r}]`);return t}function us(t,e="object"){if(t===null||typeof t!="object"||Array.isArray(t))throw new TypeError(e==="object"?"expected valid options object":`\
 "${e}" expected object, got type=${typeof t}`);return t}function rn(t,e){if(t=z(t),e=z(e),t.length!==e.length)return!1;let n=0;for(let r=0;r<t.length;r++)n|=t[r]^
 e[r];return n===0}function Ke(t){return new Uint8Array(z(t))}function ls(t){let e=new Uint8Array(t.buffer,t.byteOffset,t.byteLength);for(let n=0;n<e.length;n+=8){
 let r=e[n+0],o=e[n+1],f=e[n+2],c=e[n+3];e[n+0]=e[n+7],e[n+1]=e[n+6],e[n+2]=e[n+5],e[n+3]=e[n+4],e[n+4]=c,e[n+5]=f,e[n+6]=o,e[n+7]=r}return t}var ir=Vn?t=>t:ls;function hs(t){
 if(Wt(t))throw new TypeError('"opts" expected object, got Uint8Array');us(t,"opts");let e=Object.getPrototypeOf(t);if(e!==null&&e!==Object.prototype)throw new TypeError(
-'"opts" expected a plain object')}var ys=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function Ln(t,e){hs(t);let n=Object.assign(Object.
+'"opts" expected a plain object')}var ys=Object.freeze(["context"]),dr=Object.freeze(["context","extraEntropy"]);function vn(t,e){hs(t);let n=Object.assign(Object.
 create(null),t);for(let[r,o]of Object.entries(n))if(o!==void 0&&!e.includes(r))throw new TypeError('unexpected option "'+String(r)+'"; expected one of: '+e.join(
-", "));return Object.freeze(n)}function ut(t,e=ys){let n=Ln(t,e);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n}function ot(t,e=dr){let n=Ln(t,
-e);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&z(n.extraEntropy,void 0,"opts.extraEntropy"),n}function ve(t,...e){
+", "));return Object.freeze(n)}function ut(t,e=ys){let n=vn(t,e);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n}function ot(t,e=dr){let n=vn(t,
+e);return n.context!==void 0&&z(n.context,void 0,"opts.context"),n.extraEntropy!==!1&&n.extraEntropy!==void 0&&z(n.extraEntropy,void 0,"opts.extraEntropy"),n}function Be(t,...e){
 let n=o=>typeof o=="number"?o:o.bytesLen,r=e.reduce((o,f)=>o+n(f),0);return{bytesLen:r,encode:o=>{let f=new Uint8Array(r);for(let c=0,s=0;c<e.length;c++){let i=e[c],
 h=n(i),E=typeof i=="number"?o[c]:i.encode(o[c]);z(E,h,t),f.set(E,s),typeof i!="number"&&E.fill(0),s+=h}return f},decode:o=>{z(o,r,t);let f=[];for(let c of e){let s=n(
 c),i=o.subarray(0,s);f.push(typeof c=="number"?i:c.decode(i)),o=o.subarray(s)}return f}}}function ft(t,e){let n=t,r=e*n.bytesLen;return{bytesLen:r,encode:o=>{let f=bs(
@@ -162,14 +162,14 @@ gs={"060960864801650304020b":32,"060960864801650304020c":64};function on(t,e=0){
 sh.oid" is invalid: expected NIST hash');let r=gs[gt(n)];if(r!==void 0&&t.outputLen!==r)throw new Error("Pre-hash XOF output length must be "+r+" bytes for this\
  OID, got: "+t.outputLen);let o=t.outputLen*8/2;if(e>o)throw new Error("Pre-hash security strength too low: "+o+", required: "+e)}function Kt(t,e,n=Co){if(on(t),
 z(e,void 0,"msg"),z(n,void 0,"ctx"),n.length>255)throw new RangeError("context should be 255 bytes or less");let r=t(e);return mt(new Uint8Array([1,n.length]),n,
-t.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var vn=t=>{let{newPoly:e,N:n,Q:r,F:o,ROOT_OF_UNITY:f,brvBits:c,isKyber:s}=t,i=(I,F=r)=>{
+t.oid,r)}/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ln=t=>{let{newPoly:e,N:n,Q:r,F:o,ROOT_OF_UNITY:f,brvBits:c,isKyber:s}=t,i=(I,F=r)=>{
 let C=I%F|0;return(C>=0?C|0:F+C|0)|0},h=(I,F=r)=>{let C=i(I,F)|0;return(C>F>>1?C-F|0:C)|0};function E(){let I=e(n);for(let F=0;F<n;F++){let C=ar(F,c),j=BigInt(f)**
 BigInt(C)%BigInt(r);I[F]=Number(j)|0}return I}let g=E(),A=I=>{throw new Error("not implemented")},_=s?{add:(I,F)=>{let C=I+F|0;return C>=r?C-r|0:C},sub:(I,F)=>{
 let C=I-F|0;return C<0?C+r|0:C},mul:(I,F)=>i((I|0)*(F|0))|0,inv:A}:{add:(I,F)=>i((I|0)+(F|0))|0,sub:(I,F)=>i((I|0)-(F|0))|0,mul:(I,F)=>i((I|0)*(F|0))|0,inv:A},S={
 N:n,roots:g,invertButterflies:!0,skipStages:s?1:0,brp:!1},U=jt(_,{dit:!1,...S}),N=jt(_,{dit:!0,...S}),P={encode:I=>U(I),decode:I=>{N(I);for(let F=0;F<I.length;F++)
 I[F]=i(o*I[F]);return I}};return{mod:i,smod:h,nttZetas:g,NTT:{encode:I=>P.encode(I),decode:I=>P.decode(I)},bitsCoder:(I,F)=>{for(let H=0,K=0;H<n;H++)K+=I,K>32&&
-Qe(K),K%=8;let C=Qe(I),j=I*(n/8);return{bytesLen:j,encode:H=>{let K=H,L=new Uint8Array(j);for(let q=0,W=0,re=0,ue=0;q<K.length;q++)for(W|=(F.encode(K[q])&C)<<re,
-re+=I;re>=8;re-=8,W>>=8)L[ue++]=W&255;return L},decode:H=>{let K=e(n);for(let L=0,q=0,W=0,re=0;L<H.length;L++)for(q|=H[L]<<W,W+=8;W>=I;W-=I,q>>=I)K[re++]=F.decode(
+Qe(K),K%=8;let C=Qe(I),j=I*(n/8);return{bytesLen:j,encode:H=>{let K=H,v=new Uint8Array(j);for(let q=0,W=0,re=0,ue=0;q<K.length;q++)for(W|=(F.encode(K[q])&C)<<re,
+re+=I;re>=8;re-=8,W>>=8)v[ue++]=W&255;return v},decode:H=>{let K=e(n);for(let v=0,q=0,W=0,re=0;v<H.length;v++)for(q|=H[v]<<W,W+=8;W>=I;W-=I,q>>=I)K[re++]=F.decode(
 q&C);return K}}}}},Ho=t=>(e,n)=>{n||(n=t.blockLen);let r=new Uint8Array(e.length+2);r.set(e);let o=e.length,f=new Uint8Array(n),c=t.create({}),s=0,i=0;return{stats:()=>({
 calls:s,xofs:i}),get:(h,E)=>(r[o+0]=h,r[o+1]=E,c.destroy(),c=t.create({}).update(r),s++,()=>(i++,c.xofInto(f))),clean:()=>{c.destroy(),V(f,r)}}},Po=Ho(bo),jo=Ho(
 Le);/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Do=(t,e,n,r)=>{let o=Qe(n),f=n*(e/8);return{bytesLen:f,encode:c=>{if(c.length!==
@@ -194,8 +194,8 @@ e.push(r.re),n.push(r.im);return[...e,...n]}},ws={decode(t){let e=t.length;if(e=
 and imaginary parts.");let n=[];for(let r=0;r<e;r+=2)n.push({re:t[r],im:t[r+1]});return n},encode(t){let e=[];for(let n of t)e.push(n.re),e.push(n.im);return e}},
 xs=t=>new Uint8Array(t.buffer,t.byteOffset,t.byteLength),Es=t=>new Float64Array(ir(Uint8Array.from(t.subarray(0,Math.floor(t.byteLength/8)*8))).buffer),As=Object.
 freeze({encode(t){let e=new Uint8Array(8);return new DataView(e.buffer,e.byteOffset,e.byteLength).setFloat64(0,t,!1),gt(e)},decode(t){let e=Xt(t);return new DataView(
-e.buffer,e.byteOffset,e.byteLength).getFloat64(0,!1)}}),_e=t=>As.decode(Lo(t)),_s=new Uint8Array(64),Ne=40,Ve=12289,Ts=Ve>>1,pr=BigInt(Ve),ct=BigInt(0),lr=BigInt(
-1),Ko=BigInt(10),Ss=BigInt(25),hr=BigInt(31),ks=BigInt(32),Os=BigInt(63),Ls=BigInt(64),vs=BigInt("0xffffffff"),zo=BigInt("0x7fffffffffffffff"),Go=10952,Bs=12287,
+e.buffer,e.byteOffset,e.byteLength).getFloat64(0,!1)}}),_e=t=>As.decode(vo(t)),_s=new Uint8Array(64),Ne=40,Ve=12289,Ts=Ve>>1,pr=BigInt(Ve),ct=BigInt(0),lr=BigInt(
+1),Ko=BigInt(10),Ss=BigInt(25),hr=BigInt(31),ks=BigInt(32),Os=BigInt(63),vs=BigInt(64),Ls=BigInt("0xffffffff"),zo=BigInt("0x7fffffffffffffff"),Go=10952,Bs=12287,
 Yo=1/Ve,Us=-Yo,Is=[1,1,2,2,4,7,14,27,53,106,209],Rs=[2,2,5,7,12,21,40,78,157,308],Ns=_e(BigInt("4670353323383631276")),Bn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
 std:1},{avg:50,std:1},{avg:102,std:1},{avg:202,std:2},{avg:401,std:4},{avg:794,std:5},{avg:1577,std:8},{avg:3138,std:13},{avg:6308,std:25}],yr=["128386877040064\
 3928","6416574995475331444","4078260278032692663","2353523259288686585","1227179971273316331","575931623374121527","242543240509105209","91437049221049666","307\
@@ -417,7 +417,7 @@ bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed
 imul(Ve,Math.imul(n,Bs)&65535);return n=(n+r>>>16)-Ve,n+=Ve&n>>31,n>>>0},inv(t){if(t===0)throw new Error("divison by zero");let e=this.mul(t,Go),n=this.mul(e,e),
 r=this.mul(n,e),o=this.mul(r,n),f=this.mul(o,o),c=this.mul(f,f),s=this.mul(c,c),i=this.mul(s,s),h=this.mul(i,i),E=this.mul(h,r),g=this.mul(E,h),A=this.mul(g,g),
 _=this.mul(A,A),S=this.mul(_,E),U=this.mul(S,S),N=this.mul(U,U),P=this.mul(N,g),J=this.mul(P,P);return this.mul(J,e)},div:(t,e)=>fn.mul(t,fn.inv(e))};function Hs(t){
-let e=1<<t,n=g=>new Uint16Array(g),r=Number(sr(BigInt(e),pr)),{mod:o,smod:f,NTT:c}=vn({N:e,Q:Ve,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
+let e=1<<t,n=g=>new Uint16Array(g),r=Number(sr(BigInt(e),pr)),{mod:o,smod:f,NTT:c}=Ln({N:e,Q:Ve,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
 intPoly:{create:n,smallSqnorm(g){let A=0,_=0;for(let S=0;S<e;S++){let U=g[S];A=A+U*U>>>0,_|=A}return(A|-(_>>>31))>>>0},isShort(g,A){let _=0,S=0;for(let U=0;U<e;U++){
 let N=g[U]<<16>>16;_=_+(N*N>>>0)>>>0,S|=_;let P=A[U]<<16>>16;_=_+(P*P>>>0)>>>0,S|=_}return S&2147483648&&(_=4294967295),_<=Wo[t]},sub(g,A){for(let _=0;_<e;_++)g[_]=
 o(g[_]-A[_]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let A=0;A<e;A++)g[A]=fn.mul(g[A],Go);return g},mul(g,A){for(let _=0;_<e;_++)g[_]=
@@ -433,26 +433,26 @@ let o=1<<t-1;for(let f=0;f<o;f++){let c=n[f],s=r[f],i=X.scale(c,1/e[f].re);r[f]=
 function js(t,e){let n=[.9999999999999949,.5000000000000192,.16666666666698401,.04166666666611049,.008333333327800835,.001388888894063187,.0001984127392773119,2480156683358538e-20,
 27555863502191225e-22,2756073561604778e-22,2529950637944207e-23,2073772366009083e-24],r=-t,o=n[n.length-1];for(let f=n.length-2;f>=0;f--)o=o*r+n[f];return e*(1+
 o*r)}function Ds(t){let{N:e}=t,n=Math.log2(e),r=x=>x,{newPoly:o,intPoly:f,signedCoder:c}=Hs(n),s=Vo(n);class i{logn;shake;constructor(u,a){this.logn=u,this.shake=
-Le.create().update(a)}gaussSingle(){let u=1<<10-this.logn,a=0;for(let d=0;d<u;d++){let b=Bo(this.shake.xof(16)),l=b&zo,y=b>>Ls&zo,p=Number(b>>Os&lr),w=l<yr[0]?1:
-0,m=0;for(let T=1;T<yr.length;T++){let v=y>=yr[T]?1:0;m|=T&-(v&(w^1)),w|=v}a+=p===1?-m:m}return a}polyGauss(){let u=1<<this.logn,a=0,d=new Int8Array(u);for(let b=0;b<
+Le.create().update(a)}gaussSingle(){let u=1<<10-this.logn,a=0;for(let d=0;d<u;d++){let b=Bo(this.shake.xof(16)),l=b&zo,y=b>>vs&zo,p=Number(b>>Os&lr),w=l<yr[0]?1:
+0,m=0;for(let T=1;T<yr.length;T++){let L=y>=yr[T]?1:0;m|=T&-(L&(w^1)),w|=L}a+=p===1?-m:m}return a}polyGauss(){let u=1<<this.logn,a=0,d=new Int8Array(u);for(let b=0;b<
 u;b++){let l;for(;l=this.gaussSingle(),!(!(l<-127||l>127)&&!(b===u-1&&(a^l&1)===0)););b<u-1&&(a^=l&1),d[b]=l}return d}galoisNorm(u,a){let d=1<<u,b=new Array(d>>
 1);for(let l=0;l<d;l+=2){let y=ct;for(let p=0;p<=l;p+=2)y+=a[p]*a[l-p];for(let p=l+2;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]=y}for(let l=0;l<d;l+=2){let y=ct;for(let p=1;p<
 l;p+=2)y+=a[p]*a[l-p];for(let p=l+1;p<d;p+=2)y-=a[p]*a[l+d-p];b[l>>>1]-=y}return b}mulConjD(u,a,d,b){let l=1<<u;for(let y=0;y<l;y++){let p=ct;for(let w=0;w<=y;w+=
 2)p+=b[w>>>1]*d[y-w];for(let w=y+2-(y&1);w<l;w+=2)p-=b[w>>>1]*d[y+l-w];(y&1)===0?a[y]=p:a[y]=-p}return a}subMul(u,a,d,b,l){let y=1<<u;for(let p=0;p<y;p++){let w=ct;
-for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];a[p]-=w<<l}return a}reduce(u,a,d,b,l,y){let p=1<<u,w=y-u,m=Vo(u),T=Is[w],v=Rs[w],O=BigInt(
-31*v),R=BigInt(v),D=BigInt(31*(T-10)),M=Bn[w].avg+6*Bn[w].std,B=Bn[w].avg-6*Bn[w].std,Z=BigInt(Math.round(31*v-B)),$=new Float64Array(p),G=new Float64Array(p);for(let te=0;te<
+for(let m=0;m<=p;m++)w+=d[m]*b[p-m];for(let m=p+1;m<y;m++)w-=d[m]*b[p+y-m];a[p]-=w<<l}return a}reduce(u,a,d,b,l,y){let p=1<<u,w=y-u,m=Vo(u),T=Is[w],L=Rs[w],O=BigInt(
+31*L),R=BigInt(L),D=BigInt(31*(T-10)),M=Bn[w].avg+6*Bn[w].std,B=Bn[w].avg-6*Bn[w].std,Z=BigInt(Math.round(31*L-B)),$=new Float64Array(p),G=new Float64Array(p);for(let te=0;te<
 p;te++)$[te]=Number(a[te]>>D),G[te]=Number(d[te]>>D);let Y=m.conj(m.FFT(m.to($))),oe=m.conj(m.FFT(m.to(G))),he=m.invNorm(Y,oe),de=new Float64Array(p),ie=new Float64Array(
 p),Q=new Array(p);for(;;){let te=hr*(R-Ko);for(let Ue=0;Ue<p;Ue++)de[Ue]=Number(b[Ue]>>te),ie[Ue]=Number(l[Ue]>>te);let ce=m.mul(m.FFT(m.to(ie)),oe),ke=m.mul(m.
 FFT(m.to(de)),Y),ee=m.from(m.iFFT(m.scaleNorm(m.add(ce,ke),he))),ge=2**Number(te-D-Z);for(let Ue=0;Ue<p;Ue++){let ht=ee[Ue]*ge;if(ht<=-2147483647||ht>=2147483647)
 return!1;Q[Ue]=BigInt(Math.round(ht))}b=this.subMul(u,b,a,Q,Z),l=this.subMul(u,l,d,Q,Z);let Ie=Z+BigInt(Math.round(M))+Ko;if(Ie<O&&(O=Ie),R>lr&&R*hr>=O+hr&&R--,
 Z<=ct)break;Z-=Ss,Z<ct&&(Z=ct)}return!0}solveBranch(u,a,d,b,l,y){if(u===0){let R=a[0],D=d[0];if(R<=ct||D<=ct)return!1;try{let M=sr(R,D),B=(lr-M*R)/D;return b[0]=
 -B*pr,l[0]=M*pr,!0}catch{return!1}}y===void 0&&(y=u);let p=1<<u,w=p>>>1;if(!a||a.length<p||!d||d.length<p)return!1;let m=this.galoisNorm(u,a),T=this.galoisNorm(
-u,d),v=new Array(w),O=new Array(w);return this.solveBranch(u-1,m,T,v,O,y)?(b=this.mulConjD(u,b,d,v),l=this.mulConjD(u,l,a,O),this.reduce(u,a,d,b,l,y)):!1}solve(u,a){
+u,d),L=new Array(w),O=new Array(w);return this.solveBranch(u-1,m,T,L,O,y)?(b=this.mulConjD(u,b,d,L),l=this.mulConjD(u,l,a,O),this.reduce(u,a,d,b,l,y)):!1}solve(u,a){
 let d=1<<n,b=Array.from(u).map(BigInt),l=Array.from(a).map(BigInt),y=new Array(d),p=new Array(d);if(!this.solveBranch(n,b,l,y,p))return!1;let w=new Int8Array(d),
-m=new Int8Array(d);for(let T=0;T<d;T++){let v=y[T],O=p[T];if(v<-127||v>127||O<-127||O>127)return!1;w[T]=Number(v),m[T]=Number(O)}return[w,m]}generate(){let u=1e6,
+m=new Int8Array(d);for(let T=0;T<d;T++){let L=y[T],O=p[T];if(L<-127||L>127||O<-127||O>127)return!1;w[T]=Number(L),m[T]=Number(O)}return[w,m]}generate(){let u=1e6,
 a=0;for(;;){if(a++===u)throw new Error("can't generate key");let d=this.polyGauss(),b=this.polyGauss(),l=1<<t.fgBits-1;for(let M=0;M<e;M++)if(d[M]>=l||d[M]<=-l||
 b[M]>=l||b[M]<=-l){l=-1;break}if(l<0)continue;let y=f.smallSqnorm(d),p=f.smallSqnorm(b);if((y+p|-((y|p)>>>31))>=16823)continue;let m=s.FFT(s.convSmall(d)),T=s.FFT(
-s.convSmall(b)),v=s.invNorm(m,T);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Ve),v)),T=s.iFFT(s.scaleNorm(s.mulConst(s.conj(T),Ve),v));let O=0;for(let M=0;M<m.length;M++)
+s.convSmall(b)),L=s.invNorm(m,T);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Ve),L)),T=s.iFFT(s.scaleNorm(s.mulConst(s.conj(T),Ve),L));let O=0;for(let M=0;M<m.length;M++)
 O+=m[M].re*m[M].re,O+=T[M].re*T[M].re;for(let M=0;M<m.length;M++)O+=m[M].im*m[M].im,O+=T[M].im*T[M].im;if(!(O<Ns))continue;let R;try{R=H(d,b)}catch{continue}let D=this.
 solve(d,b);if(D!==!1)return[d,b,D[0],D[1],R]}}}let h=()=>{let x=Do(o,e,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let a=0;a<u.length;a++)if(u[a]>=
 12289)throw new Error("public key coeff out of range");return x.encode(u)},decode(u){if(u.length!==x.bytesLen)throw new Error("wrong public key length");let a=x.
@@ -460,57 +460,57 @@ decode(u);for(let b=0;b<a.length;b++)if(a[b]>=12289)throw new Error("public key 
 rong public key length");for(let b=0;b<u.length;b++)if(u[b]!==d[b])throw new Error("wrong public key encoding");return a}}},E=x=>{let u=32-x,a=Do(d=>new Int8Array(
 d),e,x,{encode:d=>d&(1<<x)-1,decode:d=>(d&Qe(x))<<u>>u});return{bytesLen:a.bytesLen,encode(d){let b=(1<<x-1)-1,l=-b;for(let y=0;y<d.length;y++)if(d[y]<l||d[y]>b)
 throw new Error("private key coeff out of range");return a.encode(d)},decode(d){let b=a.decode(d),l=-(1<<x-1);for(let y=0;y<b.length;y++)if(b[y]===l)throw new Error(
-"forbidden private key coeff");return b}}},g=E(t.fgBits),A=E(t.FGBits),_=zt(80+n,ve("falcon.secretKey",g,g,A)),S=zt(0+n,h()),U=x=>{let u=qt(e).encode(qt(e).decode(
+"forbidden private key coeff");return b}}},g=E(t.fgBits),A=E(t.FGBits),_=zt(80+n,Be("falcon.secretKey",g,g,A)),S=zt(0+n,h()),U=x=>{let u=qt(e).encode(qt(e).decode(
 x));for(let a=u.length;a<x.length;a++)if(x[a]!==0)throw new Error("non-zero padding");return u},N=x=>{if(qt(e).encode(qt(e).decode(x)).length!==x.length)throw new Error(
 "wrong signature length");return x},P=t.padded?U:N,J=x=>{let u=32+x;return{encode({msg:a,nonce:d,s2:b}){let l=b,y=1+l.length,p=2+Ne+a.length+y,w=new Uint8Array(
 p),m=0;return w[m++]=y>>8&255,w[m++]=y&255,w.set(d,m),m+=Ne,w.set(a,m),m+=a.length,w[m++]=u,w.set(l,m),w},decode(a){if(!a||a.length<Ne+3)throw new Error("signat\
 ure coder: wrong length");let b=(a[0]<<8|a[1])-1,l=a.length-Ne-3-b;if(l<0)throw new Error("signature coder: wrong msg length");if(a[2+Ne+l]!==u)throw new Error(
 "signature coder: wrong type byte");let p=a.subarray(2,2+Ne),w=a.subarray(2+Ne,2+Ne+l),m=N(a.subarray(2+Ne+l+1));if(m.length!==b)throw new Error("signature code\
-r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},I=x=>{let u=t.paddedLen;return{encode({msg:a,nonce:d,s2:b}){return zt(48+x,ve("falcon.signature",Ne,u,a.length)).
+r: wrong s2 length");return{msg:w,nonce:p,s2:m}}}},I=x=>{let u=t.paddedLen;return{encode({msg:a,nonce:d,s2:b}){return zt(48+x,Be("falcon.signature",Ne,u,a.length)).
 encode([d,$o(u).encode(b),a])},decode(a){z(a,void 0,"signature");let d=a.length-Ne-u-1;if(d<0)throw new Error("signature coder: wrong length");let[b,l,y]=zt(48+
-x,ve("falcon.signature",Ne,u,d)).decode(a);return{nonce:b,s2:P(l),msg:y}}}},F=x=>{let u=t.sigLen-1-Ne,a=d=>t.padded?u:d.length;return{encode({nonce:d,s2:b}){return zt(
-48+x,ve("falcon.detachedSignature",Ne,a(b))).encode([d,t.padded?$o(u).encode(b):b])},decode(d){if(!t.padded&&d.length>1+Ne+t.maxS2Len)throw new Error("detached \
-signature too long");let b=t.padded?u:d.length-Ne-1,[l,y]=zt(48+x,ve("falcon.detachedSignature",Ne,b)).decode(d),p=P(y);return{nonce:l,s2:p}}}},C=(t.padded?I:J)(
+x,Be("falcon.signature",Ne,u,d)).decode(a);return{nonce:b,s2:P(l),msg:y}}}},F=x=>{let u=t.sigLen-1-Ne,a=d=>t.padded?u:d.length;return{encode({nonce:d,s2:b}){return zt(
+48+x,Be("falcon.detachedSignature",Ne,a(b))).encode([d,t.padded?$o(u).encode(b):b])},decode(d){if(!t.padded&&d.length>1+Ne+t.maxS2Len)throw new Error("detached \
+signature too long");let b=t.padded?u:d.length-Ne-1,[l,y]=zt(48+x,Be("falcon.detachedSignature",Ne,b)).decode(d),p=P(y);return{nonce:l,s2:p}}}},C=(t.padded?I:J)(
 n),j=x=>{let u=f.ntt(c.decode(x));for(let a=0;a<e;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function H(x,u){let a=j(x),d=f.
 ntt(c.decode(u)),b=f.div(d,a);return V(a),b}function K(x,u,a){let d=f.toMontgomery(f.ntt(c.decode(u))),b=f.ntt(c.decode(a)),l=j(x);d=f.div(f.mul(d,b),l);let y=new Int8Array(
 e);for(let p=0;p<e;p++){let w=d[p];w-=Ve&~-(w-Ts>>>31);let m=w|0;if(m<-127||m>127)throw V(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return V(d,b,l),
-y}function L(x,u){let a=Le.create().update(x).update(u),d=new Uint16Array(e),b=5*Ve;for(let l=0;l<e;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Ve)}return d}
+y}function v(x,u){let a=Le.create().update(x).update(u),d=new Uint16Array(e),b=5*Ve;for(let l=0;l<e;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Ve)}return d}
 class q{logn;shake;shakeBuf;ctrView;ctr=ct;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,y){this.logn=u,this.shake=
 Le.create().update(a),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=Ot(this.shakeBuf.subarray(32,48)),this.ctrView=dt(this.
 shakeBuf.subarray(48,56)),this.curBlock=new Uint8Array(64),this.curBlock32=Ot(this.curBlock),this.buf=new Uint8Array(8*this.curBlock.length),this.buf32=Ot(this.
 buf),this.pos=this.buf.length,this.view=dt(this.buf),this.b01=b,this.b11=y;let{g00:p,g01:w,g11:m}=this.gramFFT(d,l);this.g00=p,this.g01=w,this.g11=m}destroy(){this.
 shake.destroy(),V(this.shakeBuf,this.curBlock,this.buf),br(this.b01,this.b11,this.g00,this.g01,this.g11)}refill(u){if(this.buf.length-this.pos>=u)return;let a=nt(
-this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=nt(this.nonce32.slice());b[2]^=Number(this.ctr&vs),b[3]^=Number(this.ctr>>ks),nt(b.subarray(1)),To(this.key,to(
+this.buf32);for(let d=0;d<8;d++,this.ctr++){let b=nt(this.nonce32.slice());b[2]^=Number(this.ctr&Ls),b[3]^=Number(this.ctr>>ks),nt(b.subarray(1)),To(this.key,to(
 b.subarray(1)),_s,this.curBlock,b[0]);let l=nt(this.curBlock32);for(let y=0;y<16;y++)a[d+y*8]=l[y];nt(l)}nt(a),this.pos=0}gaussian0(){this.refill(9);let u=this.
 view.getUint32(this.pos,!0),a=this.view.getUint32(this.pos+4,!0),d=this.buf[this.pos+8];this.pos+=9;let b=u&16777215,l=u>>>24&255|(a&65535)<<8,y=a>>>16&65535|d<<
 16,p=0;for(let w=0;w<Un.length;w+=3){let m=b-Un[w+2]>>>31;m=(l-Un[w+1]|0)-m>>>31,m=(y-Un[w+0]|0)-m>>>31,p+=m}return p}berExp(u,a){let d=Math.trunc(u*1.4426950408889634),
 b=u-d*.6931471805599453,l=js(b,a);l*=2147483648;let y=l|0;l=(l-y)*4294967296;let p=l|0;y=y<<1|p>>>31,p<<=1,d=(d|63-d>>>26)&63;let w=-(d>>>5)|0;p^=w&(p^y),y&=~w,
-d&=31,p=p>>>d|y<<31-d<<1,y>>>=d;for(let m=0;m<2;m++){for(let T=24;T>=0;T-=8){this.refill(1);let v=this.buf[this.pos++],O=y>>>T&255;if(v!==O)return v<O}y=p}return!1}samplerZ(u,a){
+d&=31,p=p>>>d|y<<31-d<<1,y>>>=d;for(let m=0;m<2;m++){for(let T=24;T>=0;T-=8){this.refill(1);let L=this.buf[this.pos++],O=y>>>T&255;if(L!==O)return L<O}y=p}return!1}samplerZ(u,a){
 let d=Math.floor(u),b=u-d,l=a*a*.5,y=a*qo[this.logn];for(;;){let p=this.gaussian0();this.refill(1);let w=this.buf[this.pos++]&1,m=((p<<1)+1&-w)-p,T=m-b;if(T=T*T*
 l-p*p*.15086504887537272,this.berExp(T,y))return d+m}}splitFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:a[0].im,im:0}]};let l=new Array(
 b),y=new Array(b),p=a;for(let w=0;w<b;w++){let m=p[(w<<1)+0],T=p[(w<<1)+1];l[w]=X.scale(X.add(m,T),.5),y[w]=X.scale(X.mul(X.sub(m,T),X.conj(cn[w+d])),.5)}return{
 f0:l,f1:y}}splitSelfAdjFFT(u,a){let d=1<<u-1,b=d>>1;if(u===1)return{f0:[{re:a[0].re,im:0}],f1:[{re:0,im:0}]};let l=new Array(b),y=new Array(b),p=a;for(let w=0;w<
 b;w++){let m=p[(w<<1)+0],T=p[(w<<1)+1];l[w]=X.scale(X.add(m,T),.5),y[w]=X.scale(X.scale(X.conj(cn[w+d]),X.sub(m,T).re),.5)}return{f0:l,f1:y}}mergeFFT(u,a,d){let b=1<<
 u-1,l=b>>1;if(u===1)return[{re:a[0].re,im:d[0].re}];let y=new Array(2*l);for(let p=0;p<l;p++){let w=a[p],m=X.mul(d[p],cn[p+b]);y[(p<<1)+0]=X.add(w,m),y[(p<<1)+1]=
-X.sub(w,m)}return y}gramFFT(u,a){let{b01:d,b11:b}=this,l=1<<this.logn>>1,y=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let T=u[m],v=d[m],O=a[m],
-R=b[m],D=X.mul(T,X.conj(O)),M=X.mul(v,X.conj(R));y[m]={re:X.magSqSum(T,v),im:0},p[m]=X.add(D,M),w[m]={re:X.magSqSum(O,R),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,a,d,b,l,y){
+X.sub(w,m)}return y}gramFFT(u,a){let{b01:d,b11:b}=this,l=1<<this.logn>>1,y=new Array(l),p=new Array(l),w=new Array(l);for(let m=0;m<l;m++){let T=u[m],L=d[m],O=a[m],
+R=b[m],D=X.mul(T,X.conj(O)),M=X.mul(L,X.conj(R));y[m]={re:X.magSqSum(T,L),im:0},p[m]=X.add(D,M),w[m]={re:X.magSqSum(O,R),im:0}}return{g00:y,g01:p,g11:w}}ffsampRec(u,a,d,b,l,y){
 if(u===0){let Q=Math.sqrt(b[0].re)*Ms[this.logn],te=1/Q;if(!(te>=qo[this.logn]&&te<=Fs))throw new Error("invalid secretKey: sampler sigma out of range");let ce=this.
-samplerZ(a[0].re,Q),ke=this.samplerZ(d[0].re,Q);return{t0:[{re:ce,im:0}],t1:[{re:ke,im:0}]}}let{g00:p,g01:w,g11:m}=Ps(u,b,l,y),{f0:T,f1:v}=this.splitSelfAdjFFT(
+samplerZ(a[0].re,Q),ke=this.samplerZ(d[0].re,Q);return{t0:[{re:ce,im:0}],t1:[{re:ke,im:0}]}}let{g00:p,g01:w,g11:m}=Ps(u,b,l,y),{f0:T,f1:L}=this.splitSelfAdjFFT(
 u,p),{f0:O,f1:R}=this.splitSelfAdjFFT(u,m),{f0:D,f1:M}=this.splitFFT(u,d),{t0:B,t1:Z}=this.ffsampRec(u-1,D,M,O,R,O),$=this.mergeFFT(u,B,Z),G=s.add(a,s.mul(w,s.sub(
-d,$))),{f0:Y,f1:oe}=this.splitFFT(u,G),{t0:he,t1:de}=this.ffsampRec(u-1,Y,oe,T,v,T);return{t0:this.mergeFFT(u,he,de),t1:$}}sample(u){let a=s.FFT(s.convSmall(u)),
+d,$))),{f0:Y,f1:oe}=this.splitFFT(u,G),{t0:he,t1:de}=this.ffsampRec(u-1,Y,oe,T,L,T);return{t0:this.mergeFFT(u,he,de),t1:$}}sample(u){let a=s.FFT(s.convSmall(u)),
 d=s.mulConst(s.mul(a,this.b11),Yo),b=s.mulConst(s.mul(a,this.b01),Us);return this.shake.xofInto(this.shakeBuf),this.ctr=this.ctrView.getBigUint64(0,!0),this.ffsampRec(
-this.logn,d,b,this.g00,this.g01,this.g11)}}let W=(x,u,a,d=Lt)=>{z(u,void 0,"msg"),z(x,_.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=L(b,u),y=d(48);z(
-y,48,"seed");try{let[p,w,m]=_.decode(x);try{let T=K(p,w,m),v=s.FFT(s.convSmall(w)),O=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(T)),D=s.FFT(s.neg(s.convSmall(
-m))),M=new q(n,y,v,O,R,D),B=new Int16Array(e);try{for(;;){let{t0:Z,t1:$}=M.sample(l),G=s.add(s.mul(Z,v),s.mul($,R)),Y=s.mul(Z,O),oe=s.iFFT(G),he=s.iFFT(s.add(s.
+this.logn,d,b,this.g00,this.g01,this.g11)}}let W=(x,u,a,d=vt)=>{z(u,void 0,"msg"),z(x,_.bytesLen,"secretKey");let b=d(40);z(b,40,"nonce");let l=v(b,u),y=d(48);z(
+y,48,"seed");try{let[p,w,m]=_.decode(x);try{let T=K(p,w,m),L=s.FFT(s.convSmall(w)),O=s.FFT(s.neg(s.convSmall(p))),R=s.FFT(s.convSmall(T)),D=s.FFT(s.neg(s.convSmall(
+m))),M=new q(n,y,L,O,R,D),B=new Int16Array(e);try{for(;;){let{t0:Z,t1:$}=M.sample(l),G=s.add(s.mul(Z,L),s.mul($,R)),Y=s.mul(Z,O),oe=s.iFFT(G),he=s.iFFT(s.add(s.
 mul($,D),Y)),de=e>>1,ie=0;for(let te=0;te<de;te++){ie+=(l[te]-(Math.round(oe[te].re)|0))**2,ie+=(l[de+te]-(Math.round(oe[te].im)|0))**2;let ce=-Math.round(he[te].
 re);ie+=ce*ce,B[te]=ce&65535;let ke=-Math.round(he[te].im);ie+=ke*ke,B[te+de]=ke&65535}if(br(Z,$,G,Y,oe,he),!(ie<=Wo[n]))continue;let Q=qt(e).encode(B);if(Q.length>
-a){V(Q);continue}return{s2:Q,nonce:b,msg:u}}}finally{V(B),M.destroy(),br(v,O,R,D),V(T)}}finally{V(p,w,m)}}finally{V(y)}},re=(x,u,a,d)=>{let b=qt(e).decode(u),l=L(
+a){V(Q);continue}return{s2:Q,nonce:b,msg:u}}}finally{V(B),M.destroy(),br(L,O,R,D),V(T)}}finally{V(p,w,m)}}finally{V(y)}},re=(x,u,a,d)=>{let b=qt(e).decode(u),l=v(
 a,d),y=f.toMontgomery(f.ntt(S.decode(x))),p=f.intt(f.mul(f.ntt(c.decode(b)),y));return f.sub(p,l),f.isShort(c.encode(p),b)},ue=Object.freeze({type:"falcon"}),me=Object.
 freeze({seed:48,publicKey:S.bytesLen,secretKey:_.bytesLen}),pe=[...dr,"random"],le=(x={})=>{if(x=ot(x,pe),x.context!==void 0)throw new Error("context is not sup\
 ported");if(x.random!==void 0&&typeof x.random!="function")throw new TypeError('"opts.random" expected function, got type='+typeof x.random);if(x.random!==void 0)
-return x.random;if(x.extraEntropy===void 0)return Lt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let a=xo(u);return(d=0)=>a.
+return x.random;if(x.extraEntropy===void 0)return vt;let u=x.extraEntropy===!1?new Uint8Array(48):x.extraEntropy;z(u,48,"opts.extraEntropy");let a=xo(u);return(d=0)=>a.
 randomBytes(d)},we=(x={})=>{if(ut(x).context!==void 0)throw new Error("context is not supported")},Se=Object.freeze({publicKeyCoder:Object.freeze(S),privateKeyCoder:Object.
-freeze(_),maxS2Len:t.maxS2Len}),xe=Object.freeze({...me,signRand:48}),Ee=t.padded?Object.freeze({...xe,signature:t.sigLen}):xe,Ae=x=>{let u=x===void 0;u&&(x=Lt(
+freeze(_),maxS2Len:t.maxS2Len}),xe=Object.freeze({...me,signRand:48}),Ee=t.padded?Object.freeze({...xe,signature:t.sigLen}):xe,Ae=x=>{let u=x===void 0;u&&(x=vt(
 48)),z(x,48,"seed");let[a,d,b,l,y]=new i(n,x).generate(),p=_.encode([a,d,b]),w=S.encode(y);return u&&V(x),V(a,d,b,l),{publicKey:w,secretKey:p}},ae=x=>{z(x,_.bytesLen,
 "secretKey");let[u,a,d]=_.decode(x);try{let b=H(u,a);return V(u,a,d),S.encode(b)}catch(b){throw V(u,a,d),b}},je=(x,u,a={})=>{let{s2:d,nonce:b}=W(u,x,t.maxS2Len,
 le(a));return F(n).encode({nonce:b,s2:d})},st=(x,u,a,d={})=>{we(d),z(x,void 0,"signature"),z(u,void 0,"msg"),z(a,void 0,"publicKey");try{let{s2:b,nonce:l}=F(n).
@@ -519,9 +519,9 @@ a));return C.encode({msg:x,nonce:b,s2:d})},open(x,u,a={}){we(a),z(x,void 0,"sign
 msg:w}=C.decode(d);re(b,y,p,w)&&(l=w)}catch(y){throw new Error("invalid signature",{cause:y})}if(l===void 0)throw new Error("invalid signature");return Ke(l)}finally{
 V(d,b)}}}),k={info:ue,lengths:Ee,attached:Ce,keygen:Ae,getPublicKey:ae,sign:je,verify:st};return k.__test=Se,Object.freeze(k)}var $s={N:512,padded:!1,sigLen:666,
 fgBits:6,FGBits:8,paddedLen:625};var Zo=Ds({...$s,padded:!0,maxS2Len:625});/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Qo=Object.freeze(["extraEntropy","externalMu"]),Ks=Object.freeze(["externalMu"]);
-function ef(t,e){let n=Ln(t,e);return n.externalMu!==void 0&&ko(n.externalMu,"opts.externalMu"),n}var be=256,At=8380417,zs=1753,qs=8347681,It=13,gr=Math.floor((At-
+function ef(t,e){let n=vn(t,e);return n.externalMu!==void 0&&ko(n.externalMu,"opts.externalMu"),n}var be=256,At=8380417,zs=1753,qs=8347681,It=13,gr=Math.floor((At-
 1)/88)|0,mr=Math.floor((At-1)/32)|0,Vs=Object.freeze({2:Object.freeze({K:4,L:4,D:It,GAMMA1:2**17,GAMMA2:gr,TAU:39,ETA:2,OMEGA:80}),3:Object.freeze({K:6,L:5,D:It,
-GAMMA1:2**19,GAMMA2:mr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:It,GAMMA1:2**19,GAMMA2:mr,TAU:60,ETA:2,OMEGA:75})}),ze=t=>new Int32Array(t),fe=vn({N:be,
+GAMMA1:2**19,GAMMA2:mr,TAU:49,ETA:4,OMEGA:55}),5:Object.freeze({K:8,L:7,D:It,GAMMA1:2**19,GAMMA2:mr,TAU:60,ETA:2,OMEGA:75})}),ze=t=>new Int32Array(t),fe=Ln({N:be,
 Q:At,F:qs,ROOT_OF_UNITY:zs,newPoly:ze,isKyber:!1,brvBits:8}),tf=t=>t,sn=(t,e=tf,n=tf)=>fe.bitsCoder(t,{encode:r=>e(n(r)),decode:r=>n(e(r))}),xt=(t,e)=>{let n=t,
 r=e;for(let o=0;o<n.length;o++)n[o]=fe.mod(n[o]+r[o]);return n},nf=(t,e)=>{let n=t,r=e;for(let o=0;o<n.length;o++)n[o]=fe.mod(n[o]-r[o]);return n},Gs=t=>{let e=t;
 for(let n=0;n<be;n++)e[n]<<=It;return e},an=(t,e)=>{let n=t;for(let r=0;r<be;r++)if(Math.abs(fe.smod(n[r]))>=e)return!0;return!1},Et=(t,e)=>{let n=t,r=e,o=ze(be);
@@ -534,33 +534,33 @@ floor((At-1)/(2*f)),C=(k,x)=>{let{r1:u,r0:a}=N(x);return k===1?a>0?fe.mod(u+1,F)
 floor((x-u)/2**It)|0,r0:u}},H={bytesLen:i+n,encode:k=>{let x=k;if(x===!1)throw new Error("hint.encode: hint is false");let u=new Uint8Array(i+n);for(let a=0,d=0;a<
 n;a++){for(let b=0;b<be;b++)x[a][b]!==0&&(u[d++]=b);u[i+a]=d}return u},decode:k=>{let x=[],u=0;for(let a=0;a<n;a++){let d=ze(be);if(k[i+a]<u||k[i+a]>i)return!1;
 for(let b=u;b<k[i+a];b++){if(b>u&&k[b]<=k[b-1])return!1;d[k[b]]=1}u=k[i+a],x.push(d)}for(let a=u;a<i;a++)if(k[a]!==0)return!1;return x}},K=sn(s===2?3:4,k=>s-k,k=>{
-if(!(-s<=k&&k<=s))throw new Error(`malformed key s1/s3 ${k} outside of ETA range [${-s}, ${s}]`);return k}),L=sn(13,k=>(1<<It-1)-k),q=sn(10),W=sn(o===1<<17?18:20,
-k=>fe.smod(o-k)),re=sn(f===gr?6:4),ue=ft(re,n),me=ve("publicKey",32,ft(q,n)),pe=ve("secretKey",32,32,E,ft(K,r),ft(K,n),ft(L,n)),le=ve("signature",g,ft(W,r),H),we=s===
+if(!(-s<=k&&k<=s))throw new Error(`malformed key s1/s3 ${k} outside of ETA range [${-s}, ${s}]`);return k}),v=sn(13,k=>(1<<It-1)-k),q=sn(10),W=sn(o===1<<17?18:20,
+k=>fe.smod(o-k)),re=sn(f===gr?6:4),ue=ft(re,n),me=Be("publicKey",32,ft(q,n)),pe=Be("secretKey",32,32,E,ft(K,r),ft(K,n),ft(v,n)),le=Be("signature",g,ft(W,r),H),we=s===
 2?k=>k<15?2-k%5:!1:k=>k<9?4-k:!1;function Se(k){let x=k,u=ze(be);for(let a=0;a<be;){let d=x();for(let b=0;a<be&&b<d.length;b+=1){let l=we(d[b]&15),y=we(d[b]>>4&
 15);l!==!1&&(u[a++]=l),a<be&&y!==!1&&(u[a++]=y)}}return u}let xe=k=>{let x=ze(be),u=Le.create({}).update(k),a=new Uint8Array(Le.blockLen);u.xofInto(a);let d=a.slice(
 0,8);for(let b=be-c,l=8,y=0,p=0;b<be;b++){let w=b+1;for(;w>b;)w=a[l++],!(l<Le.blockLen)&&(u.xofInto(a),l=0);x[b]=x[w],x[w]=1-((d[y]>>p++&1)<<1),p>=8&&(y++,p=0)}
 return x},Ee=k=>{let x=k,u=ze(be),a=ze(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=j(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Ae=(k,x)=>{let u=k,a=x;for(let d=0;d<
-be;d++)u[d]=C(a[d],u[d]);return u},ae=(k,x)=>{let u=k,a=x,d=ze(be),b=0;for(let l=0;l<be;l++){let y=I(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},je=32,st=ve("seed",
+be;d++)u[d]=C(a[d],u[d]);return u},ae=(k,x)=>{let u=k,a=x,d=ze(be),b=0;for(let l=0;l<be;l++){let y=I(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},je=32,st=Be("seed",
 32,64,32),Ce=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:pe.bytesLen,publicKey:me.bytesLen,seed:32,signature:le.
 bytesLen,signRand:je}),keygen:k=>{let x=new Uint8Array(34),u=k===void 0;u&&(k=Dt(32)),qe(k,32,"seed"),x.set(k),u&&V(k),x[32]=n,x[33]=r;let[a,d,b]=st.decode(Le(x,
 {dkLen:st.bytesLen})),l=_(d),y=[];for(let B=0;B<r;B++)y.push(Se(l.get(B&255,B>>8&255)));let p=[];for(let B=r;B<r+n;B++)p.push(Se(l.get(B&255,B>>8&255)));let w=y.
-map(B=>fe.NTT.encode(B.slice())),m=[],T=[],v=A(a),O=ze(be);for(let B=0;B<n;B++){V(O);for(let G=0;G<r;G++){let Y=In(v.get(G,B));xt(O,Et(Y,w[G]))}fe.NTT.decode(O);
-let{r0:Z,r1:$}=Ee(xt(O,p[B]));m.push(Z),T.push($)}let R=me.encode([a,T]),D=Le(R,{dkLen:E}),M=pe.encode([a,b,D,y,p,m]);return v.clean(),l.clean(),V(a,d,b,y,p,w,O,
+map(B=>fe.NTT.encode(B.slice())),m=[],T=[],L=A(a),O=ze(be);for(let B=0;B<n;B++){V(O);for(let G=0;G<r;G++){let Y=In(L.get(G,B));xt(O,Et(Y,w[G]))}fe.NTT.decode(O);
+let{r0:Z,r1:$}=Ee(xt(O,p[B]));m.push(Z),T.push($)}let R=me.encode([a,T]),D=Le(R,{dkLen:E}),M=pe.encode([a,b,D,y,p,m]);return L.clean(),l.clean(),V(a,d,b,y,p,w,O,
 m,T,D,x),{publicKey:R,secretKey:M}},getPublicKey:k=>{let[x,u,a,d,b,l]=pe.decode(k),y=A(x),p=d.map(T=>fe.NTT.encode(T.slice())),w=[],m=ze(be);for(let T=0;T<n;T++){
-m.fill(0);for(let O=0;O<r;O++){let R=In(y.get(O,T));xt(m,Et(R,p[O]))}fe.NTT.decode(m),xt(m,b[T]);let{r1:v}=Ee(m);w.push(v)}return y.clean(),V(m,p,l,d,b),me.encode(
+m.fill(0);for(let O=0;O<r;O++){let R=In(y.get(O,T));xt(m,Et(R,p[O]))}fe.NTT.decode(m),xt(m,b[T]);let{r1:L}=Ee(m);w.push(L)}return y.clean(),V(m,p,l,d,b),me.encode(
 [x,w])},sign:(k,x,u={})=>{u=ot(u,Qo),u=ef(u,Qo);let{extraEntropy:a,externalMu:d=!1}=u;d&&qe(k,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
-Dt(je):a;qe(l,32,"extraEntropy");let y=(()=>{try{return pe.decode(x)}catch($){throw b&&V(l),$}})(),[p,w,m,T,v,O]=y,R=[],D=A(p);for(let $=0;$<n;$++){let G=[];for(let Y=0;Y<
-r;Y++)G.push(In(D.get(Y,$)));R.push(G)}D.clean();for(let $=0;$<r;$++)fe.NTT.encode(T[$]);for(let $=0;$<n;$++)fe.NTT.encode(v[$]),fe.NTT.encode(O[$]);let M=d?k:Le.
+Dt(je):a;qe(l,32,"extraEntropy");let y=(()=>{try{return pe.decode(x)}catch($){throw b&&V(l),$}})(),[p,w,m,T,L,O]=y,R=[],D=A(p);for(let $=0;$<n;$++){let G=[];for(let Y=0;Y<
+r;Y++)G.push(In(D.get(Y,$)));R.push(G)}D.clean();for(let $=0;$<r;$++)fe.NTT.encode(T[$]);for(let $=0;$<n;$++)fe.NTT.encode(L[$]),fe.NTT.encode(O[$]);let M=d?k:Le.
 create({dkLen:h}).update(m).update(k).digest(),B=Le.create({dkLen:h}).update(w).update(l).update(M).digest();b&&V(l),qe(B,h);let Z=_(B,W.bytesLen);e:for(let $=0;;){
 let G=[];for(let ee=0;ee<r;ee++,$++)G.push(W.decode(Z.get($&255,$>>8)()));let Y=G.map(ee=>fe.NTT.encode(ee.slice())),oe=[];for(let ee=0;ee<n;ee++){let ge=ze(be);
 for(let Ie=0;Ie<r;Ie++)xt(ge,Et(R[ee][Ie],Y[Ie]));fe.NTT.decode(ge),oe.push(ge)}let he=oe.map(ee=>ee.map(P)),de=Le.create({dkLen:g}).update(M).update(ue.encode(
 he)).digest(),ie=fe.NTT.encode(xe(de)),Q=T.map(ee=>Et(ee,ie));for(let ee=0;ee<r;ee++)if(xt(fe.NTT.decode(Q[ee]),G[ee]),an(Q[ee],o-U)){V(de,Q,ie,he,oe,Y,G);continue e}
-let te=0,ce=[];for(let ee=0;ee<n;ee++){let ge=fe.NTT.decode(Et(v[ee],ie)),Ie=nf(oe[ee],ge).map(J);if(an(Ie,f-U)){V(de,Q,ie,he,oe,Y,G,ce,ge,Ie);continue e}let Ue=fe.
+let te=0,ce=[];for(let ee=0;ee<n;ee++){let ge=fe.NTT.decode(Et(L[ee],ie)),Ie=nf(oe[ee],ge).map(J);if(an(Ie,f-U)){V(de,Q,ie,he,oe,Y,G,ce,ge,Ie);continue e}let Ue=fe.
 NTT.decode(Et(O[ee],ie));if(an(Ue,f)){V(de,Q,ie,he,oe,Y,G,ce,ge,Ie,Ue);continue e}xt(Ie,Ue);let kt=ae(Ie,he[ee]);ce.push(kt.v),te+=kt.cnt}if(te>i){V(de,Q,ie,he,
-oe,Y,G,ce);continue}Z.clean();let ke=le.encode([de,Q,ce]);return V(de,Q,ce,ie,he,oe,Y,G,B,T,v,O,...R),d||V(M),ke}throw new Error("Unreachable code path reached,\
+oe,Y,G,ce);continue}Z.clean();let ke=le.encode([de,Q,ce]);return V(de,Q,ce,ie,he,oe,Y,G,B,T,L,O,...R),d||V(M),ke}throw new Error("Unreachable code path reached,\
  report this error")},verify:(k,x,u,a={})=>{a=ef(a,Ks);let{externalMu:d=!1}=a;d&&qe(x,h,"mu");let[b,l]=me.decode(u),y=Le(u,{dkLen:E});if(k.length!==le.bytesLen)
-return!1;let[p,w,m]=le.decode(k);if(m===!1)return!1;for(let B=0;B<r;B++)if(an(w[B],o-U))return!1;let T=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),v=fe.
-NTT.encode(xe(p)),O=w.map(B=>B.slice());for(let B=0;B<r;B++)fe.NTT.encode(O[B]);let R=[],D=A(b);for(let B=0;B<n;B++){let Z=Et(fe.NTT.encode(Gs(l[B])),v),$=ze(be);
+return!1;let[p,w,m]=le.decode(k);if(m===!1)return!1;for(let B=0;B<r;B++)if(an(w[B],o-U))return!1;let T=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),L=fe.
+NTT.encode(xe(p)),O=w.map(B=>B.slice());for(let B=0;B<r;B++)fe.NTT.encode(O[B]);let R=[],D=A(b);for(let B=0;B<n;B++){let Z=Et(fe.NTT.encode(Gs(l[B])),L),$=ze(be);
 for(let Y=0;Y<r;Y++){let oe=In(D.get(Y,B));xt($,Et(oe,O[Y]))}let G=fe.NTT.decode(nf($,Z));R.push(Ae(G,m[B]))}D.clean();let M=Le.create({dkLen:g}).update(T).update(
 ue.encode(R)).digest();for(let B of m)if(!(B.reduce(($,G)=>$+G,0)<=i))return!1;for(let B of w)if(an(B,o-U))return!1;return rn(p,M)}});return Object.freeze({info:Object.
 freeze({type:"ml-dsa"}),internal:Ce,securityLevel:S,keygen:Ce.keygen,lengths:Ce.lengths,getPublicKey:Ce.getPublicKey,sign:(k,x,u={})=>{u=ot(u);let a=$t(k,u.context),
@@ -600,80 +600,80 @@ securityLevel:256}),"256s":Object.freeze({W:16,N:32,H:64,D:8,K:22,A:14,securityL
 Er=(t,e)=>{let n=Qe(e);return r=>{let o=new Uint32Array(t);for(let f=0,c=0,s=0,i=0;f<t;f++){for(;s<e;)i=i<<8|r[c++],s+=8;s-=e,o[f]=i>>>s&n}return o}},af=BigInt(
 1),Qs=BigInt(8),ea=BigInt(255);function Ar(t){return(af<<BigInt(t))-af}function ta(t,e){let n=e,{N:r,W:o,H:f,D:c,K:s,A:i,securityLevel:h}=t,E=n.getContext(t);if(o!==
 16)throw new Error("Unsupported Winternitz parameter");let g=4,A=Math.floor(8*r/g),_=r<=8?2:r<=136?3:4,S=Math.floor(f/c),U=A+_,N=22,P=0,J=1,I=9,F=12,C=13,j=17,H=18,
-K=21;n.isCompressed||(N=32,P+=3,J+=7,I+=10,F+=10,C+=10,j+=10,H+=10,K+=10);let L=(a,d=new Uint8Array(N))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
+K=21;n.isCompressed||(N=32,P+=3,J+=7,I+=10,F+=10,C+=10,j+=10,H+=10,K+=10);let v=(a,d=new Uint8Array(N))=>{let b=Object.hasOwn(a,"type")?a.type:void 0,l=Object.hasOwn(
 a,"height")?a.height:void 0,y=Object.hasOwn(a,"tree")?a.tree:void 0,p=Object.hasOwn(a,"layer")?a.layer:void 0,w=Object.hasOwn(a,"index")?a.index:void 0,m=Object.
-hasOwn(a,"chain")?a.chain:void 0,T=Object.hasOwn(a,"hash")?a.hash:void 0,v=Object.hasOwn(a,"keypair")?a.keypair:void 0,O=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
+hasOwn(a,"chain")?a.chain:void 0,T=Object.hasOwn(a,"hash")?a.hash:void 0,L=Object.hasOwn(a,"keypair")?a.keypair:void 0,O=Object.hasOwn(a,"subtreeAddr")?a.subtreeAddr:
 void 0,R=Object.hasOwn(a,"keypairAddr")?a.keypairAddr:void 0;if(l!==void 0&&(d[j]=l),p!==void 0&&(d[P]=p),b!==void 0&&(d[I]=b),m!==void 0&&(d[j]=m),T!==void 0&&
 (d[K]=T),w!==void 0&&(d[H+0]=w>>>24,d[H+1]=w>>>16,d[H+2]=w>>>8,d[H+3]=w),O&&d.set(O.subarray(0,J+8)),y!==void 0){let D=y;for(let M=7;M>=0;M--,D>>=Qs)d[J+M]=Number(
-D&ea)}return v!==void 0&&(d[C]=v,S>8&&(d[F]=v>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],S>8&&(d[F]=R[F])),d},q=Er(_,g),W=a=>{let d=Er(A,g)(a),b=0;for(let p=0;p<
-d.length;p++)b+=o-1-d[p];b<<=(8-_*g%8)%8;let l=q(Uo(b,Math.ceil(_*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},re=Er(s,i),ue=S*(c-1),me=S,pe=ve(
-"hashedMessage",Math.ceil(i*s/8),Math.ceil(ue/8),Math.ceil(S/8)),le=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,pe.bytesLen),[w,m,T]=pe.decode(p),v=fr(m)&Ar(ue),O=Number(fr(
-T))&Qe(me);return{tree:v,leafIdx:O,md:w}},we=(a,d)=>function(l,y,p,w,m){let T=l,v=d,O=(1<<a)-1,R=new Uint8Array(a*r),D=new Uint8Array(a*r),M=new Uint8Array(2*r),
-B=M.subarray(0,r),Z=M.subarray(r);for(let $=0;;$++){let G=$+p;Z.set(v(y,G,T,m));let Y=0;for(let oe=$,he=p,de=y;;Y++,oe>>>=1,de>>>=1,he>>>=1){if(Y===a)return{root:Z,
-authPath:D};if((oe^de)===1&&D.subarray(Y*r).set(Z),(oe&1)===0&&$<O)break;L({height:Y+1,index:(oe>>1)+(he>>1)},w),B.set(R.subarray(Y*r).subarray(0,r)),Z.set(T.thashN(
+D&ea)}return L!==void 0&&(d[C]=L,S>8&&(d[F]=L>>>8)),R&&(d.set(R.subarray(0,J+8)),d[C]=R[C],S>8&&(d[F]=R[F])),d},q=Er(_,g),W=a=>{let d=Er(A,g)(a),b=0;for(let p=0;p<
+d.length;p++)b+=o-1-d[p];b<<=(8-_*g%8)%8;let l=q(Uo(b,Math.ceil(_*g/8))),y=new Uint32Array(U);return y.set(d),y.set(l,d.length),y},re=Er(s,i),ue=S*(c-1),me=S,pe=Be(
+"hashedMessage",Math.ceil(i*s/8),Math.ceil(ue/8),Math.ceil(S/8)),le=(a,d,b,l)=>{let p=l.Hmsg(a,d,b,pe.bytesLen),[w,m,T]=pe.decode(p),L=fr(m)&Ar(ue),O=Number(fr(
+T))&Qe(me);return{tree:L,leafIdx:O,md:w}},we=(a,d)=>function(l,y,p,w,m){let T=l,L=d,O=(1<<a)-1,R=new Uint8Array(a*r),D=new Uint8Array(a*r),M=new Uint8Array(2*r),
+B=M.subarray(0,r),Z=M.subarray(r);for(let $=0;;$++){let G=$+p;Z.set(L(y,G,T,m));let Y=0;for(let oe=$,he=p,de=y;;Y++,oe>>>=1,de>>>=1,he>>>=1){if(Y===a)return{root:Z,
+authPath:D};if((oe^de)===1&&D.subarray(Y*r).set(Z),(oe&1)===0&&$<O)break;v({height:Y+1,index:(oe>>1)+(he>>1)},w),B.set(R.subarray(Y*r).subarray(0,r)),Z.set(T.thashN(
 2,M,w))}R.subarray(Y*r).set(Z)}throw new Error("Unreachable code path reached, report this error")},Se=we(S,(a,d,b,l)=>{let y=b,p=new Uint8Array(U*r),w=d===a?0:
--1>>>0;L({keypair:d},l.leafAddr),L({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let T=l.wotsSteps[m]|w,v=p.subarray(m*r,(m+1)*r);L({chain:m,hash:0,type:Fe.WOTSPRF},
-l.leafAddr),v.set(y.PRFaddr(l.leafAddr)),L({type:Fe.WOTS},l.leafAddr);for(let O=0;O===T&&l.wotsSig.subarray(m*r).set(v),O!==o-1;O++)L({hash:O},l.leafAddr),v.set(
-y.thash1(v,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),xe=we(i,(a,d,b,l)=>{let y=b;L({type:Fe.FORSPRF,index:d},l);let p=y.PRFaddr(l);return L({type:Fe.FORSTREE},
-l),y.thash1(p,l)}),Ee=(a,d,b,l,y=new Uint8Array(r))=>{L({type:Fe.HASHTREE},b);let p={wotsSig:new Uint8Array(k.bytesLen),wotsSteps:W(y),leafAddr:L({subtreeAddr:d}),
-pkAddr:L({type:Fe.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Se(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ae=(a,d,b,l,y,p,w)=>{let m=p,
-T=new Uint8Array(2*r),v=T.subarray(0,r),O=T.subarray(r,2*r);(d&1)!==0?(O.set(a.subarray(0,r)),v.set(l.subarray(0,r))):(v.set(a.subarray(0,r)),O.set(l.subarray(0,
-r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){L({height:R+1,index:d+b},w);let D=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(O.set(m.thashN(2,T,w)),v.set(D)):
-(T.set(m.thashN(2,T,w)),O.set(D))}return L({height:y,index:d+b},w),m.thashN(2,T,w)},ae=ve("seed",r,r,r),je=ve("publicKey",r,r),st=ve("secretKey",r,r,je.bytesLen),
-Ce=ft(ve("fors",r,r*i),s),k=ft(ve("wots",U*r,S*r),c),x=ve("signature",r,Ce,k),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
+-1>>>0;v({keypair:d},l.leafAddr),v({keypair:d},l.pkAddr);for(let m=0;m<U;m++){let T=l.wotsSteps[m]|w,L=p.subarray(m*r,(m+1)*r);v({chain:m,hash:0,type:Fe.WOTSPRF},
+l.leafAddr),L.set(y.PRFaddr(l.leafAddr)),v({type:Fe.WOTS},l.leafAddr);for(let O=0;O===T&&l.wotsSig.subarray(m*r).set(L),O!==o-1;O++)v({hash:O},l.leafAddr),L.set(
+y.thash1(L,l.leafAddr))}return y.thashN(U,p,l.pkAddr)}),xe=we(i,(a,d,b,l)=>{let y=b;v({type:Fe.FORSPRF,index:d},l);let p=y.PRFaddr(l);return v({type:Fe.FORSTREE},
+l),y.thash1(p,l)}),Ee=(a,d,b,l,y=new Uint8Array(r))=>{v({type:Fe.HASHTREE},b);let p={wotsSig:new Uint8Array(k.bytesLen),wotsSteps:W(y),leafAddr:v({subtreeAddr:d}),
+pkAddr:v({type:Fe.WOTSPK,subtreeAddr:d})},{root:w,authPath:m}=Se(a,l,0,b,p);return{root:w,sigWots:p.wotsSig.subarray(0,U*r),sigAuth:m}},Ae=(a,d,b,l,y,p,w)=>{let m=p,
+T=new Uint8Array(2*r),L=T.subarray(0,r),O=T.subarray(r,2*r);(d&1)!==0?(O.set(a.subarray(0,r)),L.set(l.subarray(0,r))):(L.set(a.subarray(0,r)),O.set(l.subarray(0,
+r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){v({height:R+1,index:d+b},w);let D=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(O.set(m.thashN(2,T,w)),L.set(D)):
+(T.set(m.thashN(2,T,w)),O.set(D))}return v({height:y,index:d+b},w),m.thashN(2,T,w)},ae=Be("seed",r,r,r),je=Be("publicKey",r,r),st=Be("secretKey",r,r,je.bytesLen),
+Ce=ft(Be("fors",r,r*i),s),k=ft(Be("wots",U*r,S*r),c),x=Be("signature",r,Ce,k),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
 {publicKey:je.bytesLen,secretKey:st.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&qe(a,ae.bytesLen,"seed"),a=a===void 0?Dt(ae.
-bytesLen):Ke(a);let[d,b,l]=ae.decode(a),y=E(l,d),p=L({layer:c-1}),w=L({layer:c-1}),{root:m}=Ee(y,w,p,-1>>>0),T=je.encode([l,m]),v=st.encode([d,b,T]);return y.clean(),
-V(d,b,m,w,p),{publicKey:T,secretKey:v}},getPublicKey:a=>{let[d,b,l]=st.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ot(b,Xs);let{extraEntropy:l}=b,[
-y,p,w]=st.decode(d),[m,T]=je.decode(w);l===!1?l=Ke(m):l===void 0?l=Dt(r):l=Ke(l),qe(l,r);let v=E(m,y),O=v.PRFmsg(p,l,a),{tree:R,leafIdx:D,md:M}=le(O,w,a,v),B=L(
-{type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=L({keypairAddr:B}),G=L({keypairAddr:B}),Y=re(M),oe=[];for(let ce=0;ce<Y.length;ce++){let ke=ce<<i;L({type:Fe.FORSPRF,height:0,
-index:Y[ce]+ke},G);let ee=Ke(v.PRFaddr(G));L({type:Fe.FORSTREE},G);let{root:ge,authPath:Ie}=xe(v,Y[ce],ke,G,$);Z.push(ge),oe.push([ee,Ie])}let he=L({type:Fe.FORSPK,
-keypairAddr:B}),de=Ke(v.thashN(s,mt(...Z),he)),ie=L({type:Fe.HASHTREE}),Q=[];for(let ce=0;ce<c;ce++,R>>=BigInt(S)){L({tree:R,layer:ce},ie),L({subtreeAddr:ie,keypair:D},
-B);let{sigWots:ke,sigAuth:ee,root:ge}=Ee(v,B,ie,D,de);de.set(ge),V(ge),Q.push([ke,ee]),D=Number(R&Ar(S))}v.clean();let te=x.encode([O,oe,Q]);return V(O,l,ie,B,$,
-G,Y,Z),te},verify:(a,d,b,l={})=>{ut(l,Js);let[y,p]=je.decode(b),w=b;if(qe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,T,v]=x.decode(a),O=E(y),{tree:R,
-leafIdx:D,md:M}=le(m,w,d,O),B=L({type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=L({type:Fe.FORSTREE,keypairAddr:B}),G=re(M);for(let Q=0;Q<T.length;Q++){let[te,ce]=T[Q],
-ke=Q<<i;L({height:0,index:G[Q]+ke},$);let ee=O.thash1(te,$);Z.push(Ke(Ae(ee,G[Q],ke,ce,i,O,$)))}let Y=L({type:Fe.FORSPK,keypairAddr:B}),oe=Ke(O.thashN(s,mt(...Z),
-Y)),he=L({type:Fe.HASHTREE}),de=L({type:Fe.WOTSPK}),ie=new Uint8Array(U*r);for(let Q=0;Q<v.length;Q++,R>>=BigInt(S)){let[te,ce]=v[Q];L({tree:R,layer:Q},he),L({subtreeAddr:he,
-keypair:D},B),L({keypairAddr:B},de);let ke=W(oe);for(let ge=0;ge<U;ge++){L({chain:ge},B);let Ie=o-1-ke[ge],Ue=ke[ge],kt=ie.subarray(ge*r);kt.set(te.subarray(ge*
-r,(ge+1)*r));for(let ht=Ue;ht<Ue+Ie&&ht<o;ht++)L({hash:ht},B),kt.set(O.thash1(kt,B))}let ee=O.thashN(U,ie,de);oe=Ke(Ae(ee,D,0,ce,S,O,he)),D=Number(R&Ar(S))}return rn(
+bytesLen):Ke(a);let[d,b,l]=ae.decode(a),y=E(l,d),p=v({layer:c-1}),w=v({layer:c-1}),{root:m}=Ee(y,w,p,-1>>>0),T=je.encode([l,m]),L=st.encode([d,b,T]);return y.clean(),
+V(d,b,m,w,p),{publicKey:T,secretKey:L}},getPublicKey:a=>{let[d,b,l]=st.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ot(b,Xs);let{extraEntropy:l}=b,[
+y,p,w]=st.decode(d),[m,T]=je.decode(w);l===!1?l=Ke(m):l===void 0?l=Dt(r):l=Ke(l),qe(l,r);let L=E(m,y),O=L.PRFmsg(p,l,a),{tree:R,leafIdx:D,md:M}=le(O,w,a,L),B=v(
+{type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=v({keypairAddr:B}),G=v({keypairAddr:B}),Y=re(M),oe=[];for(let ce=0;ce<Y.length;ce++){let ke=ce<<i;v({type:Fe.FORSPRF,height:0,
+index:Y[ce]+ke},G);let ee=Ke(L.PRFaddr(G));v({type:Fe.FORSTREE},G);let{root:ge,authPath:Ie}=xe(L,Y[ce],ke,G,$);Z.push(ge),oe.push([ee,Ie])}let he=v({type:Fe.FORSPK,
+keypairAddr:B}),de=Ke(L.thashN(s,mt(...Z),he)),ie=v({type:Fe.HASHTREE}),Q=[];for(let ce=0;ce<c;ce++,R>>=BigInt(S)){v({tree:R,layer:ce},ie),v({subtreeAddr:ie,keypair:D},
+B);let{sigWots:ke,sigAuth:ee,root:ge}=Ee(L,B,ie,D,de);de.set(ge),V(ge),Q.push([ke,ee]),D=Number(R&Ar(S))}L.clean();let te=x.encode([O,oe,Q]);return V(O,l,ie,B,$,
+G,Y,Z),te},verify:(a,d,b,l={})=>{ut(l,Js);let[y,p]=je.decode(b),w=b;if(qe(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,T,L]=x.decode(a),O=E(y),{tree:R,
+leafIdx:D,md:M}=le(m,w,d,O),B=v({type:Fe.WOTS,tree:R,keypair:D}),Z=[],$=v({type:Fe.FORSTREE,keypairAddr:B}),G=re(M);for(let Q=0;Q<T.length;Q++){let[te,ce]=T[Q],
+ke=Q<<i;v({height:0,index:G[Q]+ke},$);let ee=O.thash1(te,$);Z.push(Ke(Ae(ee,G[Q],ke,ce,i,O,$)))}let Y=v({type:Fe.FORSPK,keypairAddr:B}),oe=Ke(O.thashN(s,mt(...Z),
+Y)),he=v({type:Fe.HASHTREE}),de=v({type:Fe.WOTSPK}),ie=new Uint8Array(U*r);for(let Q=0;Q<L.length;Q++,R>>=BigInt(S)){let[te,ce]=L[Q];v({tree:R,layer:Q},he),v({subtreeAddr:he,
+keypair:D},B),v({keypairAddr:B},de);let ke=W(oe);for(let ge=0;ge<U;ge++){v({chain:ge},B);let Ie=o-1-ke[ge],Ue=ke[ge],kt=ie.subarray(ge*r);kt.set(te.subarray(ge*
+r,(ge+1)*r));for(let ht=Ue;ht<Ue+Ie&&ht<o;ht++)v({hash:ht},B),kt.set(O.thash1(kt,B))}let ee=O.thashN(U,ie,de);oe=Ke(Ae(ee,D,0,ce,S,O,he)),D=Number(R&Ar(S))}return rn(
 oe,p)}});return Object.freeze({info:Object.freeze({type:"slh-dsa"}),internal:u,securityLevel:h,lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(a,d,b={})=>{
 b=ot(b);let l=$t(a,b.context),y=u.sign(l,d,{extraEntropy:b.extraEntropy});return V(l),y},verify:(a,d,b,l={})=>(l=ut(l),u.verify(a,$t(d,l.context),b)),prehash:a=>{
 on(a,h);let d=a;return Object.freeze({info:Object.freeze({type:"hashslh-dsa"}),lengths:u.lengths,keygen:u.keygen,getPublicKey:u.getPublicKey,sign:(b,l,y={})=>{y=
 ot(y);let p=Kt(d,b,y.context),w=u.sign(p,l,{extraEntropy:y.extraEntropy});return V(p),w},verify:(b,l,y,p={})=>(p=ut(p),u.verify(b,Kt(d,l,p.context),y))})}})}var na=(t,e)=>n=>(r,o)=>{let{N:f}=n,c={prf:0,thash:0,hmsg:0,gen_message_random:0,mgf1:0},s=new Uint8Array(4),i=dt(s),h=t.create().update(r).update(new Uint8Array(
 t.blockLen-f)),E=e.create().update(r).update(new Uint8Array(e.blockLen-f)),g=h.clone(),A=E.clone(),_=new Uint8Array(t.outputLen),S=new Uint8Array(e.outputLen),U=new Uint8Array(
 t.outputLen),N=_.subarray(0,f),P=S.subarray(0,f),J=U.subarray(0,f);function I(C,j,H){c.mgf1++;let K=new Uint8Array(Math.ceil(j/H.outputLen)*H.outputLen);if(j>2**
-32)throw new Error("mask too long");for(let L=0,q=K;q.length;L++)i.setUint32(0,L,!1),H.create().update(C).update(s).digestInto(q),q=q.subarray(H.outputLen);return V(
-K.subarray(j)),K.subarray(0,j)}let F=(C,j,H,K)=>(L,q,W)=>{c.thash++;let re=L*f;return C._cloneInto(j).update(W).update(q.length===re?q:q.subarray(0,re)).digestInto(
+32)throw new Error("mask too long");for(let v=0,q=K;q.length;v++)i.setUint32(0,v,!1),H.create().update(C).update(s).digestInto(q),q=q.subarray(H.outputLen);return V(
+K.subarray(j)),K.subarray(0,j)}let F=(C,j,H,K)=>(v,q,W)=>{c.thash++;let re=v*f;return C._cloneInto(j).update(W).update(q.length===re?q:q.subarray(0,re)).digestInto(
 H),K};return{PRFaddr:C=>{if(!o)throw new Error("No sk seed");return c.prf++,h._cloneInto(g).update(C).update(o).digestInto(U),J},PRFmsg:(C,j,H)=>(c.gen_message_random++,
-of.create(e,C).update(j).update(H).digest().subarray(0,f)),Hmsg:(C,j,H,K)=>{c.hmsg++;let L=mt(C.subarray(0,f),j.subarray(0,f),e.create().update(C.subarray(0,f)).
-update(j).update(H).digest());return I(L,K,e)},thash1:F(h,g,_,N).bind(null,1),thashN:F(E,A,S,P),clean:()=>{h.destroy(),E.destroy(),g.destroy(),A.destroy(),V(_,S,
+of.create(e,C).update(j).update(H).digest().subarray(0,f)),Hmsg:(C,j,H,K)=>{c.hmsg++;let v=mt(C.subarray(0,f),j.subarray(0,f),e.create().update(C.subarray(0,f)).
+update(j).update(H).digest());return I(v,K,e)},thash1:F(h,g,_,N).bind(null,1),thashN:F(E,A,S,P),clean:()=>{h.destroy(),E.destroy(),g.destroy(),A.destroy(),V(_,S,
 U)}}},ra={isCompressed:!0,getContext:na(Rt,Rt)};var df=ta(Zs["128f"],ra);function _r(t,e,n,[r,o],f){return Object.freeze({id:t,name:e,coseAlgorithm:n,publicKeyBytes:r,signatureBytes:o,verifies:(s,i,h)=>s.length===r&&h.length===o&&f.verify(
 h,i,s)})}var Tt=_r("ml-dsa-65","ML-DSA-65 (FIPS 204)",-49,[1952,3309],rf),Mn=_r("falcon-512-padded-r3","Falcon-512 (round 3, padded)",-66512,[897,666],Zo),Fn=_r(
 "slh-dsa-sha2-128f","SLH-DSA-SHA2-128f (FIPS 205)",-66128,[32,17088],df),St=[Tt,Mn,Fn];function Nt(t){return{"ml-dsa-65":t(Tt),"falcon-512-padded-r3":t(Mn),"slh\
--dsa-sha2-128f":t(Fn)}}var oa="trefoil:statement/2",et=255,kr=16,Or=64,bf=64,fa=120n,dn=1024,uf=32,Vt=-65537,bn=255,ca=65535,Be=4294967295,sa=["no_match","match"],aa=[void 0,"plain","\
-shared"];function Cn(t){return vt(t)}function Hn(t){let e=De.of("statement",t,dn);e.map("statement",8);let n=e.key("iss",1).text("iss",et),r=e.key("aud",3).text(
+-dsa-sha2-128f":t(Fn)}}var oa="trefoil:statement/2",et=255,kr=16,Or=64,bf=64,fa=120n,dn=1024,uf=32,Vt=-65537,bn=255,ca=65535,Oe=4294967295,sa=["no_match","match"],aa=[void 0,"plain","\
+shared"];function Cn(t){return Lt(t)}function Hn(t){let e=De.of("statement",t,dn);e.map("statement",8);let n=e.key("iss",1).text("iss",et),r=e.key("aud",3).text(
 "aud",et),o=e.key("exp",4).uint("exp"),f=e.key("iat",6).uint("iat"),c=o-f;if(c<1n||c>fa)throw e.outOfRange("exp");let s=e.key("cti",7).bytes("cti",17),i=s[16]??
 uf;if(i>=uf)throw e.outOfRange("cti");let h=e.key("eat_nonce",10).bytes("eat_nonce",kr,Or);e.key("eat_profile",265).format("eat_profile",oa),e.key("trefoil",Vt);
 let E=ia(e);e.finish("statement");let g=s.slice(0,16);return Object.freeze({issuer:n,audience:r,expiresAt:o,issuedAt:f,batchId:g,place:i,nonce:h,...E})}var Tr=11;
 function ia(t){let e=t.map("trefoil",Tr,Tr+1),n={suite:un(t.key("suite",1)),tenant:t.key("tenant",2).bytes("tenant",16),account:t.key("account",3).bytes("accoun\
 t",32),requestDigest:t.key("request_digest",4).bytes("request_digest",32),decision:lf(t.key("decision",5),"decision",sa),probeMode:lf(t.key("probe_mode",6),"pro\
-be_mode",aa),policyId:Sr(t.key("policy",7),"policy").number("policy.id",Be),policyVersion:t.number("policy.version",Be),fmrClass:t.key("fmr_class",8).number("fm\
+be_mode",aa),policyId:Sr(t.key("policy",7),"policy").number("policy.id",Oe),policyVersion:t.number("policy.version",Oe),fmrClass:t.key("fmr_class",8).number("fm\
 r_class",bn),embedder:Sr(t.key("model",9),"model").text("model.embedder",bf),quantiser:t.text("model.quantiser",bf),templateGeneration:t.key("template_generatio\
-n",10).number("template_generation",Be),proof:da(t.key("proof",11))};if(e===Tr)return{...n,reveal:void 0};let r=t.offset,o=ba(t.key("reveal",12));if(n.proof===void 0)
+n",10).number("template_generation",Oe),proof:da(t.key("proof",11))};if(e===Tr)return{...n,reveal:void 0};let r=t.offset,o=ba(t.key("reveal",12));if(n.proof===void 0)
 throw t.outOfRange("reveal",r);return{...n,reveal:o}}function un(t){let e=t.offset,n=t.uint("suite");if(n===1n)return 1;let r=`signature suite ${n} is unknown; \
 update the verifier`;throw t.error("suite","unknown-suite",r,e)}function Sr(t,e){return t.array(e,2),t}function lf(t,e,n){let r=t.offset,o=t.uint(e),f=o<BigInt(
 n.length)?n[Number(o)]:void 0;if(f===void 0)throw t.outOfRange(e,r);return f}function da(t){if(t.isNull()){t.null("proof");return}return t.array("proof",5),Object.
-freeze({circuit:t.number("proof.circuit",ca),root:t.bytes("proof.root",32),level:t.number("proof.level",bn),epoch:t.number("proof.epoch",Be),session:t.bytes("pr\
-oof.session",32)})}function ba(t){Sr(t,"reveal");let e=t.offset,n=t.number("reveal.position",Be);if(n===0)throw t.outOfRange("reveal.position",e);return Object.
+freeze({circuit:t.number("proof.circuit",ca),root:t.bytes("proof.root",32),level:t.number("proof.level",bn),epoch:t.number("proof.epoch",Oe),session:t.bytes("pr\
+oof.session",32)})}function ba(t){Sr(t,"reveal");let e=t.offset,n=t.number("reveal.position",Oe);if(n===0)throw t.outOfRange("reveal.position",e);return Object.
 freeze({position:n,value:t.bytes("reveal.value",32)})}var yf=63,ln=32,pf=Rt(new Uint8Array);function ua(t){return Rt.create().update(Uint8Array.of(0)).update(t).digest()}function hf(t,e){return Rt.create().update(Uint8Array.
 of(1)).update(t).update(e).digest()}function la(t,e,n,r){if(e<0n||e>=n)return;let o=e,f=n-1n,c=t;for(let s of r){if(f===0n)return;if((o&1n)===1n||o===f)for(c=hf(
 s,c);(o&1n)===0n&&o!==0n;)o>>=1n,f>>=1n;else c=hf(c,s);o>>=1n,f>>=1n}return f===0n?c:void 0}function Pn(t,e,n,r,o){let f=la(ua(t),e,n,r);return f!==void 0&&He(f,
-o)}var mf="trefoil:seal/2",ha=24*1024,wf=1,xf=4,Ef=15,Af=395,Lr=1,ya=18,pa=544,ga=3,tt=class t{header;signatures;constructor(e,n){this.header=Object.freeze(e),this.
+o)}var mf="trefoil:seal/2",ha=24*1024,wf=1,xf=4,Ef=15,Af=395,vr=1,ya=18,pa=544,ga=3,tt=class t{header;signatures;constructor(e,n){this.header=Object.freeze(e),this.
 signatures=Object.freeze(n)}static decode(e){let n=De.of("seal",e,ha),r=t.read(n);return n.finish("seal"),r}static read(e){e.array("seal",4);let n=e.bytes("seal\
 .root",ln),r=gf(e,Tt),o=wa(r.protectedHeader,n),f=c=>{let s=e.offset,{protectedHeader:i,signature:h}=gf(e,c);if(He(i,_f(o,c)))return h;throw e.error("seal.prote\
 cted","wrong-identifier","the identifier does not match the content it names",s)};return new t(o,Nt(c=>c===Tt?r.signature:f(c)))}reference(){let{header:e}=this,
-n=new at().array(4).bytes(e.keySetId);return Tf(n,e),n.int(Lr).bytes(e.root),{sealNumber:e.sealNumber,digest:vt(n.finish())}}isSignedBy(e,n){return e.verifies(n,
+n=new at().array(4).bytes(e.keySetId);return Tf(n,e),n.int(vr).bytes(e.root),{sealNumber:e.sealNumber,digest:Lt(n.finish())}}isSignedBy(e,n){return e.verifies(n,
 ma(this.header,e),this.signatures[e.id])}};function ma(t,e){return new at().array(4).text("Signature1").bytes(_f(t,e)).bytes(new Uint8Array).bytes(t.root).finish()}
-function _f(t,e){let n=new at().map(4);return n.int(wf).int(e.coseAlgorithm),n.int(xf).bytes(t.keySetId),Tf(n.int(Ef),t),n.int(Af).int(Lr).finish()}function Tf(t,e){
+function _f(t,e){let n=new at().map(4);return n.int(wf).int(e.coseAlgorithm),n.int(xf).bytes(t.keySetId),Tf(n.int(Ef),t),n.int(Af).int(vr).finish()}function Tf(t,e){
 t.map(4),t.int(1).text(e.issuer),t.int(6).uint(e.time),t.int(265).text(mf),t.int(Vt).map(e.restored===void 0?6:7),t.int(1).int(e.suite),t.int(2).uint(e.sealNumber),
 t.int(3).bytes(e.previous),t.int(4).uint(e.treeSize),t.int(5).bytes(e.logRoot),t.int(6).array(e.vaults.length);for(let n of e.vaults)n===void 0?t.null():t.array(
 2).uint(n.generation).uint(n.restored);e.restored!==void 0&&t.int(7).array(2).uint(e.restored.first).uint(e.restored.time)}function wa(t,e){let n=new De(t);n.map(
@@ -683,7 +683,7 @@ key("seal.trefoil",Vt).map("seal.trefoil",6,7),s=un(n.key("seal.suite",1)),i=n.k
 revious",32),E=n.key("seal.tree_size",4).uint("seal.tree_size"),g=n.key("seal.log_root",5).bytes("seal.log_root",ln),A=Array.from({length:n.key("seal.vaults",6).
 array("seal.vaults",0,ga)},()=>xa(n)),_=c===7?Ea(n.key("seal.restored",7)):void 0;if(E===0n)throw n.outOfRange("seal.tree_size");if(i===0n&&h.some(U=>U!==0))throw n.
 outOfRange("seal.previous");if(i===0n&&!He(g,pf))throw n.outOfRange("seal.log_root");if(_!==void 0&&(_.first>i||_.time>f))throw n.outOfRange("seal.restored");n.
-key("seal.vds",Af).key("seal.vds",Lr),n.finish("seal.protected");let S=Object.freeze(A);return{issuer:o,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:E,
+key("seal.vds",Af).key("seal.vds",vr),n.finish("seal.protected");let S=Object.freeze(A);return{issuer:o,keySetId:r,sealNumber:i,previous:h,logRoot:g,treeSize:E,
 root:e,time:f,suite:s,vaults:S,restored:_}}function xa(t){if(t.isNull()){t.null("seal.vault");return}t.array("seal.vault",2);let e=t.uint("seal.vault.generation");
 return Object.freeze({generation:e,restored:t.uint("seal.vault.restored")})}function Ea(t){t.array("seal.restored",2);let e=t.uint("seal.restored.first");return Object.
 freeze({first:e,time:t.uint("seal.restored.time")})}function gf(t,e){t.tag("seal.receipt",ya),t.array("seal.receipt",4);let n=t.bytes("seal.protected",1,pa);return t.
@@ -691,7 +691,7 @@ map("seal.unprotected",0),t.null("seal.payload"),{protectedHeader:n,signature:t.
 "statement",1).bytes("statement",1,dn),r=e.key("tree_size",2).uint("tree_size"),o=e.key("leaf_index",3).uint("leaf_index"),f=e.key("path",4).array("path",0,yf),
 c=Array.from({length:f},()=>e.bytes("path",ln)),s=Ta(e);return e.finish("attestation"),{statement:n,treeSize:r,leafIndex:o,path:c,evidence:s}}function Ta(t){let e=t.
 offset,n=t.int("seal");if(n===5n)return{form:"full",seal:tt.read(t)};if(n!==6n)throw t.unexpectedKey("seal",5,n,e);return t.array("seal_reference",2),{form:"com\
-pact",reference:{sealNumber:t.uint("seal_reference.number"),digest:t.bytes("seal_reference.digest",32)}}}var Te=class extends Error{name="JsonError"},Sa=8,ka=(1n<<64n)-1n;function Sf(t){let e=new vr(t),n=e.value(Sa);return e.finish(),n}var vr=class{#t;#e=0;constructor(e){
+pact",reference:{sealNumber:t.uint("seal_reference.number"),digest:t.bytes("seal_reference.digest",32)}}}var Te=class extends Error{name="JsonError"},Sa=8,ka=(1n<<64n)-1n;function Sf(t){let e=new Lr(t),n=e.value(Sa);return e.finish(),n}var Lr=class{#t;#e=0;constructor(e){
 this.#t=e}#n(e){return new Te(`unexpected JSON at character ${this.#e}: ${e}`)}#r(){for(;` 	
 \r`.includes(this.#t[this.#e]??"end");)this.#e+=1;return this.#t[this.#e]??""}#o(e){return this.#r()!==e?!1:(this.#e+=1,!0)}finish(){if(this.#r()!=="")throw this.#n(
 "the text must end here")}value(e){if(e===0)throw this.#n("nested too deeply");let n=this.#r();return n==="{"?this.#f(e):n==="["?this.#s(e):n==='"'?this.#c():this.#t.
@@ -702,28 +702,28 @@ r,this.value(e-1))}while(this.#o(","));if(!this.#o("}"))throw this.#n("a comma o
 1;for(;e<this.#t.length&&this.#t[e]!=='"';)e+=this.#t[e]==="\\"?2:1;let n=Oa(this.#t.slice(this.#e,e+1));if(n===void 0)throw this.#n("a string of Unicode charac\
 ters belongs here");return this.#e=e+1,n}#a(){let e=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;e.lastIndex=this.#e;let n=e.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
 ka)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function Oa(t){try{let e=JSON.
-parse(t);return typeof e=="string"&&!/\p{Cs}/u.test(e)?e:void 0}catch{return}}var Br="trefoil:trust-root/1",vf="trefoil:key-set/1",kf=64,Of=512*1024,La=320*1024,Bf=4,Uf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ge=class t{issuer;keySets;version;previous;cosignatures;constructor(e,n,r){
+parse(t);return typeof e=="string"&&!/\p{Cs}/u.test(e)?e:void 0}catch{return}}var Br="trefoil:trust-root/1",Lf="trefoil:key-set/1",kf=64,Of=512*1024,va=320*1024,Bf=4,Uf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ge=class t{issuer;keySets;version;previous;cosignatures;constructor(e,n,r){
 this.issuer=e,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
 let e=this.version===1n,n=new at().array(e?3:5).text(Br).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){Mf(n.array(3),r);let{status:o}=r;
-n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return e||n.uint(this.version).bytes(this.previous),vt(n.finish())}keySet(e){
-return this.keySets.find(n=>He(n.id,e))}static decode(e){let n=De.of("trust_root",e,La),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
-oot");n.format("trust_root.format",Br);let o=n.text("trust_root.issuer",et),f=n.array("trust_root.key_sets",1,kf),c=Array.from({length:f},()=>Ia(n));if(Lf(c))throw n.
+n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return e||n.uint(this.version).bytes(this.previous),Lt(n.finish())}keySet(e){
+return this.keySets.find(n=>He(n.id,e))}static decode(e){let n=De.of("trust_root",e,va),r=n.array("trust_root",3,6);if(r!==3&&r!==6)throw n.wrongLength("trust_r\
+oot");n.format("trust_root.format",Br);let o=n.text("trust_root.issuer",et),f=n.array("trust_root.key_sets",1,kf),c=Array.from({length:f},()=>Ia(n));if(vf(c))throw n.
 outOfRange("trust_root.key_sets");let s=r===3?Uf:Ua(n);return n.finish("trust_root"),new t(o,c,s)}static fromJson(e){if(typeof e!="string")throw new TypeError("\
 a trust root in text form is a string");if(e.length>Of||Yt(e).length>Of)throw new Te("the JSON text is too long; pass exactly one object");let n=Sf(e),[r,o,f]=Ur(
 n,["format","issuer","key_sets"],...If);if(r!==Br)throw new Te("unknown format or version; update this program");if(typeof o!="string"||!wn(o,et))throw new Te("\
 the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>kf)throw new Te("a trust root holds 1 to 64 key sets; \
-drop the oldest retired ones");let c=f.map(Na);if(Lf(c))throw new Te("a key set is listed twice; list it once with its current status");return new t(o,c,va(n))}},
-If=["version","previous","cosignatures"];function va(t){let[e,n,r]=If.map(c=>t.get(c)??null);if(e===null&&n===null&&r===null)return Uf;let o=typeof n=="string"?
+drop the oldest retired ones");let c=f.map(Na);if(vf(c))throw new Te("a key set is listed twice; list it once with its current status");return new t(o,c,La(n))}},
+If=["version","previous","cosignatures"];function La(t){let[e,n,r]=If.map(c=>t.get(c)??null);if(e===null&&n===null&&r===null)return Uf;let o=typeof n=="string"?
 Rf(n):void 0;if(typeof e!="bigint"||e<2n||o===void 0||!Array.isArray(r))throw new Te("version 1 has neither version, previous nor cosignatures; later ones have \
 all three");if(r.length>Bf)throw new Te("a trust root has at most 4 cosignatures");let f=r.map(Ba);return{version:e,previous:o,cosignatures:f}}function Ba(t){let[
 e,...n]=Ur(t,["key_set",...St.map(f=>f.id)]),r=typeof e=="string"?Rf(e):void 0;if(r===void 0)throw new Te("a key set's id is 64 lower-case hexadecimal digits");
 let o=Nt(f=>Ff(n[St.indexOf(f)],f,f.signatureBytes));return{keySetId:r,signatures:o}}function Rf(t){if(/^[0-9a-f]{64}$/.test(t))return Uint8Array.from({length:32},
 (e,n)=>Number.parseInt(t.slice(2*n,2*n+2),16))}function Ua(t){let e=t.offset,n=t.uint("trust_root.version"),r=t.bytes("trust_root.previous",32),o=t.array("trust\
 _root.cosignatures",0,Bf),f=Array.from({length:o},()=>(t.array("trust_root.cosignature",4),{keySetId:t.bytes("trust_root.cosignature.key_set",32),signatures:Nt(
-s=>t.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<2n)throw t.outOfRange("trust_root.version",e);return{version:n,previous:r,cosignatures:f}}function Lf(t){
-return new Set(t.map(e=>yt(e.id))).size!==t.length}function Nf(t){let e=new at;return Mf(e,t),Object.freeze({id:vt(e.finish()),...t})}function Mf(t,e){t.array(6).
-text(vf);for(let n of St)t.bytes(e.publicKeys[n.id]);t.uint(e.notBefore).uint(e.notAfter)}function Ia(t){t.array("trust_root.key_set",3),t.array("key_set",6),t.
-format("key_set.format",vf);let e=Nt(h=>t.bytes(`key_set.${h.id}`,h.publicKeyBytes)),n=t.uint("key_set.not_before"),r=t.offset,o=t.uint("key_set.not_after");if(n>=
+s=>t.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<2n)throw t.outOfRange("trust_root.version",e);return{version:n,previous:r,cosignatures:f}}function vf(t){
+return new Set(t.map(e=>yt(e.id))).size!==t.length}function Nf(t){let e=new at;return Mf(e,t),Object.freeze({id:Lt(e.finish()),...t})}function Mf(t,e){t.array(6).
+text(Lf);for(let n of St)t.bytes(e.publicKeys[n.id]);t.uint(e.notBefore).uint(e.notAfter)}function Ia(t){t.array("trust_root.key_set",3),t.array("key_set",6),t.
+format("key_set.format",Lf);let e=Nt(h=>t.bytes(`key_set.${h.id}`,h.publicKeyBytes)),n=t.uint("key_set.not_before"),r=t.offset,o=t.uint("key_set.not_after");if(n>=
 o)throw t.outOfRange("key_set.not_after",r);let f=t.offset,c=t.uint("trust_root.status"),s=t.uint("trust_root.since"),i=Ra(c,s);if(i===void 0)throw t.outOfRange(
 "trust_root.status",f);return Nf({publicKeys:e,notBefore:n,notAfter:o,status:i})}function Ra(t,e){if(t===0n&&e===0n)return{state:"active"};if(t===1n)return{state:"\
 retired",since:e};if(t===2n)return{state:"revoked",since:e}}function Na(t){let e=["id","status","not_before","not_after",...St.map(E=>E.id)],[n,r,o,f,...c]=Ur(t,
@@ -742,7 +742,7 @@ lain"&&h!=="shared")throw new TypeError('probeMode must be "plain" or "shared"')
 if(_&&E!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=r,this.nonce=o===
 Rr?o:jn("nonce",o,kr,Or),this.tenant=f===void 0?void 0:jn("tenant",f,16),this.account=c===void 0?void 0:jn("account",c,32),this.requestDigest=s===void 0?void 0:
 jn("requestDigest",s,32),this.decision=i==="any"?void 0:i,this.probeMode=h,this.proofLevel=_?void 0:hn("proofLevel",E??0,bn),this.policyVersion=g===void 0?void 0:
-Object.freeze({id:hn("policyVersion.id",g.id,Be),version:hn("policyVersion.version",g.version,Be)}),this.fmrClass=hn("fmrClass",A,bn),this.clockSkew=BigInt(hn("\
+Object.freeze({id:hn("policyVersion.id",g.id,Oe),version:hn("policyVersion.version",g.version,Oe)}),this.fmrClass=hn("fmrClass",A,bn),this.clockSkew=BigInt(hn("\
 clockSkew",S,Ca)),Object.freeze(this)}};function Ha(t){for(let[e,n]of Object.entries(t)){if(!Object.hasOwn(Cf,e))throw new TypeError(`unknown requirement ${e}; \
 correct its name`);if(n==null)throw new TypeError(`requirement ${e} has no value; leave it out where it is not required`)}for(let[e,n]of Object.entries(Cf))if(n&&
 !Object.hasOwn(t,e))throw new TypeError(`requirement ${e} is missing`)}function jn(t,e,n,r=n){if(!Ft(e)||e.length<n||e.length>r){let o=n===r?`${n}`:`${n} to ${r}`;
@@ -778,72 +778,73 @@ status:c,notBefore:s,notAfter:i}=f;if(c.state!=="active"){let{state:h,since:E}=c
 se(r>=E,"retired-key-set",`${o} was retired at ${E}, before this seal; do not accept`)}return se(r<s||r>=i,"key-set-validity",`sealed at ${r}, outside the valid\
 ity of ${o}`),f}var zf=255,za=64,qa="trefoil:change/1",qf=["enrolled","erased","root_published","policy_changed","session_opened","session_ended","tenant_created","tenant_disab\
 led","tenant_enabled","api_key_created","api_key_revoked","issuer_key_registered","key_rotation_begun","key_rotation_ended","malformed_reset","operator_created",
-"operator_revoked","operator_token_created","operator_token_revoked","refused","tenant_deleted","attempts_reset","replaced"];function Yf(t){let e=De.of("change",t,dn);e.map("change",5);let n=e.key("iss",1).text("iss",et),r=e.key("iat",6).uint("iat"),o=e.key("cti",7).bytes("cti",16);e.
+"operator_revoked","operator_token_created","operator_token_revoked","refused","tenant_deleted","attempts_reset","replaced","revoked"];function Yf(t){let e=De.of("change",t,dn);e.map("change",5);let n=e.key("iss",1).text("iss",et),r=e.key("iat",6).uint("iat"),o=e.key("cti",7).bytes("cti",16);e.
 key("eat_profile",265).format("eat_profile",qa);let f=e.key("trefoil",Vt).map("trefoil",4,5),c=un(e.key("suite",1)),s=e.key("tenant",2).bytes("tenant",16),i=e.key(
 "kind",3).uint("kind"),h=Object.freeze(Ga(i,e.key("what",4))),E=f===5?Object.freeze(Va(e.key("by",5))):void 0;return e.finish("change"),Object.freeze({suite:c,issuer:n,
 tenant:s,changedAt:r,salt:o,what:h,by:E})}function Va(t){return t.array("by",2),{operator:t.bytes("by.operator",8),name:t.text("by.name",za)}}function Wf(t){try{
 return Yf(lt(t).statement)}catch(e){if(e instanceof Xe)return;throw e}}function Ga(t,e){let n=e.offset;switch(t){case 1n:return e.array("what",3),{kind:"enrolle\
-d",handle:e.bytes("what.handle",32),generation:e.number("what.generation",Be),consent:e.bytes("what.consent",32)};case 2n:return e.array("what",2),{kind:"erased",
-handle:e.bytes("what.handle",32),generation:e.number("what.generation",Be)};case 3n:return e.array("what",4),{kind:"root_published",generation:e.number("what.ge\
-neration",Be),generationMin:e.number("what.generation_min",Be),root:e.bytes("what.root",32),head:e.bytes("what.head",32)};case 4n:return e.array("what",3),{kind:"\
-policy_changed",policyId:e.number("what.policy_id",Be),policyVersion:e.number("what.policy_version",Be),policyDigest:e.bytes("what.digest",32)};case 5n:return e.
+d",handle:e.bytes("what.handle",32),generation:e.number("what.generation",Oe),consent:e.bytes("what.consent",32)};case 2n:return e.array("what",2),{kind:"erased",
+handle:e.bytes("what.handle",32),generation:e.number("what.generation",Oe)};case 3n:return e.array("what",4),{kind:"root_published",generation:e.number("what.ge\
+neration",Oe),generationMin:e.number("what.generation_min",Oe),root:e.bytes("what.root",32),head:e.bytes("what.head",32)};case 4n:return e.array("what",3),{kind:"\
+policy_changed",policyId:e.number("what.policy_id",Oe),policyVersion:e.number("what.policy_version",Oe),policyDigest:e.bytes("what.digest",32)};case 5n:return e.
 array("what",2),{kind:"session_opened",session:e.bytes("what.session",32),expiresAt:e.uint("what.expires_at")};case 6n:return e.array("what",1),{kind:"session_e\
 nded",session:e.bytes("what.session",32)};case 23n:return e.array("what",4),{kind:"replaced",handle:e.bytes("what.handle",32),generation:e.number("what.generati\
-on",Be),replaced:e.number("what.replaced",Be),consent:e.bytes("what.consent",32)};default:return Ya(t,e,n)}}function Ya(t,e,n){let r=Vf(t);switch(r){case"tenant\
-_created":return e.array("what",1),{kind:r,policyDigest:e.bytes("what.digest",32)};case"tenant_disabled":case"tenant_enabled":case"malformed_reset":case"attempt\
-s_reset":return e.array("what",0),{kind:r};case"api_key_created":return e.array("what",2),{kind:r,apiKey:e.bytes("what.key",8),scopes:e.number("what.scopes",zf)};case"\
-api_key_revoked":return e.array("what",1),{kind:r,apiKey:e.bytes("what.key",8)};case"issuer_key_registered":return e.array("what",1),{kind:r,issuerKey:e.bytes("\
-what.key",32)};case"key_rotation_begun":case"key_rotation_ended":return e.array("what",1),{kind:r,epoch:e.number("what.epoch",Be)};case"operator_created":return e.
-array("what",2),{kind:r,operator:e.bytes("what.operator",8),role:e.number("what.role",zf)};case"operator_revoked":return e.array("what",1),{kind:r,operator:e.bytes(
-"what.operator",8)};case"operator_token_created":case"operator_token_revoked":return e.array("what",2),{kind:r,operator:e.bytes("what.operator",8),token:e.number(
-"what.token",Be)};case"refused":{e.array("what",1);let o=e.offset,f=Vf(e.uint("what.action"));if(f===void 0||f==="refused")throw e.outOfRange("what.action",o);return{
-kind:r,action:f}}case"tenant_deleted":return e.array("what",1),{kind:r,templates:e.uint("what.templates")};default:throw e.outOfRange("kind",n)}}function Vf(t){
-return t>BigInt(qf.length)?void 0:qf[Number(t)-1]}var Xf,Gf=class t{change;digest;leafIndex;seal;constructor(e,n,r,o){this.change=e,this.digest=n,this.leafIndex=
-r,this.seal=o,Object.freeze(this)}static{Xf=(...e)=>new t(...e)}};function Jf(t,e,n,r){Qf(e,n,r);let o=Mt(()=>lt(t)),{evidence:f}=o;if(f.form==="full")return ec(
-o,f.seal,e,n,r);let{sealNumber:c}=f.reference,s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Me("seal-needed",s,{seal:f.reference})}
-function Zf(t,e,n,r,o){if(Qf(n,r,o),!(e instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Mt(()=>lt(t)),{evidence:c}=f,
-s=c.form==="full"?c.seal.reference():c.reference;if(Fr(s,e.reference()))return ec(f,e,n,r,o);let i=`the seal passed is not the one named; fetch seal ${s.sealNumber}\
- from the issuer`;throw new Me("other-seal",i,{seal:s})}function Qf(t,e,n){if(!(t instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(e!==void 0&&
-!(Ft(e)&&e.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");Mr(n)}function ec(t,e,n,r,o){let f=Mt(()=>Yf(t.statement)),
-{header:c}=e;if(f.issuer!==n.issuer)throw Dn(f.issuer);se(r!==void 0&&!He(f.tenant,r),"tenant","another tenant than required; do not accept");let s=BigInt(Ir),{
-changedAt:i}=f,h=BigInt(o)+s;se(i>h,"not-yet-valid",`done at ${i}, in the future; check the clocks`),se(c.time>h||c.time+s<i,"seal-time",`sealed at ${c.time}, b\
-efore its change or in the future`);let{leafIndex:E,treeSize:g,path:A}=t;se(c.suite!==f.suite,"suite-mismatch","change and seal name different suites; do not ac\
-cept"),se(c.treeSize!==g,"tree-size-mismatch","receipt and seal name different tree sizes; do not accept");let _=Cn(t.statement);return se(!Pn(_,E,g,A,c.root),"\
-not-in-tree","the change is not in the sealed tree; do not accept"),Nr(e,n),Xf(f,_,E,c)}var Ye=class extends Error{name="InputError"};function nc(t){let e=Cr(t);if(e===void 0||e==="")return t;if(e.startsWith("{")){let n=Wa(e),r=typeof n=="string"?tc(
+on",Oe),replaced:e.number("what.replaced",Oe),consent:e.bytes("what.consent",32)};case 24n:return e.array("what",2),{kind:"revoked",handle:e.bytes("what.handle",
+32),generation:e.number("what.generation",Oe)};default:return Ya(t,e,n)}}function Ya(t,e,n){let r=Vf(t);switch(r){case"tenant_created":return e.array("what",1),
+{kind:r,policyDigest:e.bytes("what.digest",32)};case"tenant_disabled":case"tenant_enabled":case"malformed_reset":case"attempts_reset":return e.array("what",0),{
+kind:r};case"api_key_created":return e.array("what",2),{kind:r,apiKey:e.bytes("what.key",8),scopes:e.number("what.scopes",zf)};case"api_key_revoked":return e.array(
+"what",1),{kind:r,apiKey:e.bytes("what.key",8)};case"issuer_key_registered":return e.array("what",1),{kind:r,issuerKey:e.bytes("what.key",32)};case"key_rotation\
+_begun":case"key_rotation_ended":return e.array("what",1),{kind:r,epoch:e.number("what.epoch",Oe)};case"operator_created":return e.array("what",2),{kind:r,operator:e.
+bytes("what.operator",8),role:e.number("what.role",zf)};case"operator_revoked":return e.array("what",1),{kind:r,operator:e.bytes("what.operator",8)};case"operat\
+or_token_created":case"operator_token_revoked":return e.array("what",2),{kind:r,operator:e.bytes("what.operator",8),token:e.number("what.token",Oe)};case"refuse\
+d":{e.array("what",1);let o=e.offset,f=Vf(e.uint("what.action"));if(f===void 0||f==="refused")throw e.outOfRange("what.action",o);return{kind:r,action:f}}case"t\
+enant_deleted":return e.array("what",1),{kind:r,templates:e.uint("what.templates")};default:throw e.outOfRange("kind",n)}}function Vf(t){return t>BigInt(qf.length)?
+void 0:qf[Number(t)-1]}var Xf,Gf=class t{change;digest;leafIndex;seal;constructor(e,n,r,o){this.change=e,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(
+this)}static{Xf=(...e)=>new t(...e)}};function Jf(t,e,n,r){Qf(e,n,r);let o=Mt(()=>lt(t)),{evidence:f}=o;if(f.form==="full")return ec(o,f.seal,e,n,r);let{sealNumber:c}=f.
+reference,s=`compact receipt; fetch seal ${c} from the issuer and pass it too`;throw new Me("seal-needed",s,{seal:f.reference})}function Zf(t,e,n,r,o){if(Qf(n,r,
+o),!(e instanceof tt))throw new TypeError("seal must be a Seal; make one with Seal.decode");let f=Mt(()=>lt(t)),{evidence:c}=f,s=c.form==="full"?c.seal.reference():
+c.reference;if(Fr(s,e.reference()))return ec(f,e,n,r,o);let i=`the seal passed is not the one named; fetch seal ${s.sealNumber} from the issuer`;throw new Me("o\
+ther-seal",i,{seal:s})}function Qf(t,e,n){if(!(t instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(e!==void 0&&!(Ft(e)&&e.length===16))throw new TypeError(
+"tenant must be a Uint8Array of 16 bytes, or undefined");Mr(n)}function ec(t,e,n,r,o){let f=Mt(()=>Yf(t.statement)),{header:c}=e;if(f.issuer!==n.issuer)throw Dn(
+f.issuer);se(r!==void 0&&!He(f.tenant,r),"tenant","another tenant than required; do not accept");let s=BigInt(Ir),{changedAt:i}=f,h=BigInt(o)+s;se(i>h,"not-yet-\
+valid",`done at ${i}, in the future; check the clocks`),se(c.time>h||c.time+s<i,"seal-time",`sealed at ${c.time}, before its change or in the future`);let{leafIndex:E,
+treeSize:g,path:A}=t;se(c.suite!==f.suite,"suite-mismatch","change and seal name different suites; do not accept"),se(c.treeSize!==g,"tree-size-mismatch","recei\
+pt and seal name different tree sizes; do not accept");let _=Cn(t.statement);return se(!Pn(_,E,g,A,c.root),"not-in-tree","the change is not in the sealed tree; \
+do not accept"),Nr(e,n),Xf(f,_,E,c)}var Ye=class extends Error{name="InputError"};function nc(t){let e=Cr(t);if(e===void 0||e==="")return t;if(e.startsWith("{")){let n=Wa(e),r=typeof n=="string"?tc(
 n):void 0;if(r===void 0)throw new Ye("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return tc(e)??
 t}function rc(t){let e=t.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(e))throw new Ye("The nonce is 32 to 128 hexadecimal digits: the one that you i\
 ssued for this login.");return Uint8Array.from({length:e.length/2},(n,r)=>Number.parseInt(e.slice(2*r,2*r+2),16))}function Cr(t){try{return new TextDecoder("utf\
 -8",{fatal:!0}).decode(t).trim()}catch{return}}function Wa(t){try{let e=JSON.parse(t);return e.attestation??e.receipt?.attestation}catch{throw new Ye("This begi\
 ns like JSON and is not JSON: copy all of it.")}}function tc(t){let e=t.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return gn(
 e)}var Xa="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
-ept it.";function oc(t,e){let{statement:n,seal:r}=t,o=n.decision==="match",f=Oe("div","",`outcome ${o?"good":"attested-denial"}`),c=n.proof===void 0?", without \
-a credential proof":"";return f.append(Oe("h2",`${o?"Verified: match":"Verified: no match"}${c}`),Oe("p",o?"The holder of this account was authenticated.":"The \
-service attests a denial: nobody was authenticated.")),n.proof===void 0&&f.append(Oe("p",Xa)),f.append(...cc(e)),f.append(ac([["Issuer",n.issuer],["Audience",n.
+ept it.";function oc(t,e){let{statement:n,seal:r}=t,o=n.decision==="match",f=ve("div","",`outcome ${o?"good":"attested-denial"}`),c=n.proof===void 0?", without \
+a credential proof":"";return f.append(ve("h2",`${o?"Verified: match":"Verified: no match"}${c}`),ve("p",o?"The holder of this account was authenticated.":"The \
+service attests a denial: nobody was authenticated.")),n.proof===void 0&&f.append(ve("p",Xa)),f.append(...cc(e)),f.append(ac([["Issuer",n.issuer],["Audience",n.
 audience],["Account",n.account],["Proof",n.proof===void 0?"none":`level ${n.proof.level}`],["Session",n.proof?.session??"none"],["Tenant",n.tenant],["Nonce",n.nonce],
-["Issued",yn(n.issuedAt)],["Expires",yn(n.expiresAt)],...sc(r,t.leafIndex)]),Oe("p","Keep the account: it is the same at every login of this person here. Sessio\
-n and nonce are not.")),f}function fc(t,e){let{change:n,seal:r}=t,{heading:o,details:f}=Ja(n.what),c=Oe("div","","outcome good");return c.append(Oe("h2",`Verifi\
-ed receipt: ${o}`),Oe("p",n.what.kind==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that it made this\
+["Issued",yn(n.issuedAt)],["Expires",yn(n.expiresAt)],...sc(r,t.leafIndex)]),ve("p","Keep the account: it is the same at every login of this person here. Sessio\
+n and nonce are not.")),f}function fc(t,e){let{change:n,seal:r}=t,{heading:o,details:f}=Ja(n.what),c=ve("div","","outcome good");return c.append(ve("h2",`Verifi\
+ed receipt: ${o}`),ve("p",n.what.kind==="refused"?"The service attests that it refused this change, and changed nothing.":"The service attests that it made this\
  change. It says nothing about a login."),...cc(e),ac([["Issuer",n.issuer],["Tenant",n.tenant.every(s=>s===0)?"none: the service itself":n.tenant],...f,...n.by?
-[["By",`${n.by.name} (${yt(n.by.operator)})`]]:[],["Done",yn(n.changedAt)],...sc(r,t.leafIndex)]),Oe("p","Compare tenant and what was done with what you expect:\
+[["By",`${n.by.name} (${yt(n.by.operator)})`]]:[],["Done",yn(n.changedAt)],...sc(r,t.leafIndex)]),ve("p","Compare tenant and what was done with what you expect:\
  this page does not know it.")),c}function Ja(t){switch(t.kind){case"enrolled":return{heading:"subject enrolled",details:[["Subject",t.handle],["Generation",`${t.
 generation}`],["Consent digest",t.consent]]};case"erased":return{heading:"subject erased",details:[["Subject",t.handle],["Generation",`${t.generation}`]]};case"\
 root_published":return{heading:"credential root published",details:[["Generation",`${t.generation}, accepted from ${t.generationMin}`],["Credential root",t.root],
 ["Log head",t.head]]};case"policy_changed":return{heading:"policy changed",details:[["Policy",`${t.policyId} version ${t.policyVersion}`],["Policy digest",t.policyDigest]]};case"\
 session_opened":return{heading:"session opened",details:[["Session",t.session],["Ends",yn(t.expiresAt)]]};case"session_ended":return{heading:"session ended",details:[
 ["Session",t.session]]};case"replaced":{let e=`${t.generation}, in place of ${t.replaced}`;return{heading:"template replaced",details:[["Subject",t.handle],["Ge\
-neration",e],["Consent digest",t.consent]]}}default:return{heading:t.kind.replaceAll("_"," "),details:ei(t)}}}var Za=["unknown","viewer","operator","owner"],Qa=[
-"enrol","authenticate","issue"];function ei(t){switch(t.kind){case"tenant_created":return[["Policy digest",t.policyDigest]];case"tenant_disabled":case"tenant_en\
-abled":case"malformed_reset":case"attempts_reset":return[];case"api_key_created":return[["API key",t.apiKey],["Scopes",Qa.filter((e,n)=>(t.scopes>>n)%2===1).join(
-", ")]];case"api_key_revoked":return[["API key",t.apiKey]];case"issuer_key_registered":return[["Issuer key",t.issuerKey]];case"key_rotation_begun":case"key_rota\
-tion_ended":return[["Epoch",`${t.epoch}`]];case"operator_created":return[["Operator",t.operator],["Role",Za[t.role]??"unknown"]];case"operator_revoked":return[[
-"Operator",t.operator]];case"operator_token_created":case"operator_token_revoked":return[["Operator",t.operator],["Token",`${t.token}`]];case"tenant_deleted":return[
-["Templates destroyed",`${t.templates}`]];case"refused":return[["Change",t.action.replaceAll("_"," ")]]}}function cc(t){let e=Oe("ul","");return e.append(...St.
-map(({name:r})=>Oe("li",`${r} signature verifies`))),t?[e,Oe("p","The trust root came from this server. That shows consistency, not who the issuer is.")]:[e]}function sc(t,e){
-return[["Sealed",`${yn(t.time)}, seal ${t.sealNumber}`],["Root",t.root],["Place",`leaf ${e} of ${t.treeSize}`],["Key set",t.keySetId]]}function ac(t){let e=Oe("\
-dl","");for(let[n,r]of t){let o=typeof r=="string"?Oe("dd",r):Oe("dd",yt(r),"bytes");e.append(Oe("dt",n),o)}return e}function pn(t,e,n){let r=Oe("div","","outco\
-me refused");return r.setAttribute("role","alert"),r.append(Oe("h2",t),Oe("p",e)),n!==void 0&&r.append(Oe("p",`Code: ${n}`)),r}function yn(t){let e=new Date(Number(
-t)*1e3);return Number.isNaN(e.getTime())?`${t} s`:e.toISOString().replace(".000Z","Z")}function Oe(t,e,n=""){let r=document.createElement(t);return r.textContent=
-e,n!==""&&(r.className=n),r}var ti=512*1024,Hr=We("form",HTMLFormElement),$n=We("outcome",HTMLElement),Pr=We("attestation",HTMLTextAreaElement),dc=We("attestation-state",HTMLElement),Kn=We(
+neration",e],["Consent digest",t.consent]]}}case"revoked":return{heading:"subject revoked",details:[["Subject",t.handle],["Generation",`${t.generation}`]]};default:
+return{heading:t.kind.replaceAll("_"," "),details:ei(t)}}}var Za=["unknown","viewer","operator","owner"],Qa=["enrol","authenticate","issue"];function ei(t){switch(t.
+kind){case"tenant_created":return[["Policy digest",t.policyDigest]];case"tenant_disabled":case"tenant_enabled":case"malformed_reset":case"attempts_reset":return[];case"\
+api_key_created":return[["API key",t.apiKey],["Scopes",Qa.filter((e,n)=>(t.scopes>>n)%2===1).join(", ")]];case"api_key_revoked":return[["API key",t.apiKey]];case"\
+issuer_key_registered":return[["Issuer key",t.issuerKey]];case"key_rotation_begun":case"key_rotation_ended":return[["Epoch",`${t.epoch}`]];case"operator_created":
+return[["Operator",t.operator],["Role",Za[t.role]??"unknown"]];case"operator_revoked":return[["Operator",t.operator]];case"operator_token_created":case"operator\
+_token_revoked":return[["Operator",t.operator],["Token",`${t.token}`]];case"tenant_deleted":return[["Templates destroyed",`${t.templates}`]];case"refused":return[
+["Change",t.action.replaceAll("_"," ")]]}}function cc(t){let e=ve("ul","");return e.append(...St.map(({name:r})=>ve("li",`${r} signature verifies`))),t?[e,ve("p",
+"The trust root came from this server. That shows consistency, not who the issuer is.")]:[e]}function sc(t,e){return[["Sealed",`${yn(t.time)}, seal ${t.sealNumber}`],
+["Root",t.root],["Place",`leaf ${e} of ${t.treeSize}`],["Key set",t.keySetId]]}function ac(t){let e=ve("dl","");for(let[n,r]of t){let o=typeof r=="string"?ve("d\
+d",r):ve("dd",yt(r),"bytes");e.append(ve("dt",n),o)}return e}function pn(t,e,n){let r=ve("div","","outcome refused");return r.setAttribute("role","alert"),r.append(
+ve("h2",t),ve("p",e)),n!==void 0&&r.append(ve("p",`Code: ${n}`)),r}function yn(t){let e=new Date(Number(t)*1e3);return Number.isNaN(e.getTime())?`${t} s`:e.toISOString().
+replace(".000Z","Z")}function ve(t,e,n=""){let r=document.createElement(t);return r.textContent=e,n!==""&&(r.className=n),r}var ti=512*1024,Hr=We("form",HTMLFormElement),$n=We("outcome",HTMLElement),Pr=We("attestation",HTMLTextAreaElement),dc=We("attestation-state",HTMLElement),Kn=We(
 "trust-root",HTMLTextAreaElement),jr,zn;function We(t,e){let n=document.getElementById(t);if(!(n instanceof e))throw new Error(`the page has no ${t}`);return n}
 function Dr(t){return String(new FormData(Hr).get(t))}async function ni(){let t=jr??new TextEncoder().encode(Pr.value);if(t.length===0)throw new Ye("Paste an at\
 testation, or drop a file.");let e=nc(t),n=Wf(e);return n===void 0?ri(e):oi(e,n)}async function ri(t){let e=We("audience",HTMLInputElement).value.trim();if(e===

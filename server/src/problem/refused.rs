@@ -461,7 +461,7 @@ mod tests {
             (
                 Refused::SubjectUnknown,
                 "subject-unknown",
-                "no template is active under this handle: nothing was enrolled, or it was deleted",
+                "no template is active under this handle: nothing was enrolled, or it was deleted or revoked",
             ),
             (
                 Refused::Login(Refusal::Template),
@@ -479,7 +479,7 @@ mod tests {
             (
                 Refused::TemplateExists,
                 "template-exists",
-                "the subject has an active template; replace it, or delete it to enrol again",
+                "the subject has a template, active or revoked; replace it, or delete it to enrol again",
             ),
             (
                 Refused::IdempotencyInFlight,
@@ -510,7 +510,7 @@ mod tests {
             (
                 Refused::TemplateOvertaken,
                 "overloaded",
-                "the subject's template was renewed, replaced or erased meanwhile, and this request changed nothing; retry after a second",
+                "the subject's template was renewed, replaced, revoked or erased meanwhile, and this request changed nothing; retry after a second",
             ),
             (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
         ] {

@@ -369,6 +369,7 @@ fn changes() -> Vec<Vec<u8>> {
         What::SessionOpened { session, expires_at: 1_800_003_600 },
         What::SessionEnded { session },
         What::Replaced { handle, generation: 9, replaced: 8, consent: [9; 32] },
+        What::Revoked { handle, generation: 9 },
     ];
     let (key, operator) = (ApiKeyId::new([9; 8]), OperatorId::new([10; 8]));
     let by_operators = [

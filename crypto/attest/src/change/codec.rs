@@ -15,7 +15,7 @@ impl What {
                 w.uint((*generation).into());
                 w.bytes(consent);
             }
-            Self::Erased { handle, generation } => {
+            Self::Erased { handle, generation } | Self::Revoked { handle, generation } => {
                 w.array(2);
                 w.bytes(handle.as_bytes());
                 w.uint((*generation).into());
@@ -107,6 +107,13 @@ impl What {
                     generation: r.number("what.generation")?,
                     replaced: r.number("what.replaced")?,
                     consent: r.fixed("what.consent")?,
+                })
+            }
+            Kind::Revoked => {
+                array(r, 2)?;
+                Ok(Self::Revoked {
+                    handle: Handle::new(r.fixed("what.handle")?),
+                    generation: r.number("what.generation")?,
                 })
             }
             administrative => Self::read_administrative(administrative, r),

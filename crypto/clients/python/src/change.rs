@@ -64,7 +64,7 @@ impl Change {
                 consent: bytes(consent),
                 ..common
             },
-            What::Erased { handle, generation } => {
+            What::Erased { handle, generation } | What::Revoked { handle, generation } => {
                 Self { handle: bytes(handle.as_bytes()), generation: Some(*generation), ..common }
             }
             What::RootPublished { generation, generation_min, root, head } => Self {

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from calls import refused
 from service import ANOTHERS, AUDIENCE, OWN, Member, Service
 from trefoil_attest import Policy, VerifyError, verify
 from trefoil_attest.client import Attempt, Problem, Tenant, TenantPolicy, Unproven
@@ -96,3 +97,26 @@ def test_a_session_and_a_subject_without_one_do_not_pass_for_each_other(
     with pytest.raises(Problem) as caught:
         ann.tenant().authenticate(replace(unproven, tenant=ann.tenant_id, handle=proof.handle), OWN, secrets.token_bytes(32))
     assert caught.value.code == "field-invalid" and "session_id" in caught.value.detail
+
+
+def test_a_revoked_subject_is_refused_until_its_template_is_replaced(shop: tuple[Tenant, Unproven]) -> None:
+    tenant, ann = shop
+    bea = replace(ann, handle=secrets.token_bytes(32))
+    assert tenant.enrol(bea.handle, OWN, "form 7").generation == 1
+    revoked = tenant.revoke(bea.handle)
+    assert (revoked.handle, revoked.generation) == (bea.handle, 1) and revoked.receipt is not None
+    change = revoked.receipt.verified.change
+    assert (change.kind, change.handle, change.generation) == ("revoked", bea.handle, 1)
+    assert (change.tenant, change.changed_at) == (ann.tenant, revoked.revoked_at)
+    assert tenant.revoke(bea.handle.hex()).revoked_at == revoked.revoked_at
+    shown = tenant.subject(bea.handle)
+    assert (shown.state, shown.revoked_at) == ("revoked", revoked.revoked_at)
+    refused("subject-unknown", tenant.authenticate, bea, OWN, secrets.token_bytes(32))
+    assert tenant.replace(bea.handle, OWN, "form 8").replaced == 1
+    shown = tenant.subject(bea.handle)
+    assert (shown.state, shown.revoked_at, shown.generation) == ("active", None, 2)
+    assert tenant.authenticate(bea, OWN, secrets.token_bytes(32)).is_match
+    tenant.revoke(bea.handle)
+    erased = tenant.delete(bea.handle)
+    assert erased is not None and erased.generation == 2
+    refused("subject-unknown", tenant.revoke, bea.handle)

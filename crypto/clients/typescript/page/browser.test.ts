@@ -203,6 +203,7 @@ test("a receipt is shown without audience and nonce, and an altered one is refus
     ["session_opened", "session opened"],
     ["session_ended", "session ended"],
     ["replaced", "template replaced"],
+    ["revoked", "subject revoked"],
   ] as const) {
     const shown = await unasked(Buffer.from(compact[kind] ?? "", "hex").toString("base64"));
     assert(shown.includes(`Verified receipt: ${heading}`), `${kind}: ${shown}`);

@@ -91,6 +91,8 @@ function done(what: What): { readonly heading: string; readonly details: readonl
       const details: Row[] = [["Subject", what.handle], ["Generation", generation], ["Consent digest", what.consent]];
       return { heading: "template replaced", details };
     }
+    case "revoked":
+      return { heading: "subject revoked", details: [["Subject", what.handle], ["Generation", `${what.generation}`]] };
     default:
       return { heading: what.kind.replaceAll("_", " "), details: detailsOf(what) };
   }

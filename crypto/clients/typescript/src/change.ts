@@ -101,6 +101,14 @@ export type What =
       /** {@link consentDigest} of the caller's reference to the subject's consent. */
       readonly consent: Uint8Array;
     }
+  | {
+      /** A subject's logins are refused from now on, and its sessions ended. The key of its template was destroyed; its record stays. */
+      readonly kind: "revoked";
+      /** The subject, 32 bytes. */
+      readonly handle: Uint8Array;
+      /** The generation of its template, which decides no login any more. */
+      readonly generation: number;
+    }
   | OperatorsWhat;
 
 /** What operators do. */
@@ -201,6 +209,7 @@ const KINDS = [
   "tenant_deleted",
   "attempts_reset",
   "replaced",
+  "revoked",
 ] as const;
 
 /** The kinds of changes. */
@@ -324,6 +333,13 @@ function readWhat(kind: bigint, r: Reader): What {
         generation: r.number("what.generation", U32_MAX),
         replaced: r.number("what.replaced", U32_MAX),
         consent: r.bytes("what.consent", 32),
+      };
+    case 24n:
+      r.array("what", 2);
+      return {
+        kind: "revoked",
+        handle: r.bytes("what.handle", 32),
+        generation: r.number("what.generation", U32_MAX),
       };
     default:
       return readOperatorsWhat(kind, r, start);

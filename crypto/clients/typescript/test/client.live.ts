@@ -304,6 +304,24 @@ test("a wrong API key, a missing scope, a revoked key and a disabled tenant are 
   assert.deepEqual((await refused("field-invalid", broken)).errors[0]?.pointer, "/policy/threshold");
 });
 
+/** Leaves the subject active, with a template of generation 2. */
+async function isRefusedOnceRevoked(app: Tenant, subject: Unproven): Promise<void> {
+  const { handle } = subject;
+  const revoked = await app.revoke(handle);
+  const change = revoked.receipt?.verified.change;
+  assert.deepEqual(change?.what, { kind: "revoked", handle, generation: 1 });
+  assert.equal(change?.changedAt, BigInt(revoked.revokedAt));
+  assert.equal((await app.revoke(toHex(handle))).revokedAt, revoked.revokedAt);
+  const { state, revokedAt } = await app.subject(handle);
+  assert.deepEqual([state, revokedAt], ["revoked", revoked.revokedAt]);
+  await refused("subject-unknown", app.authenticate(subject, OWN, nonce()));
+  await app.replace(handle, OWN, "form 8");
+  const shown = await app.subject(handle);
+  assert.deepEqual([shown.state, shown.revokedAt, shown.generation], ["active", undefined, 2]);
+  assert.equal((await app.authenticate(subject, OWN, nonce())).decision, "match");
+  await refused("subject-unknown", app.revoke(new Uint8Array(32)));
+}
+
 test("a tenant without credentials logs in with its API key alone, and each attestation says so", async () => {
   const audiences = [AUDIENCE, "https://other.example"];
   const policy = { ...POLICY, audiences, proof: "none" as const };
@@ -336,6 +354,7 @@ test("a tenant without credentials logs in with its API key alone, and each atte
   const attempts = [ann, ann, stranger].map((session, at) => ({ session, embedding: OWN, nonce: at === 1 ? once : nonce() }));
   const said = (await app.authenticateMany(attempts)).map((one) => (one instanceof Problem ? one.code : one.decision));
   assert.deepEqual(said, ["match", "nonce-replayed", "subject-unknown"]);
+  await isRefusedOnceRevoked(app, ann);
 
   // The example of the README.
   const examples = [...packageFile("README.md").matchAll(/```js\n([^]*?)```/g)].map(([, source = ""]) => source);

@@ -41,6 +41,7 @@ fn changes() -> Vec<Change<'static>> {
         What::SessionOpened { session: SessionId::new([8; 32]), expires_at: NOW + 3_300 },
         What::SessionEnded { session: SessionId::new([8; 32]) },
         What::Replaced { handle, generation: 301, replaced: 300, consent: consent_digest("form 8") },
+        What::Revoked { handle, generation: 301 },
         What::KeyRotationEnded { epoch: 2 },
     ];
     let (key, operator) = (ApiKeyId::new([9; 8]), OperatorId::new([10; 8]));
@@ -75,7 +76,7 @@ fn told(change: &Change<'_>) -> Value {
         What::Enrolled { handle, generation, consent } => {
             json!({"handle": hex::encode(handle), "generation": generation, "consent": hex::encode(consent)})
         }
-        What::Erased { handle, generation } => {
+        What::Erased { handle, generation } | What::Revoked { handle, generation } => {
             json!({"handle": hex::encode(handle), "generation": generation})
         }
         What::RootPublished { generation, generation_min, root, head } => {
@@ -271,7 +272,7 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
             }
         }
     }
-    assert!(verified == 26 && refused > 1000, "{verified} verified, {refused} refused");
+    assert!(verified == 27 && refused > 1000, "{verified} verified, {refused} refused");
     // Signatures differ each time, what they sign does not.
     for (name, bytes) in &seal().compact {
         assert_eq!(manifest["compact"][*name], hex::encode(bytes), "{name}");

@@ -1,4 +1,4 @@
-//! `trefoil admin subject`: lists subjects with a template, replaces a template, and destroys it.
+//! `trefoil admin subject`: lists subjects with a template, replaces a template, revokes a subject, and destroys its template.
 
 use super::place::{Caller, Place};
 use super::table::table;
@@ -6,7 +6,7 @@ use super::{save_receipt, show, when};
 use crate::wallet::Face;
 use clap::Subcommand;
 use std::path::PathBuf;
-use trefoil_api::{Enrolment, Hex, Replaced, Subject};
+use trefoil_api::{Enrolment, Hex, Replaced, Subject, SubjectState};
 use trefoil_client::{Client, ClientError};
 
 #[derive(Subcommand)]
@@ -17,7 +17,7 @@ pub(super) enum Command {
         #[command(flatten)]
         caller: Caller,
     },
-    /// A subject: its template's generation, when it was enrolled, the reference to its consent.
+    /// A subject: its template's generation, whether it is revoked, when it was enrolled, the reference to its consent.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
         Example:\n  trefoil admin subject show 0011... --api-key-file api.key")]
     Show {
@@ -26,7 +26,8 @@ pub(super) enum Command {
         #[command(flatten)]
         caller: Caller,
     },
-    /// Replace a subject's template in one step: each login meanwhile is decided with the old or with the new template.
+    /// Replace a subject's template in one step: each login meanwhile is decided with the old or with the new template. A revoked subject is active
+    /// again.
     #[command(
         after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them. For the probe mode `plain`.\n\n\
         Example:\n  trefoil admin subject replace 0011... --embedding face.json --consent 'form 8' --api-key-file api.key"
@@ -60,6 +61,22 @@ pub(super) enum Command {
         /// The tenant.
         #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
         tenant: Hex<16>,
+    },
+    /// Revoke a subject: its logins are refused and its sessions end until its template is replaced. Its record stays.
+    #[command(
+        after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them. The key of its template is destroyed: to make the subject active\n\
+        again, replace the template.\n\n\
+        Examples:\n  trefoil admin subject revoke 0011... --api-key-file api.key --receipt revoked.cbor\n  \
+        trefoil verify revoked.cbor --trust-root trust-root.json"
+    )]
+    Revoke {
+        #[arg(value_name = "HANDLE", value_parser = handle)]
+        handle: Hex<32>,
+        #[command(flatten)]
+        caller: Caller,
+        /// File for the receipt, CBOR, for `trefoil verify`.
+        #[arg(long, value_name = "FILE")]
+        receipt: Option<PathBuf>,
     },
     /// Destroy a subject's template and its keys. This cannot be undone.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
@@ -113,6 +130,18 @@ impl Command {
                 let reset = place.call(async |admin| admin.reset_attempts(*tenant, *handle).await)?;
                 show(json, &reset, || "the subject may try again\n".to_owned())
             }
+            Command::Revoke { handle, caller, receipt } => {
+                let revoked = place.call_as(caller, async |client| client.revoke(*handle).await)?;
+                let kept = save_receipt(revoked.receipt.as_ref(), receipt.as_deref())
+                    .map_err(|cause| format!("the subject is revoked; {cause}"))?;
+                show(json, &revoked, || {
+                    let generation = revoked.generation;
+                    let at = when(Some(revoked.revoked_at));
+                    format!(
+                        "revoked at {at}, the template of generation {generation} decides no login\n{kept}"
+                    )
+                })
+            }
             Command::Erase { handle, caller, receipt } => {
                 let erased = place.call_as(caller, async |client| client.erase(*handle).await)?;
                 let kept = save_receipt(erased.receipt.as_ref(), receipt.as_deref())
@@ -139,11 +168,17 @@ async fn all(client: &Client) -> Result<Vec<Subject>, ClientError> {
 
 fn subjects(all: &[Subject]) -> String {
     let row = |subject: &Subject| {
-        let Subject { handle, generation, dimension, enrolled_at, consent_ref } = subject;
+        let Subject { handle, generation, state, dimension, enrolled_at, consent_ref, .. } = subject;
         let (generation, dimension) = (generation.to_string(), dimension.to_string());
-        [hex::encode(handle.0), generation, dimension, when(Some(*enrolled_at)), consent_ref.clone()]
+        let state = match state {
+            SubjectState::Active => "active",
+            SubjectState::Revoked => "revoked",
+        };
+        let (handle, enrolled) = (hex::encode(handle.0), when(Some(*enrolled_at)));
+        [handle, generation, state.to_owned(), dimension, enrolled, consent_ref.clone()]
     };
-    table(["HANDLE", "GENERATION", "DIMENSION", "ENROLLED", "CONSENT"], all.iter().map(row))
+    let columns = ["HANDLE", "GENERATION", "STATE", "DIMENSION", "ENROLLED", "CONSENT"];
+    table(columns, all.iter().map(row))
 }
 
 fn handle(text: &str) -> Result<Hex<32>, String> {

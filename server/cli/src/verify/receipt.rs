@@ -65,7 +65,7 @@ fn details(what: &What) -> Vec<(&'static str, String)> {
             ("generation", generation.to_string()),
             ("consent digest", hex::encode(consent)),
         ],
-        What::Erased { handle, generation } => {
+        What::Erased { handle, generation } | What::Revoked { handle, generation } => {
             vec![("subject", hex::encode(handle)), ("generation", generation.to_string())]
         }
         What::RootPublished { generation, generation_min, root, head } => vec![

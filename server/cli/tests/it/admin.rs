@@ -174,7 +174,7 @@ async fn subjects_and_sessions_from_the_command_line() {
 
     // Receipts, which `trefoil verify` takes.
     let (erased, ended) = (file("erased.cbor"), file("ended.cbor"));
-    let (face, replaced) = (file("face.json"), file("replaced.cbor"));
+    let (face, replaced, revoked) = (file("face.json"), file("replaced.cbor"), file("revoked.cbor"));
     std::fs::write(&face, serde_json::to_string(&people[2].face.as_slice()).unwrap()).unwrap();
     let other = ["--embedding", &face, "--consent", "form 8"];
     let replace = [&["subject", "replace", &handle][..], &other, &["--receipt", &replaced]].concat();
@@ -183,13 +183,22 @@ async fn subjects_and_sessions_from_the_command_line() {
         said.contains("now of generation 2; generation 1 is destroyed") && said.contains(&replaced),
         "{said}"
     );
+    let said = done(&["subject", "revoke", &handle, "--receipt", &revoked]);
+    assert!(
+        said.starts_with("revoked at") && said.contains("generation 2") && said.contains(&revoked),
+        "{said}"
+    );
+    assert!(done(&["subject", "list"]).contains("revoked"));
+    let shown = json(&["subject", "show", &handle, "--json"]);
+    assert!(shown["state"] == "revoked" && shown["revoked_at"].is_u64(), "{shown}");
     let said = done(&["subject", "erase", &handle, "--receipt", &erased]);
     assert!(said.contains("generation 2") && said.contains(&erased), "{said}");
     let said = done(&["session", "end", &session, "--receipt", &ended]);
     assert!(said.starts_with("ended") && said.contains(&ended), "{said}");
     let root = service.server.trust_root_path().to_str().unwrap().to_owned();
     let (at, tenant) = (service.clock.unix_s().to_string(), hex::encode(service.tenant));
-    let receipts = [(&replaced, "replaced", &handle), (&erased, "erased", &handle)];
+    let receipts =
+        [(&replaced, "replaced", &handle), (&revoked, "revoked", &handle), (&erased, "erased", &handle)];
     for (receipt, kind, of) in receipts.into_iter().chain([(&ended, "session_ended", &session)]) {
         let verified = trefoil(&["verify", receipt, "--trust-root", &root, "--at", &at, "--tenant", &tenant]);
         let text = String::from_utf8(verified.stdout.clone()).unwrap();
@@ -205,6 +214,7 @@ async fn subjects_and_sessions_from_the_command_line() {
     std::fs::write(&other, "trefoil_0011223344556677_x\n").unwrap();
     for (key, arguments, expected) in [
         ("all", vec!["subject", "erase", handle.as_str()], "trefoil admin subject list"),
+        ("all", vec!["subject", "revoke", handle.as_str()], "trefoil admin subject list"),
         ("all", vec!["subject", "show", handle.as_str()], "trefoil admin subject list"),
         ("all", vec!["session", "end", session.as_str()], "trefoil admin session list"),
         ("narrow", vec!["subject", "list"], "the scope enrol"),

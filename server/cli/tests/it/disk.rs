@@ -62,6 +62,11 @@ impl House {
         self.customer.public.send(Method::DELETE, &path, &[], String::new()).await
     }
 
+    async fn revoke(&self, person: usize) -> Reply {
+        let path = format!("/v1/subjects/{}/revoke", hex::encode(self.people[person].handle));
+        self.customer.public.send(Method::POST, &path, &[], String::new()).await
+    }
+
     /// Waits until `/readyz` returns this.
     async fn until_ready(&self, status: u16, says: &str) {
         for _ in 0..600 {
@@ -136,8 +141,9 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     // The log and other files take the remaining space.
     house.disk.fill(0);
     assert!(house.disk.free() < 64 << 10);
-    assert_eq!(house.erase(2).await.status, 200);
+    assert_eq!(house.revoke(2).await.status, 200);
     assert!(!reserve.exists(), "its room was needed");
+    assert_eq!(house.erase(2).await.status, 200);
     house.disk.fill(0);
     let root = house.customer.make_people(1, 2, 78).0;
     let next = house.customer.next_root(root, 2, 1);
@@ -150,9 +156,8 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     assert_eq!(house.customer.send_root(&next).await.status, 201, "the same root again");
     assert!(house.disk.outside("data/disk.reserve").exists(), "there is a reserve again");
     answer(&house.login(0).await);
-    for gone in [2, 3] {
-        house.login(gone).await.problem(404, "subject-unknown");
-    }
+    house.login(2).await.problem(410, "session-expired");
+    house.login(3).await.problem(404, "subject-unknown");
     house.nothing_is_lost().await;
     house.program.kill();
     let mut house = started_again(house, &SMALL).await;

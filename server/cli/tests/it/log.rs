@@ -179,6 +179,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
         include_str!("../../../storage/src/store/schema_usage.sql"),
         include_str!("../../../storage/src/store/schema_leftovers.sql"),
         include_str!("../../../storage/src/store/schema_operators.sql"),
+        include_str!("../../../storage/src/store/schema_revocations.sql"),
     );
     let store = fork.join("store.sqlite");
     let cut =

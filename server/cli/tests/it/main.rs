@@ -64,6 +64,7 @@ mod renewal;
 mod replacement;
 mod retention;
 mod revocation;
+mod revoked_subjects;
 mod rotation;
 #[path = "../../../key-holder/tests/process/scan.rs"]
 mod scan;

@@ -76,10 +76,16 @@ impl Members {
 
     /// Enrols a member's face.
     pub(crate) async fn enrol(&self, service: &Customer, member: usize) {
+        let key = hex::encode(self.holder(member, 0).handle().0);
+        self.enrol_again(service, member, &key).await;
+    }
+
+    /// The same under another idempotency key, for a member who was enrolled before.
+    pub(crate) async fn enrol_again(&self, service: &Customer, member: usize, key: &str) {
         let handle = hex::encode(self.holder(member, 0).handle().0);
         let body = json!({"embedding": Vector::new(self.face(member)), "consent_ref": "form 7"});
         let path = format!("/v1/subjects/{handle}/templates");
-        let headers = [("idempotency-key", handle.as_str())];
+        let headers = [("idempotency-key", key)];
         let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
         assert_eq!(enrolled.status, 201, "{}", enrolled.text());
     }

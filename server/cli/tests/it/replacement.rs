@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trefoil_api::{Base64, Decision, Vector};
 use trefoil_attest::{What, consent_digest, verify_change};
 use trefoil_pipeline::Clock as _;
-use trefoil_storage::store::{Idempotency, Sqlite, Store as _, Template};
+use trefoil_storage::store::{Idempotency, Present, Sqlite, Store as _, Template};
 use trefoil_testing::volume;
 use trefoil_types::Handle;
 
@@ -217,13 +217,14 @@ async fn what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start() 
         .restart_after(config, async |_| {
             let store = open();
             // One was killed before the store had the new template, one after.
-            assert_eq!(store.reserve_replacement(&tenant, before), Ok((2, 1)));
-            assert_eq!(store.reserve_replacement(&tenant, after), Ok((2, 1)));
+            let first = Present { generation: 1, revoked_at: None };
+            assert_eq!(store.reserve_replacement(&tenant, before), Ok((2, first)));
+            assert_eq!(store.reserve_replacement(&tenant, after), Ok((2, first)));
             let old = store.template(&tenant, after).unwrap().unwrap();
             let (key, body) = ("k".to_owned(), "{}".to_owned());
             let answer = Idempotency { tenant, key, request_digest: [1; 32], body, created_at: 1 };
             let new = Template { generation: 2, ..old };
-            assert_eq!(store.replace_template(new, 1, answer), Ok(true));
+            assert_eq!(store.replace_template(new, first, answer), Ok(true));
             assert_eq!(store.leftovers().unwrap().len(), 2);
         })
         .await;

@@ -6,7 +6,7 @@ use crate::service::{self, Service, answer, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use trefoil_api::{Decision, Hex, Receipt};
+use trefoil_api::{Decision, Hex, Receipt, SubjectState};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
 
@@ -40,7 +40,12 @@ async fn subjects_are_listed_by_handle_and_shown_without_their_templates() {
     let expected: BTreeSet<String> = people.iter().map(|person| hex::encode(person.handle)).collect();
     let expected: Vec<Value> = expected
         .iter()
-        .map(|handle| json!({"handle": handle, "generation": 1, "dimension": 128, "enrolled_at": now, "consent_ref": "form 7"}))
+        .map(|handle| {
+            json!({
+                "handle": handle, "generation": 1, "state": "active", "revoked_at": null, "dimension": 128,
+                "enrolled_at": now, "consent_ref": "form 7",
+            })
+        })
         .collect();
     assert_eq!(listed, expected, "and not a field more");
     let from = listed[2]["handle"].as_str().unwrap();
@@ -152,9 +157,18 @@ async fn the_rust_client_lists_and_ends_what_the_service_has() {
     assert_eq!(what(ended.receipt), What::SessionEnded { session: people[0].session_id });
     let left = client.sessions(Hex([0; 32])).await.unwrap().sessions;
     assert!(left.len() == 1 && left[0].session_id != session);
+    let revoked = client.revoke(handle).await.unwrap();
+    assert_eq!(what(revoked.receipt), What::Revoked { handle: people[0].handle, generation: 1 });
+    let shown = client.subject(handle).await.unwrap();
+    assert_eq!((shown.state, shown.revoked_at), (SubjectState::Revoked, Some(revoked.revoked_at)));
     let erased = client.erase(handle).await.unwrap();
     assert_eq!(what(erased.receipt), What::Erased { handle: people[0].handle, generation: 1 });
-    for refused in [client.subject(handle).await.err(), client.erase(handle).await.err()] {
+    let refused = [
+        client.subject(handle).await.err(),
+        client.revoke(handle).await.err(),
+        client.erase(handle).await.err(),
+    ];
+    for refused in refused {
         assert_eq!(refused.unwrap().code(), Some("subject-unknown"));
     }
     assert_eq!(client.end_session(session).await.unwrap_err().code(), Some("session-unknown"));

@@ -1,5 +1,6 @@
 //! Tenants whose policy says `"proof": "none"`: logins that only the API key authenticates.
 
+use crate::enrolment::join_all;
 use crate::http::{Endpoint, Reply};
 use crate::members::Members;
 use crate::service::{self, AUDIENCE, Service, TestClock, answer, endpoints};
@@ -9,6 +10,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use trefoil_api::{AttestationForm, Authenticated, Decision, Hex, Nonce, UnprovenAuthentication, Vector};
 use trefoil_attest::{
     ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
@@ -131,6 +133,41 @@ fn with(mut body: Value, field: &str, value: Value) -> Value {
 
 async fn service(data: &Path) -> Service {
     Service::new(service::config(data)).await
+}
+
+/// Logins that race with the revocation: none that is sent after that answer is accepted, alone or in a batch.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_login_outruns_the_revocation_of_its_subject() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    // Most look-ups miss, so that templates are read while their subject is revoked.
+    config.store.templates_in_memory = 1;
+    let service = Service::new(config).await;
+    let mut policy = unproven();
+    policy["attempts"] = service::unlimited();
+    let app = &Application::new(&service, policy).await;
+    let (own, nonces) = (face(1), AtomicU64::new(0));
+    let request = |handle| app.request(handle, &own, nonces.fetch_add(1, Ordering::Relaxed));
+    for handle in 0..8 {
+        app.enrol(handle, &own).await;
+        let requests: Vec<_> = (0..32).map(|_| request(handle)).collect();
+        let logins = join_all(requests.iter().map(|request| async move {
+            let reply = app.send(request).await;
+            assert!(matches!(reply.status.as_u16(), 200 | 404), "{}", reply.text());
+        }));
+        let path = format!("/v1/subjects/{}/revoke", hex::encode([handle; 32]));
+        let revoked = async { app.public.send(Method::POST, &path, &[], "").await };
+        let (_, revoked) = tokio::join!(logins, revoked);
+        assert_eq!(revoked.status, 200, "{}", revoked.text());
+        app.send(&request(handle)).await.problem(404, "subject-unknown");
+        let entries = [handle, 99].map(|handle| body(&request(handle)));
+        let batch = json!({ "authentications": entries });
+        let results = app.public.post("/v1/authentications/batch", &batch).await.json()["results"].clone();
+        assert_eq!(results[0]["problem"]["code"], "subject-unknown", "{results}");
+        let told = |result: usize| results[result]["problem"]["detail"].clone();
+        assert_eq!(told(0), told(1), "as one that never was");
+    }
+    assert!(service.server.shutdown().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

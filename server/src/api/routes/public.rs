@@ -18,8 +18,8 @@ use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
     Enrolment, Erased, FheKeys, Hex, JSON_LINES, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot,
-    PublishedRoot, Replaced, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token, TokenRequest,
-    UsagePage,
+    PublishedRoot, Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token,
+    TokenRequest, UsagePage,
 };
 
 const DECIDED: [Code; 23] = [
@@ -55,6 +55,10 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
                    `no_match` has one form for every reason. Where the tenant's policy says `\"proof\": \"none\"`, send no `session_id`, `mac` and \
                    `reveal`: the API key alone vouches for the login, a subject takes each nonce once, and the attestation says that there is \
                    no proof.";
+
+const TEMPLATES: &str = "/v1/subjects/{handle}/templates";
+
+const SUBJECT: &str = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
 
 const STREAM: &str = "Each line is decided as if it had come alone, and answered as soon as it is decided, in no particular order: `line` says which it \
                       is, from 1. A line has `id`, `decision`, `attestation` and `seal_number`, or `problem`. One that is wrong refuses only itself. At most 32 \
@@ -109,18 +113,16 @@ fn tokens(routes: Routes) -> Routes {
 }
 
 fn subjects(routes: Routes) -> Routes {
-    let templates = "/v1/subjects/{handle}/templates";
-    let handle = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
-    routes
+    let routes = routes
         .route(
-            Operation::post(templates, "enrol")
+            Operation::post(TEMPLATES, "enrol")
                 .says(
                     "Enrol a subject.",
                     "Send `embedding` in the `plain` probe mode, `shares` and `issued_at` in the `shared` mode. A subject has one template. The same \
                      Idempotency-Key with the same bytes gets the same answer for a day.",
                 )
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .idempotent("Fresh for each enrolment, and the same when it is repeated.")
                 .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
                 .answers::<Enrolled>(201, "The subject is enrolled.", &examples::enrolled())
@@ -136,14 +138,14 @@ fn subjects(routes: Routes) -> Routes {
             templates::enrol,
         )
         .route(
-            Operation::new(Method::Put, templates, "replaceTemplate")
+            Operation::new(Method::Put, TEMPLATES, "replaceTemplate")
                 .says(
                     "Replace a subject's template.",
                     "In one step: logins meanwhile are decided with the old or with the new template. The body is that of an enrolment, and so is the \
-                     Idempotency-Key. The old template and its key are destroyed.",
+                     Idempotency-Key. The old template and its key are destroyed. A subject that was revoked is active again.",
                 )
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .idempotent("Fresh for each replacement, and the same when it is repeated.")
                 .takes::<Enrolment>(EMBEDDING_JSON_BYTES_MAX, &examples::enrolment())
                 .answers::<Replaced>(200, "The template is replaced.", &examples::replaced())
@@ -167,7 +169,7 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/subjects", "listSubjects")
-                .says("List the subjects.", "Subjects with a template in the order of their handles, at most 256 at a time. Nothing about a template is disclosed.")
+                .says("List the subjects.", "Subjects with a template, active or revoked, in the order of their handles, at most 256 at a time. Nothing about a template is disclosed.")
                 .for_tenants(Scope::Enrol)
                 .query::<Hex<32>>("from", "Where the page begins: `next` of the page before.", examples::HANDLE)
                 .answers::<SubjectPage>(200, "A page of subjects.", &examples::subjects())
@@ -176,20 +178,42 @@ fn subjects(routes: Routes) -> Routes {
         )
         .route(
             Operation::get("/v1/subjects/{handle}", "showSubject")
-                .says("Show a subject.", "When and with which consent it was enrolled.")
+                .says("Show a subject.", "When and with which consent it was enrolled, and whether it is revoked.")
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .answers::<Subject>(200, "The subject.", &examples::subject())
-                .polled("The template's generation, in quotes.")
+                .polled("The template's generation, in quotes; of a revoked subject with `-` and the time.")
                 .reads()
                 .fails(&[Code::SubjectUnknown]),
             subject_routes::show,
+        );
+    ended_subjects(routes)
+}
+
+/// Revocation and deletion.
+fn ended_subjects(routes: Routes) -> Routes {
+    routes
+        .route(
+            Operation::post("/v1/subjects/{handle}/revoke", "revokeSubject")
+                .says(
+                    "Revoke a subject.",
+                    "After the answer each of its logins is refused with `subject-unknown`, as if it had no template, and its open sessions have ended. The \
+                     key-holder has forgotten the template's key, so the same template never decides again. The record stays; another template makes the \
+                     subject active again, and a deletion erases it. A repetition has the same effect and the same `revoked_at`.",
+                )
+                .for_tenants(Scope::Enrol)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
+                .answers::<Revoked>(200, "It is revoked, with its receipt.", &examples::revoked())
+                .writes()
+                .asks_key_holder()
+                .fails(&[Code::SubjectUnknown]),
+            subject_routes::revoke,
         )
         .route(
-            Operation::new(Method::Delete, templates, "deleteTemplate")
+            Operation::new(Method::Delete, TEMPLATES, "deleteTemplate")
                 .says("Delete a subject's template.", "Destroys it and its key. A repetition answers 404, because the template is gone.")
                 .for_tenants(Scope::Enrol)
-                .path::<Hex<32>>("handle", handle, examples::HANDLE)
+                .path::<Hex<32>>("handle", SUBJECT, examples::HANDLE)
                 .answers::<Erased>(200, "What was destroyed, with its receipt.", &examples::erased())
                 .writes()
                 .asks_key_holder()

@@ -1,8 +1,8 @@
 //! The operations of a store.
 
 use super::records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Registry, Root,
-    Session, Subject, Template, Tenant, Usage,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Present,
+    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -77,9 +77,9 @@ pub trait Store: Send + Sync + 'static {
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
     /// Adds an issuer key; `Conflict` if the number exists.
     fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
-    /// Reserves the next generation of a subject; `Conflict` while a template is active. Numbers never come back.
+    /// Reserves the next generation of a subject; `Conflict` while it has a template. Numbers never come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Adds a template with its idempotency record, both or neither; `Conflict` if one is active or the tenant was deleted.
+    /// Adds a template with its idempotency record, both or neither; `Conflict` if the subject has one or the tenant was deleted.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(
@@ -91,7 +91,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<u64, StoreError>;
     /// How many templates of a tenant are under an epoch of its keys.
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError>;
-    /// Subjects whose template is under an epoch of the tenant's keys, at most `count`.
+    /// Subjects, not revoked, whose template is under an epoch of the tenant's keys, at most `count`.
     fn subjects_of_epoch(
         &self,
         tenant: &TenantId,
@@ -100,28 +100,37 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Vec<Handle>, StoreError>;
     /// Reserves the next generation of a subject with a template; `Conflict` without one. Numbers never come back.
     fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Replaces the template of a subject, and its data key, if it has generation `from`, and returns whether it had. The consent stays.
+    /// Replaces the template of a subject, and its data key, if it has generation `from` and was not revoked, and returns whether that was so.
+    /// The consent stays.
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError>;
-    /// Reserves the next generation of a subject with a template, notes it as a leftover until it is stored, and returns
+    /// Reserves the next generation of a subject with a template, active or revoked, notes it as a leftover until it is stored, and returns
     /// (next, present). `Conflict` without a template.
-    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, u32), StoreError>;
-    /// If the subject's template has generation `from`, replaces it with its consent, adds the idempotency record, and notes `from` as a
-    /// leftover, all or nothing. Returns whether it had that generation. The bytes of the old template are overwritten.
+    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError>;
+    /// If the subject's template is still `from`, replaces it with its consent, ends the revocation, adds the idempotency record, and notes
+    /// the generation of `from` as a leftover, all or nothing. Returns whether it still was. The bytes of the old template are overwritten.
     fn replace_template(
         &self,
         template: Template,
-        from: u32,
+        from: Present,
         answer: Idempotency,
     ) -> Result<bool, StoreError>;
-    /// Generations that replacements left behind and the key-holder has not confirmed to have forgotten.
+    /// Revokes a subject with a template at this time: [`Store::template`] finds it no more, until it is replaced. Notes the generation as a
+    /// leftover, in the same transaction. A second revocation keeps the time of the first and notes nothing. `None` without a template.
+    fn revoke_subject(
+        &self,
+        tenant: &TenantId,
+        handle: &Handle,
+        at: u64,
+    ) -> Result<Option<Revocation>, StoreError>;
+    /// Generations that replacements and revocations left behind and the key-holder has not confirmed to have forgotten.
     fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError>;
     /// Notes that the key-holder has forgotten one of these generations.
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError>;
-    /// The active template.
+    /// The active template; none while the subject is revoked.
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError>;
-    /// Subjects of a tenant with a template, by handle, starting at one, at most `count`.
+    /// Subjects of a tenant with a template, active or revoked, by handle, starting at one, at most `count`.
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
-    /// Deletes template and data key and overwrites their bytes. Returns the generation that was active.
+    /// Deletes template, data key and revocation, and overwrites their bytes. Returns the template's generation.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
     /// Adds or replaces proof sessions, all or none.
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;

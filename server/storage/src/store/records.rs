@@ -256,6 +256,26 @@ pub struct Subject {
     pub consent_ref: String,
     /// Unix seconds.
     pub created_at: u64,
+    /// When it was revoked, Unix seconds: since then its template decides no login.
+    pub revoked_at: Option<u64>,
+}
+
+/// The template that a replacement is to replace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// Its generation.
+    pub generation: u32,
+    /// When its subject was revoked, Unix seconds.
+    pub revoked_at: Option<u64>,
+}
+
+/// A subject that was revoked, now or earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    /// Generation of the template, which decides no login any more.
+    pub generation: u32,
+    /// When it was revoked first, Unix seconds.
+    pub revoked_at: u64,
 }
 
 /// A proof session, stored so that it survives eviction of its verdict and a restart.

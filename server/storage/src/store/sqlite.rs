@@ -6,14 +6,15 @@ mod rows;
 use super::operations::Store;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Registry, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
+    PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
+    UsageCounts,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
-use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, conflict_or_fault, fault};
+use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    insert_policy, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
-    read_template, read_tenant, read_usage,
+    all, execute, insert_answer, insert_leftover, insert_policy, present, read_api_key, read_issuer_key,
+    read_policy, read_root, read_session, read_subject, read_template, read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -85,8 +86,18 @@ impl Sqlite {
 }
 
 /// The version of the schema.
-pub const VERSION: i64 = 8;
+pub const VERSION: i64 = 9;
 const SCHEMA: &str = concat!(
+    include_str!("schema.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+    include_str!("schema_5.sql"),
+    include_str!("schema_usage.sql"),
+    include_str!("schema_leftovers.sql"),
+    include_str!("schema_operators.sql"),
+    include_str!("schema_revocations.sql")
+);
+const SCHEMA_8: &str = concat!(
     include_str!("schema.sql"),
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
@@ -129,6 +140,7 @@ const STEPS: &[Step] = &[
     Step { from: 5, tables: SCHEMA_5, apart: &[], sql: include_str!("schema_usage.sql") },
     Step { from: 6, tables: SCHEMA_6, apart: &[], sql: include_str!("schema_leftovers.sql") },
     Step { from: 7, tables: SCHEMA_7, apart: &[], sql: include_str!("schema_operators.sql") },
+    Step { from: 8, tables: SCHEMA_8, apart: &[], sql: include_str!("schema_revocations.sql") },
 ];
 
 fn key(secret: &[u8; 32]) -> RowKey {
@@ -143,19 +155,6 @@ pub(super) const APART_IN_1: &[Apart] =
 const PAGE_BYTES: u64 = 16_384;
 /// Pages that one transaction returns.
 const FREE_PAGES_STEP: u64 = 64;
-
-fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
-    connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| statement.execute(values))
-        .map_err(conflict_or_fault)
-}
-
-fn insert_answer(connection: &Connection, answer: Idempotency) -> Result<(), StoreError> {
-    let Idempotency { tenant, key, request_digest, body, created_at } = answer;
-    let values = params![tenant.as_bytes(), key, request_digest, body, created_at];
-    execute(connection, "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)", values).map(drop)
-}
 
 impl Store for Sqlite {
     fn checkpoint(&self) -> Result<(), StoreError> {
@@ -456,7 +455,9 @@ impl Store for Sqlite {
         count: usize,
     ) -> Result<Vec<Handle>, StoreError> {
         self.0.read(|connection| {
-            let sql = "SELECT handle FROM templates WHERE tenant = ? AND epoch = ? LIMIT ?";
+            let sql = "SELECT handle FROM templates AS t WHERE tenant = ? AND epoch = ? AND NOT EXISTS (
+                           SELECT 1 FROM revocations AS r WHERE r.tenant = t.tenant AND r.handle = t.handle
+                       ) LIMIT ?";
             let mut statement = connection.prepare_cached(sql)?;
             statement
                 .query_map((tenant.as_bytes(), epoch, count as u64), |row| row.get(0).map(Handle::new))?
@@ -485,8 +486,9 @@ impl Store for Sqlite {
         self.0.write(move |connection| {
             let renewed = execute(
                 connection,
-                "UPDATE templates SET generation = ?, lane = ?, epoch = ?, wrapped_key = ?, wrapped = ?
-                 WHERE tenant = ? AND handle = ? AND generation = ?",
+                "UPDATE templates SET generation = ?1, lane = ?2, epoch = ?3, wrapped_key = ?4, wrapped = ?5
+                 WHERE tenant = ?6 AND handle = ?7 AND generation = ?8
+                 AND NOT EXISTS (SELECT 1 FROM revocations WHERE tenant = ?6 AND handle = ?7)",
                 params![
                     generation,
                     lane,
@@ -502,25 +504,23 @@ impl Store for Sqlite {
         })
     }
 
-    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, u32), StoreError> {
-        let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
+    fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError> {
+        let (tenant, handle) = (*tenant, *handle);
         self.0.write(move |connection| {
-            let present = "SELECT generation FROM templates WHERE tenant = ? AND handle = ?";
-            let present = connection.query_row(present, (tenant, handle), |row| row.get::<_, u32>(0));
-            let present = present.optional().map_err(fault)?.ok_or(StoreError::Conflict)?;
+            let present = present(connection, &tenant, &handle)?.ok_or(StoreError::Conflict)?;
             let next = "UPDATE generations SET generation = generation + 1 WHERE tenant = ? AND handle = ?
                         RETURNING generation";
-            let next = connection.query_row(next, (tenant, handle), |row| row.get::<_, u32>(0));
-            let next = next.map_err(fault)?;
-            execute(connection, "INSERT INTO leftovers VALUES (?, ?, ?)", (tenant, handle, next))?;
-            Ok((next, present))
+            let of = (tenant.as_bytes(), handle.as_bytes());
+            let generation = connection.query_row(next, of, |row| row.get(0)).map_err(fault)?;
+            insert_leftover(connection, &TemplateName { tenant, handle, generation })?;
+            Ok((generation, present))
         })
     }
 
     fn replace_template(
         &self,
         template: Template,
-        from: u32,
+        from: Present,
         answer: Idempotency,
     ) -> Result<bool, StoreError> {
         // With a checkpoint: the wrapped key and the bytes of the old template are gone from the log too.
@@ -529,8 +529,9 @@ impl Store for Sqlite {
             let Template { wrapped_key, wrapped, consent_ref, created_at, .. } = template;
             let replaced = execute(
                 connection,
-                "UPDATE templates SET generation = ?, lane = ?, epoch = ?, wrapped_key = ?, wrapped = ?, consent_ref = ?, created_at = ?
-                 WHERE tenant = ? AND handle = ? AND generation = ?",
+                "UPDATE templates SET generation = ?1, lane = ?2, epoch = ?3, wrapped_key = ?4, wrapped = ?5, consent_ref = ?6, created_at = ?7
+                 WHERE tenant = ?8 AND handle = ?9 AND generation = ?10
+                 AND (SELECT revoked_at FROM revocations WHERE tenant = ?8 AND handle = ?9) IS ?11",
                 params![
                     generation,
                     lane,
@@ -541,17 +542,41 @@ impl Store for Sqlite {
                     created_at,
                     tenant.as_bytes(),
                     handle.as_bytes(),
-                    from
+                    from.generation,
+                    from.revoked_at
                 ],
             )?;
             if replaced == 0 {
                 return Ok(false);
             }
-            // From now on the old generation is the leftover.
-            let sql = "UPDATE leftovers SET generation = ? WHERE tenant = ? AND handle = ? AND generation = ?";
-            execute(connection, sql, (from, tenant.as_bytes(), handle.as_bytes(), generation))?;
+            let (tenant, handle) = (tenant.as_bytes(), handle.as_bytes());
+            execute(connection, "DELETE FROM revocations WHERE tenant = ? AND handle = ?", (tenant, handle))?;
+            // From now on the old generation is the leftover. A revocation may have noted it already.
+            let sql = "UPDATE OR REPLACE leftovers SET generation = ? WHERE tenant = ? AND handle = ? AND generation = ?";
+            execute(connection, sql, (from.generation, tenant, handle, generation))?;
             insert_answer(connection, answer)?;
             Ok(true)
+        })
+    }
+
+    fn revoke_subject(
+        &self,
+        tenant: &TenantId,
+        handle: &Handle,
+        at: u64,
+    ) -> Result<Option<Revocation>, StoreError> {
+        let (tenant, handle) = (*tenant, *handle);
+        self.0.write(move |connection| {
+            let Some(Present { generation, revoked_at }) = present(connection, &tenant, &handle)? else {
+                return Ok(None);
+            };
+            if let Some(revoked_at) = revoked_at {
+                return Ok(Some(Revocation { generation, revoked_at }));
+            }
+            let values = (tenant.as_bytes(), handle.as_bytes(), at);
+            execute(connection, "INSERT INTO revocations VALUES (?, ?, ?)", values)?;
+            insert_leftover(connection, &TemplateName { tenant, handle, generation })?;
+            Ok(Some(Revocation { generation, revoked_at: at }))
         })
     }
 
@@ -577,14 +602,16 @@ impl Store for Sqlite {
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
         self.find(
-            "SELECT * FROM templates WHERE tenant = ? AND handle = ?",
+            "SELECT * FROM templates WHERE tenant = ?1 AND handle = ?2
+             AND NOT EXISTS (SELECT 1 FROM revocations WHERE tenant = ?1 AND handle = ?2)",
             (tenant.as_bytes(), handle.as_bytes()),
             read_template,
         )
     }
 
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
-        let sql = "SELECT handle, generation, consent_ref, created_at FROM templates
+        let sql = "SELECT handle, generation, consent_ref, created_at, revoked_at
+                   FROM templates LEFT JOIN revocations USING (tenant, handle)
                    WHERE tenant = ? AND handle >= ? ORDER BY handle LIMIT ?";
         self.0.read(|connection| {
             let values = (tenant.as_bytes(), from.as_bytes(), count as u64);
@@ -595,6 +622,7 @@ impl Store for Sqlite {
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
         let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
         self.0.shred(move |connection| {
+            execute(connection, "DELETE FROM revocations WHERE tenant = ? AND handle = ?", (tenant, handle))?;
             let sql = "DELETE FROM templates WHERE tenant = ? AND handle = ? RETURNING generation";
             connection.query_row(sql, (tenant, handle), |row| row.get(0)).optional().map_err(fault)
         })
@@ -763,12 +791,4 @@ impl Store for Sqlite {
         let node = "SELECT hash FROM log_nodes WHERE level = ? AND number = ?";
         self.find(node, (level, number), |row| row.get(0))
     }
-}
-
-fn all<T>(
-    connection: &Connection,
-    sql: &str,
-    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    connection.prepare(sql)?.query_map([], |row| read(row))?.collect()
 }

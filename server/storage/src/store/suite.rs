@@ -152,6 +152,7 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     let enrolled = || (Template { tenant: W, ..template(1) }, Idempotency { tenant: W, ..answer("w") });
     let (template, answer) = enrolled();
     store.enrol(template, answer).unwrap();
+    store.revoke_subject(&W, &H, 70).unwrap();
     let session = Session { tenant: W, id: SessionId::new([8; 32]), expires_at: 900, wrapped: vec![8; 99] };
     store.put_sessions(vec![session]).unwrap();
     store.delete_tenant(&W, 77, note()).unwrap();
@@ -161,6 +162,7 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     assert_eq!((empty, left.deleted_at), (("", "", 0, 0), Some(77)));
     assert!(registry.api_keys.iter().all(|key| key.tenant != W));
     assert_eq!((store.template(&W, &H), store.idempotency(&W, "w")), (Ok(None), Ok(None)));
+    assert_eq!((store.subjects(&W, &H, 9), store.revoke_subject(&W, &H, 78)), (Ok(vec![]), Ok(None)));
     assert_eq!(store.session(&W, &SessionId::new([8; 32])), Ok(None));
     assert_eq!((store.policies(&W, 0, 9), store.roots(&W, 0, 9)), (Ok(vec![]), Ok(vec![root(W, 1, 1)])));
     let (template, answer) = enrolled();
@@ -255,6 +257,7 @@ fn subjects_are_listed(store: &dyn Store) {
         generation: template.generation,
         consent_ref: template.consent_ref.clone(),
         created_at: template.created_at,
+        revoked_at: None,
     };
     let all = store.subjects(&T, &Handle::new([0; 32]), 9).unwrap();
     let own = store.template(&T, &H).unwrap().unwrap();
@@ -367,8 +370,9 @@ fn templates_come_and_go(store: &dyn Store) {
 fn templates_are_replaced(store: &dyn Store) {
     let name = |generation| TemplateName { tenant: T, handle: H, generation };
     assert_eq!(store.reserve_replacement(&U, &H), Err(StoreError::Conflict));
-    assert_eq!(store.reserve_replacement(&T, &H), Ok((5, 4)));
-    assert_eq!(store.reserve_replacement(&T, &H), Ok((6, 4)));
+    let from = |generation| Present { generation, revoked_at: None };
+    assert_eq!(store.reserve_replacement(&T, &H), Ok((5, from(4))));
+    assert_eq!(store.reserve_replacement(&T, &H), Ok((6, from(4))));
     assert_eq!(
         store.leftovers(),
         Ok(vec![name(5), name(6)]),
@@ -376,14 +380,14 @@ fn templates_are_replaced(store: &dyn Store) {
     );
     let new = Template { wrapped: vec![9; 49_200], consent_ref: "form 10".to_owned(), ..template(6) };
     assert_eq!(
-        store.replace_template(new.clone(), 3, answer("k4")),
+        store.replace_template(new.clone(), from(3), answer("k4")),
         Ok(false),
         "another one than that is there"
     );
-    assert_eq!(store.replace_template(new.clone(), 4, answer("k3")), Err(StoreError::Conflict));
+    assert_eq!(store.replace_template(new.clone(), from(4), answer("k3")), Err(StoreError::Conflict));
     assert_eq!(store.template(&T, &H), Ok(Some(template(4))), "all or nothing");
     assert_eq!((store.idempotency(&T, "k4"), store.leftovers()), (Ok(None), Ok(vec![name(5), name(6)])));
-    assert_eq!(store.replace_template(new.clone(), 4, answer("k4")), Ok(true));
+    assert_eq!(store.replace_template(new.clone(), from(4), answer("k4")), Ok(true));
     assert_eq!(
         (store.template(&T, &H), store.idempotency(&T, "k4")),
         (Ok(Some(new)), Ok(Some(answer("k4"))))
@@ -396,6 +400,42 @@ fn templates_are_replaced(store: &dyn Store) {
     assert_eq!(store.delete_template(&T, &H), Ok(Some(6)));
     assert_eq!(store.reserve_generation(&T, &H), Ok(7));
     store.enrol(template(7), answer("k5")).unwrap();
+    subjects_are_revoked(store);
+}
+
+/// The template of generation 7 is revoked, then replaced by one of generation 9, which is revoked and deleted.
+fn subjects_are_revoked(store: &dyn Store) {
+    let name = |generation| TemplateName { tenant: T, handle: H, generation };
+    let revoked = |generation, revoked_at| Ok(Some(Revocation { generation, revoked_at }));
+    let shown = || store.subjects(&T, &H, 1).unwrap().pop().map(|subject| subject.revoked_at);
+    assert_eq!((store.revoke_subject(&U, &H, 20), shown()), (Ok(None), Some(None)));
+    let (_, before) = store.reserve_replacement(&T, &H).unwrap();
+    store.forget_leftover(&name(8)).unwrap();
+    assert_eq!(store.revoke_subject(&T, &H, 20), revoked(7, 20));
+    assert_eq!(store.revoke_subject(&T, &H, 30), revoked(7, 20), "the first time stays");
+    assert_eq!((store.template(&T, &H), shown()), (Ok(None), Some(Some(20))));
+    assert_eq!(store.leftovers(), Ok(vec![name(5), name(7)]), "its key is to be forgotten");
+    // It has a template still, which no rotation renews.
+    assert_eq!(store.reserve_generation(&T, &H), Err(StoreError::Conflict));
+    assert_eq!((store.subjects_of_epoch(&T, 0, 9), store.count_epoch(&T, 0)), (Ok(vec![]), Ok(1)));
+    assert_eq!(store.renew_template(template(8), 7), Ok(false));
+    assert_eq!(
+        store.replace_template(template(8), before, answer("k6")),
+        Ok(false),
+        "a replacement that began before the revocation does not undo it"
+    );
+    let (next, from) = store.reserve_replacement(&T, &H).unwrap();
+    assert_eq!((next, from), (9, Present { generation: 7, revoked_at: Some(20) }));
+    assert_eq!(store.replace_template(template(9), from, answer("k6")), Ok(true));
+    assert_eq!((store.template(&T, &H), shown()), (Ok(Some(template(9))), Some(None)));
+    assert_eq!(store.leftovers(), Ok(vec![name(5), name(7)]), "noted once, by both");
+    store.forget_leftover(&name(7)).unwrap();
+    assert_eq!(store.revoke_subject(&T, &H, 40), revoked(9, 40));
+    assert_eq!((store.delete_template(&T, &H), shown()), (Ok(Some(9)), None));
+    assert_eq!(store.revoke_subject(&T, &H, 50), Ok(None));
+    assert_eq!(store.reserve_generation(&T, &H), Ok(10));
+    store.enrol(template(10), answer("k7")).unwrap();
+    assert_eq!(store.template(&T, &H), Ok(Some(template(10))), "enrolled again, it is not revoked");
 }
 
 /// The template of generation 2 becomes one of generation 3 and epoch 1.
@@ -619,6 +659,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     let generation = store.reserve_generation(&T, &H).unwrap();
     store.enrol(template(generation), answer("k")).unwrap();
     store.reserve_replacement(&T, &H).unwrap();
+    store.revoke_subject(&T, &H, 11).unwrap();
     let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
     store.put_sessions(vec![session]).unwrap();
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
@@ -657,6 +698,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
         "seals",
         "usage",
         "leftovers",
+        "revocations",
         "audit",
     ];
     for table in tables {

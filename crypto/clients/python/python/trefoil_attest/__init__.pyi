@@ -110,6 +110,7 @@ class Change:
         "tenant_deleted",
         "attempts_reset",
         "replaced",
+        "revoked",
     ]
     issuer: str
     tenant: bytes

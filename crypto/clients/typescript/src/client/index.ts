@@ -38,6 +38,7 @@ export {
   type Login,
   type LoginOptions,
   type Replaced,
+  type Revoked,
   type Subject,
   Tenant,
   type TenantOptions,

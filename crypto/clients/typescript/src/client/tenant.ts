@@ -16,7 +16,7 @@ import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
 import type { Scope } from "./scopes.js";
 import { LoginStream, type Streamed } from "./stream.js";
 import type { AccessToken } from "./tokens.js";
-import { type Connection, get, once, postJson, Transport } from "./transport.js";
+import { type Connection, get, once, postJson, Transport, withoutBody } from "./transport.js";
 import { type DayOfUse, dayOfUse } from "./usage.js";
 
 /** Most attempts of one request. */
@@ -40,6 +40,17 @@ export interface Replaced {
   /** The generation that was destroyed. */
   readonly replaced: number;
   /** That it was replaced; undefined where the service could not seal it. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** A subject whose logins are refused, until its template is replaced. */
+export interface Revoked {
+  readonly handle: Uint8Array;
+  /** Of the template, which decides no login any more. */
+  readonly generation: number;
+  /** When it was revoked first, Unix seconds. */
+  readonly revokedAt: number;
+  /** That it was revoked; undefined where the service could not seal it. */
   readonly receipt: Receipt | undefined;
 }
 
@@ -68,6 +79,9 @@ export interface Subject {
   readonly handle: Uint8Array;
   /** Of its template. */
   readonly generation: number;
+  readonly state: "active" | "revoked";
+  /** Unix seconds; undefined for an active one. */
+  readonly revokedAt: number | undefined;
   /** Unix seconds. */
   readonly enrolledAt: number;
   readonly consentRef: string;
@@ -171,7 +185,7 @@ export class Tenant {
     return { ...named, receipt: this.#receipt(answer, { kind: "enrolled", ...named }) };
   }
 
-  /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. */
+  /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is active again. */
   async replace(
     handle: Uint8Array | string,
     embedding: Embedding,
@@ -196,6 +210,15 @@ export class Tenant {
   ): Promise<Answer> {
     const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
     return this.#transport.json({ ...postJson(templates(handle), body, true, once(idempotencyKey)), method });
+  }
+
+  /** Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until {@link replace}. A repetition has the same effect. */
+  async revoke(handle: Uint8Array | string): Promise<Revoked> {
+    const path = `/v1/subjects/${identifier(handle, 32, "handle")}/revoke`;
+    const answer = await this.#transport.json(withoutBody("POST", path));
+    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
+    const receipt = this.#receipt(answer, { kind: "revoked", ...named });
+    return { ...named, revokedAt: answer.whole("revoked_at"), receipt };
   }
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
@@ -498,6 +521,8 @@ function subject(answer: Answer): Subject {
   return {
     handle: answer.hex("handle", 32),
     generation: answer.whole("generation"),
+    state: answer.oneOf("state", ["active", "revoked"]),
+    revokedAt: answer.wholeIfAny("revoked_at"),
     enrolledAt: answer.whole("enrolled_at"),
     consentRef: answer.text("consent_ref"),
   };

@@ -30,7 +30,17 @@ pub(super) fn operators(connection: &Connection) -> rusqlite::Result<(Vec<Operat
 }
 
 pub(super) fn delete_tenant(connection: &Connection, tenant: &TenantId, at: u64) -> Result<(), StoreError> {
-    for table in ["templates", "generations", "sessions", "idempotency", "api_keys", "policies", "usage"] {
+    let of_tenant = [
+        "templates",
+        "revocations",
+        "generations",
+        "sessions",
+        "idempotency",
+        "api_keys",
+        "policies",
+        "usage",
+    ];
+    for table in of_tenant {
         execute(connection, &format!("DELETE FROM {table} WHERE tenant = ?"), [tenant.as_bytes()])?;
     }
     let sql = "UPDATE tenants SET name = '', policy = '', public_key = x'', next_key = NULL, wrapped_key = x'', deleted_at = ?

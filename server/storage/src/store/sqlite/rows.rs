@@ -1,11 +1,12 @@
 //! Rows of the tables, as records.
 
-use super::execute;
-use crate::database::StoreError;
+use crate::database::{StoreError, conflict_or_fault, fault};
 use crate::store::{
-    ApiKey, IssuerKey, PolicyVersion, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
+    ApiKey, Idempotency, IssuerKey, PolicyVersion, Present, Root, Session, Subject, Template, Tenant, Usage,
+    UsageCounts,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use trefoil_matching::TemplateName;
 use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
 pub(super) fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
@@ -102,6 +103,7 @@ pub(super) fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
         generation: row.get("generation")?,
         consent_ref: row.get("consent_ref")?,
         created_at: row.get("created_at")?,
+        revoked_at: row.get("revoked_at")?,
     })
 }
 
@@ -117,4 +119,43 @@ pub(super) fn read_template(row: &Row<'_>) -> rusqlite::Result<Template> {
         consent_ref: row.get("consent_ref")?,
         created_at: row.get("created_at")?,
     })
+}
+
+/// The template that a subject has now, and whether it is revoked.
+pub(super) fn present(
+    connection: &Connection,
+    tenant: &TenantId,
+    handle: &Handle,
+) -> Result<Option<Present>, StoreError> {
+    let sql = "SELECT generation, revoked_at FROM templates LEFT JOIN revocations USING (tenant, handle)
+               WHERE tenant = ? AND handle = ?";
+    let read = |row: &Row<'_>| Ok(Present { generation: row.get(0)?, revoked_at: row.get(1)? });
+    connection.query_row(sql, (tenant.as_bytes(), handle.as_bytes()), read).optional().map_err(fault)
+}
+
+pub(super) fn insert_leftover(connection: &Connection, name: &TemplateName) -> Result<(), StoreError> {
+    let TemplateName { tenant, handle, generation } = name;
+    let values = (tenant.as_bytes(), handle.as_bytes(), generation);
+    execute(connection, "INSERT INTO leftovers VALUES (?, ?, ?)", values).map(drop)
+}
+
+pub(super) fn insert_answer(connection: &Connection, answer: Idempotency) -> Result<(), StoreError> {
+    let Idempotency { tenant, key, request_digest, body, created_at } = answer;
+    let values = params![tenant.as_bytes(), key, request_digest, body, created_at];
+    execute(connection, "INSERT INTO idempotency VALUES (?, ?, ?, ?, ?)", values).map(drop)
+}
+
+pub(super) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    connection.prepare(sql)?.query_map([], |row| read(row))?.collect()
+}
+
+pub(super) fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(values))
+        .map_err(conflict_or_fault)
 }

@@ -33,6 +33,7 @@ from ._tenant import (
     LiveSession,
     Login,
     Replaced,
+    Revoked,
     Subject,
     Tenant,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "Proof",
     "Receipt",
     "Replaced",
+    "Revoked",
     "RevokedApiKey",
     "SealedEntry",
     "Session",

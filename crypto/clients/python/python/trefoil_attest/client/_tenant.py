@@ -36,6 +36,7 @@ A = TypeVar("A", bound=Attempt)
 
 BATCH_MAX = 32
 """Most attempts of one request."""
+SubjectState = Literal["active", "revoked"]
 SEALS_KEPT = 8
 """Seals of compact attestations that a stream keeps: a login has one of the newest."""
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
@@ -62,6 +63,19 @@ class Replaced:
     """The generation that was destroyed."""
     receipt: Receipt | None
     """That it was replaced; `None` where the service could not seal it."""
+
+
+@dataclass(frozen=True)
+class Revoked:
+    """A subject whose logins are refused, until its template is replaced."""
+
+    handle: bytes
+    generation: int
+    """Of the template, which decides no login any more."""
+    revoked_at: int
+    """When it was revoked first, Unix seconds."""
+    receipt: Receipt | None
+    """That it was revoked; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,9 @@ class Subject:
     handle: bytes
     generation: int
     """Of its template."""
+    state: SubjectState
+    revoked_at: int | None
+    """Unix seconds; `None` for an active one."""
     enrolled_at: int
     """Unix seconds."""
     consent_ref: str
@@ -196,7 +213,8 @@ class Tenant:
     def replace(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
     ) -> Replaced:
-        """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one."""
+        """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is
+        active again."""
         answer = self._template("PUT", handle, embedding, consent_ref, idempotency_key)
         named, generation, replaced = answer.hexadecimal("handle", 32), answer.whole("generation"), answer.whole("replaced")
         sealed = self._receipt(answer, kind="replaced", handle=named, generation=generation, replaced=replaced)
@@ -230,6 +248,15 @@ class Tenant:
             locked_out=answer.whole_or_none("locked_out"),
             distinct_failures_refused=answer.whole("distinct_failures_refused"),
         )
+
+    def revoke(self, handle: bytes | str) -> Revoked:
+        """Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until `replace`. A repetition has the same
+        effect."""
+        path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/revoke"
+        answer = self._transport.json(Request("POST", path))
+        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
+        sealed = self._receipt(answer, kind="revoked", handle=named, generation=generation)
+        return Revoked(named, generation, answer.whole("revoked_at"), sealed)
 
     def delete(self, handle: bytes | str) -> Erased | None:
         """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""
@@ -462,6 +489,8 @@ def subject(answer: Answer) -> Subject:
     return Subject(
         handle=answer.hexadecimal("handle", 32),
         generation=answer.whole("generation"),
+        state=answer.one_of("state", get_args(SubjectState)),
+        revoked_at=answer.whole_or_none("revoked_at"),
         enrolled_at=answer.whole("enrolled_at"),
         consent_ref=answer.text("consent_ref"),
     )

@@ -1,0 +1,317 @@
+//! A revoked subject is refused like one that was never enrolled, until its template is replaced; its record stays.
+
+use crate::enrolment::join_all;
+use crate::http::Reply;
+use crate::key_holder::{KeyHolder, listen, wait_for};
+use crate::members::{Members, Wallet};
+use crate::service::{self, AUDIENCE, Customer, Service, answer};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::path::Path;
+use trefoil_api::{Base64, Decision, Vector};
+use trefoil_attest::{What, verify_change};
+use trefoil_pipeline::Clock as _;
+use trefoil_storage::store::{Idempotency, Present, Sqlite, Store as _, Template};
+use trefoil_types::{Handle, TenantId};
+
+/// Members with a published root, of whom these are enrolled.
+async fn members(service: &Customer, enrolled: usize, count: usize, seed: u64) -> Members {
+    let members = Members::new(service, count, seed);
+    service.publish(members.root(), 1).await;
+    for member in 0..enrolled {
+        members.enrol(service, member).await;
+    }
+    members
+}
+
+fn handle(members: &Members, member: usize) -> Handle {
+    Handle::new(members.holder(member, 1).handle().0)
+}
+
+async fn open(service: &Customer, members: &Members, member: usize) -> Wallet {
+    members.open(service, member, 1, AUDIENCE).await
+}
+
+fn path(handle: &Handle, rest: &str) -> String {
+    format!("/v1/subjects/{}{rest}", hex::encode(handle))
+}
+
+async fn revoke(service: &Customer, handle: &Handle) -> Reply {
+    service.public.send(Method::POST, &path(handle, "/revoke"), &[], "").await
+}
+
+async fn replace(service: &Customer, handle: &Handle, face: &[f32; 128], key: &str) -> Value {
+    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 8"}).to_string();
+    let headers = [("idempotency-key", key)];
+    let replaced = service.public.send(Method::PUT, &path(handle, "/templates"), &headers, body).await;
+    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    replaced.json()
+}
+
+async fn shown(service: &Customer, handle: &Handle) -> Value {
+    service.public.get(&path(handle, "")).await.json()
+}
+
+/// The contents of the receipt in an answer, and when it was done.
+fn sealed(service: &Service, said: &Value) -> (What, u64) {
+    let receipt: Base64 = serde_json::from_value(said["receipt"]["attestation"].clone()).unwrap();
+    let (root, now) = (&service.trust_root, service.clock.unix_s());
+    let verified = verify_change(&receipt.0, root, Some(&service.tenant), now).unwrap();
+    (verified.change().what, verified.change().changed_at)
+}
+
+/// A refusal without what differs at each request.
+fn told(reply: &Reply) -> Value {
+    let mut told = reply.problem(404, "subject-unknown");
+    told.as_object_mut().unwrap().remove("request_id");
+    told
+}
+
+/// Generations of a subject whose keys the key-holder has.
+fn keys(data: &Path, handle: &Handle) -> Vec<u32> {
+    let vault = rusqlite::Connection::open(data.join("vault.sqlite")).unwrap();
+    let mut rows = vault.prepare("SELECT generation FROM subjects WHERE handle = ?").unwrap();
+    let rows = rows.query_map([handle.as_bytes()], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+fn store(data: &Path) -> Sqlite {
+    let secret = std::fs::read(data.join("master.key")).unwrap();
+    Sqlite::open(&data.join("store.sqlite"), secret.as_array().unwrap()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_subject_is_refused_as_one_that_never_was_until_its_template_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let config = service::config(&data);
+    let service = Service::new(config.clone()).await;
+    let members = members(&service, 2, 3, 71).await;
+    let (ann, bea, stranger) = (handle(&members, 0), handle(&members, 1), handle(&members, 2));
+    let mut before = open(&service, &members, 0).await;
+    let mut of_bea = open(&service, &members, 1).await;
+    let mut of_stranger = open(&service, &members, 2).await;
+    assert_eq!(answer(&before.log_in(&service).await).decision, Decision::Match);
+    let active = shown(&service, &ann).await;
+    assert_eq!((&active["state"], &active["revoked_at"]), (&json!("active"), &Value::Null));
+
+    let narrow = service.public.with_bearer(&service.api_key(&["authenticate", "issue"]).await);
+    narrow.send(Method::POST, &path(&ann, "/revoke"), &[], "").await.problem(403, "scope-missing");
+    let other = json!({"name": "other", "policy": service::policy()});
+    let (public, admin) = (service.public.clone(), service.admin.clone());
+    let other = Customer::new(public, admin, service.clock.clone(), other).await;
+    assert_eq!(told(&revoke(&other, &ann).await), told(&revoke(&service, &stranger).await));
+    assert_eq!(shown(&service, &ann).await, active, "none of these did anything");
+
+    let now = service.clock.unix_s();
+    let first = revoke(&service, &ann).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    service.clock.advance(5);
+    let again = revoke(&service, &ann).await;
+    for said in [first.json(), again.json()] {
+        let fields = (&said["handle"], &said["generation"], &said["revoked_at"]);
+        assert_eq!(fields, (&json!(hex::encode(ann)), &json!(1), &json!(now)), "{said}");
+        assert_eq!(sealed(&service, &said), (What::Revoked { handle: ann, generation: 1 }, now));
+    }
+    assert_eq!(keys(&data, &ann), [0; 0], "nobody can decide with its template");
+    let listed = service.public.get("/v1/subjects").await.json()["subjects"].clone();
+    let of_ann = listed.as_array().unwrap().iter().find(|subject| subject["handle"] == active["handle"]);
+    let mut expected = active.clone();
+    (expected["state"], expected["revoked_at"]) = (json!("revoked"), json!(now));
+    assert_eq!((of_ann, &shown(&service, &ann).await), (Some(&expected), &expected));
+    let tag = service.public.get(&path(&ann, "")).await.headers["etag"].clone();
+    assert_eq!(tag, format!("\"1-{now}\""), "another one than that of the active subject");
+
+    // Its sessions have ended. In a new one it is told the same as somebody without a template.
+    before.log_in(&service).await.problem(410, "session-expired");
+    service.open(&before.envelope).await.problem(410, "session-expired");
+    let mut after = open(&service, &members, 0).await;
+    assert_eq!(told(&after.log_in(&service).await), told(&of_stranger.log_in(&service).await));
+    let entries = [after.request(&service), of_bea.request(&service), of_stranger.request(&service)];
+    let batch = json!({ "authentications": entries });
+    let results = service.public.post("/v1/authentications/batch", &batch).await.json()["results"].clone();
+    let codes = [&results[0]["problem"], &results[2]["problem"]];
+    assert!(codes.iter().all(|problem| problem["code"] == "subject-unknown"), "{results}");
+    assert_eq!(codes[0]["detail"], codes[1]["detail"]);
+    assert_eq!(results[1]["decision"], "match", "{results}");
+
+    let service = service.restart(config).await;
+    after.log_in(&service).await.problem(404, "subject-unknown");
+    assert_eq!(shown(&service, &ann).await, expected);
+    is_not_enrolled_over(&service, &ann, &members.face(0)).await;
+    let replaced = replace(&service, &ann, &members.face(0), "r1").await;
+    assert_eq!((&replaced["generation"], &replaced["replaced"]), (&json!(2), &json!(1)), "{replaced}");
+    assert_eq!(shown(&service, &ann).await["state"], "active");
+    assert_eq!(answer(&after.log_in(&service).await).decision, Decision::Match);
+    before.log_in(&service).await.problem(410, "session-expired");
+
+    // Erased, it is enrolled again, and not revoked.
+    assert_eq!(revoke(&service, &bea).await.status, 200);
+    let erased = service.public.send(Method::DELETE, &path(&bea, "/templates"), &[], "").await;
+    assert_eq!((erased.status.as_u16(), &erased.json()["generation"]), (200, &json!(1)), "{}", erased.text());
+    revoke(&service, &bea).await.problem(404, "subject-unknown");
+    members.enrol_again(&service, 1, "anew").await;
+    assert_eq!(shown(&service, &bea).await["state"], "active");
+    let mut of_bea = open(&service, &members, 1).await;
+    assert_eq!(answer(&of_bea.log_in(&service).await).decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}
+
+/// Only a replacement makes it active again: an enrolment finds the subject taken.
+async fn is_not_enrolled_over(service: &Customer, handle: &Handle, face: &[f32; 128]) {
+    let body = json!({"embedding": Vector::new(*face), "consent_ref": "form 9"}).to_string();
+    let headers = [("idempotency-key", "over")];
+    let enrolled = service.public.send(Method::POST, &path(handle, "/templates"), &headers, body).await;
+    enrolled.problem(409, "template-exists");
+}
+
+/// Logins that race with the revocation of their subject: none that is sent after that answer is accepted, in whatever session.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_login_outruns_the_revocation_of_its_subject() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    // Most look-ups miss, so that templates and rows of sessions are read while the subject is revoked.
+    config.proofs.cache_capacity = 1;
+    config.store.templates_in_memory = 1;
+    let service = Service::new(config).await;
+    let members = members(&service, 4, 4, 72).await;
+    for member in 0..4 {
+        let handle = handle(&members, member);
+        let mut wallets = Vec::new();
+        for _ in 0..4 {
+            wallets.push(open(&service, &members, member).await);
+        }
+        let service = &service;
+        let logins = join_all(wallets.iter_mut().map(|wallet| async move {
+            for _ in 0..8 {
+                let reply = wallet.log_in(service).await;
+                assert!(matches!(reply.status.as_u16(), 200 | 404 | 410), "{}", reply.text());
+            }
+        }));
+        let revoked = async { assert_eq!(revoke(service, &handle).await.status, 200) };
+        tokio::join!(logins, revoked);
+        for wallet in &mut wallets {
+            wallet.log_in(service).await.problem(410, "session-expired");
+        }
+        open(service, &members, member).await.log_in(service).await.problem(404, "subject-unknown");
+    }
+    assert!(service.server.shutdown().await);
+}
+
+/// What a gateway whose operator takes the revocation back out of its store has: the template's row, as it was.
+fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
+    let rows = rusqlite::Connection::open(data.join("store.sqlite")).unwrap();
+    let sql =
+        "SELECT lane, epoch, wrapped_key, wrapped, consent_ref, created_at FROM templates WHERE handle = ?";
+    let kept = rows.query_row(sql, [handle.as_bytes()], |row| {
+        Ok(Template {
+            tenant,
+            handle,
+            generation: 1,
+            lane: row.get(0)?,
+            epoch: row.get(1)?,
+            wrapped_key: row.get(2)?,
+            wrapped: row.get(3)?,
+            consent_ref: row.get(4)?,
+            created_at: row.get(5)?,
+        })
+    });
+    drop(rows);
+    let (store, kept) = (store(data), kept.unwrap());
+    let (_, from) = store.reserve_replacement(&tenant, &handle).unwrap();
+    assert!(matches!(from, Present { generation: 1, revoked_at: Some(_) }));
+    let (key, body) = ("k".to_owned(), "{}".to_owned());
+    let answer = Idempotency { tenant, key, request_digest: [1; 32], body, created_at: 1 };
+    assert_eq!(store.replace_template(kept.clone(), from, answer), Ok(true));
+    for name in store.leftovers().unwrap() {
+        store.forget_leftover(&name).unwrap();
+    }
+    assert_eq!(store.template(&tenant, &handle), Ok(Some(kept)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let config = service::config(&data);
+    let service = Service::new(config.clone()).await;
+    let members = members(&service, 2, 2, 73).await;
+    let (revoked, tenant) = (handle(&members, 0), service.tenant);
+    assert_eq!(revoke(&service, &revoked).await.status, 200);
+    let service =
+        service.restart_after(config, async |_| forget_the_revocation(&data, tenant, revoked)).await;
+    assert_eq!(shown(&service, &revoked).await["state"], "active");
+    let mut wallet = open(&service, &members, 0).await;
+    wallet.log_in(&service).await.problem(404, "subject-unknown");
+    let mut other = open(&service, &members, 1).await;
+    assert_eq!(answer(&other.log_in(&service).await).decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let config = service::config(&data);
+    let service = Service::new(config.clone()).await;
+    let members = members(&service, 1, 1, 74).await;
+    let (revoked, tenant) = (handle(&members, 0), service.tenant);
+    let service = service
+        .restart_after(config, async |_| {
+            assert_eq!(keys(&data, &revoked), [1]);
+            assert!(store(&data).revoke_subject(&tenant, &revoked, 1).unwrap().is_some());
+        })
+        .await;
+    assert_eq!(keys(&data, &revoked), [0; 0]);
+    let mut wallet = open(&service, &members, 0).await;
+    wallet.log_in(&service).await.problem(404, "subject-unknown");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_of_keys_ends_without_revoked_subjects_which_can_be_replaced_after_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let members = members(&service, 2, 2, 75).await;
+    let revoked = handle(&members, 0);
+    assert_eq!(revoke(&service, &revoked).await.status, 200);
+    let rotation = format!("/v1/tenants/{}/key-rotation", hex::encode(service.tenant));
+    assert_eq!(service.admin.post(&rotation, &json!({})).await.status, 202);
+    while service.admin.get(&rotation).await.json()["state"] != "idle" {
+        tokio::task::yield_now().await;
+    }
+    let (mut wallet, mut other) = (open(&service, &members, 0).await, open(&service, &members, 1).await);
+    wallet.log_in(&service).await.problem(404, "subject-unknown");
+    assert_eq!(answer(&other.log_in(&service).await).decision, Decision::Match);
+    assert_eq!(shown(&service, &revoked).await["state"], "revoked");
+    replace(&service, &revoked, &members.face(0), "r").await;
+    assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_while_the_key_holder_is_away_is_in_force_and_is_completed_by_a_repetition() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
+    KeyHolder::init(&keys, &data, &listen);
+    let mut key_holder = KeyHolder::start(&keys, &listen);
+    let service = Service::new(key_holder.config(&data)).await;
+    let members = members(&service, 1, 1, 76).await;
+    let revoked = handle(&members, 0);
+    let mut before = open(&service, &members, 0).await;
+    assert_eq!(answer(&before.log_in(&service).await).decision, Decision::Match);
+    key_holder.kill();
+    revoke(&service, &revoked).await.problem(503, "key-holder-unavailable");
+    let since = shown(&service, &revoked).await["revoked_at"].clone();
+    assert!(since.is_u64(), "{since}");
+
+    let _key_holder = KeyHolder::start(&keys, &listen);
+    wait_for(&service, 200).await;
+    before.log_in(&service).await.problem(410, "session-expired");
+    let mut after = open(&service, &members, 0).await;
+    after.log_in(&service).await.problem(404, "subject-unknown");
+    let again = revoke(&service, &revoked).await;
+    assert_eq!((again.status.as_u16(), &again.json()["revoked_at"]), (200, &since), "{}", again.text());
+    assert_eq!(sealed(&service, &again.json()).0, What::Revoked { handle: revoked, generation: 1 });
+    assert!(service.server.shutdown().await);
+}
