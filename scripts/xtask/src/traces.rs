@@ -33,8 +33,13 @@ fn linked(repo: &Repo, features: &[&str]) -> Result<Vec<String>, String> {
     }
     let listed = String::from_utf8_lossy(&output.stdout);
     let mut found: Vec<String> =
-        listed.lines().filter(|line| line.starts_with(CRATES)).map(str::to_owned).collect();
+        listed.lines().filter(|line| line.starts_with(CRATES)).map(once).map(str::to_owned).collect();
     found.sort();
     found.dedup();
     Ok(found)
+}
+
+/// A line without the mark of a crate whose dependencies were listed before.
+fn once(line: &str) -> &str {
+    line.trim_end_matches(" (*)")
 }
