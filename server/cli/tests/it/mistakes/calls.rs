@@ -347,7 +347,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             &[("idempotency-key", "other")],
             &whole,
             "template-exists",
-            says("active template", "PUT on this path", "replace it, or delete it"),
+            says("a template, active or revoked", "PUT on this path", "replace it, or delete it"),
         ),
         raw(
             "unknown seal",
