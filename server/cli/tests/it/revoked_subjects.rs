@@ -14,7 +14,7 @@ use trefoil_pipeline::Clock as _;
 use trefoil_storage::store::{Idempotency, Present, Sqlite, Store as _, Template};
 use trefoil_types::{Handle, TenantId};
 
-/// Members with a published root, of whom these are enrolled.
+/// Members of a published root; so many of them are enrolled.
 async fn members(service: &Customer, enrolled: usize, count: usize, seed: u64) -> Members {
     let members = Members::new(service, count, seed);
     service.publish(members.root(), 1).await;
