@@ -69,8 +69,8 @@ pub struct Scale {
     pub repeats: usize,
     /// Their length, seconds.
     pub window_s: f64,
-    /// Length of the last window, seconds.
-    pub long_window_s: f64,
+    /// Length of the last window, seconds, if there is one more.
+    pub long_window_s: Option<f64>,
 }
 
 impl Scale {
@@ -83,7 +83,7 @@ impl Scale {
         flatness: Flatness { span_s: 5.0, within: 0.05, spans_max: 12 },
         repeats: 5,
         window_s: 30.0,
-        long_window_s: 120.0,
+        long_window_s: Some(120.0),
     };
     /// To try the command: its numbers are meaningless.
     pub const SHORT: Scale = Scale {
@@ -94,7 +94,7 @@ impl Scale {
         flatness: Flatness { span_s: 0.2, within: 0.05, spans_max: 3 },
         repeats: 2,
         window_s: 0.3,
-        long_window_s: 0.5,
+        long_window_s: Some(0.5),
     };
 }
 
@@ -143,7 +143,8 @@ impl OverCache for CanonicalLoad {
         let clock = Arc::new(WorldClock::start());
         let proofs =
             Proofs::Ending(Arc::new(Rows::new(stand.world.ground.population.people.len(), scale.session_s)));
-        let lengths = std::iter::repeat_n(scale.window_s, scale.repeats).chain([scale.long_window_s]);
+        let lengths = std::iter::repeat_n(scale.window_s, scale.repeats).chain(scale.long_window_s);
+        let count = scale.repeats + usize::from(scale.long_window_s.is_some());
         let (mut windows, mut warming, mut problem, mut profile) = (Vec::new(), None, None, None);
         for (at, seconds) in lengths.enumerate() {
             // Each window's loop starts with empty queues; the time to fill them is not counted.
@@ -151,7 +152,7 @@ impl OverCache for CanonicalLoad {
                 0 => Warmup::UntilFlat(scale.flatness),
                 _ => Warmup::Seconds(scale.flatness.span_s),
             };
-            let is_last = at == scale.repeats;
+            let is_last = at + 1 == count;
             let flame_graph = flame_graph.clone().filter(|_| is_last);
             let plan = Plan { warmup, windows: vec![seconds], flame_graph, wanted_per_s: None };
             let outcome = stand.load(&plan, &proofs, &clock)?;

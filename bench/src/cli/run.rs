@@ -29,6 +29,9 @@ pub(super) struct RunArgs {
     /// Seconds instead of minutes, to try `--canonical`: the numbers are meaningless
     #[arg(long, requires = "canonical")]
     short: bool,
+    /// Leave out the window of 120 s
+    #[arg(long, requires = "canonical")]
+    no_long_window: bool,
     /// Which number of workers to run
     #[arg(long, value_enum, conflicts_with = "workers")]
     target: Option<Target>,
@@ -138,12 +141,14 @@ impl RunArgs {
     }
 
     fn canonical(&self, tier: Tier) -> Result<Report, Failure> {
+        let scale = if self.short { Scale::SHORT } else { Scale::RECORD };
+        let long_window_s = scale.long_window_s.filter(|_| !self.no_long_window);
         let parameters = Canonical {
             workers: self.workers(),
             cadence: self.cadence(),
             cache: self.cache,
             popularity: self.popularity,
-            scale: if self.short { Scale::SHORT } else { Scale::RECORD },
+            scale: Scale { long_window_s, ..scale },
             seed: self.world.seed,
             samples: self.verify as usize,
             tier,
