@@ -6,24 +6,25 @@
 
 mod codec;
 
+pub use codec::Kind;
+
 use alloc::vec::Vec;
 
 use sha3::{Digest as _, Sha3_256};
 use trefoil_types::{ApiKeyId, Handle, IssuerKeyId, OperatorId, SessionId, TenantId};
 
-use crate::attestation::{Attestation, Evidence};
+use crate::attestation::Attestation;
 use crate::cbor::{Reader, Writer};
 use crate::error::{DecodeError, Problem};
 use crate::policy::CLOCK_SKEW_SECONDS_DEFAULT;
 use crate::pruned::PrunedSeal;
 use crate::seal::{Seal, SealHeader};
 use crate::statement::{
-    NAME_BYTES_MAX, STATEMENT_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite, statement_digest,
+    NAME_BYTES_MAX, STATEMENT_BYTES_MAX, StatementError, TREFOIL_CLAIM, is_name, read_suite,
 };
 use crate::suite::Suite;
-use crate::tree;
 use crate::trust_root::TrustRoot;
-use crate::verify::{verify_pruned_seal, verify_seal};
+use crate::verify::Signed;
 use crate::verify_error::VerifyError;
 
 /// Name and version of the format (`eat_profile`).
@@ -211,106 +212,6 @@ pub enum What {
     },
 }
 
-/// The kinds of changes: their numbers on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "each is the variant of `What` with the same name")]
-pub enum Kind {
-    Enrolled = 1,
-    Erased,
-    RootPublished,
-    PolicyChanged,
-    SessionOpened,
-    SessionEnded,
-    TenantCreated,
-    TenantDisabled,
-    TenantEnabled,
-    ApiKeyCreated,
-    ApiKeyRevoked,
-    IssuerKeyRegistered,
-    KeyRotationBegun,
-    KeyRotationEnded,
-    MalformedReset,
-    OperatorCreated,
-    OperatorRevoked,
-    OperatorTokenCreated,
-    OperatorTokenRevoked,
-    Refused,
-    TenantDeleted,
-    AttemptsReset,
-    Replaced,
-    Revoked,
-}
-
-impl Kind {
-    /// All of them, in the order of their numbers, which count from 1.
-    pub const ALL: [Self; 24] = [
-        Self::Enrolled,
-        Self::Erased,
-        Self::RootPublished,
-        Self::PolicyChanged,
-        Self::SessionOpened,
-        Self::SessionEnded,
-        Self::TenantCreated,
-        Self::TenantDisabled,
-        Self::TenantEnabled,
-        Self::ApiKeyCreated,
-        Self::ApiKeyRevoked,
-        Self::IssuerKeyRegistered,
-        Self::KeyRotationBegun,
-        Self::KeyRotationEnded,
-        Self::MalformedReset,
-        Self::OperatorCreated,
-        Self::OperatorRevoked,
-        Self::OperatorTokenCreated,
-        Self::OperatorTokenRevoked,
-        Self::Refused,
-        Self::TenantDeleted,
-        Self::AttemptsReset,
-        Self::Replaced,
-        Self::Revoked,
-    ];
-
-    const fn number(self) -> u64 {
-        self as u64
-    }
-
-    fn of_number(number: u64) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.number() == number)
-    }
-
-    /// The word used in JSON, such as `erased`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Enrolled => "enrolled",
-            Self::Erased => "erased",
-            Self::RootPublished => "root_published",
-            Self::PolicyChanged => "policy_changed",
-            Self::SessionOpened => "session_opened",
-            Self::SessionEnded => "session_ended",
-            Self::TenantCreated => "tenant_created",
-            Self::TenantDisabled => "tenant_disabled",
-            Self::TenantEnabled => "tenant_enabled",
-            Self::ApiKeyCreated => "api_key_created",
-            Self::ApiKeyRevoked => "api_key_revoked",
-            Self::IssuerKeyRegistered => "issuer_key_registered",
-            Self::KeyRotationBegun => "key_rotation_begun",
-            Self::KeyRotationEnded => "key_rotation_ended",
-            Self::MalformedReset => "malformed_reset",
-            Self::OperatorCreated => "operator_created",
-            Self::OperatorRevoked => "operator_revoked",
-            Self::OperatorTokenCreated => "operator_token_created",
-            Self::OperatorTokenRevoked => "operator_token_revoked",
-            Self::Refused => "refused",
-            Self::TenantDeleted => "tenant_deleted",
-            Self::AttemptsReset => "attempts_reset",
-            Self::Replaced => "replaced",
-            Self::Revoked => "revoked",
-        }
-    }
-}
-
 /// What a receipt calls a reference to a consent by, so that the reference itself stays with the tenant.
 #[must_use]
 pub fn consent_digest(reference: &str) -> [u8; 32] {
@@ -318,37 +219,6 @@ pub fn consent_digest(reference: &str) -> [u8; 32] {
 }
 
 impl What {
-    /// Which kind it is.
-    #[must_use]
-    pub const fn kind(&self) -> Kind {
-        match self {
-            Self::Enrolled { .. } => Kind::Enrolled,
-            Self::Erased { .. } => Kind::Erased,
-            Self::RootPublished { .. } => Kind::RootPublished,
-            Self::PolicyChanged { .. } => Kind::PolicyChanged,
-            Self::SessionOpened { .. } => Kind::SessionOpened,
-            Self::SessionEnded { .. } => Kind::SessionEnded,
-            Self::TenantCreated { .. } => Kind::TenantCreated,
-            Self::TenantDisabled => Kind::TenantDisabled,
-            Self::TenantEnabled => Kind::TenantEnabled,
-            Self::ApiKeyCreated { .. } => Kind::ApiKeyCreated,
-            Self::ApiKeyRevoked { .. } => Kind::ApiKeyRevoked,
-            Self::IssuerKeyRegistered { .. } => Kind::IssuerKeyRegistered,
-            Self::KeyRotationBegun { .. } => Kind::KeyRotationBegun,
-            Self::KeyRotationEnded { .. } => Kind::KeyRotationEnded,
-            Self::MalformedReset => Kind::MalformedReset,
-            Self::OperatorCreated { .. } => Kind::OperatorCreated,
-            Self::OperatorRevoked { .. } => Kind::OperatorRevoked,
-            Self::OperatorTokenCreated { .. } => Kind::OperatorTokenCreated,
-            Self::OperatorTokenRevoked { .. } => Kind::OperatorTokenRevoked,
-            Self::Refused { .. } => Kind::Refused,
-            Self::TenantDeleted { .. } => Kind::TenantDeleted,
-            Self::AttemptsReset => Kind::AttemptsReset,
-            Self::Replaced { .. } => Kind::Replaced,
-            Self::Revoked { .. } => Kind::Revoked,
-        }
-    }
-
     /// The word used in JSON, such as `erased`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -473,13 +343,7 @@ pub fn verify_change<'a>(
     tenant: Option<&TenantId>,
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
-    let receipt = Attestation::decode(bytes)?;
-    match &receipt.evidence {
-        Evidence::Full(seal) => {
-            verify_decoded(&receipt, &seal.header, trust_root, tenant, now, || verify_seal(seal, trust_root))
-        }
-        Evidence::Compact(reference) => Err(VerifyError::SealNeeded(*reference)),
-    }
+    verify_receipt(bytes, None, trust_root, tenant, now)
 }
 
 /// The same for a compact receipt with the seal that it names.
@@ -493,15 +357,7 @@ pub fn verify_change_with_seal<'a>(
     tenant: Option<&TenantId>,
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
-    let receipt = Attestation::decode(bytes)?;
-    let named = match &receipt.evidence {
-        Evidence::Full(own) => own.reference(),
-        Evidence::Compact(reference) => *reference,
-    };
-    if named != seal.reference() {
-        return Err(VerifyError::OtherSeal(named));
-    }
-    verify_decoded(&receipt, &seal.header, trust_root, tenant, now, || verify_seal(seal, trust_root))
+    verify_receipt(bytes, Some(Signed::Itself(seal)), trust_root, tenant, now)
 }
 
 /// The same for a compact receipt whose seal the issuer has pruned.
@@ -515,25 +371,18 @@ pub fn verify_change_with_pruned_seal<'a>(
     tenant: Option<&TenantId>,
     now: u64,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
-    let receipt = Attestation::decode(bytes)?;
-    match &receipt.evidence {
-        Evidence::Compact(named) if *named != pruned.reference() => Err(VerifyError::OtherSeal(*named)),
-        Evidence::Full(_) => verify_change(bytes, trust_root, tenant, now),
-        Evidence::Compact(_) => {
-            let signed = || verify_pruned_seal(pruned, trust_root);
-            verify_decoded(&receipt, &pruned.header, trust_root, tenant, now, signed)
-        }
-    }
+    verify_receipt(bytes, Some(Signed::Later(pruned)), trust_root, tenant, now)
 }
 
-fn verify_decoded<'a>(
-    receipt: &Attestation<'a>,
-    header: &SealHeader,
+fn verify_receipt<'a>(
+    bytes: &'a [u8],
+    passed: Option<Signed<'_>>,
     trust_root: &TrustRoot,
     tenant: Option<&TenantId>,
     now: u64,
-    signed: impl FnOnce() -> Result<(), VerifyError>,
 ) -> Result<VerifiedChange<'a>, VerifyError> {
+    let receipt = Attestation::decode(bytes)?;
+    let signed = Signed::of(&receipt.evidence, passed)?;
     let change = Change::decode(receipt.statement)?;
     if change.issuer != trust_root.issuer() {
         return Err(VerifyError::Issuer { found: change.issuer.into() });
@@ -541,7 +390,7 @@ fn verify_decoded<'a>(
     if tenant.is_some_and(|tenant| change.tenant != *tenant) {
         return Err(VerifyError::Tenant);
     }
-    let (skew, issued_at) = (CLOCK_SKEW_SECONDS_DEFAULT, change.changed_at);
+    let (skew, issued_at, header) = (CLOCK_SKEW_SECONDS_DEFAULT, change.changed_at, signed.header());
     let latest = now.saturating_add(skew);
     if issued_at > latest {
         return Err(VerifyError::NotYetValid { issued_at });
@@ -549,17 +398,6 @@ fn verify_decoded<'a>(
     if header.time > latest || header.time.saturating_add(skew) < issued_at {
         return Err(VerifyError::SealTime { time: header.time });
     }
-    if header.suite != change.suite {
-        return Err(VerifyError::SuiteMismatch);
-    }
-    if header.tree_size != receipt.tree_size {
-        return Err(VerifyError::TreeSizeMismatch);
-    }
-    let digest = statement_digest(receipt.statement);
-    let Attestation { leaf_index, tree_size, ref path, .. } = *receipt;
-    if !tree::verify_inclusion(&digest, leaf_index, tree_size, path, &header.root) {
-        return Err(VerifyError::NotInTree);
-    }
-    signed()?;
-    Ok(VerifiedChange { change, digest, leaf_index, seal: header.clone() })
+    let digest = signed.digest_of(&receipt, change.suite, trust_root)?;
+    Ok(VerifiedChange { change, digest, leaf_index: receipt.leaf_index, seal: header.clone() })
 }

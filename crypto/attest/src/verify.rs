@@ -5,13 +5,14 @@
 
 use core::fmt;
 
-use crate::attestation::{Attestation, Evidence};
+use crate::attestation::{Attestation, Evidence, SealReference};
 use crate::family::Family;
 use crate::key_set::Hex;
 use crate::policy::{ExpectedNonce, Policy};
 use crate::pruned::PrunedSeal;
 use crate::seal::{Seal, SealHeader};
 use crate::statement::{Statement, statement_digest};
+use crate::suite::Suite;
 use crate::tree;
 use crate::trust_root::{KeySetStatus, TrustRoot, TrustedKeySet};
 use crate::verify_error::VerifyError;
@@ -79,13 +80,7 @@ impl<'a> Verified<'a> {
 /// # Errors
 /// The first check that failed.
 pub fn verify<'a>(bytes: &'a [u8], policy: &Policy, now: u64) -> Result<Verified<'a>, VerifyError> {
-    let attestation = Attestation::decode(bytes)?;
-    match &attestation.evidence {
-        Evidence::Full(seal) => {
-            verify_decoded(&attestation, &seal.header, policy, now, || verify_seal(seal, &policy.trust_root))
-        }
-        Evidence::Compact(reference) => Err(VerifyError::SealNeeded(*reference)),
-    }
+    verify_attestation(bytes, None, policy, now)
 }
 
 /// Verifies a compact attestation with the seal that it names (or a full one, whose seal must then be the same).
@@ -98,15 +93,7 @@ pub fn verify_with_seal<'a>(
     policy: &Policy,
     now: u64,
 ) -> Result<Verified<'a>, VerifyError> {
-    let attestation = Attestation::decode(bytes)?;
-    let named = match &attestation.evidence {
-        Evidence::Full(own) => own.reference(),
-        Evidence::Compact(reference) => *reference,
-    };
-    if named != seal.reference() {
-        return Err(VerifyError::OtherSeal(named));
-    }
-    verify_decoded(&attestation, &seal.header, policy, now, || verify_seal(seal, &policy.trust_root))
+    verify_attestation(bytes, Some(Signed::Itself(seal)), policy, now)
 }
 
 /// Verifies a compact attestation whose seal the issuer has pruned. The three signatures that [`Verified::checks`] lists are
@@ -120,15 +107,69 @@ pub fn verify_with_pruned_seal<'a>(
     policy: &Policy,
     now: u64,
 ) -> Result<Verified<'a>, VerifyError> {
-    let attestation = Attestation::decode(bytes)?;
-    match &attestation.evidence {
-        Evidence::Compact(named) if *named != pruned.reference() => Err(VerifyError::OtherSeal(*named)),
-        // It has what the issuer pruned.
-        Evidence::Full(_) => verify(bytes, policy, now),
-        Evidence::Compact(_) => {
-            let signed = || verify_pruned_seal(pruned, &policy.trust_root);
-            verify_decoded(&attestation, &pruned.header, policy, now, signed)
+    verify_attestation(bytes, Some(Signed::Later(pruned)), policy, now)
+}
+
+/// A header with the signatures that show its signer.
+#[derive(Clone, Copy)]
+pub(crate) enum Signed<'s> {
+    /// Those of the seal itself.
+    Itself(&'s Seal),
+    /// Those of a later seal: its own were pruned.
+    Later(&'s PrunedSeal),
+}
+
+impl<'s> Signed<'s> {
+    /// The one that covers an attestation or receipt: its own, or the one passed, which must be the one that it names.
+    pub(crate) fn of(evidence: &'s Evidence, passed: Option<Self>) -> Result<Self, VerifyError> {
+        match (evidence, passed) {
+            // It has what the issuer pruned.
+            (Evidence::Full(own), None | Some(Self::Later(_))) => Ok(Self::Itself(own)),
+            (Evidence::Compact(named), None) => Err(VerifyError::SealNeeded(*named)),
+            (Evidence::Full(own), Some(passed)) => passed.named(own.reference()),
+            (Evidence::Compact(named), Some(passed)) => passed.named(*named),
         }
+    }
+
+    fn named(self, named: SealReference) -> Result<Self, VerifyError> {
+        let reference = match self {
+            Self::Itself(seal) => seal.reference(),
+            Self::Later(pruned) => pruned.reference(),
+        };
+        if reference == named { Ok(self) } else { Err(VerifyError::OtherSeal(named)) }
+    }
+
+    pub(crate) fn header(self) -> &'s SealHeader {
+        match self {
+            Self::Itself(seal) => &seal.header,
+            Self::Later(pruned) => &pruned.header,
+        }
+    }
+
+    /// The digest of what an attestation or receipt states, which is in the sealed tree; the signatures hold.
+    pub(crate) fn digest_of(
+        self,
+        attestation: &Attestation<'_>,
+        suite: Suite,
+        trust_root: &TrustRoot,
+    ) -> Result<[u8; 32], VerifyError> {
+        let header = self.header();
+        let Attestation { statement, leaf_index, tree_size, ref path, .. } = *attestation;
+        if header.suite != suite {
+            return Err(VerifyError::SuiteMismatch);
+        }
+        if header.tree_size != tree_size {
+            return Err(VerifyError::TreeSizeMismatch);
+        }
+        let digest = statement_digest(statement);
+        if !tree::verify_inclusion(&digest, leaf_index, tree_size, path, &header.root) {
+            return Err(VerifyError::NotInTree);
+        }
+        match self {
+            Self::Itself(seal) => verify_seal(seal, trust_root)?,
+            Self::Later(pruned) => verify_pruned_seal(pruned, trust_root)?,
+        }
+        Ok(digest)
     }
 }
 
@@ -185,30 +226,21 @@ pub fn check_signer<'a>(
 /// Measured order of verification time: about 10, 130 and 500 us.
 const CHEAPEST_FIRST: [Family; 3] = [Family::Falcon512, Family::MlDsa65, Family::SlhDsaSha2_128f];
 
-fn verify_decoded<'a>(
-    attestation: &Attestation<'a>,
-    header: &SealHeader,
+fn verify_attestation<'a>(
+    bytes: &'a [u8],
+    passed: Option<Signed<'_>>,
     policy: &Policy,
     now: u64,
-    signed: impl FnOnce() -> Result<(), VerifyError>,
 ) -> Result<Verified<'a>, VerifyError> {
+    let attestation = Attestation::decode(bytes)?;
+    let signed = Signed::of(&attestation.evidence, passed)?;
     let statement = Statement::decode(attestation.statement)?;
     check_addressee(&statement, policy)?;
     check_requirements(&statement, policy)?;
-    check_time(&statement, header, policy.clock_skew, now)?;
-    if header.suite != statement.suite {
-        return Err(VerifyError::SuiteMismatch);
-    }
-    if header.tree_size != attestation.tree_size {
-        return Err(VerifyError::TreeSizeMismatch);
-    }
-    let statement_digest = statement_digest(attestation.statement);
-    let Attestation { leaf_index, tree_size, ref path, .. } = *attestation;
-    if !tree::verify_inclusion(&statement_digest, leaf_index, tree_size, path, &header.root) {
-        return Err(VerifyError::NotInTree);
-    }
-    signed()?;
-    Ok(Verified { statement, statement_digest, leaf_index, seal: header.clone() })
+    check_time(&statement, signed.header(), policy.clock_skew, now)?;
+    let statement_digest = signed.digest_of(&attestation, statement.suite, &policy.trust_root)?;
+    let (leaf_index, seal) = (attestation.leaf_index, signed.header().clone());
+    Ok(Verified { statement, statement_digest, leaf_index, seal })
 }
 
 /// Who stated it, for whom, about whom.

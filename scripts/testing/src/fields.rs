@@ -42,7 +42,7 @@ fn open(path: &Path) -> Connection {
     connection
 }
 
-fn tables(connection: &Connection) -> Vec<String> {
+pub(crate) fn tables(connection: &Connection) -> Vec<String> {
     let named =
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
     let mut statement = connection.prepare(named).expect("a schema");
@@ -109,17 +109,17 @@ fn other_value(old: &Value, rng: &mut Rng) -> Value {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): this crate has no generator of its own to depend on.
-struct Rng(u64);
+pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }

@@ -1,9 +1,13 @@
 //! Helpers that the tests of several crates share. Only development dependencies may name this crate.
 
 #[cfg(feature = "sqlite")]
+mod damage;
+#[cfg(feature = "sqlite")]
 mod fields;
 mod search;
 
+#[cfg(feature = "sqlite")]
+pub use damage::{copy, damage, rows};
 #[cfg(feature = "sqlite")]
 pub use fields::{EDITS, edit_fields};
 pub use search::{Patterns, contains, search};

@@ -1,223 +1,168 @@
-//! What was done, on the wire.
+//! What was done, on the wire: one table of all kinds and their fields.
 
 use trefoil_types::{ApiKeyId, Handle, IssuerKeyId, OperatorId, SessionId};
 
-use super::{Kind, What};
+use super::What;
 use crate::cbor::{Reader, Writer};
 use crate::error::{DecodeError, Problem};
 
-impl What {
-    pub(super) fn write(&self, w: &mut Writer<'_>) {
-        match self {
-            Self::Enrolled { handle, generation, consent } => {
-                w.array(3);
-                w.bytes(handle.as_bytes());
-                w.uint((*generation).into());
-                w.bytes(consent);
-            }
-            Self::Erased { handle, generation } | Self::Revoked { handle, generation } => {
-                w.array(2);
-                w.bytes(handle.as_bytes());
-                w.uint((*generation).into());
-            }
-            Self::RootPublished { generation, generation_min, root, head } => {
-                w.array(4);
-                w.uint((*generation).into());
-                w.uint((*generation_min).into());
-                w.bytes(root);
-                w.bytes(head);
-            }
-            Self::PolicyChanged { id, version, digest } => {
-                w.array(3);
-                w.uint((*id).into());
-                w.uint((*version).into());
-                w.bytes(digest);
-            }
-            Self::SessionOpened { session, expires_at } => {
-                w.array(2);
-                w.bytes(session.as_bytes());
-                w.uint(*expires_at);
-            }
-            Self::SessionEnded { session } => {
-                w.array(1);
-                w.bytes(session.as_bytes());
-            }
-            Self::Replaced { handle, generation, replaced, consent } => {
-                w.array(4);
-                w.bytes(handle.as_bytes());
-                w.uint((*generation).into());
-                w.uint((*replaced).into());
-                w.bytes(consent);
-            }
-            administrative => administrative.write_administrative(w),
+/// Of each kind, in the order of the numbers on the wire: the word used in JSON, and the fields of its variant of [`What`] in the order on the
+/// wire, with the name that an error gives one where it is not the field's.
+macro_rules! kinds {
+    (@name $field:ident) => { concat!("what.", stringify!($field)) };
+    (@name $field:ident $name:literal) => { concat!("what.", $name) };
+    ($($kind:ident $word:literal { $($field:ident $($name:literal)?),* };)*) => {
+        /// The kinds of changes: their numbers on the wire.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        #[expect(missing_docs, reason = "each is the variant of `What` with the same name")]
+        pub enum Kind {
+            $($kind,)*
         }
-    }
 
-    pub(super) fn read(kind: u64, r: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let start = r.clone();
-        let kind = Kind::of_number(kind).ok_or_else(|| start.error("kind", Problem::OutOfRange))?;
-        match kind {
-            Kind::Enrolled => {
-                array(r, 3)?;
-                Ok(Self::Enrolled {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                    consent: r.fixed("what.consent")?,
-                })
-            }
-            Kind::Erased => {
-                array(r, 2)?;
-                Ok(Self::Erased {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                })
-            }
-            Kind::RootPublished => {
-                array(r, 4)?;
-                Ok(Self::RootPublished {
-                    generation: r.number("what.generation")?,
-                    generation_min: r.number("what.generation_min")?,
-                    root: r.fixed("what.root")?,
-                    head: r.fixed("what.head")?,
-                })
-            }
-            Kind::PolicyChanged => {
-                array(r, 3)?;
-                Ok(Self::PolicyChanged {
-                    id: r.number("what.policy_id")?,
-                    version: r.number("what.policy_version")?,
-                    digest: r.fixed("what.digest")?,
-                })
-            }
-            Kind::SessionOpened => {
-                array(r, 2)?;
-                Ok(Self::SessionOpened {
-                    session: SessionId::new(r.fixed("what.session")?),
-                    expires_at: r.uint("what.expires_at")?,
-                })
-            }
-            Kind::SessionEnded => {
-                array(r, 1)?;
-                Ok(Self::SessionEnded { session: SessionId::new(r.fixed("what.session")?) })
-            }
-            Kind::Replaced => {
-                array(r, 4)?;
-                Ok(Self::Replaced {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                    replaced: r.number("what.replaced")?,
-                    consent: r.fixed("what.consent")?,
-                })
-            }
-            Kind::Revoked => {
-                array(r, 2)?;
-                Ok(Self::Revoked {
-                    handle: Handle::new(r.fixed("what.handle")?),
-                    generation: r.number("what.generation")?,
-                })
-            }
-            administrative => Self::read_administrative(administrative, r),
-        }
-    }
+        impl Kind {
+            /// All of them, in the order of their numbers, which count from 1.
+            pub const ALL: [Self; [$($word),*].len()] = [$(Self::$kind),*];
 
-    /// What operators do.
-    fn write_administrative(&self, w: &mut Writer<'_>) {
-        match self {
-            Self::TenantCreated { digest } => {
-                w.array(1);
-                w.bytes(digest);
-            }
-            Self::ApiKeyCreated { key, scopes } => {
-                w.array(2);
-                w.bytes(key.as_bytes());
-                w.uint((*scopes).into());
-            }
-            Self::ApiKeyRevoked { key } => {
-                w.array(1);
-                w.bytes(key.as_bytes());
-            }
-            Self::IssuerKeyRegistered { key } => {
-                w.array(1);
-                w.bytes(key.as_bytes());
-            }
-            Self::KeyRotationBegun { epoch } | Self::KeyRotationEnded { epoch } => {
-                w.array(1);
-                w.uint((*epoch).into());
-            }
-            Self::OperatorCreated { operator, role } => {
-                w.array(2);
-                w.bytes(operator.as_bytes());
-                w.uint((*role).into());
-            }
-            Self::OperatorRevoked { operator } => {
-                w.array(1);
-                w.bytes(operator.as_bytes());
-            }
-            Self::OperatorTokenCreated { operator, token }
-            | Self::OperatorTokenRevoked { operator, token } => {
-                w.array(2);
-                w.bytes(operator.as_bytes());
-                w.uint((*token).into());
-            }
-            Self::TenantDeleted { templates } => {
-                w.array(1);
-                w.uint(*templates);
-            }
-            Self::Refused { action } => {
-                w.array(1);
-                w.uint(action.number());
-            }
-            _ => w.array(0),
-        }
-    }
-
-    fn read_administrative(kind: Kind, r: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let operator = |r: &mut Reader<'_>| r.fixed("what.operator").map(OperatorId::new);
-        let key = |r: &mut Reader<'_>| r.fixed("what.key").map(ApiKeyId::new);
-        let bare = |r: &mut Reader<'_>, what: Self| array(r, 0).map(|()| what);
-        match kind {
-            Kind::TenantDisabled => return bare(r, Self::TenantDisabled),
-            Kind::TenantEnabled => return bare(r, Self::TenantEnabled),
-            Kind::MalformedReset => return bare(r, Self::MalformedReset),
-            Kind::AttemptsReset => return bare(r, Self::AttemptsReset),
-            Kind::ApiKeyCreated
-            | Kind::OperatorCreated
-            | Kind::OperatorTokenCreated
-            | Kind::OperatorTokenRevoked => array(r, 2)?,
-            _ => array(r, 1)?,
-        }
-        Ok(match kind {
-            Kind::TenantDeleted => Self::TenantDeleted { templates: r.uint("what.templates")? },
-            Kind::TenantCreated => Self::TenantCreated { digest: r.fixed("what.digest")? },
-            Kind::ApiKeyCreated => Self::ApiKeyCreated { key: key(r)?, scopes: r.number("what.scopes")? },
-            Kind::ApiKeyRevoked => Self::ApiKeyRevoked { key: key(r)? },
-            Kind::IssuerKeyRegistered => {
-                Self::IssuerKeyRegistered { key: IssuerKeyId::new(r.fixed("what.key")?) }
-            }
-            Kind::KeyRotationBegun => Self::KeyRotationBegun { epoch: r.number("what.epoch")? },
-            Kind::KeyRotationEnded => Self::KeyRotationEnded { epoch: r.number("what.epoch")? },
-            Kind::OperatorCreated => {
-                Self::OperatorCreated { operator: operator(r)?, role: r.number("what.role")? }
-            }
-            Kind::OperatorRevoked => Self::OperatorRevoked { operator: operator(r)? },
-            Kind::OperatorTokenCreated => {
-                Self::OperatorTokenCreated { operator: operator(r)?, token: r.number("what.token")? }
-            }
-            Kind::OperatorTokenRevoked => {
-                Self::OperatorTokenRevoked { operator: operator(r)?, token: r.number("what.token")? }
-            }
-            _ => {
-                let start = r.clone();
-                let action =
-                    Kind::of_number(r.uint("what.action")?).filter(|action| *action != Kind::Refused);
-                Self::Refused {
-                    action: action.ok_or_else(|| start.error("what.action", Problem::OutOfRange))?,
+            /// The word used in JSON, such as `erased`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $word,)*
                 }
             }
-        })
+
+            /// How many fields it has.
+            const fn fields(self) -> usize {
+                match self {
+                    $(Self::$kind => <[&str]>::len(&[$(stringify!($field)),*]),)*
+                }
+            }
+        }
+
+        impl What {
+            /// Which kind it is.
+            #[must_use]
+            pub const fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$kind { .. } => Kind::$kind,)*
+                }
+            }
+
+            pub(super) fn write(&self, w: &mut Writer<'_>) {
+                w.array(self.kind().fields());
+                match self {
+                    $(Self::$kind { $($field),* } => { $($field.write(w);)* })*
+                }
+            }
+
+            pub(super) fn read(kind: u64, r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+                let kind = Kind::of_number(kind).ok_or_else(|| r.error("kind", Problem::OutOfRange))?;
+                r.array("what", kind.fields()..=kind.fields())?;
+                Ok(match kind {
+                    $(Kind::$kind => Self::$kind {
+                        $($field: Field::read(r, kinds!(@name $field $($name)?))?),*
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+kinds! {
+    Enrolled "enrolled" { handle, generation, consent };
+    Erased "erased" { handle, generation };
+    RootPublished "root_published" { generation, generation_min, root, head };
+    PolicyChanged "policy_changed" { id "policy_id", version "policy_version", digest };
+    SessionOpened "session_opened" { session, expires_at };
+    SessionEnded "session_ended" { session };
+    TenantCreated "tenant_created" { digest };
+    TenantDisabled "tenant_disabled" {};
+    TenantEnabled "tenant_enabled" {};
+    ApiKeyCreated "api_key_created" { key, scopes };
+    ApiKeyRevoked "api_key_revoked" { key };
+    IssuerKeyRegistered "issuer_key_registered" { key };
+    KeyRotationBegun "key_rotation_begun" { epoch };
+    KeyRotationEnded "key_rotation_ended" { epoch };
+    MalformedReset "malformed_reset" {};
+    OperatorCreated "operator_created" { operator, role };
+    OperatorRevoked "operator_revoked" { operator };
+    OperatorTokenCreated "operator_token_created" { operator, token };
+    OperatorTokenRevoked "operator_token_revoked" { operator, token };
+    Refused "refused" { action };
+    TenantDeleted "tenant_deleted" { templates };
+    AttemptsReset "attempts_reset" {};
+    Replaced "replaced" { handle, generation, replaced, consent };
+    Revoked "revoked" { handle, generation };
+}
+
+impl Kind {
+    pub(super) const fn number(self) -> u64 {
+        self as u64 + 1
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
     }
 }
 
-fn array(r: &mut Reader<'_>, length: usize) -> Result<(), DecodeError> {
-    r.array("what", length..=length).map(drop)
+/// A field of a change.
+trait Field: Sized {
+    fn write(&self, w: &mut Writer<'_>);
+    fn read(r: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError>;
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl Field for $number {
+            fn write(&self, w: &mut Writer<'_>) {
+                w.uint(u64::from(*self));
+            }
+
+            fn read(r: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+                r.number(name)
+            }
+        }
+    )*};
+}
+
+numbers!(u8 u32 u64);
+
+macro_rules! ids {
+    ($($id:ty)*) => {$(
+        impl Field for $id {
+            fn write(&self, w: &mut Writer<'_>) {
+                w.bytes(self.as_bytes());
+            }
+
+            fn read(r: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+                r.fixed(name).map(Self::new)
+            }
+        }
+    )*};
+}
+
+ids!(ApiKeyId Handle IssuerKeyId OperatorId SessionId);
+
+impl Field for [u8; 32] {
+    fn write(&self, w: &mut Writer<'_>) {
+        w.bytes(self);
+    }
+
+    fn read(r: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        r.fixed(name)
+    }
+}
+
+/// The change that was refused, which is no refusal itself.
+impl Field for Kind {
+    fn write(&self, w: &mut Writer<'_>) {
+        w.uint(self.number());
+    }
+
+    fn read(r: &mut Reader<'_>, name: &'static str) -> Result<Self, DecodeError> {
+        let start = r.clone();
+        let action = Self::of_number(r.uint(name)?).filter(|action| *action != Self::Refused);
+        action.ok_or_else(|| start.error(name, Problem::OutOfRange))
+    }
 }

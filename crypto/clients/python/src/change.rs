@@ -45,80 +45,58 @@ pub(crate) struct Change {
 
 impl Change {
     fn of(py: Python<'_>, change: &attest::Change<'_>) -> PyResult<Self> {
-        let bytes = |bytes: &[u8]| Some(PyBytes::new(py, bytes).unbind());
-        let attest::Change { issuer, tenant, changed_at, salt, what, by, .. } = change;
+        let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).unbind();
+        let attest::Change { issuer, tenant, changed_at, salt, what, by, .. } = *change;
         let common = Self {
             kind: what.name(),
-            issuer: (*issuer).to_owned(),
-            tenant: bytes(tenant.as_bytes()),
-            changed_at: *changed_at,
-            salt: bytes(salt),
-            by_operator: by.and_then(|by| bytes(by.operator.as_bytes())),
+            issuer: issuer.to_owned(),
+            tenant: Some(bytes(tenant.as_bytes())),
+            changed_at,
+            salt: Some(bytes(&salt)),
+            by_operator: by.map(|by| bytes(by.operator.as_bytes())),
             by_name: by.map(|by| by.name.to_owned()),
             ..Self::default()
         };
+        // With the fields of its kind.
+        macro_rules! with {
+            ($($field:ident: $value:expr),+) => { Self { $($field: Some($value),)+ ..common } };
+        }
         Ok(match what {
-            What::Enrolled { handle, generation, consent } => Self {
-                handle: bytes(handle.as_bytes()),
-                generation: Some(*generation),
-                consent: bytes(consent),
-                ..common
-            },
+            What::Enrolled { handle, generation, consent } => {
+                with!(handle: bytes(handle.as_bytes()), generation: generation, consent: bytes(&consent))
+            }
             What::Erased { handle, generation } | What::Revoked { handle, generation } => {
-                Self { handle: bytes(handle.as_bytes()), generation: Some(*generation), ..common }
+                with!(handle: bytes(handle.as_bytes()), generation: generation)
             }
-            What::RootPublished { generation, generation_min, root, head } => Self {
-                generation: Some(*generation),
-                generation_min: Some(*generation_min),
-                root: bytes(root),
-                head: bytes(head),
-                ..common
-            },
-            What::PolicyChanged { id, version, digest } => Self {
-                policy_id: Some(*id),
-                policy_version: Some(*version),
-                policy_digest: bytes(digest),
-                ..common
-            },
+            What::Replaced { handle: of, generation: new, replaced: old, consent } => {
+                with!(handle: bytes(of.as_bytes()), generation: new, replaced: old, consent: bytes(&consent))
+            }
+            What::RootPublished { generation, generation_min: min, root, head } => {
+                with!(generation: generation, generation_min: min, root: bytes(&root), head: bytes(&head))
+            }
+            What::PolicyChanged { id, version, digest } => {
+                with!(policy_id: id, policy_version: version, policy_digest: bytes(&digest))
+            }
             What::SessionOpened { session, expires_at } => {
-                Self { session: bytes(session.as_bytes()), expires_at: Some(*expires_at), ..common }
+                with!(session: bytes(session.as_bytes()), expires_at: expires_at)
             }
-            What::SessionEnded { session } => Self { session: bytes(session.as_bytes()), ..common },
-            What::Replaced { handle, generation, replaced, consent } => Self {
-                handle: bytes(handle.as_bytes()),
-                generation: Some(*generation),
-                replaced: Some(*replaced),
-                consent: bytes(consent),
-                ..common
-            },
-            administrative => return Self::of_operators(py, administrative, common),
-        })
-    }
-
-    /// What operators do.
-    fn of_operators(py: Python<'_>, what: &What, common: Self) -> PyResult<Self> {
-        let bytes = |bytes: &[u8]| Some(PyBytes::new(py, bytes).unbind());
-        Ok(match what {
-            What::TenantCreated { digest } => Self { policy_digest: bytes(digest), ..common },
+            What::SessionEnded { session } => with!(session: bytes(session.as_bytes())),
+            What::TenantCreated { digest } => with!(policy_digest: bytes(&digest)),
             What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => common,
-            What::ApiKeyCreated { key, scopes } => {
-                Self { api_key: bytes(key.as_bytes()), scopes: Some(*scopes), ..common }
-            }
-            What::ApiKeyRevoked { key } => Self { api_key: bytes(key.as_bytes()), ..common },
-            What::IssuerKeyRegistered { key } => Self { issuer_key: bytes(key.as_bytes()), ..common },
-            What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => {
-                Self { epoch: Some(*epoch), ..common }
-            }
+            What::ApiKeyCreated { key, scopes } => with!(api_key: bytes(key.as_bytes()), scopes: scopes),
+            What::ApiKeyRevoked { key } => with!(api_key: bytes(key.as_bytes())),
+            What::IssuerKeyRegistered { key } => with!(issuer_key: bytes(key.as_bytes())),
+            What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => with!(epoch: epoch),
             What::OperatorCreated { operator, role } => {
-                Self { operator: bytes(operator.as_bytes()), role: Some(*role), ..common }
+                with!(operator: bytes(operator.as_bytes()), role: role)
             }
-            What::OperatorRevoked { operator } => Self { operator: bytes(operator.as_bytes()), ..common },
+            What::OperatorRevoked { operator } => with!(operator: bytes(operator.as_bytes())),
             What::OperatorTokenCreated { operator, token }
             | What::OperatorTokenRevoked { operator, token } => {
-                Self { operator: bytes(operator.as_bytes()), token: Some(*token), ..common }
+                with!(operator: bytes(operator.as_bytes()), token: token)
             }
-            What::TenantDeleted { templates } => Self { templates: Some(*templates), ..common },
-            What::Refused { action } => Self { action: Some(action.name()), ..common },
+            What::TenantDeleted { templates } => with!(templates: templates),
+            What::Refused { action } => with!(action: action.name()),
             other => {
                 let detail = format!("{} is a kind that this package does not show; update it", other.name());
                 return Err(PyValueError::new_err(detail));

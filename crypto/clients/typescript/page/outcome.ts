@@ -1,7 +1,7 @@
 /** The outcome as elements. Text is set as text, so nothing in an attestation can become markup. */
 
 import { toHex } from "../src/bytes.js";
-import type { OperatorsWhat, VerifiedChange, What } from "../src/change.js";
+import type { VerifiedChange, What } from "../src/change.js";
 import { FAMILIES } from "../src/family.js";
 import type { SealHeader } from "../src/seal.js";
 import type { Verified } from "../src/verify.js";
@@ -43,16 +43,16 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
 /** Shows what a receipt says was done. */
 export function showReceipt(verified: VerifiedChange, served: boolean): HTMLElement {
   const { change, seal } = verified;
-  const { heading, details } = done(change.what);
+  const { kind } = change.what;
   const box = element("div", "", "outcome good");
   box.append(
-    element("h2", `Verified receipt: ${heading}`),
-    element("p", change.what.kind === "refused" ? "The service attests that it refused this change, and changed nothing." : "The service attests that it made this change. It says nothing about a login."),
+    element("h2", `Verified receipt: ${HEADINGS[kind] ?? kind.replaceAll("_", " ")}`),
+    element("p", kind === "refused" ? "The service attests that it refused this change, and changed nothing." : "The service attests that it made this change. It says nothing about a login."),
     ...signatures(served),
     rows([
       ["Issuer", change.issuer],
       ["Tenant", change.tenant.every((byte) => byte === 0) ? "none: the service itself" : change.tenant],
-      ...details,
+      ...details(change.what),
       ...(change.by ? ([["By", `${change.by.name} (${toHex(change.by.operator)})`]] as const) : []),
       ["Done", time(change.changedAt)],
       ...place(seal, verified.leafIndex),
@@ -65,74 +65,63 @@ export function showReceipt(verified: VerifiedChange, served: boolean): HTMLElem
 /** A row: its name, and text or bytes. */
 type Row = readonly [name: string, value: string | Uint8Array];
 
-function done(what: What): { readonly heading: string; readonly details: readonly Row[] } {
-  switch (what.kind) {
-    case "enrolled": {
-      const details: Row[] = [["Subject", what.handle], ["Generation", `${what.generation}`], ["Consent digest", what.consent]];
-      return { heading: "subject enrolled", details };
-    }
-    case "erased":
-      return { heading: "subject erased", details: [["Subject", what.handle], ["Generation", `${what.generation}`]] };
-    case "root_published": {
-      const generation = `${what.generation}, accepted from ${what.generationMin}`;
-      const details: Row[] = [["Generation", generation], ["Credential root", what.root], ["Log head", what.head]];
-      return { heading: "credential root published", details };
-    }
-    case "policy_changed": {
-      const policy = `${what.policyId} version ${what.policyVersion}`;
-      return { heading: "policy changed", details: [["Policy", policy], ["Policy digest", what.policyDigest]] };
-    }
-    case "session_opened":
-      return { heading: "session opened", details: [["Session", what.session], ["Ends", time(what.expiresAt)]] };
-    case "session_ended":
-      return { heading: "session ended", details: [["Session", what.session]] };
-    case "replaced": {
-      const generation = `${what.generation}, in place of ${what.replaced}`;
-      const details: Row[] = [["Subject", what.handle], ["Generation", generation], ["Consent digest", what.consent]];
-      return { heading: "template replaced", details };
-    }
-    case "revoked":
-      return { heading: "subject revoked", details: [["Subject", what.handle], ["Generation", `${what.generation}`]] };
-    default:
-      return { heading: what.kind.replaceAll("_", " "), details: detailsOf(what) };
-  }
-}
+/** Headings of changes whose name does not say what was changed. */
+const HEADINGS: { readonly [K in What["kind"]]?: string } = {
+  enrolled: "subject enrolled",
+  erased: "subject erased",
+  root_published: "credential root published",
+  replaced: "template replaced",
+  revoked: "subject revoked",
+};
+
+type FieldOf<W> = W extends What ? Exclude<keyof W, "kind"> : never;
+type Field = FieldOf<What>;
+
+const LABELS: { readonly [F in Field]: string } = {
+  handle: "Subject",
+  generation: "Generation",
+  generationMin: "Accepted from generation",
+  replaced: "In place of generation",
+  consent: "Consent digest",
+  root: "Credential root",
+  head: "Log head",
+  policyId: "Policy",
+  policyVersion: "Policy version",
+  policyDigest: "Policy digest",
+  session: "Session",
+  expiresAt: "Ends",
+  apiKey: "API key",
+  scopes: "Scopes",
+  issuerKey: "Issuer key",
+  epoch: "Epoch",
+  operator: "Operator",
+  role: "Role",
+  token: "Token",
+  templates: "Templates destroyed",
+  action: "Change",
+};
 
 /** Names of roles by their numbers. */
 const ROLES = ["unknown", "viewer", "operator", "owner"];
 /** Names of scopes by their bits. */
 const SCOPES = ["enrol", "authenticate", "issue"];
 
-/** What operators do. */
-function detailsOf(what: OperatorsWhat): readonly Row[] {
-  switch (what.kind) {
-    case "tenant_created":
-      return [["Policy digest", what.policyDigest]];
-    case "tenant_disabled":
-    case "tenant_enabled":
-    case "malformed_reset":
-    case "attempts_reset":
-      return [];
-    case "api_key_created":
-      return [["API key", what.apiKey], ["Scopes", SCOPES.filter((_, bit) => (what.scopes >> bit) % 2 === 1).join(", ")]];
-    case "api_key_revoked":
-      return [["API key", what.apiKey]];
-    case "issuer_key_registered":
-      return [["Issuer key", what.issuerKey]];
-    case "key_rotation_begun":
-    case "key_rotation_ended":
-      return [["Epoch", `${what.epoch}`]];
-    case "operator_created":
-      return [["Operator", what.operator], ["Role", ROLES[what.role] ?? "unknown"]];
-    case "operator_revoked":
-      return [["Operator", what.operator]];
-    case "operator_token_created":
-    case "operator_token_revoked":
-      return [["Operator", what.operator], ["Token", `${what.token}`]];
-    case "tenant_deleted":
-      return [["Templates destroyed", `${what.templates}`]];
-    case "refused":
-      return [["Change", what.action.replaceAll("_", " ")]];
+function details(what: What): readonly Row[] {
+  const fields = Object.entries(what) as [Field | "kind", string | number | bigint | Uint8Array][];
+  return fields.flatMap(([name, value]): Row[] => (name === "kind" ? [] : [[LABELS[name], shown(name, value)]]));
+}
+
+function shown(name: Field, value: string | number | bigint | Uint8Array): string | Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  switch (name) {
+    case "expiresAt":
+      return time(BigInt(value));
+    case "scopes":
+      return SCOPES.filter((_, bit) => (Number(value) >> bit) % 2 === 1).join(", ");
+    case "role":
+      return ROLES[Number(value)] ?? "unknown";
+    default:
+      return `${value}`.replaceAll("_", " ");
   }
 }
 

@@ -6,25 +6,15 @@
 
 import { sha3_256 } from "@noble/hashes/sha3.js";
 
-import { type Attestation, decodeAttestation } from "./attestation.js";
+import { decodeAttestation } from "./attestation.js";
 import { equal, isBytes } from "./bytes.js";
 import { Reader, utf8 } from "./cbor.js";
 import { DecodeError } from "./decode-error.js";
 import { CLOCK_SKEW_SECONDS_DEFAULT } from "./policy.js";
-import { Seal, type SealHeader } from "./seal.js";
-import {
-  NAME_BYTES_MAX,
-  readSuite,
-  STATEMENT_BYTES_MAX,
-  type Suite,
-  statementDigest,
-  TREFOIL_CLAIM,
-  U32_MAX,
-} from "./statement.js";
-import { verifyInclusion } from "./tree.js";
+import type { Seal, SealHeader } from "./seal.js";
+import { NAME_BYTES_MAX, readSuite, STATEMENT_BYTES_MAX, type Suite, TREFOIL_CLAIM, U32_MAX } from "./statement.js";
 import { TrustRoot } from "./trust-root.js";
-import { checkNow, decoded, isSame, otherIssuer, refuseIf, verifySeal } from "./verify.js";
-import { VerifyError } from "./verify-error.js";
+import { checkNow, checkSeal, decoded, otherIssuer, refuseIf, sealedDigest, sealOf } from "./verify.js";
 
 /** Largest number of one byte. */
 const U8_MAX = 255;
@@ -109,10 +99,6 @@ export type What =
       /** The generation of its template, which decides no login any more. */
       readonly generation: number;
     }
-  | OperatorsWhat;
-
-/** What operators do. */
-export type OperatorsWhat =
   | {
       /** A tenant was created. */
       readonly kind: "tenant_created";
@@ -184,36 +170,76 @@ export type OperatorsWhat =
       readonly templates: bigint;
     };
 
-/** In the order of their numbers on the wire, which count from 1. */
-const KINDS = [
-  "enrolled",
-  "erased",
-  "root_published",
-  "policy_changed",
-  "session_opened",
-  "session_ended",
-  "tenant_created",
-  "tenant_disabled",
-  "tenant_enabled",
-  "api_key_created",
-  "api_key_revoked",
-  "issuer_key_registered",
-  "key_rotation_begun",
-  "key_rotation_ended",
-  "malformed_reset",
-  "operator_created",
-  "operator_revoked",
-  "operator_token_created",
-  "operator_token_revoked",
-  "refused",
-  "tenant_deleted",
-  "attempts_reset",
-  "replaced",
-  "revoked",
-] as const;
-
 /** The kinds of changes. */
-export type Kind = (typeof KINDS)[number];
+export type Kind = What["kind"];
+
+type Read<T> = (r: Reader) => T;
+
+function bytes(name: string, length: number): Read<Uint8Array> {
+  return (r) => r.bytes(`what.${name}`, length);
+}
+
+function number(name: string, largest = U32_MAX): Read<number> {
+  return (r) => r.number(`what.${name}`, largest);
+}
+
+function uint(name: string): Read<bigint> {
+  return (r) => r.uint(`what.${name}`);
+}
+
+const handle = bytes("handle", 32);
+const generation = number("generation");
+const consent = bytes("consent", 32);
+const policyDigest = bytes("digest", 32);
+const session = bytes("session", 32);
+const apiKey = bytes("key", 8);
+const epoch = number("epoch");
+const operator = bytes("operator", 8);
+const token = number("token");
+
+/** The change that was refused, which is no refusal itself. */
+function action(r: Reader): Exclude<Kind, "refused"> {
+  const at = r.offset;
+  const kind = kindOf(r.uint("what.action"));
+  if (kind === undefined || kind === "refused") throw r.outOfRange("what.action", at);
+  return kind;
+}
+
+type Of<K, W = What> = W extends What ? (K extends W["kind"] ? W : never) : never;
+type Fields<W> = { readonly [F in Exclude<keyof W, "kind">]: Read<W[F]> };
+
+/** The kinds in the order of their numbers, which count from 1, and the fields of each in the order on the wire. */
+const FIELDS: { readonly [K in Kind]: Fields<Of<K>> } = {
+  enrolled: { handle, generation, consent },
+  erased: { handle, generation },
+  root_published: { generation, generationMin: number("generation_min"), root: bytes("root", 32), head: bytes("head", 32) },
+  policy_changed: { policyId: number("policy_id"), policyVersion: number("policy_version"), policyDigest },
+  session_opened: { session, expiresAt: uint("expires_at") },
+  session_ended: { session },
+  tenant_created: { policyDigest },
+  tenant_disabled: {},
+  tenant_enabled: {},
+  api_key_created: { apiKey, scopes: number("scopes", U8_MAX) },
+  api_key_revoked: { apiKey },
+  issuer_key_registered: { issuerKey: bytes("key", 32) },
+  key_rotation_begun: { epoch },
+  key_rotation_ended: { epoch },
+  malformed_reset: {},
+  operator_created: { operator, role: number("role", U8_MAX) },
+  operator_revoked: { operator },
+  operator_token_created: { operator, token },
+  operator_token_revoked: { operator, token },
+  refused: { action },
+  tenant_deleted: { templates: uint("templates") },
+  attempts_reset: {},
+  replaced: { handle, generation, replaced: number("replaced"), consent },
+  revoked: { handle, generation },
+};
+const KINDS = Object.keys(FIELDS) as Kind[];
+
+function kindOf(number: bigint): Kind | undefined {
+  return number > BigInt(KINDS.length) ? undefined : KINDS[Number(number) - 1];
+}
 
 /** An operator of the service. */
 export interface Actor {
@@ -279,125 +305,12 @@ export function changeIn(bytes: Uint8Array): Change | undefined {
   }
 }
 
-/** Fields are evaluated in the order written: the order on the wire. */
-function readWhat(kind: bigint, r: Reader): What {
-  const start = r.offset;
-  switch (kind) {
-    case 1n:
-      r.array("what", 3);
-      return {
-        kind: "enrolled",
-        handle: r.bytes("what.handle", 32),
-        generation: r.number("what.generation", U32_MAX),
-        consent: r.bytes("what.consent", 32),
-      };
-    case 2n:
-      r.array("what", 2);
-      return {
-        kind: "erased",
-        handle: r.bytes("what.handle", 32),
-        generation: r.number("what.generation", U32_MAX),
-      };
-    case 3n:
-      r.array("what", 4);
-      return {
-        kind: "root_published",
-        generation: r.number("what.generation", U32_MAX),
-        generationMin: r.number("what.generation_min", U32_MAX),
-        root: r.bytes("what.root", 32),
-        head: r.bytes("what.head", 32),
-      };
-    case 4n:
-      r.array("what", 3);
-      return {
-        kind: "policy_changed",
-        policyId: r.number("what.policy_id", U32_MAX),
-        policyVersion: r.number("what.policy_version", U32_MAX),
-        policyDigest: r.bytes("what.digest", 32),
-      };
-    case 5n:
-      r.array("what", 2);
-      return {
-        kind: "session_opened",
-        session: r.bytes("what.session", 32),
-        expiresAt: r.uint("what.expires_at"),
-      };
-    case 6n:
-      r.array("what", 1);
-      return { kind: "session_ended", session: r.bytes("what.session", 32) };
-    case 23n:
-      r.array("what", 4);
-      return {
-        kind: "replaced",
-        handle: r.bytes("what.handle", 32),
-        generation: r.number("what.generation", U32_MAX),
-        replaced: r.number("what.replaced", U32_MAX),
-        consent: r.bytes("what.consent", 32),
-      };
-    case 24n:
-      r.array("what", 2);
-      return {
-        kind: "revoked",
-        handle: r.bytes("what.handle", 32),
-        generation: r.number("what.generation", U32_MAX),
-      };
-    default:
-      return readOperatorsWhat(kind, r, start);
-  }
-}
-
-function readOperatorsWhat(number: bigint, r: Reader, start: number): OperatorsWhat {
+function readWhat(number: bigint, r: Reader): What {
   const kind = kindOf(number);
-  switch (kind) {
-    case "tenant_created":
-      r.array("what", 1);
-      return { kind, policyDigest: r.bytes("what.digest", 32) };
-    case "tenant_disabled":
-    case "tenant_enabled":
-    case "malformed_reset":
-    case "attempts_reset":
-      r.array("what", 0);
-      return { kind };
-    case "api_key_created":
-      r.array("what", 2);
-      return { kind, apiKey: r.bytes("what.key", 8), scopes: r.number("what.scopes", U8_MAX) };
-    case "api_key_revoked":
-      r.array("what", 1);
-      return { kind, apiKey: r.bytes("what.key", 8) };
-    case "issuer_key_registered":
-      r.array("what", 1);
-      return { kind, issuerKey: r.bytes("what.key", 32) };
-    case "key_rotation_begun":
-    case "key_rotation_ended":
-      r.array("what", 1);
-      return { kind, epoch: r.number("what.epoch", U32_MAX) };
-    case "operator_created":
-      r.array("what", 2);
-      return { kind, operator: r.bytes("what.operator", 8), role: r.number("what.role", U8_MAX) };
-    case "operator_revoked":
-      r.array("what", 1);
-      return { kind, operator: r.bytes("what.operator", 8) };
-    case "operator_token_created":
-    case "operator_token_revoked":
-      r.array("what", 2);
-      return { kind, operator: r.bytes("what.operator", 8), token: r.number("what.token", U32_MAX) };
-    case "refused": {
-      r.array("what", 1);
-      const at = r.offset;
-      const action = kindOf(r.uint("what.action"));
-      if (action === undefined || action === "refused") throw r.outOfRange("what.action", at);
-      return { kind, action };
-    }
-    case "tenant_deleted":
-      r.array("what", 1);
-      return { kind, templates: r.uint("what.templates") };
-    default:
-      throw r.outOfRange("kind", start);
-  }
-}
-
-function kindOf(number: bigint): Kind | undefined {
-  return number > BigInt(KINDS.length) ? undefined : KINDS[Number(number) - 1];
+  if (kind === undefined) throw r.outOfRange("kind");
+  const fields: [string, Read<unknown>][] = Object.entries(FIELDS[kind]);
+  r.array("what", fields.length);
+  return { kind, ...Object.fromEntries(fields.map(([name, read]) => [name, read(r)])) } as What;
 }
 
 let newVerified: (change: Change, digest: Uint8Array, leafIndex: bigint, seal: SealHeader) => VerifiedChange;
@@ -437,12 +350,7 @@ export function verifyChange(
   now: number,
 ): VerifiedChange {
   checkArguments(trustRoot, tenant, now);
-  const receipt = decoded(() => decodeAttestation(bytes));
-  const { evidence } = receipt;
-  if (evidence.form === "full") return verifyDecoded(receipt, evidence.seal, trustRoot, tenant, now);
-  const { sealNumber } = evidence.reference;
-  const message = `compact receipt; fetch seal ${sealNumber} from the issuer and pass it too`;
-  throw new VerifyError("seal-needed", message, { seal: evidence.reference });
+  return verifyReceipt(bytes, undefined, trustRoot, tenant, now);
 }
 
 /**
@@ -457,13 +365,8 @@ export function verifyChangeWithSeal(
   now: number,
 ): VerifiedChange {
   checkArguments(trustRoot, tenant, now);
-  if (!(seal instanceof Seal)) throw new TypeError("seal must be a Seal; make one with Seal.decode");
-  const receipt = decoded(() => decodeAttestation(bytes));
-  const { evidence } = receipt;
-  const named = evidence.form === "full" ? evidence.seal.reference() : evidence.reference;
-  if (isSame(named, seal.reference())) return verifyDecoded(receipt, seal, trustRoot, tenant, now);
-  const message = `the seal passed is not the one named; fetch seal ${named.sealNumber} from the issuer`;
-  throw new VerifyError("other-seal", message, { seal: named });
+  checkSeal(seal);
+  return verifyReceipt(bytes, seal, trustRoot, tenant, now);
 }
 
 /** Mistakes of the caller, not of the receipt. */
@@ -475,13 +378,15 @@ function checkArguments(trustRoot: TrustRoot, tenant: Uint8Array | undefined, no
   checkNow(now);
 }
 
-function verifyDecoded(
-  receipt: Attestation,
-  seal: Seal,
+function verifyReceipt(
+  bytes: Uint8Array,
+  passed: Seal | undefined,
   trustRoot: TrustRoot,
   tenant: Uint8Array | undefined,
   now: number,
 ): VerifiedChange {
+  const receipt = decoded(() => decodeAttestation(bytes));
+  const seal = sealOf(receipt, passed, "receipt");
   const change = decoded(() => decodeChange(receipt.statement));
   const { header } = seal;
   if (change.issuer !== trustRoot.issuer) throw otherIssuer(change.issuer);
@@ -499,23 +404,6 @@ function verifyDecoded(
     "seal-time",
     `sealed at ${header.time}, before its change or in the future`,
   );
-  const { leafIndex, treeSize, path } = receipt;
-  refuseIf(
-    header.suite !== change.suite,
-    "suite-mismatch",
-    "change and seal name different suites; do not accept",
-  );
-  refuseIf(
-    header.treeSize !== treeSize,
-    "tree-size-mismatch",
-    "receipt and seal name different tree sizes; do not accept",
-  );
-  const digest = statementDigest(receipt.statement);
-  refuseIf(
-    !verifyInclusion(digest, leafIndex, treeSize, path, header.root),
-    "not-in-tree",
-    "the change is not in the sealed tree; do not accept",
-  );
-  verifySeal(seal, trustRoot);
-  return newVerified(change, digest, leafIndex, header);
+  const digest = sealedDigest(receipt, "receipt", change.suite, seal, trustRoot);
+  return newVerified(change, digest, receipt.leafIndex, header);
 }

@@ -10,8 +10,8 @@ import { equal, toHex } from "./bytes.js";
 import { DecodeError } from "./decode-error.js";
 import { FALCON_512, type Family, ML_DSA_65, SLH_DSA_SHA2_128F } from "./family.js";
 import { DANGEROUS_ANY_NONCE, Policy } from "./policy.js";
-import { Seal, type SealHeader, type SealReference } from "./seal.js";
-import { decodeStatement, type Statement, statementDigest } from "./statement.js";
+import { Seal, type SealHeader } from "./seal.js";
+import { decodeStatement, type Statement, statementDigest, type Suite } from "./statement.js";
 import { verifyInclusion } from "./tree.js";
 import { type KeySet, TrustRoot } from "./trust-root.js";
 import { VerifyError, type VerifyErrorCode } from "./verify-error.js";
@@ -48,12 +48,7 @@ export class Verified {
 /** Verifies a full attestation against `policy` at `now` (Unix seconds); refuses with a {@link VerifyError}. */
 export function verify(bytes: Uint8Array, policy: Policy, now: number): Verified {
   checkArguments(policy, now);
-  const attestation = decoded(() => decodeAttestation(bytes));
-  const { evidence } = attestation;
-  if (evidence.form === "full") return verifyDecoded(attestation, evidence.seal, policy, now);
-  const { sealNumber } = evidence.reference;
-  const message = `compact attestation; fetch seal ${sealNumber} from the issuer and pass it too`;
-  throw new VerifyError("seal-needed", message, { seal: evidence.reference });
+  return verifyAttestation(bytes, undefined, policy, now);
 }
 
 /**
@@ -62,13 +57,8 @@ export function verify(bytes: Uint8Array, policy: Policy, now: number): Verified
  */
 export function verifyWithSeal(bytes: Uint8Array, seal: Seal, policy: Policy, now: number): Verified {
   checkArguments(policy, now);
-  if (!(seal instanceof Seal)) throw new TypeError("seal must be a Seal; make one with Seal.decode");
-  const attestation = decoded(() => decodeAttestation(bytes));
-  const { evidence } = attestation;
-  const named = evidence.form === "full" ? evidence.seal.reference() : evidence.reference;
-  if (isSame(named, seal.reference())) return verifyDecoded(attestation, seal, policy, now);
-  const message = `the seal passed is not the one named; fetch seal ${named.sealNumber} from the issuer`;
-  throw new VerifyError("other-seal", message, { seal: named });
+  checkSeal(seal);
+  return verifyAttestation(bytes, seal, policy, now);
 }
 
 /**
@@ -76,7 +66,7 @@ export function verifyWithSeal(bytes: Uint8Array, seal: Seal, policy: Policy, no
  * with a {@link VerifyError}.
  */
 export function verifySeal(seal: Seal, trustRoot: TrustRoot): void {
-  if (!(seal instanceof Seal)) throw new TypeError("seal must be a Seal; make one with Seal.decode");
+  checkSeal(seal);
   if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
   const { header } = seal;
   if (header.issuer !== trustRoot.issuer) throw otherIssuer(header.issuer);
@@ -92,6 +82,10 @@ function checkArguments(policy: Policy, now: number): void {
   checkNow(now);
 }
 
+export function checkSeal(seal: Seal): void {
+  if (!(seal instanceof Seal)) throw new TypeError("seal must be a Seal; make one with Seal.decode");
+}
+
 export function checkNow(now: number): void {
   if (!Number.isSafeInteger(now) || now < 0) throw new RangeError("now must be whole Unix seconds");
 }
@@ -104,39 +98,61 @@ export function decoded<T>(decode: () => T): T {
   }
 }
 
-export function isSame(a: SealReference, b: SealReference): boolean {
-  return a.sealNumber === b.sealNumber && equal(a.digest, b.digest);
+/** The seal that an attestation or receipt carries, or the one passed, which must be the one that it names. */
+export function sealOf({ evidence }: Attestation, passed: Seal | undefined, what: "attestation" | "receipt"): Seal {
+  if (passed === undefined) {
+    if (evidence.form === "full") return evidence.seal;
+    const { sealNumber } = evidence.reference;
+    const message = `compact ${what}; fetch seal ${sealNumber} from the issuer and pass it too`;
+    throw new VerifyError("seal-needed", message, { seal: evidence.reference });
+  }
+  const named = evidence.form === "full" ? evidence.seal.reference() : evidence.reference;
+  const other = passed.reference();
+  if (named.sealNumber === other.sealNumber && equal(named.digest, other.digest)) return passed;
+  const message = `the seal passed is not the one named; fetch seal ${named.sealNumber} from the issuer`;
+  throw new VerifyError("other-seal", message, { seal: named });
+}
+
+/** The digest of what an attestation or receipt states, which is in the tree under this seal; the seal's signatures hold. */
+export function sealedDigest(
+  { statement, leafIndex, treeSize, path }: Attestation,
+  what: "attestation" | "receipt",
+  suite: Suite,
+  seal: Seal,
+  trustRoot: TrustRoot,
+): Uint8Array {
+  const { header } = seal;
+  const stated = what === "receipt" ? "change" : "statement";
+  refuseIf(header.suite !== suite, "suite-mismatch", `${stated} and seal name different suites; do not accept`);
+  refuseIf(
+    header.treeSize !== treeSize,
+    "tree-size-mismatch",
+    `${what} and seal name different tree sizes; do not accept`,
+  );
+  const digest = statementDigest(statement);
+  refuseIf(
+    !verifyInclusion(digest, leafIndex, treeSize, path, header.root),
+    "not-in-tree",
+    `the ${stated} is not in the sealed tree; do not accept`,
+  );
+  verifySeal(seal, trustRoot);
+  return digest;
 }
 
 export function refuseIf(refused: boolean, code: VerifyErrorCode, message: string): void {
   if (refused) throw new VerifyError(code, message);
 }
 
-function verifyDecoded(attestation: Attestation, seal: Seal, policy: Policy, now: number): Verified {
+function verifyAttestation(bytes: Uint8Array, passed: Seal | undefined, policy: Policy, now: number): Verified {
+  const attestation = decoded(() => decodeAttestation(bytes));
+  const seal = sealOf(attestation, passed, "attestation");
   const statement = decoded(() => decodeStatement(attestation.statement));
   const { header } = seal;
   checkAddressee(statement, policy);
   checkRequirements(statement, policy);
   checkTime(statement, header, policy.clockSkew, BigInt(now));
-  const { leafIndex, treeSize, path } = attestation;
-  refuseIf(
-    header.suite !== statement.suite,
-    "suite-mismatch",
-    "statement and seal name different suites; do not accept",
-  );
-  refuseIf(
-    header.treeSize !== treeSize,
-    "tree-size-mismatch",
-    "attestation and seal name different tree sizes; do not accept",
-  );
-  const digest = statementDigest(attestation.statement);
-  refuseIf(
-    !verifyInclusion(digest, leafIndex, treeSize, path, header.root),
-    "not-in-tree",
-    "the statement is not in the sealed tree; do not accept",
-  );
-  verifySeal(seal, policy.trustRoot);
-  return newVerified(statement, digest, leafIndex, header);
+  const digest = sealedDigest(attestation, "attestation", statement.suite, seal, policy.trustRoot);
+  return newVerified(statement, digest, attestation.leafIndex, header);
 }
 
 export function otherIssuer(found: string): VerifyError {

@@ -11,13 +11,7 @@ use trefoil_attest::{Attestation, Evidence, VaultState};
 use trefoil_pipeline::Clock;
 use trefoil_server::config::Config;
 use trefoil_server::server::Server;
-
-/// A copy of a folder, in the place of what was there.
-fn copy(from: &Path, to: &Path) {
-    let _ = std::fs::remove_dir_all(to);
-    let copied = Command::new("cp").arg("-r").args([from, to]).status().unwrap();
-    assert!(copied.success());
-}
+use trefoil_testing::copy;
 
 /// Puts the vault of another data directory into this one.
 fn put_vault(from: &Path, to: &Path) {

@@ -2,35 +2,13 @@
 //! wrong and what cures it.
 
 use crate::world::{Gateway, House, lenient};
-use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use trefoil_key_holder::job_log;
 use trefoil_matching::KeyHolding as _;
-use trefoil_testing::volume;
-
-fn copy(from: &Path, to: &Path) {
-    let _ = fs::remove_dir_all(to);
-    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
-}
-
-/// Every row of a vault, by its own connection.
-fn rows(vault: &Path) -> Vec<Vec<Value>> {
-    let connection = Connection::open_with_flags(vault, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let read = |sql: &str| -> Vec<Vec<Value>> {
-        let mut statement = connection.prepare(sql).unwrap();
-        let columns = statement.column_count();
-        let row = |row: &rusqlite::Row<'_>| (0..columns).map(|at| row.get(at)).collect();
-        statement.query_map([], row).unwrap().collect::<rusqlite::Result<_>>().unwrap()
-    };
-    let tables = ["tenants", "owners", "epochs", "subjects", "opening_key", "authentic"];
-    tables.iter().flat_map(|table| read(&format!("SELECT * FROM {table}"))).collect()
-}
+use trefoil_testing::{copy, damage, rows, volume};
 
 /// A key-holder that was used, stopped as `signal` says, its data directory and its rows.
 fn used(signal: &str) -> (House, Vec<Vec<Value>>) {
@@ -83,56 +61,8 @@ fn start(config: &Path) -> Option<String> {
     (!serves).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// One damage to a file.
-fn damage(path: &Path, kind: usize, older: &Path, other: &Path, rng: &mut StdRng) -> &'static str {
-    let name = path.file_name().unwrap();
-    let mut bytes = fs::read(path).unwrap_or_default();
-    let length = bytes.len();
-    let said = match kind % 8 {
-        0 if length > 0 => {
-            bytes[rng.random_range(0..length)] ^= 1 << rng.random_range(0..8);
-            "one bit"
-        }
-        1 if length > 0 => {
-            for _ in 0..200.min(length) {
-                bytes[rng.random_range(0..length)] = rng.random();
-            }
-            "bytes"
-        }
-        2 if length > 0 => {
-            let page = rng.random_range(0..length.div_ceil(4096)) * 4096;
-            bytes[page..length.min(page + 4096)].fill(rng.random());
-            "a page"
-        }
-        3 if length > 0 => {
-            bytes.truncate(rng.random_range(0..length));
-            "cut"
-        }
-        4 => {
-            fs::remove_file(path).unwrap();
-            return "missing";
-        }
-        5 => {
-            bytes.clear();
-            "empty"
-        }
-        6 => {
-            bytes = fs::read(older.join(name)).unwrap_or_default();
-            "older"
-        }
-        _ => {
-            bytes = fs::read(other.join(name)).unwrap_or_default();
-            "of another installation"
-        }
-    };
-    fs::write(path, bytes).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
-    said
-}
-
 #[test]
 fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
-    let mut rng = StdRng::seed_from_u64(15);
     let other = House::new("power-cut");
     let mut running = other.start();
     Gateway::new(&running, other.gateway(), lenient(15_000), 2);
@@ -175,7 +105,7 @@ fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
         let (mut refused, mut harmless) = (0, 0);
         for round in 0..volume(300, 24) {
             copy(&whole, &data);
-            let kind = damage(&data.join(name), round, &older, &other.data(), &mut rng);
+            let kind = damage(&data.join(name), round, &older, &other.data());
             if fs::read(data.join(name)).ok() == fs::read(whole.join(name)).ok() {
                 continue;
             }

@@ -155,7 +155,7 @@ export class Admin {
 
   /** All tenants, page by page. */
   async *tenants(): AsyncGenerator<TenantSummary> {
-    for await (const page of this.#transport.pages("/v1/tenants")) yield* page.objects("tenants").map(summary);
+    yield* this.#transport.pages("/v1/tenants", "tenants", summary);
   }
 
   /** One tenant. */
@@ -190,9 +190,7 @@ export class Admin {
 
   /** Every version of a tenant's policy, oldest first. */
   async *policies(tenant: Uint8Array | string): AsyncGenerator<PolicyVersion> {
-    for await (const page of this.#transport.pages(path(tenant, "/policies"))) {
-      yield* page.objects("policies").map(policyVersion);
-    }
+    yield* this.#transport.pages(path(tenant, "/policies"), "policies", policyVersion);
   }
 
   /** Refuses all of a tenant's API keys. Nothing is deleted. */
@@ -236,7 +234,7 @@ export class Admin {
 
   /** All API keys of a tenant, the ended ones too, page by page. */
   async *apiKeys(tenant: Uint8Array | string): AsyncGenerator<ApiKey> {
-    for await (const page of this.#transport.pages(path(tenant, "/api-keys"))) yield* page.objects("api_keys").map(apiKey);
+    yield* this.#transport.pages(path(tenant, "/api-keys"), "api_keys", apiKey);
   }
 
   /** Refuses an API key from now on. */
@@ -250,7 +248,7 @@ export class Admin {
 
   /** What a tenant's API keys were used for in the last 31 days, page by page. */
   async *usage(tenant: Uint8Array | string): AsyncGenerator<DayOfUse> {
-    for await (const page of this.#transport.pages(path(tenant, "/usage"))) yield* page.objects("usage").map(dayOfUse);
+    yield* this.#transport.pages(path(tenant, "/usage"), "usage", dayOfUse);
   }
 
   /** Takes a tenant's credential roots under this key from now on, 1,952 bytes; `trefoil issuer register` sends its own. */
@@ -299,7 +297,7 @@ export class Admin {
 
   /** All operators, the revoked ones too, page by page. */
   async *operators(): AsyncGenerator<Operator> {
-    for await (const page of this.#transport.pages("/v1/operators")) yield* page.objects("operators").map(operator);
+    yield* this.#transport.pages("/v1/operators", "operators", operator);
   }
 
   /** One operator. */
@@ -333,7 +331,7 @@ export class Admin {
   /** What operators changed and were refused for their role, oldest first, page by page: of all tenants, or of one. */
   async *audit(tenant?: Uint8Array | string): AsyncGenerator<AuditEntry> {
     const ofOne = tenant === undefined ? "" : `?tenant=${identifier(tenant, 16, "tenant")}`;
-    for await (const page of this.#transport.pages(`/v1/audit${ofOne}`)) yield* page.objects("entries").map(auditEntry);
+    yield* this.#transport.pages(`/v1/audit${ofOne}`, "entries", auditEntry);
   }
 
   async #createdToken(

@@ -1,6 +1,7 @@
 /** One login: what is shown, and what became of it where there is no answer. */
 
 import { isBytes } from "../bytes.js";
+import { isName } from "../cbor.js";
 import { NONCE_BYTES_MAX, NONCE_BYTES_MIN } from "../statement.js";
 import type { Answer } from "./answer.js";
 import { Problem } from "./errors.js";
@@ -44,15 +45,10 @@ export function prepared({ session, embedding, nonce, source }: Attempt): Prepar
   if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
     throw new TypeError("nonce has 16 to 64 bytes");
   }
-  if (source !== undefined && !isSource(source)) {
+  if (source !== undefined && !(typeof source === "string" && isName(source, SOURCE_BYTES_MAX))) {
     throw new TypeError(`source is a text of 1 to ${SOURCE_BYTES_MAX} bytes of UTF-8 without control characters`);
   }
   return { session, probe: embeddingBytes(embedding), nonce, source };
-}
-
-function isSource(source: string): boolean {
-  if (typeof source !== "string" || /[\p{Cc}\p{Cs}]/u.test(source)) return false;
-  return source !== "" && new TextEncoder().encode(source).length <= SOURCE_BYTES_MAX;
 }
 
 /** The login of an attempt at this time, in its session or of its subject. */

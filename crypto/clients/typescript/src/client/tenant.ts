@@ -232,12 +232,12 @@ export class Tenant {
 
   /** All subjects with a template, page by page. */
   async *subjects(): AsyncGenerator<Subject> {
-    for await (const page of this.#transport.pages("/v1/subjects")) yield* page.objects("subjects").map(subject);
+    yield* this.#transport.pages("/v1/subjects", "subjects", subject);
   }
 
   /** What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant. */
   async *usage(): AsyncGenerator<DayOfUse> {
-    for await (const page of this.#transport.pages("/v1/usage")) yield* page.objects("usage").map(dayOfUse);
+    yield* this.#transport.pages("/v1/usage", "usage", dayOfUse);
   }
 
   /** One subject. */
@@ -277,11 +277,7 @@ export class Tenant {
 
   /** All sessions that go on, page by page. */
   async *sessions(): AsyncGenerator<LiveSession> {
-    for await (const page of this.#transport.pages("/v1/proof-sessions")) {
-      yield* page
-        .objects("sessions")
-        .map((session) => ({ id: session.hex("session_id", 32), expiresAt: session.whole("expires_at") }));
-    }
+    yield* this.#transport.pages("/v1/proof-sessions", "sessions", liveSession);
   }
 
   /** Ends a session before its time. Undefined where an earlier attempt of this call did it and its answer is lost. */
@@ -526,6 +522,10 @@ function subject(answer: Answer): Subject {
     enrolledAt: answer.whole("enrolled_at"),
     consentRef: answer.text("consent_ref"),
   };
+}
+
+function liveSession(answer: Answer): LiveSession {
+  return { id: answer.hex("session_id", 32), expiresAt: answer.whole("expires_at") };
 }
 
 function templates(handle: Uint8Array | string): string {

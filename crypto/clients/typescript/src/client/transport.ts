@@ -128,11 +128,11 @@ export class Transport {
     return Answer.parse(`${outgoing.method} ${outgoing.path}`, await this.bytes(outgoing));
   }
 
-  /** The pages of a list; each is asked for when it is needed. */
-  async *pages(path: string): AsyncGenerator<Answer> {
+  /** The entries of a list, which comes in pages; each is asked for when it is needed. */
+  async *pages<T>(path: string, name: string, read: (entry: Answer) => T): AsyncGenerator<T> {
     for (let following = path; ; ) {
       const page = await this.json(get(following));
-      yield page;
+      yield* page.objects(name).map(read);
       if (!page.has("next")) return;
       following = `${path}${path.includes("?") ? "&" : "?"}from=${page.textOrWhole("next")}`;
     }
