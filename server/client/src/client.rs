@@ -1,7 +1,8 @@
 //! Calls of a tenant's backend.
 
 use crate::error::{ClientError, ProblemDocument, answer};
-use crate::transport::{Outgoing, Transport};
+use crate::outgoing::Outgoing;
+use crate::transport::Transport;
 use hyper::body::Bytes;
 use serde::Serialize;
 use trefoil_api::{

@@ -9,6 +9,7 @@ mod admin;
 mod client;
 mod error;
 mod login;
+mod outgoing;
 mod public_log;
 mod standing;
 mod stream;

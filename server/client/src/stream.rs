@@ -2,7 +2,8 @@
 
 use crate::client::Client;
 use crate::error::{ClientError, ProblemDocument, answer};
-use crate::transport::{Lines, Outgoing};
+use crate::outgoing::Outgoing;
+use crate::transport::Lines;
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use serde::Serialize;
