@@ -77,7 +77,7 @@ const FUZZED: [(&str, &[Target]); 3] = [
             seeds: &["server/fuzz/seeds/cbor"],
             length_max: 4_000,
             executions: 4_000_000,
-            edges_min: 600,
+            edges_min: 730,
         }],
     ),
 ];
