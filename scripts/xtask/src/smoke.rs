@@ -113,22 +113,24 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
             [&["run", "--locked", "--package", package, "--example", example, "--"], arguments].concat();
         steps.command(&format!("example {example}"), repo.cargo(&run));
     }
-    steps.step("example login", || login(repo));
+    steps.step("examples login and tokens", || clients(repo));
     for (line, pointers) in RUNS {
         steps.step(line, || check(repo, line, pointers));
     }
 }
 
-/// The example that logs in, with the files of quickstart, at a service that is started for it.
-fn login(repo: &Repo) -> Result<String, String> {
+/// The examples that call a service, with the files of quickstart, at one that is started for them.
+fn clients(repo: &Repo) -> Result<String, String> {
     let service = Service::start(repo, "example-login")?;
     let made = service.data.with_file_name("quickstart");
     let mut quickstart = repo.command(repo.binary("trefoil")?);
     quickstart.arg("quickstart").arg("--directory").arg(&made).args(["--service", &service.public]);
     quickstart.args(["--admin", &service.admin, "--data-dir"]).arg(&service.data);
     execute(quickstart.stdout(Stdio::null()))?;
-    let run = ["run", "--locked", "--package", "trefoil-client", "--example", "login", "--"];
-    execute(repo.cargo(&run).arg(&service.public).arg(service.certificate()).arg(&made))?;
+    for example in ["login", "tokens"] {
+        let run = ["run", "--locked", "--package", "trefoil-client", "--example", example, "--"];
+        execute(repo.cargo(&run).arg(&service.public).arg(service.certificate()).arg(&made))?;
+    }
     Ok(String::new())
 }
 

@@ -2,7 +2,8 @@
 
 use crate::client::IDEMPOTENCY_KEY;
 use crate::error::ClientError;
-use crate::transport::{Outgoing, Transport};
+use crate::outgoing::Outgoing;
+use crate::transport::Transport;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trefoil_api::{

@@ -31,7 +31,7 @@ fn after(cure: &str) -> String {
 }
 
 /// Why a call failed.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 pub enum ClientError {
     /// The service declined or failed, and said why.
     #[error("the service answered {0}")]

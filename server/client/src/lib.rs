@@ -4,15 +4,20 @@
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
 //! client pins. [`StandingSession::authenticate`] and [`Client::login`] verify each attestation before they return a [`Login`]. The answers of
 //! other calls are trusted only because of TLS.
+//!
+//! [`Client::with_access_tokens`] sends short-lived [`AccessToken`]s in place of the API key, and renews them.
 
 mod admin;
 mod client;
+mod credential;
 mod error;
 mod login;
+mod outgoing;
 mod public_log;
 mod standing;
 mod stream;
 mod subjects;
+mod tokens;
 mod transport;
 
 pub use admin::Admin;
@@ -22,6 +27,7 @@ pub use login::{Login, LoginError};
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
 pub use stream::{LoginAnswers, LoginSender, StreamedLogin};
+pub use tokens::AccessToken;
 pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
 };

@@ -1,7 +1,8 @@
 //! The log of seals over the public API: no credential is needed.
 
 use super::error::{ClientError, answer};
-use super::transport::{Outgoing, Transport};
+use super::outgoing::Outgoing;
+use super::transport::Transport;
 use serde::Deserialize;
 use trefoil_api::Hex;
 use trefoil_attest::Seal;

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::{ClientError, ProblemDocument, answer};
-use crate::transport::{Lines, Outgoing};
+use crate::outgoing::Outgoing;
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use serde::Serialize;
@@ -44,13 +44,13 @@ pub struct StreamedLogin {
 impl Client {
     /// Opens a stream of logins. Each is decided like one of [`Client::authenticate`], and answered in no particular order. The service reads
     /// no more than [`trefoil_api::STREAM_IN_FLIGHT_MAX`] ahead of the answers that you take, so take them while you send. Needs
-    /// [`trefoil_api::Scope::Authenticate`].
+    /// [`trefoil_api::Scope::Authenticate`]. With [access tokens](Client::with_access_tokens) a stream ends with the token that opened it: the last answer has
+    /// the code `caller-unauthenticated`, and another stream has another token.
     ///
     /// # Errors
     /// `quota-exceeded`, and [`ClientError`] in general, for the whole stream.
     pub async fn authenticate_stream(&self) -> Result<(LoginSender, LoginAnswers), ClientError> {
-        let (lines, sent) = mpsc::channel(1);
-        let body = self.0.stream(Outgoing::post_lines(PATH, JSON_LINES), Lines(sent)).await?;
+        let (lines, body) = self.0.stream(Outgoing::post_lines(PATH, JSON_LINES)).await?;
         Ok((LoginSender { lines, sent: 0 }, LoginAnswers { body, read: Vec::new(), searched: 0 }))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::ClientError;
-use crate::transport::Outgoing;
+use crate::outgoing::Outgoing;
 use trefoil_api::{EndedSession, Hex, OwnTenant, Revoked, SessionPage, Subject, SubjectPage, UsagePage};
 
 impl Client {

@@ -1,14 +1,18 @@
 //! HTTPS to one service: HTTP/2 over TLS 1.3, one pinned certificate, a few connections, bounded answers.
 //!
 //! A request that the service has not processed is sent again, whatever its method: a closing connection
-//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7). Nothing else is
-//! repeated, because it may have been carried out.
+//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7). A request that is refused because its access
+//! token has ended was not processed either: it is sent once more with another token. Nothing else is repeated, because it may have been carried out.
 
+use super::credential;
 use super::error::{ClientError, ProblemDocument};
+use super::outgoing::Outgoing;
+use super::tokens::{self, AccessToken, Exchange, Tokens};
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{Method, Request, StatusCode, Uri};
+use hyper::header::{AUTHORIZATION, HeaderValue};
+use hyper::http::response;
+use hyper::{Request, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -25,8 +29,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
+use trefoil_api::Scope;
 
 /// Longest answer that is read: 32 full attestations in base64 have 1.2 MB, a trust root of 64 key sets 250 KB.
 const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -44,14 +49,31 @@ pub(super) struct Transport {
     pools: Arc<[Pool<HttpsConnector<HttpConnector>, Sent>]>,
     turn: Arc<AtomicUsize>,
     base: String,
-    bearer: Option<HeaderValue>,
+    credential: Credential,
+}
+
+/// What a request shows of its caller.
+#[derive(Clone)]
+enum Credential {
+    None,
+    /// A value of `Authorization`.
+    Bearer(HeaderValue),
+    /// Access tokens, for which an API key is exchanged. Clones share them.
+    Tokens(Arc<Tokens>),
 }
 
 /// The body of a request: complete, or made while it is sent.
 type Sent = Either<Full<Bytes>, Lines>;
 
+/// A stream: where its lines go, and the body of its answer.
+type Begun = (mpsc::Sender<Bytes>, Incoming);
+/// The status and the body of an answer.
+type Answer = (StatusCode, Bytes);
+/// Why there is no answer.
+type Cause = Box<dyn Error + Send + Sync>;
+
 /// A body that is made while it is sent.
-pub(super) struct Lines(pub(super) mpsc::Receiver<Bytes>);
+struct Lines(mpsc::Receiver<Bytes>);
 
 impl Body for Lines {
     type Data = Bytes;
@@ -62,80 +84,6 @@ impl Body for Lines {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
-}
-
-/// The body of a request.
-pub(super) struct Outgoing {
-    method: Method,
-    path: String,
-    body: Bytes,
-    headers: Vec<(HeaderName, HeaderValue)>,
-}
-
-impl Outgoing {
-    /// A request without a body.
-    pub(super) fn get(path: impl Into<String>) -> Outgoing {
-        Outgoing { method: Method::GET, path: path.into(), body: Bytes::new(), headers: Vec::new() }
-    }
-
-    /// A request that deletes.
-    pub(super) fn delete(path: impl Into<String>) -> Outgoing {
-        Outgoing { method: Method::DELETE, ..Outgoing::get(path) }
-    }
-
-    /// A request that changes something and has no body.
-    pub(super) fn post_empty(path: impl Into<String>) -> Outgoing {
-        Outgoing { method: Method::POST, ..Outgoing::get(path) }
-    }
-
-    /// A body of JSON.
-    pub(super) fn post_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
-        // Only map keys that are not strings and failing `Serialize` implementations cannot become JSON; the
-        // client's types have neither.
-        let body = serde_json::to_vec(body).unwrap_or_default();
-        Outgoing::post(path, body, HeaderValue::from_static("application/json"))
-    }
-
-    /// A JSON body of a PUT.
-    pub(super) fn put_json(path: impl Into<String>, body: &impl serde::Serialize) -> Outgoing {
-        Outgoing { method: Method::PUT, ..Outgoing::post_json(path, body) }
-    }
-
-    /// A body of bytes.
-    pub(super) fn post_bytes(path: impl Into<String>, body: Vec<u8>) -> Outgoing {
-        Outgoing::post(path, body, HeaderValue::from_static("application/octet-stream"))
-    }
-
-    /// A body of text.
-    pub(super) fn post_text(path: impl Into<String>, body: String) -> Outgoing {
-        Outgoing::post(path, body.into_bytes(), HeaderValue::from_static("text/plain"))
-    }
-
-    /// The head of a request whose body is made while it is sent.
-    pub(super) fn post_lines(path: impl Into<String>, media_type: &'static str) -> Outgoing {
-        Outgoing::post(path, Vec::new(), HeaderValue::from_static(media_type))
-    }
-
-    /// Adds a header.
-    pub(super) fn header(mut self, name: &'static str, value: &str) -> Result<Outgoing, ClientError> {
-        let value = HeaderValue::from_str(value)
-            .map_err(|_| ClientError::Argument("a header value holds control characters"))?;
-        self.headers.push((HeaderName::from_static(name), value));
-        Ok(self)
-    }
-
-    fn post(path: impl Into<String>, body: Vec<u8>, kind: HeaderValue) -> Outgoing {
-        Outgoing {
-            method: Method::POST,
-            path: path.into(),
-            body: body.into(),
-            headers: vec![(CONTENT_TYPE, kind)],
-        }
-    }
-
-    fn route(&self) -> String {
-        format!("{} {}", self.method, self.path)
     }
 }
 
@@ -167,15 +115,41 @@ impl Transport {
             Ok(Pool::builder(TokioExecutor::new()).http2_only(true).build(connector))
         };
         let pools: Vec<_> = (0..connections.max(1)).map(|_| pool()).collect::<Result<_, _>>()?;
-        Ok(Transport { pools: pools.into(), turn: Arc::default(), base: base.to_owned(), bearer: None })
+        let credential = Credential::None;
+        Ok(Transport { pools: pools.into(), turn: Arc::default(), base: base.to_owned(), credential })
     }
 
     /// The same connections with this bearer credential.
     pub(super) fn with_bearer(&self, token: &str) -> Result<Transport, ClientError> {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| ClientError::Argument("the bearer credential holds control characters"))?;
-        bearer.set_sensitive(true);
-        Ok(Transport { bearer: Some(bearer), ..self.clone() })
+        let credential = Credential::Bearer(credential::bearer(token)?);
+        Ok(Transport { credential, ..self.clone() })
+    }
+
+    /// The same connections with access tokens in place of the API key.
+    pub(super) fn with_tokens(&self, scopes: Option<&[Scope]>) -> Result<Transport, ClientError> {
+        let credential = Credential::Tokens(Arc::new(Tokens::new(self.exchange_for(scopes)?)));
+        Ok(Transport { credential, ..self.clone() })
+    }
+
+    /// Exchanges the API key for an access token.
+    pub(super) async fn access_token(&self, scopes: Option<&[Scope]>) -> Result<AccessToken, ClientError> {
+        self.exchanged(&self.exchange_for(scopes)?).await
+    }
+
+    fn exchange_for(&self, scopes: Option<&[Scope]>) -> Result<Exchange, ClientError> {
+        let basic = match &self.credential {
+            Credential::Tokens(tokens) => tokens.exchange().basic.clone(),
+            Credential::Bearer(bearer) => credential::basic(bearer)?,
+            Credential::None => return Err(ClientError::Argument("there is no API key to exchange")),
+        };
+        Exchange::new(basic, scopes)
+    }
+
+    async fn exchanged(&self, exchange: &Exchange) -> Result<AccessToken, ClientError> {
+        let outgoing = Outgoing::post_form(tokens::PATH, &exchange.form);
+        let asked = self.exchange(&outgoing, Some(&exchange.basic));
+        let (head, body) = self.in_time(asked, &outgoing.route()).await?;
+        if head.status.is_success() { AccessToken::read(&body) } else { Err(Exchange::refused(&head, &body)) }
     }
 
     /// Sends a request and reads its JSON answer.
@@ -204,28 +178,65 @@ impl Transport {
         if status.is_success() { Ok(body) } else { Err(refused(route, status, &body)) }
     }
 
-    /// Begins a request whose body is made while it is sent. Returns the body of its answer, which must be a success. It is not repeated.
-    pub(super) async fn stream(&self, outgoing: Outgoing, lines: Lines) -> Result<Incoming, ClientError> {
+    /// Begins a request whose body is made while it is sent. Returns where its parts go, and the body of its answer, which must be a success.
+    pub(super) async fn stream(&self, outgoing: Outgoing) -> Result<Begun, ClientError> {
         let route = outgoing.route();
-        let exchange = async {
-            let request = self.request(&outgoing, Either::Right(lines))?;
-            let response = self.pool().request(request).await?;
-            let (head, body) = response.into_parts();
-            if head.status.is_success() {
-                return Ok(Ok(body));
+        let mut is_second = false;
+        loop {
+            let authorization = self.authorization().await?;
+            let begun = self.in_time(self.begin(&outgoing, authorization.as_ref()), &route).await?;
+            let (status, body) = match begun {
+                Ok(begun) => return Ok(begun),
+                Err(refusal) => refusal,
+            };
+            if is_second || !self.forgets(authorization.as_ref(), status, &body) {
+                return Err(refused(route, status, &body));
             }
-            Ok(Err((head.status, whole(body).await?)))
-        };
-        self.in_time(exchange, &route).await?.map_err(|(status, body)| refused(route, status, &body))
+            is_second = true;
+        }
     }
 
-    async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<(StatusCode, Bytes), ClientError> {
-        self.in_time(self.exchange(outgoing), route).await
+    async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<Answer, ClientError> {
+        let mut is_second = false;
+        loop {
+            let authorization = self.authorization().await?;
+            let exchange = self.exchange(outgoing, authorization.as_ref());
+            let (head, body) = self.in_time(exchange, route).await?;
+            if is_second || !self.forgets(authorization.as_ref(), head.status, &body) {
+                return Ok((head.status, body));
+            }
+            is_second = true;
+        }
+    }
+
+    /// The value of `Authorization` for a request that begins now.
+    async fn authorization(&self) -> Result<Option<HeaderValue>, ClientError> {
+        Ok(match &self.credential {
+            Credential::None => None,
+            Credential::Bearer(bearer) => Some(bearer.clone()),
+            Credential::Tokens(tokens) => {
+                let exchange = self.exchanged(tokens.exchange());
+                Some(tokens.bearer(Instant::now(), exchange).await?)
+            }
+        })
+    }
+
+    /// Forgets an access token if the service does not know it, because it was restarted or its clock is ahead. The request was not attempted then.
+    fn forgets(&self, authorization: Option<&HeaderValue>, status: StatusCode, body: &[u8]) -> bool {
+        let (Credential::Tokens(tokens), Some(sent)) = (&self.credential, authorization) else {
+            return false;
+        };
+        let code = || Some(serde_json::from_slice::<ProblemDocument>(body).ok()?.code);
+        let is_unknown = status == StatusCode::UNAUTHORIZED && code().as_deref() == Some(tokens::UNKNOWN);
+        if is_unknown {
+            tokens.forget(sent);
+        }
+        is_unknown
     }
 
     async fn in_time<T>(
         &self,
-        exchange: impl Future<Output = Result<T, Box<dyn Error + Send + Sync>>>,
+        exchange: impl Future<Output = Result<T, Cause>>,
         route: &str,
     ) -> Result<T, ClientError> {
         let exchange = tokio::time::timeout(ANSWER_TIMEOUT, exchange);
@@ -241,10 +252,12 @@ impl Transport {
     async fn exchange(
         &self,
         outgoing: &Outgoing,
-    ) -> Result<(StatusCode, Bytes), Box<dyn Error + Send + Sync>> {
+        authorization: Option<&HeaderValue>,
+    ) -> Result<(response::Parts, Bytes), Cause> {
         let mut repeats = 0;
         let response = loop {
-            let request = self.request(outgoing, Either::Left(Full::new(outgoing.body.clone())))?;
+            let body = Either::Left(Full::new(outgoing.body.clone()));
+            let request = self.request(outgoing, authorization, body)?;
             match self.pool().request(request).await {
                 Ok(response) => break response,
                 Err(cause) if repeats < REPEATS_MAX && is_unprocessed(&cause) => {
@@ -255,28 +268,48 @@ impl Transport {
             }
         };
         let (head, body) = response.into_parts();
-        Ok((head.status, whole(body).await?))
+        Ok((head, whole(body).await?))
+    }
+
+    /// The beginning of a stream, or its refusal.
+    async fn begin(
+        &self,
+        outgoing: &Outgoing,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Result<Begun, Answer>, Cause> {
+        let (sender, lines) = mpsc::channel(1);
+        let request = self.request(outgoing, authorization, Either::Right(Lines(lines)))?;
+        let (head, body) = self.pool().request(request).await?.into_parts();
+        match head.status.is_success() {
+            true => Ok(Ok((sender, body))),
+            false => Ok(Err((head.status, whole(body).await?))),
+        }
     }
 
     fn pool(&self) -> &Pool<HttpsConnector<HttpConnector>, Sent> {
         &self.pools[self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len()]
     }
 
-    fn request(&self, outgoing: &Outgoing, body: Sent) -> Result<Request<Sent>, hyper::http::Error> {
+    fn request(
+        &self,
+        outgoing: &Outgoing,
+        authorization: Option<&HeaderValue>,
+        body: Sent,
+    ) -> Result<Request<Sent>, hyper::http::Error> {
         let mut request = Request::builder()
             .method(&outgoing.method)
             .uri(format!("{}{}", self.base, outgoing.path))
             .body(body)?;
         let headers = outgoing.headers.iter().cloned().map(|(name, value)| (Some(name), value));
         request.headers_mut().extend(headers);
-        if let Some(bearer) = &self.bearer {
-            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        if let Some(authorization) = authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
         Ok(request)
     }
 }
 
-async fn whole(body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+async fn whole(body: Incoming) -> Result<Bytes, Cause> {
     Ok(Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes())
 }
 

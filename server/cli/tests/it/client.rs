@@ -41,22 +41,7 @@ struct Scripted {
 
 impl Scripted {
     async fn start(script: Vec<Does>) -> Scripted {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let certificate =
-            rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
-        let provider = Arc::new(trefoil_server::tls::provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            )
-            .unwrap();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let (tls, socket) =
-            (TlsAcceptor::from(Arc::new(config)), TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let ((tls, certificate), socket) = (acceptor(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let base = format!("https://localhost:{}", socket.local_addr().unwrap().port());
         let requests = Arc::new(AtomicUsize::new(0));
         let came = Arc::clone(&requests);
@@ -66,7 +51,7 @@ impl Scripted {
                 serve(stream, &script, &came).await;
             }
         });
-        let client = Client::new(&base, certificate.pem().as_bytes(), "key", 1).unwrap();
+        let client = Client::new(&base, certificate.as_bytes(), "key", 1).unwrap();
         Scripted { client, requests }
     }
 
@@ -75,6 +60,25 @@ impl Scripted {
         let opened = self.client.open_session(vec![7; 1000]).await;
         (opened.map(drop), self.requests.load(Ordering::SeqCst))
     }
+}
+
+/// TLS for HTTP/2 with a new certificate for `localhost`, and this certificate.
+pub(crate) fn acceptor() -> (TlsAcceptor, String) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let provider = Arc::new(trefoil_server::tls::provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+        )
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    (TlsAcceptor::from(Arc::new(config)), certificate.pem())
 }
 
 /// Treats the requests of a connection as the script says, until the script says to close.

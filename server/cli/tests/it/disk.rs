@@ -4,12 +4,15 @@ use crate::http::Reply;
 use crate::program::Program;
 use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, policy, templates_path};
 use crate::small_disk::SmallDisk;
+use crate::streams::next;
 use hyper::Method;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use trefoil_api::{Authentication, Decision};
 use trefoil_attest::{Attestation, Evidence, ExpectedNonce, LogEntry, Policy, verify};
+use trefoil_client::Client;
 use trefoil_testing::volume;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
@@ -40,12 +43,17 @@ impl House {
         House { disk, program, customer, people, nonce: 0, answered: BTreeMap::new() }
     }
 
-    async fn login(&mut self, person: usize) -> Reply {
+    /// The next login of a person.
+    fn request(&mut self, person: usize) -> Authentication {
         self.nonce += 1;
         // The program uses the machine's clock.
         self.customer.clock = Arc::new(TestClock::of_machine());
         let person = &self.people[person];
-        let request = self.customer.request(person, &person.face, self.nonce);
+        self.customer.request(person, &person.face, self.nonce)
+    }
+
+    async fn login(&mut self, person: usize) -> Reply {
+        let request = self.request(person);
         let reply = self.customer.authenticate(&request).await;
         if reply.status == 200 {
             let attestation = answer(&reply).attestation.unwrap().0;
@@ -55,6 +63,14 @@ impl House {
             self.answered.insert(seal.header.seal_number, seal.header.digest());
         }
         reply
+    }
+
+    /// A typed client with the customer's key.
+    fn client(&self) -> Client {
+        let certificate = std::fs::read(self.disk.outside("data/tls-certificate.pem")).unwrap();
+        let (port, key) =
+            (self.program.public.address.port(), self.customer.public.bearer.as_deref().unwrap());
+        Client::new(&format!("https://localhost:{port}"), &certificate, key, 1).unwrap()
     }
 
     async fn erase(&self, person: usize) -> Reply {
@@ -171,6 +187,34 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     house.program = Program::start_on(&house.disk, &SMALL);
     house.customer.moved((house.program.public.clone(), house.program.admin.clone()));
     assert_eq!(house.erase(0).await.status, 200);
+    assert_eq!(house.program.terminate().code(), Some(0));
+}
+
+/// A stream that began while there was room is no way around the mark.
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_of_an_open_stream_are_refused_below_the_mark_and_decided_once_there_is_room() {
+    let mut house = House::new(64, &SMALL).await;
+    let (mut sender, mut answers) = house.client().authenticate_stream().await.unwrap();
+    sender.send(&house.request(0)).await.unwrap();
+    assert_eq!(next(&mut answers).await.answer.unwrap().decision, Decision::Match);
+
+    house.disk.fill(10 << 20);
+    house.until_ready(503, "make room").await;
+    let waits = house.request(1);
+    for line in 2..=3 {
+        assert_eq!(sender.send(&waits).await.unwrap(), line);
+        let refused = next(&mut answers).await;
+        assert_eq!((refused.line, refused.ended), (line, false), "{refused:?}");
+        assert_eq!(refused.answer.unwrap_err().code(), Some("disk-low"));
+    }
+
+    house.disk.empty();
+    house.until_ready(200, "ready").await;
+    // Its nonce was not spent.
+    assert_eq!(sender.send(&waits).await.unwrap(), 4);
+    let decided = next(&mut answers).await;
+    assert_eq!((decided.line, decided.answer.unwrap().decision), (4, Decision::Match));
+    drop((sender, answers));
     assert_eq!(house.program.terminate().code(), Some(0));
 }
 

@@ -18,6 +18,7 @@ mod cbor;
 mod cli;
 mod client;
 mod client_certificates;
+mod client_tokens;
 #[cfg(feature = "otlp")]
 mod collector;
 mod conditional;

@@ -8,6 +8,7 @@ use crate::service::{self, AUDIENCE, Customer, Service, answer};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Duration;
 use trefoil_api::{Base64, Decision, Vector};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
@@ -277,9 +278,12 @@ async fn a_rotation_of_keys_ends_without_revoked_subjects_which_can_be_replaced_
     assert_eq!(revoke(&service, &revoked).await.status, 200);
     let rotation = format!("/v1/tenants/{}/key-rotation", hex::encode(service.tenant));
     assert_eq!(service.admin.post(&rotation, &json!({})).await.status, 202);
-    while service.admin.get(&rotation).await.json()["state"] != "idle" {
-        tokio::task::yield_now().await;
-    }
+    let ends = async {
+        while service.admin.get(&rotation).await.json()["state"] != "idle" {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ends).await.expect("the rotation ends");
     let (mut wallet, mut other) = (open(&service, &members, 0).await, open(&service, &members, 1).await);
     wallet.log_in(&service).await.problem(404, "subject-unknown");
     assert_eq!(answer(&other.log_in(&service).await).decision, Decision::Match);

@@ -5,8 +5,10 @@ use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCacheConfig;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
+use trefoil_storage::store::{self, Sqlite};
 use trefoil_zkp::chain::ChainCommitment;
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
 
@@ -212,4 +214,44 @@ async fn a_read_that_fails_is_told_and_one_whose_asker_went_away_goes_on_for_the
     let broken = || -> std::future::Ready<_> { panic!("this test has a read panic") };
     assert!(matches!(once(&rows, of, broken).await, Err(Refused::Fault)), "nobody waits for ever");
     assert_eq!(rows.hold().waiting(&of), None);
+}
+
+/// A look-up that has read the row of a session must not put its verdict back after the session has ended: the end waits for it.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(Sqlite::open(&folder.path().join("store"), &[7; 32]).unwrap());
+    let (tenant, verdict, now) = (Arc::new(tenant(1, 9)), verdict(START), START - 100);
+    let record = store::Tenant {
+        id: tenant.id,
+        name: "shop".to_owned(),
+        policy: "{}".to_owned(),
+        policy_version: 1,
+        public_key: vec![1; 37],
+        next_key: None,
+        wrapped_key: vec![1; 60],
+        created_at: 1,
+        disabled_at: None,
+        deleted_at: None,
+    };
+    let note = store::Note { tenant: tenant.id, statement: vec![1; 200], once: None };
+    store.create_tenant(record, note).unwrap();
+    let sessions = Sessions::new(Arc::clone(&store), Arc::new(Chains::new(1)));
+    let ends = async |of_subject: bool| match of_subject {
+        true => sessions.end_all_of(&tenant, verdict.handle, now).await,
+        false => sessions.end(&tenant, ID, now).await,
+    };
+    for of_subject in [false, true] {
+        store.put_sessions(vec![seal(&tenant, ID, &verdict, None)]).unwrap();
+        let looking_up = sessions.ending.read().await;
+        let mut ending = std::pin::pin!(ends(of_subject));
+        // Time passes only once nothing else can go on.
+        assert!(tokio::time::timeout(Duration::from_secs(1), &mut ending).await.is_err(), "it does not wait");
+        tenant.verdicts.fill(ID, verdict, now, Instant::now());
+        assert!(tenant.verdicts.get(&ID, now).is_some());
+        drop(looking_up);
+        ending.await.unwrap();
+        assert!(tenant.verdicts.get(&ID, now).is_none(), "of a subject: {of_subject}");
+        assert!(is_ended(&store.session(&tenant.id, &ID).unwrap().unwrap()));
+    }
 }

@@ -5,14 +5,19 @@ use crate::api::body;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ciborium::Value as Cbor;
+use property::{check, form};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use trefoil_api::{Authentication, Vector};
+
+#[path = "../../../fuzz/src/property.rs"]
+mod property;
 
 const BYTES_MAX: usize = 8 * 1024;
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/api/testdata/cbor.json");
 const REQUESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/api/testdata/requests.json");
+/// Where the fuzzer starts.
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/cbor");
 
 /// The JSON of hexadecimal CBOR, or where and why there is none.
 fn read(digits: &str) -> Result<String, Fault> {
@@ -93,6 +98,18 @@ const ACCEPTED: [(&str, &str); 9] = [
     ("bf6346756ef563416d7421ff", "{\"Fun\":true,\"Amt\":-2}"),
 ];
 
+/// Byte strings below a tag.
+const TAGGED: [(&str, &str); 7] = [
+    ("d64401020304", "\"AQIDBA==\""),
+    ("d74401abcdef", "\"01ABCDEF\""),
+    ("d640", "\"\""),
+    ("d75f42010243030405ff", "\"0102030405\""),
+    ("d682410141ff", "[\"AQ==\",\"/w==\"]"),
+    // The innermost tag counts, and a text stays what it is.
+    ("d683d74101616141ff", "[\"01\",\"a\",\"/w==\"]"),
+    ("d7a1616141ff", "{\"a\":\"FF\"}"),
+];
+
 /// The value of a JSON text. The JSON parser may be off by the last bit of a number, which the examples show.
 fn exact(json: &str) -> Value {
     let number = json.parse::<f64>().ok().filter(|_| json.contains(['.', 'e']));
@@ -117,16 +134,7 @@ fn the_examples_of_the_rfc_have_their_json_and_their_cbor() {
 
 #[test]
 fn a_tag_says_how_the_byte_strings_below_it_are_written() {
-    for (cbor, json) in [
-        ("d64401020304", "\"AQIDBA==\""),
-        ("d74401abcdef", "\"01ABCDEF\""),
-        ("d640", "\"\""),
-        ("d75f42010243030405ff", "\"0102030405\""),
-        ("d682410141ff", "[\"AQ==\",\"/w==\"]"),
-        // The innermost tag counts, and a text stays what it is.
-        ("d683d74101616141ff", "[\"01\",\"a\",\"/w==\"]"),
-        ("d7a1616141ff", "{\"a\":\"FF\"}"),
-    ] {
+    for (cbor, json) in TAGGED {
         assert_eq!(read(cbor).unwrap(), json, "{cbor}");
     }
 }
@@ -221,33 +229,6 @@ fn every_number_of_16_bits_is_read_and_written_as_another_implementation_does() 
         assert_eq!(text.parse::<f64>().unwrap().to_bits(), expected.to_bits(), "{bits:04x}");
         assert_eq!(from_json(&json).unwrap(), cbor, "{bits:04x}");
     }
-}
-
-/// The JSON form of what the other implementation read, if it has one.
-fn form(value: &Cbor, base: u64) -> Option<String> {
-    Some(match value {
-        Cbor::Integer(number) => i128::from(*number).to_string(),
-        Cbor::Float(number) if number.is_finite() => json!(number).to_string(),
-        Cbor::Text(text) => json!(text).to_string(),
-        Cbor::Bool(is_true) => is_true.to_string(),
-        Cbor::Null => "null".to_owned(),
-        Cbor::Bytes(bytes) if base == 22 => json!(BASE64.encode(bytes)).to_string(),
-        Cbor::Bytes(bytes) if base == 23 => json!(hex::encode_upper(bytes)).to_string(),
-        Cbor::Tag(base @ (22 | 23), value) => form(value, *base)?,
-        Cbor::Array(items) => {
-            let items: Option<Vec<String>> = items.iter().map(|item| form(item, base)).collect();
-            format!("[{}]", items?.join(","))
-        }
-        Cbor::Map(members) => {
-            let keys: HashSet<&str> = members.iter().filter_map(|(key, _)| key.as_text()).collect();
-            let member =
-                |(key, value): &(Cbor, Cbor)| Some(format!("{}:{}", form(key, 0)?, form(value, base)?));
-            let members: Option<Vec<String>> =
-                (keys.len() == members.len()).then(|| members.iter().map(member).collect())?;
-            format!("{{{}}}", members?.join(","))
-        }
-        _ => return None,
-    })
 }
 
 fn encoded(value: &Cbor) -> Vec<u8> {
@@ -356,17 +337,7 @@ proptest! {
                 bytes[at] = byte;
             }
         }
-        match to_json(&bytes, BYTES_MAX) {
-            Ok(json) => {
-                prop_assert!(json.len() <= BYTES_MAX);
-                let mut rest = &bytes[..];
-                let other: Cbor = ciborium::from_reader(&mut rest).unwrap();
-                prop_assert!(rest.is_empty());
-                prop_assert_eq!(Some(String::from_utf8(json).unwrap()), form(&other, 0));
-            }
-            Err(Fault::At(at, why)) => prop_assert!(at <= bytes.len() && !why.is_empty()),
-            Err(Fault::TooLong) => {}
-        }
+        check(&bytes);
     }
 
     /// An answer is byte for byte what another implementation writes, and reads as the same JSON.
@@ -476,4 +447,40 @@ fn the_committed_vectors_are_one_login() {
     }
     let answer = &vectors["answer"];
     assert_eq!(hex::encode(from_json(answer["json"].to_string().as_bytes()).unwrap()), answer["cbor"]);
+}
+
+/// What the fuzzer starts from: every kind of item, and a login in each form.
+fn made_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let all = |items: &[(&str, &str)]| {
+        let bytes: Vec<u8> = items.iter().flat_map(|(cbor, _)| hex::decode(cbor).unwrap()).collect();
+        [&[0x98, items.len() as u8][..], &bytes].concat()
+    };
+    let body = login_body();
+    vec![
+        ("accepted", all(&ACCEPTED)),
+        ("login-bytes", encoded(&login(&body, in_bytes))),
+        ("login-numbers", encoded(&login(&body, in_bytes_and_numbers))),
+        ("login-text", encoded(&login(&body, |_, _| None))),
+        ("nested", [vec![0x81; 32], vec![0]].concat()),
+        ("preferred", all(&PREFERRED)),
+        ("tagged", all(&TAGGED)),
+    ]
+}
+
+/// The fuzzer starts inside the reader, and near its seeds nothing is wrong.
+#[test]
+fn the_seeds_of_the_fuzzer_are_read_and_each_part_of_them_is_refused_or_read() {
+    let made = made_seeds();
+    if std::env::var_os("TREFOIL_BLESS").is_some() {
+        made.iter().for_each(|(name, bytes)| std::fs::write(format!("{SEEDS}/{name}"), bytes).unwrap());
+    }
+    assert_eq!(std::fs::read_dir(SEEDS).unwrap().count(), made.len(), "{SEEDS}: a file without a seed");
+    for (name, bytes) in made {
+        let committed = std::fs::read(format!("{SEEDS}/{name}")).unwrap_or_default();
+        assert!(committed == bytes, "{name}; set TREFOIL_BLESS and look at the difference");
+        assert!(to_json(&bytes, BYTES_MAX).is_ok(), "{name}");
+        for end in 0..=bytes.len() {
+            check(&bytes[..end]);
+        }
+    }
 }
