@@ -56,6 +56,7 @@ mod modes;
 mod operators;
 mod partitions;
 mod policies;
+mod postgres;
 mod program;
 mod quorum;
 mod receipts;

@@ -1,5 +1,6 @@
 //! One suite for every store.
 
+use super::postgres::tests::open as open_postgres;
 use super::sqlite::APART_IN_1;
 use super::*;
 use crate::Supervisor;
@@ -470,15 +471,9 @@ fn sqlite_holds_what_a_store_promises() {
     holds(&Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap());
 }
 
-#[test]
-fn sqlite_reopens_with_everything_acknowledged() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("store.sqlite");
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
+fn put_seals_from_eight_threads(store: &dyn Store) {
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
-            let store = &store;
             scope.spawn(move || {
                 for number in 0..20_u64 {
                     store.put_seal(u64::from(thread) * 100 + number, vec![thread; 1000], vec![]).unwrap();
@@ -486,13 +481,26 @@ fn sqlite_reopens_with_everything_acknowledged() {
             });
         }
     });
-    drop(store);
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+}
+
+fn has_seals_of_eight_threads(store: &dyn Store) {
     for thread in 0..8_u8 {
         for number in 0..20_u64 {
             assert_eq!(store.seal(u64::from(thread) * 100 + number), Ok(Some(vec![thread; 1000])));
         }
     }
+}
+
+#[test]
+fn sqlite_reopens_with_everything_acknowledged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
+    put_seals_from_eight_threads(&store);
+    drop(store);
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+    has_seals_of_eight_threads(&store);
     assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
 }
 
@@ -730,4 +738,23 @@ fn sqlite_deletion_leaves_no_copy_in_the_files() {
     assert!(present());
     store.delete_template(&T, &H).unwrap();
     assert!(!present());
+}
+
+#[test]
+fn postgres_holds_what_a_store_promises() {
+    let Some(server) = trefoil_testing::postgres::Server::shared() else { return };
+    holds(&open_postgres(&server.database()).unwrap());
+}
+
+#[test]
+fn postgres_reopens_with_everything_acknowledged() {
+    let Some(server) = trefoil_testing::postgres::Server::shared() else { return };
+    let url = server.database();
+    let store = open_postgres(&url).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
+    put_seals_from_eight_threads(&store);
+    drop(store);
+    let store = open_postgres(&url).unwrap();
+    has_seals_of_eight_threads(&store);
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
 }

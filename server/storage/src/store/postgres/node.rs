@@ -1,0 +1,243 @@
+//! The one process that uses the database: its lock, its term, the tables' version, and the count of transactions.
+//!
+//! The process keeps the tenants, the end of the log and more in memory, so two processes on one database would contradict each other. Three
+//! facts exclude that:
+//!
+//! * A session-level advisory lock belongs to the connection that writes. PostgreSQL releases it with the connection, so a process that lost
+//!   the lock has lost its writing connection too.
+//! * The row of [`Node`] counts the processes that took the lock. A process whose term is over ends, because what it has in memory is old.
+//! * Each transaction reads that row first and counts itself in it. A process that finds fewer transactions than it acknowledged, or more than
+//!   it made, ends: a standby took over that lacked some, or somebody else wrote.
+//!
+//! A commit whose answer was lost may have happened. Then one transaction more is accepted.
+
+use super::address::Address;
+use super::link::Link;
+use super::records::Node;
+use super::table::{RowMac, Rows, Value};
+use crate::data_dir::{HighWater, Reached};
+use crate::database::StoreError;
+use std::time::{Duration, Instant};
+
+/// The version of the tables.
+pub(super) const VERSION: u64 = 1;
+const SCHEMA: &str = include_str!("schema.sql");
+/// Steps from each version to the next, beginning with that from version 1.
+const STEPS: &[&str] = &[];
+/// `trefoil` and a number, as bytes.
+const LOCK: i64 = i64::from_be_bytes(*b"trefoil\x01");
+/// How long a start waits for the lock: PostgreSQL may still end the session of a process that was killed.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// Between two tries.
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+/// Longest wait for a start's statements, which may make indexes.
+const START: Duration = Duration::from_secs(300);
+
+/// How a database is opened.
+#[derive(Debug, Default)]
+pub struct Opening {
+    /// The count of acknowledged transactions, as of the data directory.
+    pub mark: Option<HighWater>,
+    /// Whether tables of an earlier version are upgraded.
+    pub migrate: bool,
+    /// Whether it was restored, so that acknowledged transactions may be missing.
+    pub restored: bool,
+}
+
+/// The hold of this process on the database.
+pub(super) struct Hold {
+    address: Address,
+    mac: RowMac,
+    patience: Duration,
+    node: Node,
+    /// Whether the answer to the last commit was lost.
+    in_doubt: bool,
+    mark: Option<HighWater>,
+}
+
+impl Hold {
+    /// Takes the lock, makes or upgrades the tables, and begins a term.
+    pub(super) fn take(
+        address: Address,
+        secret: &[u8; 32],
+        patience: Duration,
+        opening: Opening,
+    ) -> Result<(Hold, Link), StoreError> {
+        let (mac, link) = (RowMac::of(secret), Link::open(&address, patience)?);
+        lock(&address, &link, LOCK_WAIT)?;
+        let Opening { mark, migrate, restored } = opening;
+        let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
+        let mut hold = Hold { address, mac, patience, node: Node { version: 0, term: 0, generation: 0 }, in_doubt: false, mark };
+        link.batch("BEGIN")?;
+        link.be_patient(START)?;
+        let node = hold.tables(&link, migrate, reached)?;
+        if node.generation < reached && !restored {
+            return Err(hold.older(node.generation, reached));
+        }
+        let generation = node.generation.max(reached) + 1;
+        hold.node = Node { version: VERSION, term: node.term + 1, generation };
+        Rows { link: &link, mac: &hold.mac }.put(&hold.node)?;
+        link.batch("COMMIT")?;
+        link.be_usual(patience);
+        warn_of_lost_writes(&link, &hold.address)?;
+        hold.reach();
+        Ok((hold, link))
+    }
+
+    /// The row of the installation, with tables of this version. In a transaction.
+    fn tables(&self, link: &Link, migrate: bool, reached: u64) -> Result<Node, StoreError> {
+        let rows = Rows { link, mac: &self.mac };
+        let is_there = link.told("SELECT to_regclass('node')")?;
+        let is_there = is_there.and_then(|row| row.into_iter().next().flatten()).is_some();
+        if !is_there {
+            if reached > 0 {
+                return Err(self.unusable("it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored"));
+            }
+            link.batch(SCHEMA)?;
+            let made = Node { version: VERSION, term: 0, generation: 0 };
+            rows.insert(&made)?;
+            return Ok(made);
+        }
+        let missing = || self.unusable("the row of its table `node` is missing: restore it with PostgreSQL's tools");
+        let node: Node = rows.one("WHERE id = 0", &[])?.ok_or_else(missing)?;
+        let from = usize::try_from(node.version).unwrap_or(usize::MAX);
+        if node.version > VERSION || from == 0 {
+            return Err(self.unusable(&format!(
+                "its tables have version {}, and this program knows {VERSION}: use the program that wrote them, or a later one",
+                node.version
+            )));
+        }
+        if node.version < VERSION && !migrate {
+            return Err(self.unusable(&format!(
+                "its tables have version {}, and this program writes {VERSION}: back it up with pg_dump, then start once with --migrate",
+                node.version
+            )));
+        }
+        STEPS[from - 1..].iter().try_for_each(|step| link.batch(step))?;
+        Ok(node)
+    }
+
+    /// A new connection with the lock, for the same term.
+    pub(super) fn again(&mut self) -> Result<Link, StoreError> {
+        let link = Link::open(&self.address, self.patience)?;
+        lock(&self.address, &link, Duration::ZERO)?;
+        let found: Option<Node> = Rows { link: &link, mac: &self.mac }.one("WHERE id = 0", &[])?;
+        let found = found.ok_or_else(|| self.unusable("the row of its table `node` is missing"))?;
+        let Node { version: _, term, generation } = found;
+        let acknowledged = self.node.generation;
+        if term != self.node.term {
+            return Err(self.unusable("another process used it meanwhile, so what this one has in memory is old: start this one again"));
+        }
+        if generation < acknowledged {
+            return Err(self.older(generation, acknowledged));
+        }
+        if generation > acknowledged + u64::from(self.in_doubt) {
+            return Err(self.unusable("it counts transactions that this process did not make: find out who wrote to it"));
+        }
+        (self.node, self.in_doubt) = (found, false);
+        self.reach();
+        Ok(link)
+    }
+
+    pub(super) fn rows<'a>(&'a self, link: &'a Link) -> Rows<'a> {
+        Rows { link, mac: &self.mac }
+    }
+
+    /// Begins a transaction of this term.
+    pub(super) fn begin(&self, link: &Link) -> Result<(), StoreError> {
+        let told = link.told("BEGIN; SELECT term, generation FROM node WHERE id = 0")?.unwrap_or_default();
+        let Node { term, generation, .. } = self.node;
+        let expected = [term, generation].map(|number| Some(number.to_string()));
+        match told == expected {
+            true => Ok(()),
+            false => Err(self.unusable("another process wrote to it, so what this one has in memory is old: start this one again")),
+        }
+    }
+
+    /// Counts the transaction and commits it.
+    pub(super) fn commit(&mut self, link: &Link) -> Result<(), StoreError> {
+        let next = Node { generation: self.node.generation + 1, ..self.node };
+        let code = self.mac.sign("node", &super::table::Record::values(&next));
+        let sql = format!(
+            "UPDATE node SET generation = {}, mac = '\\x{}' WHERE id = 0; COMMIT",
+            next.generation,
+            hex::encode(code)
+        );
+        self.in_doubt = true;
+        match link.batch(&sql) {
+            Ok(()) => {
+                (self.node, self.in_doubt) = (next, false);
+                self.reach();
+                Ok(())
+            }
+            Err(cause) => {
+                // An answer of the server says that it did not commit.
+                self.in_doubt = link.is_lost();
+                Err(cause)
+            }
+        }
+    }
+
+    fn reach(&mut self) {
+        let reached = Reached { count: self.node.generation, digest: [0; 32] };
+        if let Some(mark) = &mut self.mark
+            && let Err(cause) = mark.reach(reached)
+        {
+            tracing::warn!(%cause, "the count of transactions was not noted");
+        }
+    }
+
+    fn older(&self, found: u64, reached: u64) -> StoreError {
+        self.unusable(&format!(
+            "it counts {found} transactions and {reached} were acknowledged. It is an older copy, or a standby took over that lacked some. \
+             Switch to a server that has them; if there is none, start once with --store-restored, which every seal will show"
+        ))
+    }
+
+    fn unusable(&self, why: &str) -> StoreError {
+        StoreError::Unusable(format!("{}: {why}", self.address))
+    }
+}
+
+/// Takes the lock of the session, or says who has it.
+fn lock(address: &Address, link: &Link, wait: Duration) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    loop {
+        let got = link.told(&format!("SELECT pg_try_advisory_lock({LOCK})"))?;
+        if got == Some(vec![Some("t".to_owned())]) {
+            return Ok(());
+        }
+        if begun.elapsed() >= wait {
+            let who = holder(link)?.unwrap_or_else(|| "a session that has just ended".to_owned());
+            return Err(StoreError::InUse(format!(
+                "{address} is in use by another process ({who}), and one process may use a database at a time. Stop that one, or give this \
+                 one a database of its own"
+            )));
+        }
+        #[expect(clippy::disallowed_methods, reason = "at a start, on the thread of the connection")]
+        std::thread::sleep(LOCK_PAUSE);
+    }
+}
+
+/// Who has the lock.
+pub(super) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
+    let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
+    let told = link.told(&format!(
+        "SELECT l.pid, a.usename, coalesce(host(a.client_addr), 'this machine'), a.backend_start
+         FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+         WHERE l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    ))?;
+    Ok(told.map(|columns| {
+        let [pid, user, from, since] = [0, 1, 2, 3].map(|at: usize| columns.get(at).cloned().flatten().unwrap_or_default());
+        format!("server process {pid}, user {user} from {from}, since {since}")
+    }))
+}
+
+/// A server that does not write through acknowledges what a power cut loses.
+fn warn_of_lost_writes(link: &Link, address: &Address) -> Result<(), StoreError> {
+    if link.told("SELECT current_setting('fsync')")? == Some(vec![Some("off".to_owned())]) {
+        tracing::warn!(%address, "the server has fsync = off: a power cut loses acknowledged writes, or all data");
+    }
+    Ok(())
+}
