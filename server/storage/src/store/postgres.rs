@@ -33,7 +33,8 @@ pub use address::{Address, PasswordFiles, without_password};
 pub use node::Opening;
 use link::Link;
 use node::VERSION;
-use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Node, Seal};
+use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
+use std::cell::Cell;
 use std::time::Duration;
 use table::{Record as _, RowMac, Rows, Value};
 use threads::Threads;
@@ -84,11 +85,10 @@ impl Postgres {
         if !is_there {
             return Ok(Inspected { holder, generation: None, newest_seal: None });
         }
-        let rows = Rows { link: &link, mac: &mac };
-        let node: Option<Node> = rows.one("WHERE id = 0", &[])?;
-        let generation = match node {
-            Some(node) if node.version == VERSION => Some(node.generation),
-            Some(node) => {
+        let rows = Rows { link: &link, mac: &mac, sum: Cell::default() };
+        let generation = match node::stored(&link)? {
+            Some((node, _)) if node.version == VERSION => Some(node.generation),
+            Some((node, _)) => {
                 return Err(StoreError::Unusable(format!(
                     "{address}: its tables have version {}, and this program writes {VERSION}",
                     node.version

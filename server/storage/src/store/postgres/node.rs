@@ -6,18 +6,30 @@
 //! * A session-level advisory lock belongs to the connection that writes. PostgreSQL releases it with the connection, so a process that lost
 //!   the lock has lost its writing connection too.
 //! * The row of [`Node`] counts the processes that took the lock. A process whose term is over ends, because what it has in memory is old.
-//! * Each transaction reads that row first and counts itself in it. A process that finds fewer transactions than it acknowledged, or more than
+//! * Each transaction reads that row first, counts itself in it, and signs it together with the sum over the rows of the summed tables. A process that finds fewer transactions than it acknowledged, or more than
 //!   it made, ends: a standby took over that lacked some, or somebody else wrote.
 //!
 //! A commit whose answer was lost may have happened. Then one transaction more is accepted.
 
 use super::address::Address;
 use super::link::Link;
-use super::records::Node;
-use super::table::{RowMac, Rows, Value};
+use super::table::{RowMac, Rows, Sum, Value};
 use crate::data_dir::{HighWater, Reached};
 use crate::database::StoreError;
+use crate::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
+use std::cell::Cell;
 use std::time::{Duration, Instant};
+
+/// The row of the installation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Node {
+    /// Of the tables.
+    pub(super) version: u64,
+    /// Counts the processes that have held the database.
+    pub(super) term: u64,
+    /// Counts committed transactions.
+    pub(super) generation: u64,
+}
 
 /// The version of the tables.
 pub(super) const VERSION: u64 = 1;
@@ -50,8 +62,10 @@ pub(super) struct Hold {
     mac: RowMac,
     patience: Duration,
     node: Node,
-    /// Whether the answer to the last commit was lost.
-    in_doubt: bool,
+    /// Over the rows that are committed.
+    sum: Sum,
+    /// The sum of the last transaction, if the answer to its commit was lost.
+    in_doubt: Option<Sum>,
     mark: Option<HighWater>,
 }
 
@@ -67,39 +81,38 @@ impl Hold {
         lock(&address, &link, LOCK_WAIT)?;
         let Opening { mark, migrate, restored } = opening;
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
-        let mut hold = Hold { address, mac, patience, node: Node { version: 0, term: 0, generation: 0 }, in_doubt: false, mark };
+        let (node, sum) = (Node::default(), Sum::default());
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt: None, mark };
         link.batch("BEGIN")?;
         link.be_patient(START)?;
-        let node = hold.tables(&link, migrate, reached)?;
+        let node;
+        (node, hold.sum) = hold.tables(&link, migrate, reached)?;
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
         let generation = node.generation.max(reached) + 1;
         hold.node = Node { version: VERSION, term: node.term + 1, generation };
-        Rows { link: &link, mac: &hold.mac }.put(&hold.node)?;
-        link.batch("COMMIT")?;
+        link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)))?;
         link.be_usual(patience);
         warn_of_lost_writes(&link, &hold.address)?;
         hold.reach();
         Ok((hold, link))
     }
 
-    /// The row of the installation, with tables of this version. In a transaction.
-    fn tables(&self, link: &Link, migrate: bool, reached: u64) -> Result<Node, StoreError> {
-        let rows = Rows { link, mac: &self.mac };
-        let is_there = link.told("SELECT to_regclass('node')")?;
-        let is_there = is_there.and_then(|row| row.into_iter().next().flatten()).is_some();
+    /// The row of the installation and the sum that it vouches for, with tables of this version. In a transaction.
+    fn tables(&self, link: &Link, migrate: bool, reached: u64) -> Result<(Node, Sum), StoreError> {
+        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
         if !is_there {
             if reached > 0 {
-                return Err(self.unusable("it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored"));
+                return Err(self.unusable(
+                    "it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored",
+                ));
             }
             link.batch(SCHEMA)?;
-            let made = Node { version: VERSION, term: 0, generation: 0 };
-            rows.insert(&made)?;
-            return Ok(made);
+            link.batch("INSERT INTO node VALUES (0, 0, 0, 0, '')")?;
+            return Ok((Node { version: VERSION, term: 0, generation: 0 }, Sum::default()));
         }
-        let missing = || self.unusable("the row of its table `node` is missing: restore it with PostgreSQL's tools");
-        let node: Node = rows.one("WHERE id = 0", &[])?.ok_or_else(missing)?;
+        let (node, code) = self.stored(link)?;
         let from = usize::try_from(node.version).unwrap_or(usize::MAX);
         if node.version > VERSION || from == 0 {
             return Err(self.unusable(&format!(
@@ -113,16 +126,57 @@ impl Hold {
                 node.version
             )));
         }
+        let before = self.sum_of_rows(link)?;
+        if code != self.code(&node, before) {
+            return Err(StoreError::Forged(
+                "the row of the table node does not vouch for the tenants, policies, API keys, operators and roots that are there: one of them \
+                 was removed, added or put back"
+                    .to_owned(),
+            ));
+        }
         STEPS[from - 1..].iter().try_for_each(|step| link.batch(step))?;
-        Ok(node)
+        Ok((node, if STEPS.len() >= from { self.sum_of_rows(link)? } else { before }))
+    }
+
+    /// The sum over the rows of every summed table.
+    fn sum_of_rows(&self, link: &Link) -> Result<Sum, StoreError> {
+        let rows = self.rows(link);
+        let sum = rows.sum_of::<Tenant>(Sum::default())?;
+        let sum = rows.sum_of::<PolicyVersion>(sum)?;
+        let sum = rows.sum_of::<ApiKey>(sum)?;
+        let sum = rows.sum_of::<Root>(sum)?;
+        let sum = rows.sum_of::<IssuerKey>(sum)?;
+        let sum = rows.sum_of::<Operator>(sum)?;
+        rows.sum_of::<OperatorToken>(sum)
+    }
+
+    /// The row of the installation with its code, which is still to be checked.
+    fn stored(&self, link: &Link) -> Result<(Node, Vec<u8>), StoreError> {
+        stored(link)?.ok_or_else(|| {
+            self.unusable("the row of its table node is missing or not one of Trefoil's: restore it with PostgreSQL's tools")
+        })
+    }
+
+    fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
+        let Node { version, term, generation } = *node;
+        let [version, term, generation] = [version, term, generation].map(Value::number);
+        self.mac.sign("node", &[version, term, generation, Value::bytes(sum.bytes())])
+    }
+
+    /// The statement that writes the row.
+    fn written(&self, node: &Node, sum: Sum) -> String {
+        let Node { version, term, generation } = node;
+        let code = hex::encode(self.code(node, sum));
+        format!(
+            "UPDATE node SET version = {version}, term = {term}, generation = {generation}, mac = '\\x{code}' WHERE id = 0"
+        )
     }
 
     /// A new connection with the lock, for the same term.
     pub(super) fn again(&mut self) -> Result<Link, StoreError> {
         let link = Link::open(&self.address, self.patience)?;
         lock(&self.address, &link, Duration::ZERO)?;
-        let found: Option<Node> = Rows { link: &link, mac: &self.mac }.one("WHERE id = 0", &[])?;
-        let found = found.ok_or_else(|| self.unusable("the row of its table `node` is missing"))?;
+        let (found, code) = self.stored(&link)?;
         let Node { version: _, term, generation } = found;
         let acknowledged = self.node.generation;
         if term != self.node.term {
@@ -131,16 +185,25 @@ impl Hold {
         if generation < acknowledged {
             return Err(self.older(generation, acknowledged));
         }
-        if generation > acknowledged + u64::from(self.in_doubt) {
-            return Err(self.unusable("it counts transactions that this process did not make: find out who wrote to it"));
+        let sum = match self.in_doubt {
+            Some(sum) if generation == acknowledged + 1 => sum,
+            _ if generation == acknowledged => self.sum,
+            _ => {
+                return Err(self.unusable(
+                    "it counts transactions that this process did not make: find out who wrote to it",
+                ));
+            }
+        };
+        if code != self.code(&found, sum) {
+            return Err(StoreError::Forged("the row of the table node is not one that this process wrote".to_owned()));
         }
-        (self.node, self.in_doubt) = (found, false);
+        (self.node, self.sum, self.in_doubt) = (found, sum, None);
         self.reach();
         Ok(link)
     }
 
     pub(super) fn rows<'a>(&'a self, link: &'a Link) -> Rows<'a> {
-        Rows { link, mac: &self.mac }
+        Rows { link, mac: &self.mac, sum: Cell::new(self.sum) }
     }
 
     /// Begins a transaction of this term.
@@ -154,25 +217,18 @@ impl Hold {
         }
     }
 
-    /// Counts the transaction and commits it.
-    pub(super) fn commit(&mut self, link: &Link) -> Result<(), StoreError> {
+    /// Counts the transaction, after which the rows have this sum, and commits it.
+    pub(super) fn commit(&mut self, link: &Link, sum: Sum) -> Result<(), StoreError> {
         let next = Node { generation: self.node.generation + 1, ..self.node };
-        let code = self.mac.sign("node", &super::table::Record::values(&next));
-        let sql = format!(
-            "UPDATE node SET generation = {}, mac = '\\x{}' WHERE id = 0; COMMIT",
-            next.generation,
-            hex::encode(code)
-        );
-        self.in_doubt = true;
-        match link.batch(&sql) {
+        match link.batch(&format!("{}; COMMIT", self.written(&next, sum))) {
             Ok(()) => {
-                (self.node, self.in_doubt) = (next, false);
+                (self.node, self.sum) = (next, sum);
                 self.reach();
                 Ok(())
             }
             Err(cause) => {
                 // An answer of the server says that it did not commit.
-                self.in_doubt = link.is_lost();
+                self.in_doubt = link.is_lost().then_some(sum);
                 Err(cause)
             }
         }
@@ -197,6 +253,16 @@ impl Hold {
     fn unusable(&self, why: &str) -> StoreError {
         StoreError::Unusable(format!("{}: {why}", self.address))
     }
+}
+
+/// The row of the installation with its code, without a check of either.
+pub(super) fn stored(link: &Link) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
+    let told = link.told("SELECT version, term, generation, encode(mac, 'hex') FROM node WHERE id = 0")?;
+    let Some(columns) = told else { return Ok(None) };
+    let number = |at: usize| columns.get(at).cloned().flatten().and_then(|text| text.parse().ok());
+    let code = columns.get(3).cloned().flatten().and_then(|text| hex::decode(text).ok());
+    let node = || Some(Node { version: number(0)?, term: number(1)?, generation: number(2)? });
+    Ok(node().zip(code))
 }
 
 /// Takes the lock of the session, or says who has it.

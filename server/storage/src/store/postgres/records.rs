@@ -14,31 +14,6 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 type Read<T> = Result<T, StoreError>;
 
-/// The row of the installation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Node {
-    /// Of the tables.
-    pub(super) version: u64,
-    /// Counts the processes that have held the database.
-    pub(super) term: u64,
-    /// Counts committed transactions.
-    pub(super) generation: u64,
-}
-
-impl Record for Node {
-    const TABLE: Table =
-        Table { name: "node", columns: &[("id", N), ("version", N), ("term", N), ("generation", N)], key: 1 };
-
-    fn values(&self) -> Vec<Value> {
-        [0, self.version, self.term, self.generation].map(Value::number).to_vec()
-    }
-
-    fn read(fields: &mut Fields) -> Read<Self> {
-        let _: u64 = fields.number()?;
-        Ok(Node { version: fields.number()?, term: fields.number()?, generation: fields.number()? })
-    }
-}
-
 impl Record for Tenant {
     const TABLE: Table = Table {
         name: "tenants",
@@ -55,6 +30,7 @@ impl Record for Tenant {
             ("deleted_at", N),
         ],
         key: 1,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -95,6 +71,7 @@ impl Record for PolicyVersion {
         name: "policies",
         columns: &[("tenant", B), ("version", N), ("policy", B), ("made_at", N)],
         key: 2,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -132,6 +109,7 @@ impl Record for ApiKey {
             ("last_used_at", N),
         ],
         key: 2,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -178,6 +156,7 @@ impl Record for Usage {
             ("refusals", N),
         ],
         key: 3,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -215,6 +194,7 @@ impl Record for Root {
             ("published_at", N),
         ],
         key: 2,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -248,6 +228,7 @@ impl Record for IssuerKey {
         name: "issuer_keys",
         columns: &[("tenant", B), ("number", N), ("key", B), ("registered_at", N)],
         key: 2,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -279,7 +260,10 @@ pub(super) struct Generation {
 
 impl Record for Generation {
     const TABLE: Table =
-        Table { name: "generations", columns: &[("tenant", B), ("handle", B), ("generation", N)], key: 2 };
+        Table { name: "generations", columns: &[("tenant", B), ("handle", B), ("generation", N)],
+        key: 2,
+        summed: false,
+    };
 
     fn values(&self) -> Vec<Value> {
         let Generation { tenant, handle, generation } = self;
@@ -296,7 +280,10 @@ impl Record for Generation {
 /// A generation that a key-holder is still to forget.
 impl Record for TemplateName {
     const TABLE: Table =
-        Table { name: "leftovers", columns: &[("tenant", B), ("handle", B), ("generation", N)], key: 3 };
+        Table { name: "leftovers", columns: &[("tenant", B), ("handle", B), ("generation", N)],
+        key: 3,
+        summed: false,
+    };
 
     fn values(&self) -> Vec<Value> {
         let TemplateName { tenant, handle, generation } = self;
@@ -373,6 +360,7 @@ impl Record for Enrolled {
             ("revoked_at", N),
         ],
         key: 2,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -419,6 +407,7 @@ impl Record for Bytes {
         name: "template_bytes",
         columns: &[("tenant", B), ("handle", B), ("generation", N), ("wrapped", B)],
         key: 2,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -446,6 +435,7 @@ impl Record for Session {
         name: "sessions",
         columns: &[("tenant", B), ("id", B), ("expires_at", N), ("wrapped", B)],
         key: 2,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -473,6 +463,7 @@ impl Record for Idempotency {
         name: "idempotency",
         columns: &[("tenant", B), ("key", B), ("request_digest", B), ("body", B), ("created_at", N)],
         key: 2,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -502,6 +493,7 @@ impl Record for Operator {
         name: "operators",
         columns: &[("id", B), ("name", B), ("role", N), ("created_at", N), ("revoked_at", N)],
         key: 1,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -538,6 +530,7 @@ impl Record for OperatorToken {
             ("revoked_at", N),
         ],
         key: 2,
+        summed: true,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -570,6 +563,7 @@ impl Record for AuditEntry {
         name: "audit",
         columns: &[("number", N), ("tenant", B), ("statement", B), ("receipt", B)],
         key: 1,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -604,6 +598,7 @@ impl Record for Create {
         name: "creates",
         columns: &[("operator", B), ("key", B), ("request_digest", B), ("entry", N), ("created_at", N)],
         key: 2,
+        summed: false,
     };
 
     fn values(&self) -> Vec<Value> {
@@ -635,7 +630,10 @@ pub(super) struct Seal {
 }
 
 impl Record for Seal {
-    const TABLE: Table = Table { name: "seals", columns: &[("number", N), ("bytes", B)], key: 1 };
+    const TABLE: Table = Table { name: "seals", columns: &[("number", N), ("bytes", B)],
+        key: 1,
+        summed: false,
+    };
 
     fn values(&self) -> Vec<Value> {
         vec![Value::number(self.number), Value::bytes(self.bytes.as_slice())]
@@ -655,7 +653,10 @@ pub(super) struct LogNode {
 
 impl Record for LogNode {
     const TABLE: Table =
-        Table { name: "log_nodes", columns: &[("level", N), ("number", N), ("hash", B)], key: 2 };
+        Table { name: "log_nodes", columns: &[("level", N), ("number", N), ("hash", B)],
+        key: 2,
+        summed: false,
+    };
 
     fn values(&self) -> Vec<Value> {
         vec![Value::number(self.level), Value::number(self.number), Value::bytes(self.hash)]
@@ -675,7 +676,10 @@ pub(super) struct Cosignature {
 
 impl Record for Cosignature {
     const TABLE: Table =
-        Table { name: "cosignatures", columns: &[("size", N), ("witness", B), ("line", B)], key: 2 };
+        Table { name: "cosignatures", columns: &[("size", N), ("witness", B), ("line", B)],
+        key: 2,
+        summed: false,
+    };
 
     fn values(&self) -> Vec<Value> {
         let Cosignature { size, witness, line } = self;
@@ -688,7 +692,10 @@ impl Record for Cosignature {
 }
 
 impl Record for Restoration {
-    const TABLE: Table = Table { name: "restorations", columns: &[("restored_at", N), ("first_seal", N)], key: 1 };
+    const TABLE: Table = Table { name: "restorations", columns: &[("restored_at", N), ("first_seal", N)],
+        key: 1,
+        summed: false,
+    };
 
     fn values(&self) -> Vec<Value> {
         vec![Value::number(self.time), Value::number(self.first)]

@@ -1,14 +1,18 @@
 //! Tables whose rows carry a keyed code, and the statements over them.
 //!
 //! A row is a list of numbers and bytes. Its last column, `mac`, is an HMAC-SHA256 over the table's name and every other column. So a row that
-//! somebody else wrote, edited, or moved to another key is refused when it is read. A row that was removed, or replaced by an earlier one with
-//! the same key, is not noticed: see LIMITS.md.
+//! somebody else wrote, edited, or moved to another key is refused when it is read.
+//!
+//! A row that was removed, or replaced by an earlier one with the same key, still has a code that fits. In tables that a start loads as a whole
+//! (tenants, policies, API keys, operators, roots) the row of `node` vouches for the sum over all rows, as a SQLite file does for all tables. In
+//! the others it is not noticed: see LIMITS.md.
 //!
 //! Text is stored as bytes. PostgreSQL's text excludes the character U+0000, and sorts by the rules of a language.
 
 use super::link::Link;
 use crate::database::StoreError;
 use aws_lc_rs::hmac;
+use std::cell::Cell;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -24,6 +28,34 @@ pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, Kind)],
     pub(super) key: usize,
+    /// Whether every row is loaded at a start, and counted in the sum.
+    pub(super) summed: bool,
+}
+
+/// The sum of the secret digests of the rows of all summed tables, word by word. It follows each change of a transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum([u64; 4]);
+
+impl Sum {
+    fn add(self, digest: &[u8; 32]) -> Sum {
+        self.with(digest, u64::wrapping_add)
+    }
+
+    fn subtract(self, digest: &[u8; 32]) -> Sum {
+        self.with(digest, u64::wrapping_sub)
+    }
+
+    fn with(mut self, digest: &[u8; 32], change: impl Fn(u64, u64) -> u64) -> Sum {
+        for (word, bytes) in self.0.iter_mut().zip(digest.as_chunks::<8>().0) {
+            *word = change(*word, u64::from_le_bytes(*bytes));
+        }
+        self
+    }
+
+    /// As bytes, for a code.
+    pub(super) fn bytes(self) -> Vec<u8> {
+        self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
 }
 
 /// A value of a column.
@@ -121,33 +153,28 @@ impl Fields {
 }
 
 /// The key of the codes.
-pub(super) struct RowMac(hmac::Key);
+pub(super) struct RowMac {
+    code: hmac::Key,
+    /// Of the digests that are summed. An administrator sees codes, and could solve for old rows whose codes have the same sum.
+    digest: hmac::Key,
+}
 
 impl RowMac {
     /// From a secret of the data directory.
     pub(super) fn of(secret: &[u8; 32]) -> RowMac {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
-        let key = hmac::sign(&secret, b"trefoil/postgres/1");
-        RowMac(hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()))
+        let key = |name: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&secret, name).as_ref());
+        RowMac { code: key(b"trefoil/postgres/code/1"), digest: key(b"trefoil/postgres/digest/1") }
     }
 
-    /// The code of a row: the table, then each column with its kind and length.
+    /// The code of a row.
     pub(super) fn sign(&self, table: &str, values: &[Value]) -> Vec<u8> {
-        let mut context = hmac::Context::with_key(&self.0);
-        let mut update = |kind: u8, bytes: &[u8]| {
-            context.update(&[kind]);
-            context.update(&(bytes.len() as u64).to_le_bytes());
-            context.update(bytes);
-        };
-        update(b't', table.as_bytes());
-        for value in values {
-            match value {
-                Value::Number(None) | Value::Bytes(None) => update(b'0', &[]),
-                Value::Number(Some(number)) => update(b'i', &number.to_le_bytes()),
-                Value::Bytes(Some(bytes)) => update(b'b', bytes),
-            }
-        }
-        context.sign().as_ref().to_vec()
+        tag(&self.code, table, values).to_vec()
+    }
+
+    /// The digest of a row that is summed.
+    fn digest<R: Record>(&self, record: &R) -> [u8; 32] {
+        tag(&self.digest, R::TABLE.name, &record.values())
     }
 
     /// The columns of a row, whose last one is their code.
@@ -179,10 +206,31 @@ impl RowMac {
     }
 }
 
+/// A code: the table, then each column with its kind and length.
+fn tag(key: &hmac::Key, table: &str, values: &[Value]) -> [u8; 32] {
+        let mut context = hmac::Context::with_key(key);
+        let mut update = |kind: u8, bytes: &[u8]| {
+            context.update(&[kind]);
+            context.update(&(bytes.len() as u64).to_le_bytes());
+            context.update(bytes);
+        };
+        update(b't', table.as_bytes());
+        for value in values {
+            match value {
+                Value::Number(None) | Value::Bytes(None) => update(b'0', &[]),
+                Value::Number(Some(number)) => update(b'i', &number.to_le_bytes()),
+                Value::Bytes(Some(bytes)) => update(b'b', bytes),
+            }
+        }
+        context.sign().as_ref().try_into().expect("HMAC-SHA256 has 32 bytes")
+}
+
 /// The statements, on one connection.
 pub(super) struct Rows<'a> {
     pub(super) link: &'a Link,
     pub(super) mac: &'a RowMac,
+    /// Follows each change of a summed table. Readers do not use it.
+    pub(super) sum: Cell<Sum>,
 }
 
 impl Rows<'_> {
@@ -206,13 +254,16 @@ impl Rows<'_> {
 
     /// Adds a record; `Conflict` if its key exists.
     pub(super) fn insert<R: Record>(&self, record: &R) -> Result<(), StoreError> {
-        match self.put_in(record, "DO NOTHING")? {
-            0 => Err(StoreError::Conflict),
-            _ => Ok(()),
+        if self.put_in(record, "DO NOTHING")? == 0 {
+            return Err(StoreError::Conflict);
         }
+        if R::TABLE.summed {
+            self.sum.set(self.sum.get().add(&self.mac.digest(record)));
+        }
+        Ok(())
     }
 
-    /// Adds a record, or replaces the one with its key.
+    /// Adds a record of a table that is not summed, or replaces the one with its key.
     pub(super) fn put<R: Record>(&self, record: &R) -> Result<(), StoreError> {
         let table = R::TABLE;
         let changed = table.columns[table.key..].iter().map(|(name, _)| *name).chain(["mac"]);
@@ -237,6 +288,11 @@ impl Rows<'_> {
     /// Replaces the record with the same key, which exists.
     pub(super) fn update<R: Record>(&self, record: &R) -> Result<(), StoreError> {
         let (table, values) = (R::TABLE, self.signed(record));
+        if table.summed {
+            for before in self.select::<R>(&format!("WHERE {}", table.keyed()), &values[..table.key])? {
+                self.sum.set(self.sum.get().subtract(&self.mac.digest(&before)).add(&self.mac.digest(record)));
+            }
+        }
         let changed = table.columns.iter().map(|(name, _)| *name).chain(["mac"]);
         let changed: Vec<String> = changed
             .enumerate()
@@ -255,7 +311,18 @@ impl Rows<'_> {
 
     /// Deletes the records that meet a condition. Returns how many there were.
     pub(super) fn delete<R: Record>(&self, condition: &str, values: &[Value]) -> Result<u64, StoreError> {
+        if R::TABLE.summed {
+            for before in self.select::<R>(&format!("WHERE {condition}"), values)? {
+                self.sum.set(self.sum.get().subtract(&self.mac.digest(&before)));
+            }
+        }
         self.link.execute(&format!("DELETE FROM {} WHERE {condition}", R::TABLE.name), values)
+    }
+
+    /// The sum of a table, with this one.
+    pub(super) fn sum_of<R: Record>(&self, sum: Sum) -> Result<Sum, StoreError> {
+        let rows: Vec<R> = self.select("", &[])?;
+        Ok(rows.iter().fold(sum, |sum, row| sum.add(&self.mac.digest(row))))
     }
 
     /// A number that a statement returns.

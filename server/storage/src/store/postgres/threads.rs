@@ -20,6 +20,7 @@ use super::table::{RowMac, Rows};
 use crate::database::StoreError;
 use crate::supervisor::Supervisor;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -371,8 +372,9 @@ impl Writer {
         };
         let is_alone = writes.len() == 1;
         let (mut told, mut is_changed) = (Vec::new(), false);
+        let rows = self.hold.rows(link);
         for write in writes {
-            let rows = self.hold.rows(link);
+            let sum = rows.sum.get();
             let begun = match &broken {
                 Some(cause) => Err(cause.clone()),
                 None if Instant::now() >= write.until => Err(StoreError::Busy),
@@ -383,14 +385,18 @@ impl Writer {
             let Done { acknowledge, is_ok } = (write.run)(begun.map(|()| &rows));
             told.push(acknowledge);
             is_changed |= is_ok;
+            if !is_ok {
+                rows.sum.set(sum);
+            }
             if has_begun && !is_alone {
                 let end = if is_ok { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
                 broken = link.batch(end).err();
             }
         }
+        let sum = rows.sum.get();
         let committed = match broken {
             Some(cause) => Err(cause),
-            None if is_changed => self.hold.commit(link),
+            None if is_changed => self.hold.commit(link, sum),
             None => link.batch("ROLLBACK"),
         };
         if committed.is_err() && !link.is_lost() {
@@ -428,7 +434,7 @@ impl Reader {
                         break;
                     }
                 };
-                let is_told = read(Ok(&Rows { link: &link, mac: &self.mac }), is_new);
+                let is_told = read(Ok(&Rows { link: &link, mac: &self.mac, sum: Cell::default() }), is_new);
                 kept = Some(link);
                 if is_told {
                     break;
