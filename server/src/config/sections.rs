@@ -9,6 +9,7 @@ use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_postgres::{Address, PasswordFiles, without_password};
 use trefoil_service::directory::VerdictRoom;
 use trefoil_service::distinct_failures::Bounds;
 use trefoil_service::pace::Pace;
@@ -16,7 +17,6 @@ use trefoil_service::proofs::quota::QuotaConfig;
 use trefoil_service::retention::Keeping;
 use trefoil_service::wiring::VerdictCacheConfig;
 use trefoil_storage::disk::DiskLimits;
-use trefoil_storage::store::{PasswordFiles, PostgresAddress, without_password};
 use trefoil_zkp::Circuit;
 
 /// `[server]`
@@ -333,12 +333,12 @@ impl Store {
     ///
     /// # Errors
     /// The address is malformed or unsafe, or a password file cannot be read.
-    pub fn database(&self, libpq: Option<PathBuf>) -> Result<Option<PostgresAddress>, ConfigError> {
+    pub fn database(&self, libpq: Option<PathBuf>) -> Result<Option<Address>, ConfigError> {
         if self.url.0.is_empty() {
             return Ok(None);
         }
         let own = Some(self.password_file.clone()).filter(|path| !path.as_os_str().is_empty());
-        let read = PostgresAddress::read(&self.url.0, &PasswordFiles { own, libpq });
+        let read = Address::read(&self.url.0, &PasswordFiles { own, libpq });
         read.map(Some).map_err(|cause| ConfigError::Range { key: "store.url", cause })
     }
 

@@ -4,17 +4,18 @@ use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
 use std::path::PathBuf;
 use std::sync::Arc;
+use trefoil_postgres::{Address, Opening, Postgres};
 use trefoil_service::backup::note_restoration;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
-use trefoil_storage::store::{Opening, Postgres, PostgresAddress, Sqlite, Store, StoreError};
+use trefoil_storage::store::{Sqlite, Store, StoreError};
 
 /// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
 ///
 /// # Errors
 /// The address is malformed or unsafe, or a password file cannot be read.
-pub fn database(config: &Config) -> Result<Option<PostgresAddress>, ConfigError> {
+pub fn database(config: &Config) -> Result<Option<Address>, ConfigError> {
     config.store.database(std::env::var_os("PGPASSFILE").map(PathBuf::from))
 }
 

@@ -76,6 +76,7 @@ mod shutdown;
 mod small_disk;
 mod started;
 mod status;
+mod store;
 mod streamed_budgets;
 mod streamed_limits;
 mod streams;

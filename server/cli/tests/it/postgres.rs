@@ -1,14 +1,13 @@
-//! A service whose store is in PostgreSQL. `TREFOIL_TEST_STORE=postgres` has other tests run on it too.
+//! A service whose store is in PostgreSQL.
 
 use crate::http::Reply;
 use crate::program::Program;
 use crate::service::{self, Person, Service, TestClock, answer, templates_path};
 use hyper::Method;
 use serde_json::json;
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_api::Decision;
 use trefoil_attest::Seal;
@@ -17,26 +16,9 @@ use trefoil_server::config::{Config, DatabaseUrl};
 use trefoil_server::server::{Server as Trefoil, StartError};
 use trefoil_testing::postgres::Server;
 
-/// Has services of tests keep their store in PostgreSQL, if it is `postgres`.
-const VARIABLE: &str = "TREFOIL_TEST_STORE";
-/// The address that a test gives to a process of its own.
-pub(crate) const GIVEN: &str = "TREFOIL_TEST_STORE_URL";
 /// How soon a request is refused while the database is away, and how soon it is found again.
 const REFUSED_WITHIN: Duration = Duration::from_secs(2);
 const BACK_WITHIN: Duration = Duration::from_secs(5);
-
-/// The database of a data directory, the same at each call; `None` if its store is to be a file.
-pub(crate) fn store_of(data: &Path) -> Option<String> {
-    static MADE: LazyLock<Mutex<HashMap<PathBuf, String>>> = LazyLock::new(Mutex::default);
-    if let Ok(given) = std::env::var(GIVEN) {
-        return Some(given);
-    }
-    if std::env::var(VARIABLE).as_deref() != Ok("postgres") {
-        return None;
-    }
-    let server = Server::shared()?;
-    Some(MADE.lock().unwrap().entry(data.to_owned()).or_insert_with(|| server.database()).clone())
-}
 
 fn config(data: &Path, url: &str) -> Config {
     let mut config = service::config(data);

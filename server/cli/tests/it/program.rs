@@ -66,7 +66,7 @@ impl Program {
         log: impl Into<Stdio>,
         variables: &[(&str, &str)],
     ) -> Program {
-        let store = crate::postgres::store_of(data).map(|url| ("TREFOIL_STORE_URL", url));
+        let store = crate::store::database(data).map(|url| ("TREFOIL_STORE_URL", url));
         let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
             .arg(inside)

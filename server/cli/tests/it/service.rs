@@ -117,7 +117,7 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     };
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
-    if let Some(url) = crate::postgres::store_of(data_dir) {
+    if let Some(url) = crate::store::database(data_dir) {
         config.store.url = DatabaseUrl(url);
         // A loaded machine is not a database that is away.
         config.store.timeout_ms = 60_000;

@@ -1,9 +1,11 @@
-//! One suite for every store.
+//! One suite for every store. Each implementation runs it on an empty one.
 
-use super::postgres::tests::open as open_postgres;
+#[cfg(test)]
 use super::sqlite::APART_IN_1;
 use super::*;
+#[cfg(test)]
 use crate::Supervisor;
+#[cfg(test)]
 use crate::database::{Database, RowKey, fault};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
@@ -77,7 +79,10 @@ fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
 }
 
 /// Everything a store promises, on an empty one.
-fn holds(store: &dyn Store) {
+///
+/// # Panics
+/// When it does not hold.
+pub fn holds(store: &dyn Store) {
     store.create_tenant(tenant(T), note()).unwrap();
     store.create_tenant(tenant(U), note()).unwrap();
     assert_eq!(store.create_tenant(tenant(T), note()), Err(StoreError::Conflict));
@@ -471,7 +476,11 @@ fn sqlite_holds_what_a_store_promises() {
     holds(&Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap());
 }
 
-fn put_seals_from_eight_threads(store: &dyn Store) {
+/// Stores seals from several threads at one time.
+///
+/// # Panics
+/// When one is not taken.
+pub fn put_seals_from_eight_threads(store: &dyn Store) {
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
             scope.spawn(move || {
@@ -483,7 +492,11 @@ fn put_seals_from_eight_threads(store: &dyn Store) {
     });
 }
 
-fn has_seals_of_eight_threads(store: &dyn Store) {
+/// Finds the seals of [`put_seals_from_eight_threads`].
+///
+/// # Panics
+/// When one is missing.
+pub fn has_seals_of_eight_threads(store: &dyn Store) {
     for thread in 0..8_u8 {
         for number in 0..20_u64 {
             assert_eq!(store.seal(u64::from(thread) * 100 + number), Ok(Some(vec![thread; 1000])));
@@ -552,11 +565,14 @@ fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
 }
 
 /// What the program of 2026-11-22 wrote (revision 0db32bf, schema version 2) with the rows of the test below, gzipped.
+#[cfg(test)]
 const OF_VERSION_2: &[u8] = include_bytes!("testdata/store-2.sqlite.gz");
 
 /// What the program of 2026-11-23 wrote (revision 1547b2f, schema version 3) with the rows of the test below, gzipped.
+#[cfg(test)]
 const OF_VERSION_3: &[u8] = include_bytes!("testdata/store-3.sqlite.gz");
 
+#[cfg(test)]
 fn unpacked(gzipped: &[u8], directory: &std::path::Path) -> std::path::PathBuf {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -738,26 +754,4 @@ fn sqlite_deletion_leaves_no_copy_in_the_files() {
     assert!(present());
     store.delete_template(&T, &H).unwrap();
     assert!(!present());
-}
-
-#[test]
-fn postgres_holds_what_a_store_promises() {
-    let Some(server) = trefoil_testing::postgres::Server::shared() else { return };
-    let url = server.database();
-    holds(&open_postgres(&url).unwrap());
-    // Its sums are those of the rows that are left.
-    open_postgres(&url).unwrap();
-}
-
-#[test]
-fn postgres_reopens_with_everything_acknowledged() {
-    let Some(server) = trefoil_testing::postgres::Server::shared() else { return };
-    let url = server.database();
-    let store = open_postgres(&url).unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
-    put_seals_from_eight_threads(&store);
-    drop(store);
-    let store = open_postgres(&url).unwrap();
-    has_seals_of_eight_threads(&store);
-    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
 }

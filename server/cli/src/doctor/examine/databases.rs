@@ -6,11 +6,12 @@ use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::vault::{self, VAULT_FILE};
 use trefoil_matching::MALFORMED_MAX;
+use trefoil_postgres::{Address, Postgres};
 use trefoil_server::config::Config;
 use trefoil_server::findings::{MALFORMED, frozen};
 use trefoil_service::STORE_FILE;
 use trefoil_storage::data_dir::read_private;
-use trefoil_storage::store::{self, Postgres, PostgresAddress, StoreError};
+use trefoil_storage::store::{self, StoreError};
 use trefoil_types::TenantId;
 use zeroize::Zeroizing;
 
@@ -35,7 +36,7 @@ pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHea
 
 /// A store in a PostgreSQL database, which is looked at and not taken.
 pub(super) fn postgres(
-    address: &PostgresAddress,
+    address: &Address,
     config: &Config,
     now: u64,
 ) -> (Vec<Finding>, Option<SealHeader>) {

@@ -16,14 +16,14 @@ use tokio_rustls::TlsConnector;
 
 /// Makes TLS connections of one configuration.
 #[derive(Clone)]
-pub(super) struct Tls(Arc<ClientConfig>);
+pub(crate) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Trusts the certificates in a PEM file, or those of the system.
     ///
     /// # Errors
     /// A text that names the file and what is wrong with it.
-    pub(super) fn new(roots: Option<&Path>) -> Result<Tls, String> {
+    pub(crate) fn new(roots: Option<&Path>) -> Result<Tls, String> {
         let mut store = RootCertStore::empty();
         match roots {
             Some(path) => {
@@ -73,7 +73,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
 }
 
 /// One handshake.
-pub(super) struct Connect {
+pub(crate) struct Connect {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
@@ -89,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Conne
 }
 
 /// A handshake in progress.
-pub(super) struct Handshake<S>(tokio_rustls::Connect<S>);
+pub(crate) struct Handshake<S>(tokio_rustls::Connect<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Future for Handshake<S> {
     type Output = io::Result<Stream<S>>;
@@ -100,7 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Future for Handshake<S> {
 }
 
 /// A connection inside TLS.
-pub(super) struct Stream<S>(tokio_rustls::client::TlsStream<S>);
+pub(crate) struct Stream<S>(tokio_rustls::client::TlsStream<S>);
 
 /// A password is not bound to the channel: the server's certificate is verified, which binding would replace.
 impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Stream<S> {

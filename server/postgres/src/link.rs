@@ -3,9 +3,9 @@
 //! Calls block. The driver is asynchronous, so a connection has a runtime of its own, which works while a call waits. A connection that missed
 //! a deadline is lost: its answer might come later and be taken for another one.
 
-use super::address::Address;
-use super::table::{Value, parameters};
-use crate::database::StoreError;
+use crate::address::Address;
+use crate::table::{Value, parameters};
+use trefoil_storage::store::StoreError;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
 /// See the module.
-pub(super) struct Link {
+pub(crate) struct Link {
     // Before the runtime, so that it is dropped first.
     client: Client,
     prepared: RefCell<HashMap<String, Statement>>,
@@ -29,7 +29,7 @@ pub(super) struct Link {
 
 impl Link {
     /// Connects. `patience` is the longest wait for an answer, here and in the server.
-    pub(super) fn open(address: &Address, patience: Duration) -> Result<Link, StoreError> {
+    pub(crate) fn open(address: &Address, patience: Duration) -> Result<Link, StoreError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| StoreError::Fault(cause.to_string()))?;
         let unreachable = |cause: String| StoreError::Unreachable(format!("{address}: {cause}"));
@@ -63,39 +63,39 @@ impl Link {
     }
 
     /// Whether it cannot be used any more.
-    pub(super) fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.lost.get() || self.client.is_closed()
     }
 
     /// Waits longer for the answers until [`Link::be_usual`]. Inside a transaction, so that the server waits too.
-    pub(super) fn be_patient(&self, patience: Duration) -> Result<(), StoreError> {
+    pub(crate) fn be_patient(&self, patience: Duration) -> Result<(), StoreError> {
         self.patience.set(patience + Duration::from_millis(500));
         self.batch(&format!("SET LOCAL statement_timeout = {}", patience.as_millis()))
     }
 
     /// Ends [`Link::be_patient`].
-    pub(super) fn be_usual(&self, patience: Duration) {
+    pub(crate) fn be_usual(&self, patience: Duration) {
         self.patience.set(patience);
     }
 
-    pub(super) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepared(sql)?;
         self.within(self.client.query(&statement, &parameters(values)))
     }
 
     /// Returns how many rows changed.
-    pub(super) fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+    pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
         let statement = self.prepared(sql)?;
         self.within(self.client.execute(&statement, &parameters(values)))
     }
 
     /// Statements without parameters, in one round trip.
-    pub(super) fn batch(&self, sql: &str) -> Result<(), StoreError> {
+    pub(crate) fn batch(&self, sql: &str) -> Result<(), StoreError> {
         self.within(self.client.batch_execute(sql))
     }
 
     /// The same, with the columns of the first row as text.
-    pub(super) fn told(&self, sql: &str) -> Result<Option<Vec<Option<String>>>, StoreError> {
+    pub(crate) fn told(&self, sql: &str) -> Result<Option<Vec<Option<String>>>, StoreError> {
         let told = self.within(self.client.simple_query(sql))?;
         Ok(told.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => {

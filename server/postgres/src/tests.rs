@@ -1,8 +1,9 @@
 //! What PostgreSQL adds to the promises of a store: the lock, the count, the codes of rows, and what happens without an answer.
 
 use super::*;
-use crate::data_dir::DataDir;
+use trefoil_storage::data_dir::DataDir;
 use std::time::Instant;
+use trefoil_storage::store::suite;
 use trefoil_testing::postgres::Server;
 
 const T: TenantId = TenantId::new([1; 16]);
@@ -21,8 +22,7 @@ fn open_with(url: &str, patience: Duration, opening: Opening) -> Result<(Postgre
     Ok((store, supervisor))
 }
 
-/// A store in a database that no other test uses, for the suite.
-pub(crate) fn open(url: &str) -> Result<Postgres, StoreError> {
+fn open(url: &str) -> Result<Postgres, StoreError> {
     Ok(open_with(url, PATIENCE, Opening::default())?.0)
 }
 
@@ -83,7 +83,7 @@ fn fill(store: &Postgres) {
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    let counts = crate::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
+    let counts = trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     store.add_usage(vec![Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts }], 0).unwrap();
     let id = OperatorId::new([1; 8]);
     let operator = Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None };
@@ -92,6 +92,28 @@ fn fill(store: &Postgres) {
     let once = Once { operator: id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
     store.seal_note(entry, vec![3; 100]).unwrap();
+}
+
+#[test]
+fn postgres_holds_what_a_store_promises() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    suite::holds(&open(&url).unwrap());
+    // Its sums are those of the rows that are left.
+    open(&url).unwrap();
+}
+
+#[test]
+fn postgres_reopens_with_everything_acknowledged() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let store = open(&url).unwrap();
+    store.create_tenant(tenant(), note()).unwrap();
+    suite::put_seals_from_eight_threads(&store);
+    drop(store);
+    let store = open(&url).unwrap();
+    suite::has_seals_of_eight_threads(&store);
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant()]);
 }
 
 /// Reads every row; the first error.

@@ -11,28 +11,28 @@
 //!
 //! A commit whose answer was lost may have happened. Then one transaction more is accepted.
 
-use super::address::Address;
-use super::link::Link;
-use super::table::{RowMac, Rows, Sum, Value};
-use crate::data_dir::{HighWater, Reached};
-use crate::database::StoreError;
-use crate::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
+use crate::address::Address;
+use crate::link::Link;
+use crate::table::{RowMac, Rows, Sum, Value};
+use trefoil_storage::data_dir::{HighWater, Reached};
+use trefoil_storage::store::StoreError;
+use trefoil_storage::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Of the tables.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// Counts the processes that have held the database.
-    pub(super) term: u64,
+    pub(crate) term: u64,
     /// Counts committed transactions.
-    pub(super) generation: u64,
+    pub(crate) generation: u64,
 }
 
 /// The version of the tables.
-pub(super) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 /// Steps from each version to the next, beginning with that from version 1.
 const STEPS: &[&str] = &[];
@@ -57,7 +57,7 @@ pub struct Opening {
 }
 
 /// The hold of this process on the database.
-pub(super) struct Hold {
+pub(crate) struct Hold {
     address: Address,
     mac: RowMac,
     patience: Duration,
@@ -71,7 +71,7 @@ pub(super) struct Hold {
 
 impl Hold {
     /// Takes the lock, makes or upgrades the tables, and begins a term.
-    pub(super) fn take(
+    pub(crate) fn take(
         address: Address,
         secret: &[u8; 32],
         patience: Duration,
@@ -173,7 +173,7 @@ impl Hold {
     }
 
     /// A new connection with the lock, for the same term.
-    pub(super) fn again(&mut self) -> Result<Link, StoreError> {
+    pub(crate) fn again(&mut self) -> Result<Link, StoreError> {
         let link = Link::open(&self.address, self.patience)?;
         lock(&self.address, &link, Duration::ZERO)?;
         let (found, code) = self.stored(&link)?;
@@ -202,12 +202,12 @@ impl Hold {
         Ok(link)
     }
 
-    pub(super) fn rows<'a>(&'a self, link: &'a Link) -> Rows<'a> {
+    pub(crate) fn rows<'a>(&'a self, link: &'a Link) -> Rows<'a> {
         Rows { link, mac: &self.mac, sum: Cell::new(self.sum) }
     }
 
     /// Begins a transaction of this term.
-    pub(super) fn begin(&self, link: &Link) -> Result<(), StoreError> {
+    pub(crate) fn begin(&self, link: &Link) -> Result<(), StoreError> {
         let told = link.told("BEGIN; SELECT term, generation FROM node WHERE id = 0")?.unwrap_or_default();
         let Node { term, generation, .. } = self.node;
         let expected = [term, generation].map(|number| Some(number.to_string()));
@@ -218,7 +218,7 @@ impl Hold {
     }
 
     /// Counts the transaction, after which the rows have this sum, and commits it.
-    pub(super) fn commit(&mut self, link: &Link, sum: Sum) -> Result<(), StoreError> {
+    pub(crate) fn commit(&mut self, link: &Link, sum: Sum) -> Result<(), StoreError> {
         let next = Node { generation: self.node.generation + 1, ..self.node };
         match link.batch(&format!("{}; COMMIT", self.written(&next, sum))) {
             Ok(()) => {
@@ -256,7 +256,7 @@ impl Hold {
 }
 
 /// The row of the installation with its code, without a check of either.
-pub(super) fn stored(link: &Link) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
+pub(crate) fn stored(link: &Link) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
     let told = link.told("SELECT version, term, generation, encode(mac, 'hex') FROM node WHERE id = 0")?;
     let Some(columns) = told else { return Ok(None) };
     let number = |at: usize| columns.get(at).cloned().flatten().and_then(|text| text.parse().ok());
@@ -286,7 +286,7 @@ fn lock(address: &Address, link: &Link, wait: Duration) -> Result<(), StoreError
 }
 
 /// Who has the lock.
-pub(super) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
+pub(crate) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
     let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
     let told = link.told(&format!(
         "SELECT l.pid, a.usename, coalesce(host(a.client_addr), 'this machine'), a.backend_start

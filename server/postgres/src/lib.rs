@@ -11,6 +11,20 @@
 //! Of a SQLite file the process knows that nobody else has written to it. Here it knows that each row it reads is one that it wrote under that
 //! key, and that the count of transactions never falls below the one it remembers. An administrator of the database can still remove a row, or
 //! put an earlier version of one back; LIMITS.md says what follows.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use trefoil_postgres::{Address, Opening, PasswordFiles, Postgres};
+//! use trefoil_storage::Supervisor;
+//! use trefoil_storage::store::Store as _;
+//!
+//! let files = PasswordFiles { own: Some("database.password".into()), libpq: None };
+//! let address = Address::read("postgres://trefoil@db.example/trefoil", &files)?;
+//! let opening = Opening::default();
+//! let store = Postgres::open(&Supervisor::default(), &address, &[7; 32], Duration::from_secs(1), opening)?;
+//! assert_eq!(store.last_seal()?, None);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 
 mod address;
 mod link;
@@ -18,17 +32,10 @@ mod node;
 mod records;
 mod table;
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;
 mod threads;
 mod tls;
 
-use super::operations::Store;
-use super::records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
-};
-use crate::Supervisor;
-use crate::database::StoreError;
 pub use address::{Address, PasswordFiles, without_password};
 pub use node::Opening;
 use link::Link;
@@ -41,6 +48,12 @@ use threads::Threads;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::{
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template, Tenant,
+    Usage,
+};
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// See the module.

@@ -13,12 +13,12 @@
     reason = "a thread that fails tells the others; a write waits for a disk anyway"
 )]
 
-use super::address::Address;
-use super::link::Link;
-use super::node::{Hold, Opening};
-use super::table::{RowMac, Rows};
-use crate::database::StoreError;
-use crate::supervisor::Supervisor;
+use crate::address::Address;
+use crate::link::Link;
+use crate::node::{Hold, Opening};
+use crate::table::{RowMac, Rows};
+use trefoil_storage::store::StoreError;
+use trefoil_storage::Supervisor;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::cell::Cell;
 use std::path::Path;
@@ -40,7 +40,7 @@ const PULSE: Duration = Duration::from_secs(1);
 /// What a caller waits beside the longest statement.
 const MARGIN: Duration = Duration::from_millis(250);
 /// The longest statement of a call that may touch all rows of a tenant.
-pub(super) const LONG: Duration = Duration::from_secs(120);
+pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// Tells the caller the result of the commit.
 type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
@@ -93,7 +93,7 @@ impl Standing {
 }
 
 /// See the module. Dropping it finishes the waiting calls.
-pub(super) struct Threads {
+pub(crate) struct Threads {
     writes: Option<Sender<Write>>,
     reads: Option<Sender<Read>>,
     threads: Vec<JoinHandle<()>>,
@@ -105,7 +105,7 @@ pub(super) struct Threads {
 
 impl Threads {
     /// Takes the database, and starts the threads under `supervisor`.
-    pub(super) fn start(
+    pub(crate) fn start(
         supervisor: &Supervisor,
         address: &Address,
         secret: &[u8; 32],
@@ -149,12 +149,12 @@ impl Threads {
     }
 
     /// Why calls are refused at once.
-    pub(super) fn unready(&self) -> Option<String> {
+    pub(crate) fn unready(&self) -> Option<String> {
         self.standing.check().err().map(|cause| cause.to_string())
     }
 
     /// Runs `operation` in the next transaction, and returns once that is durable.
-    pub(super) fn write<T: Send + 'static>(
+    pub(crate) fn write<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -162,7 +162,7 @@ impl Threads {
     }
 
     /// The same, for a change that may touch many rows.
-    pub(super) fn write_long<T: Send + 'static>(
+    pub(crate) fn write_long<T: Send + 'static>(
         &self,
         operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -192,7 +192,7 @@ impl Threads {
     }
 
     /// Runs `operation` on a connection that reads, a second time if the connection was lost before.
-    pub(super) fn read<T: Send + 'static>(
+    pub(crate) fn read<T: Send + 'static>(
         &self,
         operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
@@ -200,7 +200,7 @@ impl Threads {
     }
 
     /// The same, of many rows, as they are at one moment.
-    pub(super) fn read_long<T: Send + 'static>(
+    pub(crate) fn read_long<T: Send + 'static>(
         &self,
         operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {

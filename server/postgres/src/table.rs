@@ -9,8 +9,8 @@
 //!
 //! Text is stored as bytes. PostgreSQL's text excludes the character U+0000, and sorts by the rules of a language.
 
-use super::link::Link;
-use crate::database::StoreError;
+use crate::link::Link;
+use trefoil_storage::store::StoreError;
 use aws_lc_rs::hmac;
 use std::cell::Cell;
 use tokio_postgres::Row;
@@ -18,23 +18,23 @@ use tokio_postgres::types::ToSql;
 
 /// The kind of a column. Either may be NULL.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Number,
     Bytes,
 }
 
 /// A table. Its first `key` columns are the primary key.
-pub(super) struct Table {
-    pub(super) name: &'static str,
-    pub(super) columns: &'static [(&'static str, Kind)],
-    pub(super) key: usize,
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [(&'static str, Kind)],
+    pub(crate) key: usize,
     /// Whether every row is loaded at a start, and counted in the sum.
-    pub(super) summed: bool,
+    pub(crate) summed: bool,
 }
 
 /// The sum of the secret digests of the rows of all summed tables, word by word. It follows each change of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum([u64; 4]);
+pub(crate) struct Sum([u64; 4]);
 
 impl Sum {
     fn add(self, digest: &[u8; 32]) -> Sum {
@@ -53,34 +53,34 @@ impl Sum {
     }
 
     /// As bytes, for a code.
-    pub(super) fn bytes(self) -> Vec<u8> {
+    pub(crate) fn bytes(self) -> Vec<u8> {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 }
 
 /// A value of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Number(Option<i64>),
     Bytes(Option<Vec<u8>>),
 }
 
 impl Value {
     /// Numbers from 2^63 on become negative, and [`Fields::number`] turns them back.
-    pub(super) fn number(number: impl Into<u64>) -> Value {
+    pub(crate) fn number(number: impl Into<u64>) -> Value {
         Value::Number(Some(number.into().cast_signed()))
     }
 
     /// A bound of a search. No stored number is above 2^63.
-    pub(super) fn bound(number: u64) -> Value {
+    pub(crate) fn bound(number: u64) -> Value {
         Value::Number(Some(i64::try_from(number).unwrap_or(i64::MAX)))
     }
 
-    pub(super) fn time(time: Option<u64>) -> Value {
+    pub(crate) fn time(time: Option<u64>) -> Value {
         Value::Number(time.map(u64::cast_signed))
     }
 
-    pub(super) fn bytes(bytes: impl Into<Vec<u8>>) -> Value {
+    pub(crate) fn bytes(bytes: impl Into<Vec<u8>>) -> Value {
         Value::Bytes(Some(bytes.into()))
     }
 
@@ -93,12 +93,12 @@ impl Value {
 }
 
 /// The values as parameters of a statement.
-pub(super) fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+pub(crate) fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
     values.iter().map(Value::parameter).collect()
 }
 
 /// A record of a table.
-pub(super) trait Record: Sized {
+pub(crate) trait Record: Sized {
     const TABLE: Table;
     /// Its columns.
     fn values(&self) -> Vec<Value>;
@@ -107,7 +107,7 @@ pub(super) trait Record: Sized {
 }
 
 /// The columns of a row, in order.
-pub(super) struct Fields {
+pub(crate) struct Fields {
     table: &'static str,
     values: std::vec::IntoIter<Value>,
 }
@@ -120,40 +120,40 @@ impl Fields {
         ))
     }
 
-    pub(super) fn maybe_bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) fn maybe_bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         match self.values.next() {
             Some(Value::Bytes(bytes)) => Ok(bytes),
             _ => Err(self.strange()),
         }
     }
 
-    pub(super) fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
         self.maybe_bytes()?.ok_or_else(|| self.strange())
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
         self.bytes()?.try_into().map_err(|_| self.strange())
     }
 
-    pub(super) fn text(&mut self) -> Result<String, StoreError> {
+    pub(crate) fn text(&mut self) -> Result<String, StoreError> {
         String::from_utf8(self.bytes()?).map_err(|_| self.strange())
     }
 
-    pub(super) fn time(&mut self) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn time(&mut self) -> Result<Option<u64>, StoreError> {
         match self.values.next() {
             Some(Value::Number(number)) => Ok(number.map(i64::cast_unsigned)),
             _ => Err(self.strange()),
         }
     }
 
-    pub(super) fn number<T: TryFrom<u64>>(&mut self) -> Result<T, StoreError> {
+    pub(crate) fn number<T: TryFrom<u64>>(&mut self) -> Result<T, StoreError> {
         let number = self.time()?.ok_or_else(|| self.strange())?;
         T::try_from(number).map_err(|_| self.strange())
     }
 }
 
 /// The key of the codes.
-pub(super) struct RowMac {
+pub(crate) struct RowMac {
     code: hmac::Key,
     /// Of the digests that are summed. An administrator sees codes, and could solve for old rows whose codes have the same sum.
     digest: hmac::Key,
@@ -161,14 +161,14 @@ pub(super) struct RowMac {
 
 impl RowMac {
     /// From a secret of the data directory.
-    pub(super) fn of(secret: &[u8; 32]) -> RowMac {
+    pub(crate) fn of(secret: &[u8; 32]) -> RowMac {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let key = |name: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&secret, name).as_ref());
         RowMac { code: key(b"trefoil/postgres/code/1"), digest: key(b"trefoil/postgres/digest/1") }
     }
 
     /// The code of a row.
-    pub(super) fn sign(&self, table: &str, values: &[Value]) -> Vec<u8> {
+    pub(crate) fn sign(&self, table: &str, values: &[Value]) -> Vec<u8> {
         tag(&self.code, table, values).to_vec()
     }
 
@@ -226,16 +226,16 @@ fn tag(key: &hmac::Key, table: &str, values: &[Value]) -> [u8; 32] {
 }
 
 /// The statements, on one connection.
-pub(super) struct Rows<'a> {
-    pub(super) link: &'a Link,
-    pub(super) mac: &'a RowMac,
+pub(crate) struct Rows<'a> {
+    pub(crate) link: &'a Link,
+    pub(crate) mac: &'a RowMac,
     /// Follows each change of a summed table. Readers do not use it.
-    pub(super) sum: Cell<Sum>,
+    pub(crate) sum: Cell<Sum>,
 }
 
 impl Rows<'_> {
     /// Records in the order of `tail`, which has the conditions.
-    pub(super) fn select<R: Record>(&self, tail: &str, values: &[Value]) -> Result<Vec<R>, StoreError> {
+    pub(crate) fn select<R: Record>(&self, tail: &str, values: &[Value]) -> Result<Vec<R>, StoreError> {
         let table = R::TABLE;
         let sql = format!("SELECT {} FROM {} {tail}", table.list(), table.name);
         let rows = self.link.rows(&sql, values)?;
@@ -243,17 +243,17 @@ impl Rows<'_> {
     }
 
     /// The first record of [`Rows::select`].
-    pub(super) fn one<R: Record>(&self, tail: &str, values: &[Value]) -> Result<Option<R>, StoreError> {
+    pub(crate) fn one<R: Record>(&self, tail: &str, values: &[Value]) -> Result<Option<R>, StoreError> {
         Ok(self.select(&format!("{tail} LIMIT 1"), values)?.into_iter().next())
     }
 
     /// The record with this key.
-    pub(super) fn get<R: Record>(&self, key: &[Value]) -> Result<Option<R>, StoreError> {
+    pub(crate) fn get<R: Record>(&self, key: &[Value]) -> Result<Option<R>, StoreError> {
         self.one(&format!("WHERE {}", R::TABLE.keyed()), key)
     }
 
     /// Adds a record; `Conflict` if its key exists.
-    pub(super) fn insert<R: Record>(&self, record: &R) -> Result<(), StoreError> {
+    pub(crate) fn insert<R: Record>(&self, record: &R) -> Result<(), StoreError> {
         if self.put_in(record, "DO NOTHING")? == 0 {
             return Err(StoreError::Conflict);
         }
@@ -264,7 +264,7 @@ impl Rows<'_> {
     }
 
     /// Adds a record of a table that is not summed, or replaces the one with its key.
-    pub(super) fn put<R: Record>(&self, record: &R) -> Result<(), StoreError> {
+    pub(crate) fn put<R: Record>(&self, record: &R) -> Result<(), StoreError> {
         let table = R::TABLE;
         let changed = table.columns[table.key..].iter().map(|(name, _)| *name).chain(["mac"]);
         let changed: Vec<String> = changed.map(|name| format!("{name} = excluded.{name}")).collect();
@@ -286,7 +286,7 @@ impl Rows<'_> {
     }
 
     /// Replaces the record with the same key, which exists.
-    pub(super) fn update<R: Record>(&self, record: &R) -> Result<(), StoreError> {
+    pub(crate) fn update<R: Record>(&self, record: &R) -> Result<(), StoreError> {
         let (table, values) = (R::TABLE, self.signed(record));
         if table.summed {
             for before in self.select::<R>(&format!("WHERE {}", table.keyed()), &values[..table.key])? {
@@ -310,7 +310,7 @@ impl Rows<'_> {
     }
 
     /// Deletes the records that meet a condition. Returns how many there were.
-    pub(super) fn delete<R: Record>(&self, condition: &str, values: &[Value]) -> Result<u64, StoreError> {
+    pub(crate) fn delete<R: Record>(&self, condition: &str, values: &[Value]) -> Result<u64, StoreError> {
         if R::TABLE.summed {
             for before in self.select::<R>(&format!("WHERE {condition}"), values)? {
                 self.sum.set(self.sum.get().subtract(&self.mac.digest(&before)));
@@ -320,13 +320,13 @@ impl Rows<'_> {
     }
 
     /// The sum of a table, with this one.
-    pub(super) fn sum_of<R: Record>(&self, sum: Sum) -> Result<Sum, StoreError> {
+    pub(crate) fn sum_of<R: Record>(&self, sum: Sum) -> Result<Sum, StoreError> {
         let rows: Vec<R> = self.select("", &[])?;
         Ok(rows.iter().fold(sum, |sum, row| sum.add(&self.mac.digest(row))))
     }
 
     /// A number that a statement returns.
-    pub(super) fn number(&self, sql: &str, values: &[Value]) -> Result<Option<u64>, StoreError> {
+    pub(crate) fn number(&self, sql: &str, values: &[Value]) -> Result<Option<u64>, StoreError> {
         let rows = self.link.rows(sql, values)?;
         let Some(row) = rows.first() else { return Ok(None) };
         let number: Option<i64> = row.try_get(0).map_err(|cause| StoreError::Fault(cause.to_string()))?;
@@ -349,7 +349,7 @@ impl Table {
     }
 
     /// The condition that the key is that of the first parameters.
-    pub(super) fn keyed(&self) -> String {
+    pub(crate) fn keyed(&self) -> String {
         let names = self.columns[..self.key].iter().enumerate();
         let equal: Vec<String> = names.map(|(at, (name, _))| format!("{name} = ${}", at + 1)).collect();
         equal.join(" AND ")

@@ -1,9 +1,9 @@
 //! The records of the store as rows.
 
-use super::table::Kind::{Bytes as B, Number as N};
-use super::table::{Fields, Record, Table, Value};
-use crate::database::StoreError;
-use crate::store::{
+use crate::table::Kind::{Bytes as B, Number as N};
+use crate::table::{Fields, Record, Table, Value};
+use trefoil_storage::store::StoreError;
+use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Root, Session,
     Subject, Template, Tenant, Usage, UsageCounts,
 };
@@ -252,10 +252,10 @@ impl Record for IssuerKey {
 }
 
 /// The last generation that a subject was given.
-pub(super) struct Generation {
-    pub(super) tenant: TenantId,
-    pub(super) handle: Handle,
-    pub(super) generation: u32,
+pub(crate) struct Generation {
+    pub(crate) tenant: TenantId,
+    pub(crate) handle: Handle,
+    pub(crate) generation: u32,
 }
 
 impl Record for Generation {
@@ -298,21 +298,21 @@ impl Record for TemplateName {
 }
 
 /// A template without its bytes, and when its subject was revoked.
-pub(super) struct Enrolled {
-    pub(super) tenant: TenantId,
-    pub(super) handle: Handle,
-    pub(super) generation: u32,
-    pub(super) lane: u8,
-    pub(super) epoch: u32,
-    pub(super) wrapped_key: Vec<u8>,
-    pub(super) consent_ref: String,
-    pub(super) created_at: u64,
-    pub(super) revoked_at: Option<u64>,
+pub(crate) struct Enrolled {
+    pub(crate) tenant: TenantId,
+    pub(crate) handle: Handle,
+    pub(crate) generation: u32,
+    pub(crate) lane: u8,
+    pub(crate) epoch: u32,
+    pub(crate) wrapped_key: Vec<u8>,
+    pub(crate) consent_ref: String,
+    pub(crate) created_at: u64,
+    pub(crate) revoked_at: Option<u64>,
 }
 
 impl Enrolled {
     /// A template as its two rows.
-    pub(super) fn of(template: Template) -> (Enrolled, Bytes) {
+    pub(crate) fn of(template: Template) -> (Enrolled, Bytes) {
         let Template { tenant, handle, generation, lane, epoch, .. } = template;
         let Template { wrapped_key, wrapped, consent_ref, created_at, .. } = template;
         let revoked_at = None;
@@ -333,13 +333,13 @@ impl Enrolled {
     }
 
     /// The template of its two rows.
-    pub(super) fn with(self, wrapped: Vec<u8>) -> Template {
+    pub(crate) fn with(self, wrapped: Vec<u8>) -> Template {
         let Enrolled { tenant, handle, generation, lane, epoch, wrapped_key, consent_ref, created_at, .. } =
             self;
         Template { tenant, handle, generation, lane, epoch, wrapped_key, wrapped, consent_ref, created_at }
     }
 
-    pub(super) fn subject(self) -> Subject {
+    pub(crate) fn subject(self) -> Subject {
         let Enrolled { handle, generation, consent_ref, created_at, revoked_at, .. } = self;
         Subject { handle, generation, consent_ref, created_at, revoked_at }
     }
@@ -395,11 +395,11 @@ impl Record for Enrolled {
 }
 
 /// The bytes of a template.
-pub(super) struct Bytes {
-    pub(super) tenant: TenantId,
-    pub(super) handle: Handle,
-    pub(super) generation: u32,
-    pub(super) wrapped: Vec<u8>,
+pub(crate) struct Bytes {
+    pub(crate) tenant: TenantId,
+    pub(crate) handle: Handle,
+    pub(crate) generation: u32,
+    pub(crate) wrapped: Vec<u8>,
 }
 
 impl Record for Bytes {
@@ -585,12 +585,12 @@ impl Record for AuditEntry {
 }
 
 /// The request that made what an entry of the audit trail says.
-pub(super) struct Create {
-    pub(super) operator: OperatorId,
-    pub(super) key: String,
-    pub(super) request_digest: [u8; 32],
-    pub(super) entry: u64,
-    pub(super) created_at: u64,
+pub(crate) struct Create {
+    pub(crate) operator: OperatorId,
+    pub(crate) key: String,
+    pub(crate) request_digest: [u8; 32],
+    pub(crate) entry: u64,
+    pub(crate) created_at: u64,
 }
 
 impl Record for Create {
@@ -624,9 +624,9 @@ impl Record for Create {
 }
 
 /// A seal, or its header.
-pub(super) struct Seal {
-    pub(super) number: u64,
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Seal {
+    pub(crate) number: u64,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Record for Seal {
@@ -645,10 +645,10 @@ impl Record for Seal {
 }
 
 /// A complete node of the log's tree.
-pub(super) struct LogNode {
-    pub(super) level: u8,
-    pub(super) number: u64,
-    pub(super) hash: Hash,
+pub(crate) struct LogNode {
+    pub(crate) level: u8,
+    pub(crate) number: u64,
+    pub(crate) hash: Hash,
 }
 
 impl Record for LogNode {
@@ -668,10 +668,10 @@ impl Record for LogNode {
 }
 
 /// What a witness has signed.
-pub(super) struct Cosignature {
-    pub(super) size: u64,
-    pub(super) witness: String,
-    pub(super) line: String,
+pub(crate) struct Cosignature {
+    pub(crate) size: u64,
+    pub(crate) witness: String,
+    pub(crate) line: String,
 }
 
 impl Record for Cosignature {

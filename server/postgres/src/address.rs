@@ -4,7 +4,7 @@
 //! `sslmode=disable` is accepted for a loopback address, and a unix socket never has TLS. The other modes of libpq are refused, because with
 //! them anybody on the way may read or replace what is sent.
 
-use super::tls::Tls;
+use crate::tls::Tls;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,8 +29,8 @@ pub struct PasswordFiles {
 /// A database that can be connected to.
 #[derive(Clone)]
 pub struct Address {
-    pub(super) config: Config,
-    pub(super) tls: Option<Tls>,
+    pub(crate) config: Config,
+    pub(crate) tls: Option<Tls>,
     /// Without the password.
     place: String,
 }
@@ -205,7 +205,7 @@ fn password(
 }
 
 fn private_text(path: &Path) -> Result<Zeroizing<String>, String> {
-    let bytes = crate::data_dir::read_private(path).map_err(|cause| cause.to_string())?;
+    let bytes = trefoil_storage::data_dir::read_private(path).map_err(|cause| cause.to_string())?;
     let text = std::str::from_utf8(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))?;
     Ok(Zeroizing::new(text.to_owned()))
 }
