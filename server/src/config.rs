@@ -10,8 +10,8 @@ mod trace;
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
-    Cadence, CaptureFile, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server,
-    Store, Tls, Witnesses,
+    Cadence, CaptureFile, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention,
+    Server, Store, Tls, Witnesses,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

@@ -76,11 +76,19 @@ impl Server {
         let folder = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a temporary directory");
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.expect("a free port").port();
-        let mut server = Server { folder, programs, port, process: None, guardian: None, made: AtomicU32::new(0) };
+        let mut server =
+            Server { folder, programs, port, process: None, guardian: None, made: AtomicU32::new(0) };
         server.give_away(server.folder.path());
         let data = server.data();
         let mut initdb = server.command("initdb");
-        initdb.args(["--username=trefoil", "--auth=trust", "--encoding=SQL_ASCII", "--locale=C", "--no-sync", "-D"]);
+        initdb.args([
+            "--username=trefoil",
+            "--auth=trust",
+            "--encoding=SQL_ASCII",
+            "--locale=C",
+            "--no-sync",
+            "-D",
+        ]);
         said(initdb.arg(&data));
         let socket = server.folder.path().display().to_string();
         let own = format!(
@@ -146,7 +154,20 @@ impl Server {
     /// When one of them fails.
     pub fn sql(&self, database: &str, statements: &str) -> String {
         let mut psql = self.command("psql");
-        psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "trefoil", "-d", database, "-c", statements]);
+        psql.args([
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "trefoil",
+            "-d",
+            database,
+            "-c",
+            statements,
+        ]);
         let port = self.port.to_string();
         said(psql.arg("-h").arg(self.folder.path()).args(["-p", port.as_str()]))
     }

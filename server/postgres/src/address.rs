@@ -90,7 +90,9 @@ impl Address {
             return Err(refused(&"no database; write it as postgres://USER@HOST/DATABASE"));
         };
         if config.get_hosts().is_empty() {
-            return Err(refused(&"no host; write it as postgres://USER@HOST/DATABASE, or add ?host=/DIRECTORY for a unix socket"));
+            return Err(refused(
+                &"no host; write it as postgres://USER@HOST/DATABASE, or add ?host=/DIRECTORY for a unix socket",
+            ));
         }
         let is_local = config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_local);
         let is_socket = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
@@ -98,9 +100,13 @@ impl Address {
             None | Some("disable") if is_socket => None,
             Some("disable") if is_local => None,
             Some("disable") => {
-                return Err(refused(&"sslmode=disable is for this machine alone: the way to the database leaves it; use verify-full"));
+                return Err(refused(
+                    &"sslmode=disable is for this machine alone: the way to the database leaves it; use verify-full",
+                ));
             }
-            None | Some("verify-full") if !is_socket => Some(Tls::new(roots.as_deref()).map_err(|cause| refused(&cause))?),
+            None | Some("verify-full") if !is_socket => {
+                Some(Tls::new(roots.as_deref()).map_err(|cause| refused(&cause))?)
+            }
             Some(other) => {
                 return Err(refused(&format!(
                     "sslmode={other} is not supported; use verify-full, or disable for a unix socket or a loopback address"
@@ -114,7 +120,8 @@ impl Address {
         config.keepalives_idle(Duration::from_secs(5)).keepalives_interval(Duration::from_secs(2));
         config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(10));
         if config.get_password().is_none()
-            && let Some(password) = password(&config, &user, &database, passwords).map_err(|cause| refused(&cause))?
+            && let Some(password) =
+                password(&config, &user, &database, passwords).map_err(|cause| refused(&cause))?
         {
             config.password(password.as_bytes());
         }
@@ -222,7 +229,10 @@ fn of_line(line: &str, wanted: [&str; 4]) -> Option<Zeroizing<String>> {
         }
     }
     let is_wanted = fields.len() == 5
-        && fields.iter().zip(wanted).all(|(field, wanted)| matches!(field.as_str(), "*") || **field == *wanted);
+        && fields
+            .iter()
+            .zip(wanted)
+            .all(|(field, wanted)| matches!(field.as_str(), "*") || **field == *wanted);
     is_wanted.then(|| fields.pop()).flatten()
 }
 
@@ -240,7 +250,10 @@ mod tests {
         for (url, expected) in [
             ("postgres://u@db.example/d?sslmode=disable", "the way to the database leaves it"),
             ("postgres://u@10.0.0.1/d?sslmode=disable", "the way to the database leaves it"),
-            ("postgres://u@localhost/d?sslmode=disable&hostaddr=10.0.0.1", "the way to the database leaves it"),
+            (
+                "postgres://u@localhost/d?sslmode=disable&hostaddr=10.0.0.1",
+                "the way to the database leaves it",
+            ),
             ("postgres://u@db.example/d?sslmode=prefer", "use verify-full"),
             ("postgres://u@db.example/d?sslmode=require", "use verify-full"),
             ("postgres://u@127.0.0.1/d?sslmode=allow", "use verify-full"),
@@ -292,8 +305,9 @@ mod tests {
         };
         let url = "postgres://u@127.0.0.1/d?sslmode=disable";
         let of = |own, libpq| {
-            Address::read(url, &PasswordFiles { own, libpq })
-                .map(|address| address.config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
+            Address::read(url, &PasswordFiles { own, libpq }).map(|address| {
+                address.config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            })
         };
         assert_eq!(of(write("own", "pass word\n", 0o600), None), Ok(Some("pass word".to_owned())));
         assert!(of(write("open", "x", 0o644), None).unwrap_err().contains("open"));

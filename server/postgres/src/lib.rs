@@ -37,8 +37,8 @@ mod threads;
 mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
-pub use node::Opening;
 use link::Link;
+pub use node::Opening;
 use node::VERSION;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 use std::cell::Cell;
@@ -51,8 +51,8 @@ use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template, Tenant,
-    Usage,
+    PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
+    Tenant, Usage,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
@@ -91,7 +91,11 @@ impl Postgres {
     ///
     /// # Errors
     /// As [`Postgres::open`].
-    pub fn inspect(address: &Address, secret: &[u8; 32], patience: Duration) -> Result<Inspected, StoreError> {
+    pub fn inspect(
+        address: &Address,
+        secret: &[u8; 32],
+        patience: Duration,
+    ) -> Result<Inspected, StoreError> {
         let (link, mac) = (Link::open(address, patience)?, RowMac::of(secret));
         let holder = node::holder(&link)?;
         let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
@@ -200,7 +204,8 @@ impl Store for Postgres {
 
     fn registry(&self) -> Result<Registry, StoreError> {
         self.0.read_long(|rows| {
-            let accepted = "AS r WHERE generation >= (SELECT generation_min FROM roots AS n WHERE n.tenant = r.tenant
+            let accepted =
+                "AS r WHERE generation >= (SELECT generation_min FROM roots AS n WHERE n.tenant = r.tenant
                             ORDER BY n.generation DESC LIMIT 1) ORDER BY tenant, generation";
             Ok(Registry {
                 tenants: rows.select("ORDER BY id", &[])?,
@@ -291,8 +296,7 @@ impl Store for Postgres {
                 SELECT DISTINCT api_key FROM usage WHERE tenant = $1 AND api_key >= $2 AND day >= $3
                 ORDER BY api_key LIMIT $4
             ) ORDER BY api_key, day";
-        let values =
-            [of(tenant), Value::bytes(*from.as_bytes()), Value::bound(since_day), count_of(keys)];
+        let values = [of(tenant), Value::bytes(*from.as_bytes()), Value::bound(since_day), count_of(keys)];
         self.0.read(move |rows| rows.select(sql, &values))
     }
 
@@ -382,7 +386,9 @@ impl Store for Postgres {
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let (from, count, tenant) = (Value::bound(from), count_of(count), tenant.map(of));
         self.0.read(move |rows| match &tenant {
-            None => rows.select("WHERE number >= $1 ORDER BY number LIMIT $2", &[from.clone(), count.clone()]),
+            None => {
+                rows.select("WHERE number >= $1 ORDER BY number LIMIT $2", &[from.clone(), count.clone()])
+            }
             Some(tenant) => rows.select(
                 "WHERE tenant = $1 AND number >= $2 ORDER BY number LIMIT $3",
                 &[tenant.clone(), from.clone(), count.clone()],
@@ -511,9 +517,8 @@ impl Store for Postgres {
         self.0.write(move |rows| {
             let Template { tenant, handle, generation, .. } = template;
             let found = enrolled(rows, &tenant, &handle)?;
-            let is_it = |found: &Enrolled| {
-                (found.generation, found.revoked_at) == (from.generation, from.revoked_at)
-            };
+            let is_it =
+                |found: &Enrolled| (found.generation, found.revoked_at) == (from.generation, from.revoked_at);
             if !found.as_ref().is_some_and(is_it) {
                 return Ok(false);
             }
@@ -638,9 +643,9 @@ impl Store for Postgres {
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
         self.0.write(move |rows| {
             rows.insert(&Seal { number, bytes })?;
-            (0_u8..).zip(completed).try_for_each(|(level, hash)| {
-                rows.insert(&LogNode { level, number: number >> level, hash })
-            })
+            (0_u8..)
+                .zip(completed)
+                .try_for_each(|(level, hash)| rows.insert(&LogNode { level, number: number >> level, hash }))
         })
     }
 
@@ -667,7 +672,8 @@ impl Store for Postgres {
     }
 
     fn last_pruned(&self) -> Result<Option<u64>, StoreError> {
-        let newest = "SELECT number FROM seals WHERE length(bytes)::bigint <= $1 ORDER BY number DESC LIMIT 1";
+        let newest =
+            "SELECT number FROM seals WHERE length(bytes)::bigint <= $1 ORDER BY number DESC LIMIT 1";
         self.0.read_long(move |rows| rows.number(newest, &[Value::bound(PRUNED_BYTES_MAX as u64)]))
     }
 

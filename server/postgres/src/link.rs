@@ -5,13 +5,13 @@
 
 use crate::address::Address;
 use crate::table::{Value, parameters};
-use trefoil_storage::store::StoreError;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
+use trefoil_storage::store::StoreError;
 
 /// Longest wait for a connection, over all addresses of the server.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -169,8 +169,9 @@ fn settings(patience: Duration) -> String {
 fn text(cause: &Error) -> String {
     match cause.as_db_error() {
         Some(told) => format!("{} (SQLSTATE {})", told.message(), told.code().code()),
-        None => std::iter::successors(cause.source(), |&cause| cause.source())
-            .map(ToString::to_string)
-            .fold(cause.to_string(), |text, more| if text.contains(&more) { text } else { format!("{text}: {more}") }),
+        None => std::iter::successors(cause.source(), |&cause| cause.source()).map(ToString::to_string).fold(
+            cause.to_string(),
+            |text, more| if text.contains(&more) { text } else { format!("{text}: {more}") },
+        ),
     }
 }

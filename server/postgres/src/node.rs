@@ -14,11 +14,11 @@
 use crate::address::Address;
 use crate::link::Link;
 use crate::table::{RowMac, Rows, Sum, Value};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
-use std::cell::Cell;
-use std::time::{Duration, Instant};
 
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,7 +195,9 @@ impl Hold {
             }
         };
         if code != self.code(&found, sum) {
-            return Err(StoreError::Forged("the row of the table node is not one that this process wrote".to_owned()));
+            return Err(StoreError::Forged(
+                "the row of the table node is not one that this process wrote".to_owned(),
+            ));
         }
         (self.node, self.sum, self.in_doubt) = (found, sum, None);
         self.reach();
@@ -213,7 +215,9 @@ impl Hold {
         let expected = [term, generation].map(|number| Some(number.to_string()));
         match told == expected {
             true => Ok(()),
-            false => Err(self.unusable("another process wrote to it, so what this one has in memory is old: start this one again")),
+            false => Err(self.unusable(
+                "another process wrote to it, so what this one has in memory is old: start this one again",
+            )),
         }
     }
 
@@ -295,7 +299,8 @@ pub(crate) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     ))?;
     Ok(told.map(|columns| {
-        let [pid, user, from, since] = [0, 1, 2, 3].map(|at: usize| columns.get(at).cloned().flatten().unwrap_or_default());
+        let [pid, user, from, since] =
+            [0, 1, 2, 3].map(|at: usize| columns.get(at).cloned().flatten().unwrap_or_default());
         format!("server process {pid}, user {user} from {from}, since {since}")
     }))
 }

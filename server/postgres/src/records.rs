@@ -2,14 +2,14 @@
 
 use crate::table::Kind::{Bytes as B, Number as N};
 use crate::table::{Fields, Record, Table, Value};
+use trefoil_attest::Restoration;
+use trefoil_attest::tree::Hash;
+use trefoil_matching::TemplateName;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Root, Session,
     Subject, Template, Tenant, Usage, UsageCounts,
 };
-use trefoil_attest::Restoration;
-use trefoil_attest::tree::Hash;
-use trefoil_matching::TemplateName;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 type Read<T> = Result<T, StoreError>;
@@ -163,7 +163,10 @@ impl Record for Usage {
         let Usage { tenant, api_key, day, counts } = self;
         let UsageCounts { matched, not_matched, enrolments, refusals } = counts;
         let counts = [day, matched, not_matched, enrolments, refusals].map(|count| Value::number(*count));
-        [Value::bytes(*tenant.as_bytes()), Value::bytes(*api_key.as_bytes())].into_iter().chain(counts).collect()
+        [Value::bytes(*tenant.as_bytes()), Value::bytes(*api_key.as_bytes())]
+            .into_iter()
+            .chain(counts)
+            .collect()
     }
 
     fn read(fields: &mut Fields) -> Read<Self> {
@@ -259,8 +262,9 @@ pub(crate) struct Generation {
 }
 
 impl Record for Generation {
-    const TABLE: Table =
-        Table { name: "generations", columns: &[("tenant", B), ("handle", B), ("generation", N)],
+    const TABLE: Table = Table {
+        name: "generations",
+        columns: &[("tenant", B), ("handle", B), ("generation", N)],
         key: 2,
         summed: false,
     };
@@ -279,8 +283,9 @@ impl Record for Generation {
 
 /// A generation that a key-holder is still to forget.
 impl Record for TemplateName {
-    const TABLE: Table =
-        Table { name: "leftovers", columns: &[("tenant", B), ("handle", B), ("generation", N)],
+    const TABLE: Table = Table {
+        name: "leftovers",
+        columns: &[("tenant", B), ("handle", B), ("generation", N)],
         key: 3,
         summed: false,
     };
@@ -334,8 +339,9 @@ impl Enrolled {
 
     /// The template of its two rows.
     pub(crate) fn with(self, wrapped: Vec<u8>) -> Template {
-        let Enrolled { tenant, handle, generation, lane, epoch, wrapped_key, consent_ref, created_at, .. } =
-            self;
+        let Enrolled {
+            tenant, handle, generation, lane, epoch, wrapped_key, consent_ref, created_at, ..
+        } = self;
         Template { tenant, handle, generation, lane, epoch, wrapped_key, wrapped, consent_ref, created_at }
     }
 
@@ -630,10 +636,8 @@ pub(crate) struct Seal {
 }
 
 impl Record for Seal {
-    const TABLE: Table = Table { name: "seals", columns: &[("number", N), ("bytes", B)],
-        key: 1,
-        summed: false,
-    };
+    const TABLE: Table =
+        Table { name: "seals", columns: &[("number", N), ("bytes", B)], key: 1, summed: false };
 
     fn values(&self) -> Vec<Value> {
         vec![Value::number(self.number), Value::bytes(self.bytes.as_slice())]
@@ -652,8 +656,9 @@ pub(crate) struct LogNode {
 }
 
 impl Record for LogNode {
-    const TABLE: Table =
-        Table { name: "log_nodes", columns: &[("level", N), ("number", N), ("hash", B)],
+    const TABLE: Table = Table {
+        name: "log_nodes",
+        columns: &[("level", N), ("number", N), ("hash", B)],
         key: 2,
         summed: false,
     };
@@ -675,8 +680,9 @@ pub(crate) struct Cosignature {
 }
 
 impl Record for Cosignature {
-    const TABLE: Table =
-        Table { name: "cosignatures", columns: &[("size", N), ("witness", B), ("line", B)],
+    const TABLE: Table = Table {
+        name: "cosignatures",
+        columns: &[("size", N), ("witness", B), ("line", B)],
         key: 2,
         summed: false,
     };
@@ -692,7 +698,9 @@ impl Record for Cosignature {
 }
 
 impl Record for Restoration {
-    const TABLE: Table = Table { name: "restorations", columns: &[("restored_at", N), ("first_seal", N)],
+    const TABLE: Table = Table {
+        name: "restorations",
+        columns: &[("restored_at", N), ("first_seal", N)],
         key: 1,
         summed: false,
     };

@@ -10,11 +10,11 @@
 //! Text is stored as bytes. PostgreSQL's text excludes the character U+0000, and sorts by the rules of a language.
 
 use crate::link::Link;
-use trefoil_storage::store::StoreError;
 use aws_lc_rs::hmac;
 use std::cell::Cell;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use trefoil_storage::store::StoreError;
 
 /// The kind of a column. Either may be NULL.
 #[derive(Clone, Copy)]
@@ -193,9 +193,8 @@ impl RowMac {
         let values = values.map_err(strange)?;
         let code: Option<Vec<u8>> = row.try_get(table.columns.len()).map_err(strange)?;
         let expected = self.sign(table.name, &values);
-        let is_ours = code.is_some_and(|code| {
-            aws_lc_rs::constant_time::verify_slices_are_equal(&code, &expected).is_ok()
-        });
+        let is_ours = code
+            .is_some_and(|code| aws_lc_rs::constant_time::verify_slices_are_equal(&code, &expected).is_ok());
         match is_ours {
             true => Ok(Fields { table: table.name, values: values.into_iter() }),
             false => Err(StoreError::Forged(format!(
@@ -208,21 +207,21 @@ impl RowMac {
 
 /// A code: the table, then each column with its kind and length.
 fn tag(key: &hmac::Key, table: &str, values: &[Value]) -> [u8; 32] {
-        let mut context = hmac::Context::with_key(key);
-        let mut update = |kind: u8, bytes: &[u8]| {
-            context.update(&[kind]);
-            context.update(&(bytes.len() as u64).to_le_bytes());
-            context.update(bytes);
-        };
-        update(b't', table.as_bytes());
-        for value in values {
-            match value {
-                Value::Number(None) | Value::Bytes(None) => update(b'0', &[]),
-                Value::Number(Some(number)) => update(b'i', &number.to_le_bytes()),
-                Value::Bytes(Some(bytes)) => update(b'b', bytes),
-            }
+    let mut context = hmac::Context::with_key(key);
+    let mut update = |kind: u8, bytes: &[u8]| {
+        context.update(&[kind]);
+        context.update(&(bytes.len() as u64).to_le_bytes());
+        context.update(bytes);
+    };
+    update(b't', table.as_bytes());
+    for value in values {
+        match value {
+            Value::Number(None) | Value::Bytes(None) => update(b'0', &[]),
+            Value::Number(Some(number)) => update(b'i', &number.to_le_bytes()),
+            Value::Bytes(Some(bytes)) => update(b'b', bytes),
         }
-        context.sign().as_ref().try_into().expect("HMAC-SHA256 has 32 bytes")
+    }
+    context.sign().as_ref().try_into().expect("HMAC-SHA256 has 32 bytes")
 }
 
 /// The statements, on one connection.
@@ -290,15 +289,13 @@ impl Rows<'_> {
         let (table, values) = (R::TABLE, self.signed(record));
         if table.summed {
             for before in self.select::<R>(&format!("WHERE {}", table.keyed()), &values[..table.key])? {
-                self.sum.set(self.sum.get().subtract(&self.mac.digest(&before)).add(&self.mac.digest(record)));
+                self.sum
+                    .set(self.sum.get().subtract(&self.mac.digest(&before)).add(&self.mac.digest(record)));
             }
         }
         let changed = table.columns.iter().map(|(name, _)| *name).chain(["mac"]);
-        let changed: Vec<String> = changed
-            .enumerate()
-            .skip(table.key)
-            .map(|(at, name)| format!("{name} = ${}", at + 1))
-            .collect();
+        let changed: Vec<String> =
+            changed.enumerate().skip(table.key).map(|(at, name)| format!("{name} = ${}", at + 1)).collect();
         let sql = format!("UPDATE {} SET {} WHERE {}", table.name, changed.join(", "), table.keyed());
         match self.link.execute(&sql, &values)? {
             1 => Ok(()),

@@ -1,8 +1,8 @@
 //! What PostgreSQL adds to the promises of a store: the lock, the count, the codes of rows, and what happens without an answer.
 
 use super::*;
-use trefoil_storage::data_dir::DataDir;
 use std::time::Instant;
+use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::store::suite;
 use trefoil_testing::postgres::Server;
 
@@ -60,15 +60,34 @@ fn fill(store: &Postgres) {
         last_used_at: None,
     };
     store.add_api_key(key, note()).unwrap();
-    store.add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note()).unwrap();
+    store
+        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
+        .unwrap();
     let (statement, signature) = (vec![14; 132], vec![15; 3309]);
-    let root = Root { tenant: T, root: [5; 32], generation: 5, generation_min: 4, statement, signature, published_at: 13 };
+    let root = Root {
+        tenant: T,
+        root: [5; 32],
+        generation: 5,
+        generation_min: 4,
+        statement,
+        signature,
+        published_at: 13,
+    };
     store.publish_root(root).unwrap();
     let generation = store.reserve_generation(&T, &H).unwrap();
     let (wrapped_key, wrapped) = (vec![7; 60], vec![8; 49_200]);
     let (consent_ref, created_at) = ("form 9".to_owned(), 10);
-    let template =
-        Template { tenant: T, handle: H, generation, lane: 31, epoch: 0, wrapped_key, wrapped, consent_ref, created_at };
+    let template = Template {
+        tenant: T,
+        handle: H,
+        generation,
+        lane: 31,
+        epoch: 0,
+        wrapped_key,
+        wrapped,
+        consent_ref,
+        created_at,
+    };
     let answer = Idempotency {
         tenant: T,
         key: "k".to_owned(),
@@ -83,12 +102,19 @@ fn fill(store: &Postgres) {
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    let counts = trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
+    let counts =
+        trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     store.add_usage(vec![Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts }], 0).unwrap();
     let id = OperatorId::new([1; 8]);
     let operator = Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None };
-    let token =
-        OperatorToken { operator: id, number: 1, tag: [2; 32], created_at: 4, expires_at: None, revoked_at: None };
+    let token = OperatorToken {
+        operator: id,
+        number: 1,
+        tag: [2; 32],
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
     let once = Once { operator: id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
     store.seal_note(entry, vec![3; 100]).unwrap();
@@ -157,15 +183,17 @@ fn a_row_that_somebody_else_wrote_is_refused_when_it_is_read() {
         tables.insert(table.to_owned());
         // Another number, and the same bytes with one more; NULL becomes something.
         let edit = match kind {
-            "bigint" => format!("coalesce({column}, 0) + 1"),
+            "bigint" => format!("coalesce({column}, 0) + 1000"),
             _ => format!("coalesce({column}, '') || '\\x00'::bytea"),
         };
-        server.sql(&name, &format!("CREATE TABLE kept AS TABLE {table}; UPDATE {table} SET {column} = {edit}"));
+        server
+            .sql(&name, &format!("CREATE TABLE kept AS TABLE {table}; UPDATE {table} SET {column} = {edit}"));
         let read = open_with(&url, PATIENCE, Opening::default()).and_then(|(store, _)| read_all(&store));
         // A row under another key is not found by its own: that is a row that went, which LIMITS.md names.
         let is_key = is_key(table, column);
         assert!(
-            matches!(&read, Err(StoreError::Forged(_) | StoreError::Unusable(_))) || (is_key && matches!(&read, Ok(()) | Err(StoreError::Conflict))),
+            matches!(&read, Err(StoreError::Forged(_) | StoreError::Unusable(_)))
+                || (is_key && matches!(&read, Ok(()) | Err(StoreError::Conflict))),
             "{table}.{column}: {read:?}"
         );
         let back = format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM kept; DROP TABLE kept");
@@ -203,18 +231,29 @@ fn a_row_that_was_removed_or_put_back_is_found_at_the_next_start() {
     fill(&store);
     server.sql(&name, "CREATE TABLE kept AS TABLE api_keys");
     store.revoke_api_key(&ApiKeyId::new([1; 8]), 7, note()).unwrap();
-    store.put_policy(PolicyVersion { tenant: T, version: 2, policy: "{2}".to_owned(), made_at: 7 }, note()).unwrap();
+    store
+        .put_policy(PolicyVersion { tenant: T, version: 2, policy: "{2}".to_owned(), made_at: 7 }, note())
+        .unwrap();
     drop(store);
     let kept = server.sql(&name, "SELECT count(*) FROM api_keys WHERE revoked_at = 7");
     assert_eq!(kept, "1");
     for (edit, back) in [
-        ("CREATE TABLE now AS TABLE api_keys; DELETE FROM api_keys; INSERT INTO api_keys SELECT * FROM kept",
-         "DELETE FROM api_keys; INSERT INTO api_keys SELECT * FROM now; DROP TABLE now"),
-        ("CREATE TABLE now AS TABLE roots; DELETE FROM roots", "INSERT INTO roots SELECT * FROM now; DROP TABLE now"),
-        ("CREATE TABLE now AS TABLE policies; DELETE FROM policies WHERE version = 2",
-         "INSERT INTO policies SELECT * FROM now WHERE version = 2; DROP TABLE now"),
-        ("CREATE TABLE now AS TABLE operator_tokens; DELETE FROM operator_tokens",
-         "INSERT INTO operator_tokens SELECT * FROM now; DROP TABLE now"),
+        (
+            "CREATE TABLE now AS TABLE api_keys; DELETE FROM api_keys; INSERT INTO api_keys SELECT * FROM kept",
+            "DELETE FROM api_keys; INSERT INTO api_keys SELECT * FROM now; DROP TABLE now",
+        ),
+        (
+            "CREATE TABLE now AS TABLE roots; DELETE FROM roots",
+            "INSERT INTO roots SELECT * FROM now; DROP TABLE now",
+        ),
+        (
+            "CREATE TABLE now AS TABLE policies; DELETE FROM policies WHERE version = 2",
+            "INSERT INTO policies SELECT * FROM now WHERE version = 2; DROP TABLE now",
+        ),
+        (
+            "CREATE TABLE now AS TABLE operator_tokens; DELETE FROM operator_tokens",
+            "INSERT INTO operator_tokens SELECT * FROM now; DROP TABLE now",
+        ),
     ] {
         server.sql(&name, edit);
         let Err(StoreError::Forged(told)) = open(&url).map(drop) else { panic!("{edit}") };
@@ -232,7 +271,9 @@ fn one_process_uses_a_database_and_the_second_is_told_who() {
     let begun = Instant::now();
     let Err(StoreError::InUse(told)) = open(&url) else { panic!("two processes") };
     assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
-    for expected in ["is in use by another process (server process ", "user trefoil from this machine", "Stop that one"] {
+    for expected in
+        ["is in use by another process (server process ", "user trefoil from this machine", "Stop that one"]
+    {
         assert!(told.contains(expected), "{told}");
     }
     let inspected = Postgres::inspect(&address(&url), &SECRET, PATIENCE).unwrap();
@@ -248,7 +289,8 @@ fn another_installations_database_is_refused() {
     let Some(server) = Server::shared() else { return };
     let url = server.database();
     open(&url).unwrap().create_tenant(tenant(), note()).unwrap();
-    let other = Postgres::open(&Supervisor::default(), &address(&url), &[8; 32], PATIENCE, Opening::default());
+    let other =
+        Postgres::open(&Supervisor::default(), &address(&url), &[8; 32], PATIENCE, Opening::default());
     assert!(matches!(other, Err(StoreError::Forged(_))), "{:?}", other.err());
 }
 
@@ -281,8 +323,15 @@ fn a_process_whose_database_another_one_took_writes_no_more_and_ends() {
     }
     let why = &watched.death().expect("it ends").why;
     assert!(why.contains("what this one has in memory is old"), "{why}");
-    assert!(matches!(refused, Err(StoreError::Unusable(_) | StoreError::Unreachable(_) | StoreError::InUse(_))), "{refused:?}");
-    assert!(first.put_seal(1, vec![2], vec![]).is_err() && first.last_seal().is_err() && first.unready().is_some());
+    assert!(
+        matches!(refused, Err(StoreError::Unusable(_) | StoreError::Unreachable(_) | StoreError::InUse(_))),
+        "{refused:?}"
+    );
+    assert!(
+        first.put_seal(1, vec![2], vec![]).is_err()
+            && first.last_seal().is_err()
+            && first.unready().is_some()
+    );
     assert_eq!(open(&url).unwrap().last_seal(), Ok(Some((0, vec![1]))), "the first one wrote nothing");
 }
 
@@ -295,7 +344,10 @@ fn lost_sessions_are_made_again_and_writes_are_neither_lost_nor_doubled() {
     let mut taken = Vec::new();
     for number in 0..60_u64 {
         if number % 10 == 5 {
-            server.sql("postgres", &format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+            server.sql(
+                "postgres",
+                &format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"),
+            );
         }
         let begun = Instant::now();
         let stored = loop {
@@ -324,7 +376,8 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let folder = tempfile::tempdir().unwrap();
     let directory = DataDir::open(&folder.path().join("data")).unwrap();
-    let opening = |restored| Opening { mark: Some(directory.high_water("m").unwrap()), migrate: false, restored };
+    let opening =
+        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), migrate: false, restored };
     let (store, _) = open_with(&url, PATIENCE, opening(false)).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_seal(5, vec![5], vec![]).unwrap();
@@ -337,7 +390,10 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
     let Err(StoreError::Unusable(told)) = open_with(&url, PATIENCE, opening(false)).map(drop) else {
         panic!("an older copy was taken")
     };
-    assert!(told.contains("counts 1 transactions and 2 were acknowledged") && told.contains("--store-restored"), "{told}");
+    assert!(
+        told.contains("counts 1 transactions and 2 were acknowledged") && told.contains("--store-restored"),
+        "{told}"
+    );
     let (store, _) = open_with(&url, PATIENCE, opening(true)).unwrap();
     store.put_seal(0, vec![1], vec![]).unwrap();
     drop(store);
@@ -407,7 +463,8 @@ fn tls_to_the_database_is_verified() {
     let name = server.database().split(['/', '?']).nth(3).unwrap().to_owned();
     let make = |host: &str| {
         let key = rcgen::KeyPair::generate().unwrap();
-        let certificate = rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(&key).unwrap();
+        let certificate =
+            rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(&key).unwrap();
         (certificate.pem(), key.serialize_pem())
     };
     let (certificate, key) = make("localhost");

@@ -17,8 +17,6 @@ use crate::address::Address;
 use crate::link::Link;
 use crate::node::{Hold, Opening};
 use crate::table::{RowMac, Rows};
-use trefoil_storage::store::StoreError;
-use trefoil_storage::Supervisor;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::cell::Cell;
 use std::path::Path;
@@ -26,6 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::StoreError;
 
 /// Connections that read.
 const READERS: usize = 4;
@@ -127,7 +127,8 @@ impl Threads {
             let _ = tell.send(Ok(()));
             drop(tell);
             let place = own.to_string();
-            Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }.run(&queue);
+            Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }
+                .run(&queue);
         };
         threads.push(supervisor.spawn("store-writer", writer).map_err(failed)?);
         told.recv().map_err(|_| StoreError::Fault("the thread that writes has ended".to_owned()))??;
@@ -182,7 +183,8 @@ impl Threads {
             tell_damage(&supervisor, &place, &outcome);
             let is_ok = outcome.is_ok();
             // A caller that gave up has dropped its end.
-            let acknowledge: Acknowledge = Box::new(move |committed| drop(answer.send(committed.and(outcome))));
+            let acknowledge: Acknowledge =
+                Box::new(move |committed| drop(answer.send(committed.and(outcome))));
             Done { acknowledge, is_ok }
         };
         let wanted = long.unwrap_or(self.patience) + MARGIN;
@@ -360,7 +362,9 @@ impl Writer {
         match (link.is_lost(), committed) {
             (false, _) => self.link = Some(link),
             (true, Err(cause)) => self.fall(&cause),
-            (true, Ok(())) => self.fall(&StoreError::Unreachable(format!("{}: the connection was lost", self.place))),
+            (true, Ok(())) => {
+                self.fall(&StoreError::Unreachable(format!("{}: the connection was lost", self.place)))
+            }
         }
     }
 

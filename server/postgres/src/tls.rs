@@ -1,7 +1,7 @@
 //! TLS to the database: rustls over aws-lc, TLS 1.3, the server's name checked.
 
-use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::crypto::CryptoProvider;
+use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -27,7 +27,8 @@ impl Tls {
         let mut store = RootCertStore::empty();
         match roots {
             Some(path) => {
-                let named = |cause: &dyn std::fmt::Display| format!("sslrootcert {}: {cause}", path.display());
+                let named =
+                    |cause: &dyn std::fmt::Display| format!("sslrootcert {}: {cause}", path.display());
                 let pem = std::fs::read(path).map_err(|cause| named(&cause))?;
                 for certificate in CertificateDer::pem_slice_iter(&pem) {
                     let certificate = certificate.map_err(|cause| named(&cause))?;
@@ -40,9 +41,11 @@ impl Tls {
             None => {
                 store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
                 if store.is_empty() {
-                    return Err("the system trusts no certificate authority; add ?sslrootcert=FILE with the one \
+                    return Err(
+                        "the system trusts no certificate authority; add ?sslrootcert=FILE with the one \
                                 that signed the database's certificate"
-                        .to_owned());
+                            .to_owned(),
+                    );
                 }
             }
         }

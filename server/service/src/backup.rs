@@ -96,7 +96,8 @@ fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restorati
         return Err(format!("{STORE_FILE} does not end with the seal of the manifest; use another backup"));
     }
     let noted = note_restoration(&store, now);
-    let restoration = noted.map_err(|cause| format!("{cause}; remove this directory before you repeat it"))?;
+    let restoration =
+        noted.map_err(|cause| format!("{cause}; remove this directory before you repeat it"))?;
     store.checkpoint().map_err(|cause| text(&cause))?;
     Ok(restoration)
 }

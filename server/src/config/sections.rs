@@ -348,7 +348,6 @@ impl Store {
     }
 }
 
-
 /// `[retention]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

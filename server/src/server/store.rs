@@ -38,7 +38,11 @@ pub(super) fn open(
         directory.note(STORE_FILE)?;
         return Ok((Arc::new(store), path));
     };
-    refuse_other(directory, directory.has(STORE_FILE)?, "is in its file store.sqlite: start without --store")?;
+    refuse_other(
+        directory,
+        directory.has(STORE_FILE)?,
+        "is in its file store.sqlite: start without --store",
+    )?;
     let config::Store { migrate, restored, .. } = config.store;
     let mark = Some(directory.high_water(POSTGRES_MARK)?);
     let opening = Opening { mark, migrate, restored };
@@ -50,9 +54,13 @@ pub(super) fn open(
         })
     })?;
     if restored {
-        let noted = note_restoration(&store, now).map_err(|cause| StartError::Stored { what: "store", cause });
+        let noted =
+            note_restoration(&store, now).map_err(|cause| StartError::Stored { what: "store", cause });
         let first = noted?.first;
-        tracing::warn!(first, "the store was restored: the log goes on at this seal, and every later one says so");
+        tracing::warn!(
+            first,
+            "the store was restored: the log goes on at this seal, and every later one says so"
+        );
     }
     tracing::info!(%address, "keeps the store in PostgreSQL");
     Ok((Arc::new(store), PathBuf::from(address.to_string())))

@@ -158,7 +158,10 @@ const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
         ],
     ),
     // Another operator runs it: no template store, no signer, no HTTP.
-    ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-postgres", "trefoil-service", "trefoil-sign", "trefoil-zkp"]),
+    (
+        "trefoil-key-holder",
+        &["axum", "hyper", "tokio", "trefoil-postgres", "trefoil-service", "trefoil-sign", "trefoil-zkp"],
+    ),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
     // The contention laboratory can be built on another machine without HTTP and a database.

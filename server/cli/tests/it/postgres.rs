@@ -81,7 +81,11 @@ async fn all_are_refused(service: &Service, person: &Person, nonce: u64) {
     let refused = login(service, person, nonce).await;
     assert!(begun.elapsed() < REFUSED_WITHIN, "a login: {:?}", begun.elapsed());
     let code = refused.json()["code"].as_str().unwrap_or_default().to_owned();
-    assert!(refused.status == 503 && ["unsealed", "store-unavailable"].contains(&code.as_str()), "{}", refused.text());
+    assert!(
+        refused.status == 503 && ["unsealed", "store-unavailable"].contains(&code.as_str()),
+        "{}",
+        refused.text()
+    );
     let begun = Instant::now();
     service.enrol(person, &format!("again {nonce}")).await.problem(503, "store-unavailable");
     assert!(begun.elapsed() < REFUSED_WITHIN, "an enrolment: {:?}", begun.elapsed());
@@ -184,8 +188,11 @@ async fn erased_bytes_are_gone_from_the_tables_after_a_vacuum() {
     let is_there = || {
         server.sql(&name, "CHECKPOINT");
         let folders = std::fs::read_dir(&base).unwrap().map(|entry| entry.unwrap().path());
-        let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()));
-        files.filter_map(|file| std::fs::read(file).ok()).any(|bytes| trefoil_testing::contains(&bytes, &mark))
+        let files =
+            folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()));
+        files
+            .filter_map(|file| std::fs::read(file).ok())
+            .any(|bytes| trefoil_testing::contains(&bytes, &mark))
     };
     assert!(is_there());
     let gone = service.public.send(Method::DELETE, &templates_path(&people[0]), &[], "").await;
@@ -222,12 +229,24 @@ async fn the_program_takes_the_store_as_a_flag_and_its_commands_know_where_it_is
     assert!(program.terminate().success());
     let backup = folder.path().join("backup").display().to_string();
     let (code, told) = trefoil(&["backup", &backup]);
-    assert!(code == Some(1) && told.contains("PostgreSQL's tools") && told.contains("OPERATING.md"), "{told}");
-    let (code, told) = trefoil(&["serve", "--store", "postgres://u:secret@db.example/d?sslmode=require", "--listen", "127.0.0.1:0"]);
+    assert!(
+        code == Some(1) && told.contains("PostgreSQL's tools") && told.contains("OPERATING.md"),
+        "{told}"
+    );
+    let (code, told) = trefoil(&[
+        "serve",
+        "--store",
+        "postgres://u:secret@db.example/d?sslmode=require",
+        "--listen",
+        "127.0.0.1:0",
+    ]);
     assert_ne!(code, Some(0), "{told}");
     assert!(told.contains("use verify-full") && !told.contains("secret"), "{told}");
     let (code, told) = trefoil(&["serve", "--store", "postgres://u:secret@db.example/d", "--print-config"]);
-    assert!(code == Some(0) && told.contains("postgres://u:***@db.example/d") && !told.contains("secret"), "{told}");
+    assert!(
+        code == Some(0) && told.contains("postgres://u:***@db.example/d") && !told.contains("secret"),
+        "{told}"
+    );
 }
 
 /// A node that is killed while it writes has lost nothing that it acknowledged.
@@ -242,11 +261,14 @@ async fn a_node_that_is_killed_loses_no_acknowledged_write() {
     for round in 0..trefoil_testing::volume(100, 3) {
         let mut program = Program::start(&data, std::process::Stdio::null(), &variables);
         let admin = program.admin.clone();
-        let policy = json!({"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["a.example"]});
+        let policy =
+            json!({"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["a.example"]});
         let tenant = json!({"name": "t", "policy": policy}).to_string();
         let creating = async {
             let mut made = 0;
-            while let Ok(reply) = admin.try_send(Method::POST, "/v1/tenants", &[], tenant.clone().into_bytes()).await {
+            while let Ok(reply) =
+                admin.try_send(Method::POST, "/v1/tenants", &[], tenant.clone().into_bytes()).await
+            {
                 assert_eq!(reply.status, 201, "{}", reply.text());
                 made += 1;
             }

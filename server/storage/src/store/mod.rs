@@ -17,8 +17,9 @@ pub mod wrap;
 pub use crate::database::StoreError;
 pub use operations::Store;
 pub use records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX, PolicyVersion, Present,
-    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
+    UsageCounts,
 };
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;

@@ -35,11 +35,7 @@ pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHea
 }
 
 /// A store in a PostgreSQL database, which is looked at and not taken.
-pub(super) fn postgres(
-    address: &Address,
-    config: &Config,
-    now: u64,
-) -> (Vec<Finding>, Option<SealHeader>) {
+pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Finding>, Option<SealHeader>) {
     let key = config.server.data_dir.join("master.key");
     let secret = read_private(&key).map_err(|cause| cause.to_string());
     let secret = secret.and_then(|bytes| {
@@ -49,7 +45,10 @@ pub(super) fn postgres(
         Ok(secret) => Zeroizing::new(secret),
         Err(cause) => {
             let broken = Finding::broken("database-missing", address, cause);
-            return (vec![broken.do_this("start the service once, if it never ran; else restore its directory")], None);
+            return (
+                vec![broken.do_this("start the service once, if it never ran; else restore its directory")],
+                None,
+            );
         }
     };
     let found = match Postgres::inspect(address, &secret, config.store.patience()) {
@@ -66,9 +65,13 @@ pub(super) fn postgres(
     };
     if found.generation.is_none() {
         let broken = Finding::broken("database-missing", address, "the database has no tables of Trefoil");
-        return (vec![broken.do_this("start the service once, if it never ran; else restore the database")], None);
+        return (
+            vec![broken.do_this("start the service once, if it never ran; else restore the database")],
+            None,
+        );
     }
-    let holder = found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
+    let holder =
+        found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
     let (mut findings, header) = newest_seal(&address, found.newest_seal.as_deref(), now);
     findings.push(Finding::ok("database", address, holder));
     (findings, header)
