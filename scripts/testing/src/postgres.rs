@@ -177,6 +177,10 @@ impl Server {
     /// # Panics
     /// When it does not end.
     pub fn stop(&mut self, how: &str) {
+        if self.process.is_some() {
+            // A frozen process gets no other signal.
+            self.freeze(false);
+        }
         let Some(mut process) = self.process.take() else { return };
         let signal = if how == "fast" { "-INT" } else { "-QUIT" };
         signal_to(&process, signal);
@@ -231,7 +235,7 @@ impl Server {
         let children = String::from_utf8_lossy(&children.stdout).into_owned();
         for id in children.lines().chain([id.as_str()]) {
             // A child may end meanwhile.
-            let _ = Command::new("kill").args([signal, id]).status();
+            let _ = Command::new("kill").args([signal, id]).stderr(Stdio::null()).status();
         }
     }
 

@@ -96,7 +96,7 @@ impl Postgres {
         secret: &[u8; 32],
         patience: Duration,
     ) -> Result<Inspected, StoreError> {
-        let (link, mac) = (Link::open(address, patience)?, RowMac::of(secret));
+        let (link, mac) = (Link::open(address, patience, link::CONNECT_MAX)?, RowMac::of(secret));
         let holder = node::holder(&link)?;
         let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
         if !is_there {

@@ -14,7 +14,7 @@ use tokio_postgres::{Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
 use trefoil_storage::store::StoreError;
 
 /// Longest wait for a connection, over all addresses of the server.
-const CONNECT_MAX: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub(crate) struct Link {
@@ -28,8 +28,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Connects. `patience` is the longest wait for an answer, here and in the server.
-    pub(crate) fn open(address: &Address, patience: Duration) -> Result<Link, StoreError> {
+    /// Connects within `wait`. `patience` is the longest wait for an answer, here and a little shorter in the server.
+    pub(crate) fn open(address: &Address, patience: Duration, wait: Duration) -> Result<Link, StoreError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| StoreError::Fault(cause.to_string()))?;
         let unreachable = |cause: String| StoreError::Unreachable(format!("{address}: {cause}"));
@@ -47,8 +47,8 @@ impl Link {
                 }
             }
         };
-        let connected = runtime.block_on(async { tokio::time::timeout(CONNECT_MAX, connect).await });
-        let late = |_| unreachable(format!("no connection within {} s", CONNECT_MAX.as_secs()));
+        let connected = runtime.block_on(async { tokio::time::timeout(wait, connect).await });
+        let late = |_| unreachable(format!("no connection within {} ms", wait.as_millis()));
         let client = connected.map_err(late)?.map_err(|cause: Error| unreachable(text(&cause)))?;
         let link = Link {
             client,
@@ -65,6 +65,11 @@ impl Link {
     /// Whether it cannot be used any more.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get() || self.client.is_closed()
+    }
+
+    /// Whether the server has ended it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
     }
 
     /// Waits longer for the answers until [`Link::be_usual`]. Inside a transaction, so that the server waits too.
@@ -154,13 +159,15 @@ impl Link {
 
 /// What a session is to do: acknowledge once the disk has it, give up in time, and notice a process that is gone.
 fn settings(patience: Duration) -> String {
+    // A statement that the server gives up leaves a connection that can be used.
+    let statement = patience * 4 / 5;
     format!(
         "SET statement_timeout = {0}; SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1};
          SET client_connection_check_interval = 1000;
          SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
          SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
                            WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)",
-        patience.as_millis(),
+        statement.as_millis(),
         patience.as_millis() * 5,
     )
 }

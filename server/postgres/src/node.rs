@@ -12,7 +12,7 @@
 //! A commit whose answer was lost may have happened. Then one transaction more is accepted.
 
 use crate::address::Address;
-use crate::link::Link;
+use crate::link::{CONNECT_MAX, Link};
 use crate::table::{RowMac, Rows, Sum, Value};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -77,7 +77,7 @@ impl Hold {
         patience: Duration,
         opening: Opening,
     ) -> Result<(Hold, Link), StoreError> {
-        let (mac, link) = (RowMac::of(secret), Link::open(&address, patience)?);
+        let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
         lock(&address, &link, LOCK_WAIT)?;
         let Opening { mark, migrate, restored } = opening;
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
@@ -172,9 +172,9 @@ impl Hold {
         )
     }
 
-    /// A new connection with the lock, for the same term.
-    pub(crate) fn again(&mut self) -> Result<Link, StoreError> {
-        let link = Link::open(&self.address, self.patience)?;
+    /// A new connection within `wait`, with the lock, for the same term.
+    pub(crate) fn again(&mut self, wait: Duration) -> Result<Link, StoreError> {
+        let link = Link::open(&self.address, self.patience, wait)?;
         lock(&self.address, &link, Duration::ZERO)?;
         let (found, code) = self.stored(&link)?;
         let Node { version: _, term, generation } = found;

@@ -14,7 +14,7 @@
 )]
 
 use crate::address::Address;
-use crate::link::Link;
+use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening};
 use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
@@ -321,7 +321,7 @@ impl Writer {
         }
         let looked = match self.link.take() {
             Some(link) => link.batch("SELECT 1").map(|()| link),
-            None => self.hold.again(),
+            None => self.hold.again(CONNECT_MAX),
         };
         match looked {
             Ok(link) => {
@@ -342,8 +342,8 @@ impl Writer {
         let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
         let begun = match self.hold.begin(&link) {
             // It was lost while it was idle, and nothing had begun on it.
-            Err(_) if link.is_lost() => {
-                self.hold.again().and_then(|link| self.hold.begin(&link).map(|()| link))
+            Err(_) if link.is_closed() => {
+                self.hold.again(self.patience).and_then(|link| self.hold.begin(&link).map(|()| link))
             }
             begun => begun.map(|()| link),
         };
@@ -431,13 +431,14 @@ impl Reader {
             loop {
                 let held = kept.take().filter(|link| !link.is_lost());
                 let is_new = held.is_none();
-                let link = match held.map_or_else(|| Link::open(&self.address, self.patience), Ok) {
-                    Ok(link) => link,
-                    Err(cause) => {
-                        read(Err(cause), true);
-                        break;
-                    }
-                };
+                let link =
+                    match held.map_or_else(|| Link::open(&self.address, self.patience, CONNECT_MAX), Ok) {
+                        Ok(link) => link,
+                        Err(cause) => {
+                            read(Err(cause), true);
+                            break;
+                        }
+                    };
                 let is_told = read(Ok(&Rows { link: &link, mac: &self.mac, sum: Cell::default() }), is_new);
                 kept = Some(link);
                 if is_told {
