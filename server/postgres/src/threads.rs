@@ -51,8 +51,11 @@ struct Done {
     is_ok: bool,
 }
 
+/// Takes the rows inside a transaction, or the error why there is none.
+type Run = Box<dyn FnOnce(Result<&Rows<'_>, StoreError>) -> Done + Send>;
+
 struct Write {
-    run: Box<dyn FnOnce(Result<&Rows<'_>, StoreError>) -> Done + Send>,
+    run: Run,
     /// How long its statements may take, if longer than usual.
     long: Option<Duration>,
     /// When its caller gives up.
