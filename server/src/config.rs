@@ -10,8 +10,8 @@ mod trace;
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
-    Cadence, CaptureFile, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server,
-    Store, Tls, Witnesses,
+    Cadence, CaptureFile, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention,
+    Server, Store, Tls, Witnesses,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -99,6 +99,14 @@ pub struct Overrides {
     /// Upgrade databases that an earlier version of the program wrote. Make a backup first.
     #[arg(long)]
     pub migrate: bool,
+    /// Keep tenants, templates and the log in a PostgreSQL database instead of a file: postgres://USER@HOST/DATABASE. Keys, the certificate and
+    /// the vault stay in the data directory.
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// The PostgreSQL database was restored from a backup: note that in the log, where every later seal shows it, and end all sessions. For
+    /// one start.
+    #[arg(long)]
+    pub store_restored: bool,
     /// Write timing and shape of requests to this new file, for `trefoil-bench replay`: no subject, no face, no API key.
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
@@ -205,6 +213,8 @@ impl Config {
             key_holder,
             accept_older_vault,
             migrate,
+            store,
+            store_restored,
             capture,
         } = flags;
         if let Some(value) = capture {
@@ -239,6 +249,11 @@ impl Config {
         }
         self.key_holder.accept_older_vault |= accept_older_vault;
         self.store.migrate |= migrate;
+        if let Some(value) = store {
+            self.store.url = DatabaseUrl(value.clone());
+            layers.flag("store.url", "--store");
+        }
+        self.store.restored |= store_restored;
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -295,6 +310,11 @@ impl Config {
         range("keyholder.timeout_ms", self.key_holder.timeout_ms, 10, 60_000)?;
         range("keyholder.connections", self.key_holder.connections as u64, 1, 100_000)?;
         self.key_holder.place()?;
+        range("store.timeout_ms", self.store.timeout_ms, 100, 60_000)?;
+        if self.store.url.0.is_empty() && self.store.restored {
+            let cause = "a store in the data directory is restored with `trefoil restore`".to_owned();
+            return Err(ConfigError::Range { key: "--store-restored", cause });
+        }
         range("store.templates_in_memory", self.store.templates_in_memory as u64, 64, 1 << 32)?;
         range("retention.full_s", self.retention.full_s, 0, 1 << 32)?;
         range("retention.checkpoint_s", self.retention.checkpoint_s, 1, 1 << 32)?;

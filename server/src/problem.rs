@@ -127,6 +127,8 @@ pub enum Code {
     Overloaded,
     /// The process before the restart may have answered this request: nothing was attempted.
     BeforeRestart,
+    /// The database of the store cannot be reached.
+    StoreUnavailable,
     /// What is stored is damaged.
     StorageDamaged,
     /// There is too little room on the disk: nothing was attempted.
@@ -249,6 +251,9 @@ impl Code {
                 "before-restart",
                 "The request may have been answered before a restart",
             ),
+            Code::StoreUnavailable => {
+                (S::SERVICE_UNAVAILABLE, "store-unavailable", "The store cannot be reached")
+            }
             Code::StorageDamaged => (S::SERVICE_UNAVAILABLE, "storage-damaged", "Stored data is damaged"),
             Code::DiskLow => (S::SERVICE_UNAVAILABLE, "disk-low", "The service is short of disk space"),
             Code::Unsealed => (S::SERVICE_UNAVAILABLE, "unsealed", "The decision could not be sealed"),
@@ -279,7 +284,8 @@ impl Code {
     }
 
     /// Seconds after which a retry makes sense. Nothing was attempted except for [`Code::Unsealed`], [`Code::Undecided`],
-    /// [`Code::PolicyOutOfStep`] and [`Code::KeyHolderUnavailable`], where an attempt may have been counted or a nonce spent.
+    /// [`Code::PolicyOutOfStep`], [`Code::StoreUnavailable`] and [`Code::KeyHolderUnavailable`], where an attempt may have been counted, a
+    /// nonce spent or a record stored.
     fn retry_after_s(self) -> Option<u32> {
         match self {
             Code::QuotaExceeded
@@ -289,6 +295,7 @@ impl Code {
             | Code::Undecided
             | Code::PolicyOutOfStep
             | Code::KeyHolderUnavailable
+            | Code::StoreUnavailable
             | Code::IdempotencyInFlight => Some(1),
             Code::DistinctFailures => Some(60),
             // An operator has to make room.

@@ -4,8 +4,10 @@
 
 mod callers;
 mod standing;
+mod store;
 
 pub use standing::Standing;
+pub use store::database;
 
 use crate::app::App;
 use crate::capture::{Capture, Writer};
@@ -36,6 +38,7 @@ use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
+use trefoil_service::Service;
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::distinct_failures::LiveBounds;
@@ -56,13 +59,12 @@ use trefoil_service::seal_log::{self, SealLog};
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened};
 use trefoil_service::templates::Templates;
-use trefoil_service::{STORE_FILE, Service};
 use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 use trefoil_storage::disk::{self, Disk};
-use trefoil_storage::store::{Sqlite, Store, StoreError};
+use trefoil_storage::store::StoreError;
 use trefoil_storage::supervisor::Death;
 
 /// How often the key-holder is asked what it counts.
@@ -98,6 +100,9 @@ pub enum StartError {
         /// Reason.
         cause: StoreError,
     },
+    /// The PostgreSQL database cannot be used.
+    #[error(transparent)]
+    Database(StoreError),
     /// An address cannot be bound.
     #[error("cannot listen on {address}: {cause}; is another process using it?")]
     Bind {
@@ -186,7 +191,7 @@ impl Server {
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
-        let store = open_store(&supervisor, &directory, config.store.migrate)?;
+        let (store, store_path) = store::open(&supervisor, &directory, &config, clock.unix_s())?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
@@ -225,7 +230,7 @@ impl Server {
             sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains)),
             leftovers: Leftovers::of(store.as_ref()).map_err(|cause| stored("store", &cause))?,
             store,
-            store_path: directory.join(STORE_FILE),
+            store_path,
             directory: accounts,
             operators,
             notes,
@@ -475,19 +480,6 @@ fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError
         "the log was restored at {time} (Unix seconds), and this machine's clock is before that: set the clock"
     );
     Err(StartError::Stored { what: "clock", cause })
-}
-
-fn open_store(
-    supervisor: &Supervisor,
-    directory: &DataDir,
-    migrate: bool,
-) -> Result<Arc<dyn Store>, StartError> {
-    let path = directory.join(STORE_FILE);
-    let secret = directory.secret::<32>("master.key")?;
-    let file = directory.database(STORE_FILE)?.migrating(migrate);
-    let store = Sqlite::open_under(supervisor, file, &secret).map_err(|cause| not_opened(&path, cause))?;
-    directory.note(STORE_FILE)?;
-    Ok(Arc::new(store))
 }
 
 /// A key-holder, and its vault if it is in this process.

@@ -4,6 +4,8 @@
 mod damage;
 #[cfg(feature = "sqlite")]
 mod fields;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod search;
 
 #[cfg(feature = "sqlite")]
@@ -16,6 +18,8 @@ use std::sync::LazyLock;
 
 /// The variable that sets the scale: `check`, `test` or `soak`. Unset means `check`.
 pub const VARIABLE: &str = "TREFOIL_TEST_SCALE";
+/// Set to `absent` where PostgreSQL is not installed: its tests then pass without running, and say so.
+pub const POSTGRES: &str = "TREFOIL_TEST_POSTGRES";
 
 /// How much of its full volume a volume test does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

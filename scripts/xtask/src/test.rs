@@ -3,28 +3,35 @@
 
 use std::process::Command;
 
-use trefoil_testing::{Scale, VARIABLE};
+use trefoil_testing::{POSTGRES, Scale, VARIABLE};
 
 use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
     clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, once,
-    packages, paper, processor, quotes, smoke, tidy, traces,
+    packages, paper, processor, quotes, smoke, tidy, tools, traces,
 };
 
 /// The check for every change.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
     let name = format!("tests but {} slow ones (scripts/xtask/SLOW.md)", once::slow().count());
-    add_check(repo, &mut steps, Scale::Check, &once::as_runner(repo)?, &name);
+    add_check(repo, &mut steps, Scale::Check, &once::as_runner(repo)?, (&name, false));
     steps.finish()
 }
 
 /// The check for a push.
 pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let mut steps = Steps::tolerant(demand_all);
-    add_check(repo, &mut steps, Scale::Test, &PERMISSION.map(str::to_owned), "tests");
+    add_check(repo, &mut steps, Scale::Test, &PERMISSION.map(str::to_owned), ("tests", demand_all));
+    match tools::postgresql() {
+        Ok(_) => steps.tests(ON_POSTGRES, on_postgres(repo)),
+        Err(why) if demand_all => {
+            steps.step(ON_POSTGRES, || Err(why));
+        }
+        Err(why) => steps.not_run(ON_POSTGRES, why),
+    }
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
@@ -79,7 +86,34 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
 /// The step of [`over_baseline`].
 const OVER_BASELINE: &str = "server over the baseline map, and with traces";
 
-fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale, runner: &[String; 2], tests: &str) {
+/// The step of [`on_postgres`].
+const ON_POSTGRES: &str = "service on PostgreSQL";
+/// Tests of the service that look into no file of its store.
+const STORE_BLIND: [&str; 14] = [
+    "access_tokens::",
+    "batches::",
+    "callers::",
+    "credentials::",
+    "enrolment::",
+    "kills::",
+    "lockouts::",
+    "modes::",
+    "policies::",
+    "renewal::",
+    "revocation::",
+    "session::",
+    "subjects::",
+    "unproven::",
+];
+
+/// `tests` names the step, and says whether its tests with PostgreSQL are demanded.
+fn add_check(
+    repo: &Repo,
+    steps: &mut Steps,
+    scale: Scale,
+    runner: &[String; 2],
+    (tests, demand_postgres): (&str, bool),
+) {
     steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
     steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
     steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
@@ -93,7 +127,14 @@ fn add_check(repo: &Repo, steps: &mut Steps, scale: Scale, runner: &[String; 2],
     documentation.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links");
     steps.command("documentation", documentation);
     steps.step("kernels for this processor", || Ok(processor::note()));
-    steps.tests(tests, timed_tests(repo, scale, runner, &[]));
+    let mut command = timed_tests(repo, scale, runner, &[]);
+    if let Err(why) = tools::postgresql()
+        && !demand_postgres
+    {
+        command.env(POSTGRES, "absent");
+        steps.not_run("tests with PostgreSQL", why);
+    }
+    steps.tests(tests, command);
 }
 
 /// The tests of all crates with their times, started by `runner`.
@@ -106,6 +147,15 @@ fn timed_tests(repo: &Repo, scale: Scale, runner: &[String; 2], more: &[&str]) -
 fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
     let mut command = repo.cargo(&["test", "--locked", "--no-fail-fast"]);
     command.args(arguments).env(VARIABLE, scale.name());
+    command
+}
+
+/// The same tests of the service, with its store in PostgreSQL.
+fn on_postgres(repo: &Repo) -> Command {
+    let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"]].concat();
+    let arguments = [&which[..], &WITH_TIMES, &STORE_BLIND].concat();
+    let mut command = cargo_test(repo, Scale::Test, &arguments);
+    command.env("TREFOIL_TEST_STORE", "postgres");
     command
 }
 

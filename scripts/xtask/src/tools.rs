@@ -49,6 +49,14 @@ pub(crate) fn valgrind(repo: &Repo) -> Found {
     at_least(repo, "valgrind", "--version", (3, 19), "valgrind, such as apt-get install valgrind")
 }
 
+/// The server of PostgreSQL, which tests start.
+pub(crate) fn postgresql() -> Found {
+    match trefoil_testing::postgres::find() {
+        Some(found) => Ok(found.display().to_string()),
+        None => Err("no initdb: install PostgreSQL, such as apt-get install postgresql".to_owned()),
+    }
+}
+
 /// The system's HTTP client.
 pub(crate) fn curl(repo: &Repo) -> Found {
     at_least(repo, "curl", "--version", (7, 0), "curl, such as apt-get install curl")

@@ -15,6 +15,7 @@ use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{Restoration, TrustRoot};
 use trefoil_client::PublicLog;
 use trefoil_pipeline::Clock as _;
+use trefoil_service::POSTGRES_MARK;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::log_audit::{self, AuditError, Audited, Head, Source};
 use trefoil_sign::WitnessKey;
@@ -157,6 +158,10 @@ impl Audit {
             _ => Head::default(),
         };
         let source: Box<dyn Source> = match (&self.place.data_dir, &self.place.service) {
+            (Some(directory), _) if directory.join(POSTGRES_MARK).exists() => {
+                let cause = "this service keeps its log in PostgreSQL: audit it over HTTPS, with --service and its address";
+                return Err((cause.to_owned(), USAGE));
+            }
             (Some(directory), _) => {
                 Box::new(SealReader::open(&directory.join("store.sqlite")).map_err(undecided)?)
             }

@@ -1,7 +1,7 @@
 //! The service's part of a backup: the store, the end of the log of seals, and the note of the restoration that every later seal shows.
 
 use crate::log_store;
-use crate::service::STORE_FILE;
+use crate::service::{POSTGRES_MARK, STORE_FILE};
 use crate::signing_keys::TRUST_ROOT_FILE;
 use std::path::Path;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
@@ -9,7 +9,7 @@ use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Pass
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Pinned;
-use trefoil_storage::store::{Sqlite, Store as _};
+use trefoil_storage::store::{Sqlite, Store};
 
 /// The store of a service.
 const STORE: Kept = Kept { name: STORE_FILE, secret: "master.key", check: Sqlite::check_copy };
@@ -28,6 +28,14 @@ pub fn make(
     now: u64,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Manifest, BackupError> {
+    if data.join(POSTGRES_MARK).exists() {
+        return Err(BackupError::Role(format!(
+            "the store of {} is in a PostgreSQL database, which this command does not copy. Back the database up with PostgreSQL's tools (pg_dump, or \
+             pg_basebackup with an archive of its log), then stop the service and copy the whole directory, which has the keys and the vault: see \
+             OPERATING.md, \"PostgreSQL\"",
+            data.display()
+        )));
+    }
     backup::make(data, to, passphrase, &DATABASES, end_of_log, now, tell)
 }
 
@@ -76,7 +84,7 @@ fn end(seal: &[u8]) -> Result<LogEnd, String> {
     Ok(LogEnd { seal: header.seal_number, digest: hex::encode(header.digest()) })
 }
 
-/// Notes the restoration, and deletes all sessions, because some may have been closed or revoked since the backup.
+/// Checks the end of the log, and notes the restoration.
 fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restoration, String> {
     let text = |cause: &dyn ToString| cause.to_string();
     let secret = directory.secret::<32>(STORE.secret).map_err(|cause| text(&cause))?;
@@ -87,18 +95,32 @@ fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restorati
     if found != manifest.log {
         return Err(format!("{STORE_FILE} does not end with the seal of the manifest; use another backup"));
     }
+    let noted = note_restoration(&store, now);
+    let restoration =
+        noted.map_err(|cause| format!("{cause}; remove this directory before you repeat it"))?;
+    store.checkpoint().map_err(|cause| text(&cause))?;
+    Ok(restoration)
+}
+
+/// Notes that a store was restored at `now`, and deletes all sessions, because some may have been closed or revoked since the backup. Every later
+/// seal names the restoration.
+///
+/// # Errors
+/// The store failed, or the clock is before its newest seal.
+pub fn note_restoration(store: &dyn Store, now: u64) -> Result<Restoration, String> {
+    let text = |cause: &dyn ToString| cause.to_string();
+    let last = store.last_seal().map_err(|cause| text(&cause))?;
     let earlier = store.last_restoration().map_err(|cause| text(&cause))?.map(|earlier| earlier.time);
-    let sealed = log_store::last_time(&store).map_err(|cause| text(&cause))?;
+    let sealed = log_store::last_time(store).map_err(|cause| text(&cause))?;
     if let Some(before) = earlier.max(sealed).filter(|before| *before >= now) {
         return Err(format!(
-            "this machine's clock says {now} (Unix seconds), and the backup has a seal or a restoration of {before}: set the clock, or wait, \
-             remove this directory and repeat"
+            "this machine's clock says {now} (Unix seconds), and the backup has a seal or a restoration of {before}: set the clock, or wait, and \
+             repeat"
         ));
     }
     let restoration = Restoration { time: now, first: last.map_or(0, |(number, _)| number + 1) };
     store.put_restoration(restoration).map_err(|cause| text(&cause))?;
     store.expire(i64::MAX as u64, 0).map_err(|cause| text(&cause))?;
-    store.checkpoint().map_err(|cause| text(&cause))?;
     Ok(restoration)
 }
 

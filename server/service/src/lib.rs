@@ -66,4 +66,4 @@ pub mod verdicts;
 pub mod wiring;
 
 pub use refused::{NotFresh, Refused};
-pub use service::{STORE_FILE, Service};
+pub use service::{POSTGRES_MARK, STORE_FILE, Service};

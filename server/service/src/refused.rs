@@ -156,6 +156,9 @@ pub enum Refused {
     /// The store has too much to write.
     #[error("too many writes wait; retry after a second")]
     StoreBusy,
+    /// The database of the store is away.
+    #[error("the service cannot reach its database; what was asked for may have been stored: repeat it")]
+    StoreAway,
     /// What is stored is damaged.
     #[error(
         "stored data is damaged, so the service ends; its operator finds the file and the cure in the log"
@@ -332,7 +335,11 @@ impl Refused {
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             self,
-            Refused::KeyHolderAway | Refused::SeatAway(_) | Refused::OlderVault(_) | Refused::StoreBusy
+            Refused::KeyHolderAway
+                | Refused::SeatAway(_)
+                | Refused::OlderVault(_)
+                | Refused::StoreBusy
+                | Refused::StoreAway
         )
     }
 }
@@ -357,11 +364,18 @@ impl From<StoreError> for Refused {
     fn from(cause: StoreError) -> Refused {
         match cause {
             StoreError::Busy => Refused::StoreBusy,
+            StoreError::Unreachable(why) => {
+                tracing::warn!(why, "the store's database cannot be reached");
+                Refused::StoreAway
+            }
+            // The process ends, or has no hold on the database at the moment.
+            StoreError::InUse(_) | StoreError::Unusable(_) => Refused::StoreAway,
             StoreError::Conflict | StoreError::Fault(_) | StoreError::Schema { .. } => Refused::fault(cause),
             StoreError::Altered(_)
             | StoreError::Damaged(_)
             | StoreError::Emptied
-            | StoreError::Older { .. } => Refused::StoreDamaged,
+            | StoreError::Older { .. }
+            | StoreError::Forged(_) => Refused::StoreDamaged,
         }
     }
 }

@@ -37,6 +37,8 @@ use trefoil_storage::store::{self, Store, wrap};
 
 /// The store in the data directory.
 pub const STORE_FILE: &str = "store.sqlite";
+/// In the data directory of a service whose store is in PostgreSQL: how many transactions were acknowledged.
+pub const POSTGRES_MARK: &str = "postgres.mark";
 
 /// What operators read while a seal waits.
 const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: see the log, make room";
@@ -51,7 +53,7 @@ pub struct Service {
     pub attested_until: u64,
     /// The store.
     pub store: Arc<dyn Store>,
-    /// The store's path, for messages to the operator who has to restore it.
+    /// The store's path or address, for messages to the operator who has to restore it.
     pub store_path: PathBuf,
     /// Tenants and their API keys.
     pub directory: Directory,
@@ -128,13 +130,14 @@ impl Service {
         }
     }
 
-    /// Why no decision can be made now, or `None`: the reasons of [`Service::unready`], and a key-holder that is away.
+    /// Why no decision can be made now, or `None`: the reasons of [`Service::unready`], and a store or a key-holder that is away.
     pub fn undecided(&self) -> Option<String> {
         let death = self.supervisor.death().map(ToString::to_string);
         let unready = || self.unready().map(str::to_owned);
         let away = || Some(format!("the key-holder cannot be reached: {}", self.key_holder.unready()?));
         let room = || self.no_room();
-        death.or_else(unready).or_else(room).or_else(away).or_else(|| self.key_holder_watch.too_many_older())
+        let older = || self.key_holder_watch.too_many_older();
+        death.or_else(unready).or_else(|| self.store.unready()).or_else(room).or_else(away).or_else(older)
     }
 
     /// Why no request that fills the disk is accepted, or `None`.
@@ -143,9 +146,13 @@ impl Service {
         self.disk.low().or_else(waits)
     }
 
-    /// Refuses requests that fill the disk while there is little room, or while a seal waits for the store. Erasures and revocations are
-    /// not refused.
+    /// Refuses requests that fill the disk while there is little room, while a seal waits for the store, or while the store is
+    /// away. Erasures and revocations are not refused here.
     pub fn check_room(&self) -> Result<(), Refused> {
+        if let Some(why) = self.store.unready() {
+            tracing::debug!(why, "refused while the store is away");
+            return Err(Refused::StoreAway);
+        }
         match self.no_room() {
             None => Ok(()),
             Some(why) => {

@@ -1,13 +1,15 @@
 //! The sections of the configuration, each under its name in `default.toml`.
 
 use super::ConfigError;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
 use trefoil_key_holder::settings::listen_address_of;
+use trefoil_postgres::{Address, PasswordFiles, without_password};
 use trefoil_service::directory::VerdictRoom;
 use trefoil_service::distinct_failures::Bounds;
 use trefoil_service::pace::Pace;
@@ -294,10 +296,56 @@ impl Proofs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Store {
+    /// Address of a PostgreSQL database; empty: `store.sqlite` in the data directory. Shown without its password.
+    pub url: DatabaseUrl,
+    /// File with the password alone; empty: the address has it, or the file that PGPASSFILE names.
+    pub password_file: PathBuf,
+    /// Longest time for one statement, milliseconds.
+    pub timeout_ms: u64,
     /// Templates in memory.
     pub templates_in_memory: usize,
     /// Upgrades databases of an earlier version.
     pub migrate: bool,
+    /// Whether the PostgreSQL database was restored from a backup. A flag only, because it is for one start.
+    #[serde(skip)]
+    pub restored: bool,
+}
+
+/// The address of a database, whose password is never shown.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct DatabaseUrl(pub String);
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", without_password(&self.0))
+    }
+}
+
+impl Serialize for DatabaseUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&without_password(&self.0))
+    }
+}
+
+impl Store {
+    /// The PostgreSQL database, if one is configured. `libpq` is the file that PGPASSFILE names.
+    ///
+    /// # Errors
+    /// The address is malformed or unsafe, or a password file cannot be read.
+    pub fn database(&self, libpq: Option<PathBuf>) -> Result<Option<Address>, ConfigError> {
+        if self.url.0.is_empty() {
+            return Ok(None);
+        }
+        let own = Some(self.password_file.clone()).filter(|path| !path.as_os_str().is_empty());
+        let read = Address::read(&self.url.0, &PasswordFiles { own, libpq });
+        read.map(Some).map_err(|cause| ConfigError::Range { key: "store.url", cause })
+    }
+
+    /// Longest time for one statement.
+    pub fn patience(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
 }
 
 /// `[retention]`

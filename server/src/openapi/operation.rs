@@ -344,7 +344,7 @@ impl Operation {
 
     /// It reads the store.
     pub(crate) fn reads(self) -> Operation {
-        self.fails(&[Code::StorageDamaged])
+        self.fails(&[Code::StorageDamaged, Code::StoreUnavailable])
     }
 
     /// It writes to the store.

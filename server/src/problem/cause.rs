@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 63] = [
+    pub const ALL: [Code; 64] = [
         Code::MalformedJson,
         Code::MalformedCbor,
         Code::MalformedRequest,
@@ -108,6 +108,7 @@ impl Code {
         Code::QuotaExceeded,
         Code::Overloaded,
         Code::BeforeRestart,
+        Code::StoreUnavailable,
         Code::StorageDamaged,
         Code::DiskLow,
         Code::Unsealed,
@@ -152,6 +153,7 @@ impl Code {
             | Code::DiskLow
             | Code::Draining
             | Code::Undecided
+            | Code::StoreUnavailable
             | Code::KeyHolderUnavailable => Retry::Same,
             Code::NonceReplayed | Code::Unsealed | Code::TimedOut | Code::PolicyOutOfStep => Retry::New,
             Code::RequestNotFresh | Code::BeforeRestart => Retry::Sign,
@@ -229,6 +231,9 @@ impl Code {
             Code::Overloaded => "a queue is full; nothing was attempted",
             Code::BeforeRestart => {
                 "the process before a restart may have answered this request; nothing was attempted now"
+            }
+            Code::StoreUnavailable => {
+                "the database of the store cannot be reached or gave no answer; a change may have been made"
             }
             Code::StorageDamaged => "stored data is damaged",
             Code::DiskLow => {

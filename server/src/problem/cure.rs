@@ -105,6 +105,10 @@ impl Code {
                  (`trefoil key-holder set-policy`); then sign a new request. During a change of the policy it is over in a moment."
             }
             Code::BeforeRestart => "Sign the request again with a later issued_at.",
+            Code::StoreUnavailable => {
+                "Repeat after Retry-After, with the same Idempotency-Key; where `nonce-replayed` follows, sign a new request. The operator finds the \
+                 cause with `trefoil doctor`."
+            }
             Code::StorageDamaged => {
                 "The operator has to restore a backup; its log and `trefoil doctor` say why."
             }

@@ -64,6 +64,7 @@ impl From<Refused> for Problem {
             | Refused::ProofLate(_)
             | Refused::TooManyProofs(_)
             | Refused::StoreBusy => Code::Overloaded,
+            Refused::StoreAway => Code::StoreUnavailable,
             Refused::StoreDamaged => Code::StorageDamaged,
             Refused::NoRoom => Code::DiskLow,
             Refused::KeyHolderAway | Refused::SeatAway(_) | Refused::OlderVault(_) => {
@@ -353,6 +354,11 @@ mod tests {
                 "too many proofs of this tenant wait; retry after a second",
             ),
             (Refused::StoreBusy, "overloaded", "too many writes wait; retry after a second"),
+            (
+                Refused::StoreAway,
+                "store-unavailable",
+                "the service cannot reach its database; what was asked for may have been stored: repeat it",
+            ),
             (
                 Refused::StoreDamaged,
                 "storage-damaged",

@@ -82,11 +82,11 @@ impl Supervisor {
         });
     }
 
-    /// A file of the process was found damaged, so its answers could no longer be trusted.
+    /// A file or database of the process was found damaged, or is no longer its own, so its answers could not be trusted.
     pub fn damaged(&self, path: &Path, why: &str) {
         self.end(|| {
             let path = path.display().to_string();
-            tracing::error!(path, why, "a file is damaged");
+            tracing::error!(path, why, "stored data cannot be trusted");
             Death { thread: path, why: why.to_owned(), is_damage: true }
         });
     }

@@ -327,7 +327,7 @@ def answers_first(monkeypatch: pytest.MonkeyPatch, first: Problem) -> list[bytes
 def test_refusals_are_followed_by_what_the_documents_say(
     service: Service, tenant: Tenant, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for code in ["overloaded", "draining", "disk-low", "quota-exceeded", "key-holder-unavailable", "undecided"]:
+    for code in ["overloaded", "draining", "disk-low", "quota-exceeded", "key-holder-unavailable", "undecided", "store-unavailable"]:
         with monkeypatch.context() as patch:
             bodies = answers_first(patch, problem(code, 0))
             assert tenant.authenticate(session, OWN, nonce()).is_match

@@ -440,7 +440,7 @@ test("a lost answer is asked for again where that is safe", async () => {
 });
 
 test("refusals are followed by what the documents say", async () => {
-  for (const code of ["overloaded", "draining", "disk-low", "quota-exceeded", "key-holder-unavailable", "undecided"]) {
+  for (const code of ["overloaded", "draining", "disk-low", "quota-exceeded", "key-holder-unavailable", "undecided", "store-unavailable"]) {
     const sent: string[] = [];
     assert.equal((await as(apiKey, refusing(code, "0", sent)).authenticate(session, OWN, nonce())).decision, "match");
     assert(sent.length === 2 && sent[0] === sent[1], code);

@@ -9,7 +9,7 @@ use super::Finding;
 /// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
 /// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
 /// keeps raw scores out of their reach.
-const MAY_NAME: [(&str, &[&str]); 25] = [
+const MAY_NAME: [(&str, &[&str]); 26] = [
     (OF_ALL, &[]),
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
@@ -35,6 +35,7 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
     ),
     // The formats that the service stores, only with their feature.
     ("trefoil-storage", &["trefoil-attest", "trefoil-matching"]),
+    ("trefoil-postgres", &["trefoil-attest", "trefoil-matching", "trefoil-storage"]),
     ("trefoil-key-holder", &["trefoil-matching", "trefoil-storage"]),
     ("trefoil-api", &["trefoil-attest"]),
     // A person's device links it.
@@ -65,6 +66,7 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
+            "trefoil-postgres",
             "trefoil-service",
             "trefoil-sign",
             "trefoil-storage",
@@ -83,6 +85,7 @@ const MAY_NAME: [(&str, &[&str]); 25] = [
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
+            "trefoil-postgres",
             "trefoil-server",
             "trefoil-service",
             "trefoil-sign",
@@ -155,7 +158,10 @@ const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
         ],
     ),
     // Another operator runs it: no template store, no signer, no HTTP.
-    ("trefoil-key-holder", &["axum", "hyper", "tokio", "trefoil-service", "trefoil-sign", "trefoil-zkp"]),
+    (
+        "trefoil-key-holder",
+        &["axum", "hyper", "tokio", "trefoil-postgres", "trefoil-service", "trefoil-sign", "trefoil-zkp"],
+    ),
     // It knows no runtime, no network and no files.
     ("trefoil-pipeline", &["axum", "hyper", "mio", "rusqlite", "tokio"]),
     // The contention laboratory can be built on another machine without HTTP and a database.

@@ -39,7 +39,11 @@ pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     let mut found = files(directory);
     found.extend(tls::examine(config, now));
     found.extend(keys(config, now));
-    let (in_store, newest) = databases::store(directory, now);
+    let (in_store, newest) = match trefoil_server::server::database(config) {
+        Ok(None) => databases::store(directory, now),
+        Ok(Some(address)) => databases::postgres(&address, config, now),
+        Err(cause) => (vec![configuration(&cause)], None),
+    };
     found.extend(in_store);
     let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
     found.extend(key_holder(config, now, sealed));

@@ -51,6 +51,7 @@ impl Plan {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "gateway::process", "--nocapture"])
             .env(CHILD, plan.to_string())
+            .envs(crate::store::database(&self.data).map(|url| (crate::store::GIVEN, url)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)

@@ -66,11 +66,13 @@ impl Program {
         log: impl Into<Stdio>,
         variables: &[(&str, &str)],
     ) -> Program {
+        let store = crate::store::database(data).map(|url| ("TREFOIL_STORE_URL", url));
         let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
             .arg(inside)
             .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
             .env("TREFOIL_KEYS_PRECOMPUTE", "brief")
+            .envs(store)
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(log)

@@ -15,7 +15,7 @@ use trefoil_api::{AttestationForm, Authenticated, Authentication, Hex, Nonce, Ve
 use trefoil_attest::TrustRoot;
 use trefoil_issuer::{public_key, sign as sign_root};
 use trefoil_pipeline::Clock;
-use trefoil_server::config::{Config, Overrides, Precompute};
+use trefoil_server::config::{Config, DatabaseUrl, Overrides, Precompute};
 use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
@@ -117,6 +117,11 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     };
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
+    if let Some(url) = crate::store::database(data_dir) {
+        config.store.url = DatabaseUrl(url);
+        // A loaded machine is not a database that is away.
+        config.store.timeout_ms = 60_000;
+    }
     config.proofs.cache_capacity = 1000;
     // In the second that a test's service lives it earns back no more.
     config.keys.precompute = Precompute::Brief;

@@ -138,6 +138,7 @@ fn cost(opened: &Result<Opened, Refused>) -> u32 {
             | Refused::ProofLate(_)
             | Refused::TooManyProofs(_)
             | Refused::StoreBusy
+            | Refused::StoreAway
             | Refused::Fault,
         ) => COST_ACCEPTED,
         Err(_) => COST_INVALID,

@@ -51,6 +51,21 @@ pub enum StoreError {
         /// Transactions that its mark counts.
         reached: u64,
     },
+    /// The database server cannot be reached, or gave no answer in time. A change that was asked for may have been made.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Another process uses the database.
+    #[error("{0}")]
+    InUse(String),
+    /// The database cannot be used as it is; the text says what to do.
+    #[error("{0}")]
+    Unusable(String),
+    /// A row in the database is not one that this installation wrote.
+    #[error(
+        "{0}; somebody else wrote to this database, it belongs to another installation, or it is damaged: keep a dump, find out who, then restore \
+         it with PostgreSQL's tools and start once with --store-restored"
+    )]
+    Forged(String),
 }
 
 impl StoreError {

@@ -2,22 +2,24 @@
 //!
 //! A [`Store`] moves opaque bytes: templates and sessions arrive already wrapped (see [`wrap`]), so no
 //! implementation sees one in the clear. Calls block; async code makes them on the blocking pool. A write returns once
-//! it is durable. The key-holder's secrets are in another database behind another type, because they belong to another
+//! it is durable. [`Sqlite`] keeps them in a file; `trefoil-postgres` has
+//! another implementation. The key-holder's secrets are in another database behind another type, because they belong to another
 //! role.
 
 mod operations;
 mod records;
 mod seal_reader;
 mod sqlite;
-#[cfg(test)]
-mod suite;
+#[cfg(any(test, feature = "suite"))]
+pub mod suite;
 pub mod wrap;
 
 pub use crate::database::StoreError;
 pub use operations::Store;
 pub use records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PolicyVersion, Present,
-    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
+    UsageCounts,
 };
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;

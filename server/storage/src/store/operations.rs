@@ -15,6 +15,10 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 /// A method with a [`Note`] makes the change and adds the note to the audit trail, both or neither, and returns the entry's number; `Conflict` if
 /// the note's request was made before.
 pub trait Store: Send + Sync + 'static {
+    /// Why every call would fail now, or `None`. Does not block.
+    fn unready(&self) -> Option<String> {
+        None
+    }
     /// Makes the file complete without its write-ahead log.
     fn checkpoint(&self) -> Result<(), StoreError>;
     /// Tenants, API keys, accepted roots and operators.

@@ -4,7 +4,7 @@ use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// Longer bytes are a seal with its signatures, shorter ones the header of a seal.
-pub(super) const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
+pub const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,11 @@
-//! One suite for every store.
+//! One suite for every store. Each implementation runs it on an empty one.
 
+#[cfg(test)]
 use super::sqlite::APART_IN_1;
 use super::*;
+#[cfg(test)]
 use crate::Supervisor;
+#[cfg(test)]
 use crate::database::{Database, RowKey, fault};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
@@ -76,7 +79,10 @@ fn root(tenant: TenantId, generation: u32, generation_min: u32) -> Root {
 }
 
 /// Everything a store promises, on an empty one.
-fn holds(store: &dyn Store) {
+///
+/// # Panics
+/// When it does not hold.
+pub fn holds(store: &dyn Store) {
     store.create_tenant(tenant(T), note()).unwrap();
     store.create_tenant(tenant(U), note()).unwrap();
     assert_eq!(store.create_tenant(tenant(T), note()), Err(StoreError::Conflict));
@@ -470,15 +476,13 @@ fn sqlite_holds_what_a_store_promises() {
     holds(&Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap());
 }
 
-#[test]
-fn sqlite_reopens_with_everything_acknowledged() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("store.sqlite");
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
+/// Stores seals from several threads at one time.
+///
+/// # Panics
+/// When one is not taken.
+pub fn put_seals_from_eight_threads(store: &dyn Store) {
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
-            let store = &store;
             scope.spawn(move || {
                 for number in 0..20_u64 {
                     store.put_seal(u64::from(thread) * 100 + number, vec![thread; 1000], vec![]).unwrap();
@@ -486,13 +490,30 @@ fn sqlite_reopens_with_everything_acknowledged() {
             });
         }
     });
-    drop(store);
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+}
+
+/// Finds the seals of [`put_seals_from_eight_threads`].
+///
+/// # Panics
+/// When one is missing.
+pub fn has_seals_of_eight_threads(store: &dyn Store) {
     for thread in 0..8_u8 {
         for number in 0..20_u64 {
             assert_eq!(store.seal(u64::from(thread) * 100 + number), Ok(Some(vec![thread; 1000])));
         }
     }
+}
+
+#[test]
+fn sqlite_reopens_with_everything_acknowledged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store.sqlite");
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
+    put_seals_from_eight_threads(&store);
+    drop(store);
+    let store = Sqlite::open(&path, &[7; 32]).unwrap();
+    has_seals_of_eight_threads(&store);
     assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
 }
 
@@ -544,11 +565,14 @@ fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
 }
 
 /// What the program of 2026-11-22 wrote (revision 0db32bf, schema version 2) with the rows of the test below, gzipped.
+#[cfg(test)]
 const OF_VERSION_2: &[u8] = include_bytes!("testdata/store-2.sqlite.gz");
 
 /// What the program of 2026-11-23 wrote (revision 1547b2f, schema version 3) with the rows of the test below, gzipped.
+#[cfg(test)]
 const OF_VERSION_3: &[u8] = include_bytes!("testdata/store-3.sqlite.gz");
 
+#[cfg(test)]
 fn unpacked(gzipped: &[u8], directory: &std::path::Path) -> std::path::PathBuf {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -13,7 +13,7 @@ const ANSWER_BYTES_MAX = 1 << 21;
 /** Refusals that any request may follow by the same one. */
 const NOTHING_ATTEMPTED: readonly string[] = ["overloaded", "draining", "disk-low", "quota-exceeded"];
 /** Refusals that a request which takes effect at most once may follow by the same one. */
-const SAME_AGAIN = [...NOTHING_ATTEMPTED, "key-holder-unavailable", "undecided", "idempotency-in-flight"];
+const SAME_AGAIN = [...NOTHING_ATTEMPTED, "key-holder-unavailable", "undecided", "idempotency-in-flight", "store-unavailable"];
 
 /** How to reach the service. */
 export interface Connection {

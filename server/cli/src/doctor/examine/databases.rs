@@ -6,10 +6,14 @@ use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::vault::{self, VAULT_FILE};
 use trefoil_matching::MALFORMED_MAX;
+use trefoil_postgres::{Address, Postgres};
+use trefoil_server::config::Config;
 use trefoil_server::findings::{MALFORMED, frozen};
 use trefoil_service::STORE_FILE;
-use trefoil_storage::store;
+use trefoil_storage::data_dir::read_private;
+use trefoil_storage::store::{self, StoreError};
 use trefoil_types::TenantId;
+use zeroize::Zeroizing;
 
 /// How far a clock may be behind the newest seal before it matters, seconds: a step of NTP.
 const STEP_S: u64 = 5;
@@ -27,7 +31,59 @@ pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHea
         Ok(bytes) => bytes,
         Err(cause) => return (vec![unreadable(&path, &cause)], None),
     };
-    let header = bytes.map(|bytes| LogEntry::decode(&bytes).map(|entry| entry.header().clone()));
+    newest_seal(&place, bytes.as_deref(), now)
+}
+
+/// A store in a PostgreSQL database, which is looked at and not taken.
+pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Finding>, Option<SealHeader>) {
+    let key = config.server.data_dir.join("master.key");
+    let secret = read_private(&key).map_err(|cause| cause.to_string());
+    let secret = secret.and_then(|bytes| {
+        <[u8; 32]>::try_from(bytes.as_slice()).map_err(|_| format!("{} has not 32 bytes", key.display()))
+    });
+    let secret = match secret {
+        Ok(secret) => Zeroizing::new(secret),
+        Err(cause) => {
+            let broken = Finding::broken("database-missing", address, cause);
+            return (
+                vec![broken.do_this("start the service once, if it never ran; else restore its directory")],
+                None,
+            );
+        }
+    };
+    let found = match Postgres::inspect(address, &secret, config.store.patience()) {
+        Ok(found) => found,
+        Err(StoreError::Unreachable(cause)) => {
+            let broken = Finding::broken("database-away", address, cause);
+            let remedy = "start the database, and look at its log, the network between, the password, and the certificate";
+            return (vec![broken.do_this(remedy)], None);
+        }
+        Err(cause) => {
+            let broken = Finding::broken("database-damaged", address, cause.to_string());
+            return (vec![broken.do_this("see OPERATING.md, \"PostgreSQL\"")], None);
+        }
+    };
+    if found.generation.is_none() {
+        let broken = Finding::broken("database-missing", address, "the database has no tables of Trefoil");
+        return (
+            vec![broken.do_this("start the service once, if it never ran; else restore the database")],
+            None,
+        );
+    }
+    let holder =
+        found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
+    let (mut findings, header) = newest_seal(&address, found.newest_seal.as_deref(), now);
+    findings.push(Finding::ok("database", address, holder));
+    (findings, header)
+}
+
+/// The newest seal against the clock.
+fn newest_seal(
+    place: &impl std::fmt::Display,
+    bytes: Option<&[u8]>,
+    now: u64,
+) -> (Vec<Finding>, Option<SealHeader>) {
+    let header = bytes.map(|bytes| LogEntry::decode(bytes).map(|entry| entry.header().clone()));
     let header = match header.transpose() {
         Ok(header) => header,
         Err(cause) => {

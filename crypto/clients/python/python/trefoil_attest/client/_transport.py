@@ -33,7 +33,7 @@ IDLE_S_MAX = 4.0
 
 NOTHING_ATTEMPTED = frozenset({"overloaded", "draining", "disk-low", "quota-exceeded"})
 """Refusals that any request may follow by the same one."""
-SAME_AGAIN = NOTHING_ATTEMPTED | {"key-holder-unavailable", "undecided", "idempotency-in-flight"}
+SAME_AGAIN = NOTHING_ATTEMPTED | {"key-holder-unavailable", "undecided", "idempotency-in-flight", "store-unavailable"}
 """Refusals that a request which takes effect at most once may follow by the same one."""
 
 

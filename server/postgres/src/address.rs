@@ -1,0 +1,318 @@
+//! The address of a database: where it is, who connects, and whether the way there is safe.
+//!
+//! A way that leaves the machine needs TLS with the server's certificate and name verified (`sslmode=verify-full`, the default).
+//! `sslmode=disable` is accepted for a loopback address, and a unix socket never has TLS. The other modes of libpq are refused, because with
+//! them anybody on the way may read or replace what is sent.
+
+use crate::tls::Tls;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use zeroize::Zeroizing;
+
+/// Longest wait for one address of the server.
+const CONNECT: Duration = Duration::from_secs(1);
+/// The default of PostgreSQL.
+const PORT: u16 = 5432;
+
+/// Where a password is looked for that is not in the address.
+#[derive(Clone, Debug, Default)]
+pub struct PasswordFiles {
+    /// A file with the password alone.
+    pub own: Option<PathBuf>,
+    /// A file of libpq, with lines of `HOST:PORT:DATABASE:USER:PASSWORD`.
+    pub libpq: Option<PathBuf>,
+}
+
+/// A database that can be connected to.
+#[derive(Clone)]
+pub struct Address {
+    pub(crate) config: Config,
+    pub(crate) tls: Option<Tls>,
+    /// Without the password.
+    place: String,
+}
+
+/// Never the password.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place)
+    }
+}
+
+/// Hides the password of an address, whether or not the address is valid.
+#[must_use]
+pub fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let shown = match authority.rsplit_once('@') {
+        None => authority.to_owned(),
+        Some((user, host)) => match user.split_once(':') {
+            None => format!("{user}@{host}"),
+            Some((user, _)) => format!("{user}:***@{host}"),
+        },
+    };
+    let Some((path, query)) = path.split_once('?') else { return format!("{scheme}://{shown}{path}") };
+    let query = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name @ "password", _)) => format!("{name}=***"),
+        _ => pair.to_owned(),
+    });
+    format!("{scheme}://{shown}{path}?{}", query.collect::<Vec<_>>().join("&"))
+}
+
+impl Address {
+    /// Reads `postgres://USER@HOST[:PORT]/DATABASE[?sslmode=verify-full&sslrootcert=FILE]`, as libpq writes it.
+    ///
+    /// # Errors
+    /// A text that says what is wrong and what to write; it never has the password.
+    pub fn read(url: &str, passwords: &PasswordFiles) -> Result<Address, String> {
+        let shown = without_password(url);
+        let refused = |cause: &dyn fmt::Display| format!("{shown}: {cause}");
+        if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
+            return Err(refused(&"not an address of PostgreSQL; write it as postgres://USER@HOST/DATABASE"));
+        }
+        let (plain, mode, roots) = tls_of(url);
+        let mut config: Config = plain.parse().map_err(|_| {
+            refused(&"this does not read; write it as postgres://USER@HOST/DATABASE, and a special character as %XX")
+        })?;
+        let Some(user) = config.get_user().map(str::to_owned) else {
+            return Err(refused(&"no user; write it as postgres://USER@HOST/DATABASE"));
+        };
+        let Some(database) = config.get_dbname().map(str::to_owned) else {
+            return Err(refused(&"no database; write it as postgres://USER@HOST/DATABASE"));
+        };
+        if config.get_hosts().is_empty() {
+            return Err(refused(
+                &"no host; write it as postgres://USER@HOST/DATABASE, or add ?host=/DIRECTORY for a unix socket",
+            ));
+        }
+        let is_local = config.get_hostaddrs().is_empty() && config.get_hosts().iter().all(is_local);
+        let is_socket = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
+        let tls = match mode.as_deref() {
+            None | Some("disable") if is_socket => None,
+            Some("disable") if is_local => None,
+            Some("disable") => {
+                return Err(refused(
+                    &"sslmode=disable is for this machine alone: the way to the database leaves it; use verify-full",
+                ));
+            }
+            None | Some("verify-full") if !is_socket => {
+                Some(Tls::new(roots.as_deref()).map_err(|cause| refused(&cause))?)
+            }
+            Some(other) => {
+                return Err(refused(&format!(
+                    "sslmode={other} is not supported; use verify-full, or disable for a unix socket or a loopback address"
+                )));
+            }
+            None => None,
+        };
+        config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        config.connect_timeout(CONNECT).application_name("trefoil");
+        config.keepalives_idle(Duration::from_secs(5)).keepalives_interval(Duration::from_secs(2));
+        config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(10));
+        if config.get_password().is_none()
+            && let Some(password) =
+                password(&config, &user, &database, passwords).map_err(|cause| refused(&cause))?
+        {
+            config.password(password.as_bytes());
+        }
+        Ok(Address { place: place(&config, &user, &database), config, tls })
+    }
+}
+
+/// Where it is, in words: a socket's directory is in brackets.
+fn place(config: &Config, user: &str, database: &str) -> String {
+    let ports = config.get_ports();
+    let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
+        let port = ports.get(at).or(ports.first()).copied().unwrap_or(PORT);
+        match host {
+            Host::Tcp(name) => format!("{name}:{port}"),
+            Host::Unix(path) => format!("[{}]:{port}", path.display()),
+        }
+    });
+    format!("postgres://{user}@{}/{database}", hosts.collect::<Vec<_>>().join(","))
+}
+
+/// The address without what tokio-postgres does not know of, the mode of TLS, and the file of authorities.
+fn tls_of(url: &str) -> (String, Option<String>, Option<PathBuf>) {
+    let Some((plain, query)) = url.split_once('?') else { return (url.to_owned(), None, None) };
+    let (mut mode, mut roots, mut rest) = (None, None, Vec::new());
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("sslmode", value)) => mode = Some(value.to_owned()),
+            Some(("sslrootcert", value)) => roots = Some(PathBuf::from(decoded(value))),
+            _ => rest.push(pair),
+        }
+    }
+    match rest.is_empty() {
+        true => (plain.to_owned(), mode, roots),
+        false => (format!("{plain}?{}", rest.join("&")), mode, roots),
+    }
+}
+
+/// With every `%XX` as its byte.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.first_chunk::<2>().and_then(|two| hex::decode(two).ok());
+        match (first, hex) {
+            (b'%', Some(byte)) => {
+                bytes.extend(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            let address: Option<std::net::IpAddr> = name.trim_matches(['[', ']']).parse().ok();
+            address.map_or(name == "localhost", |address| address.is_loopback())
+        }
+    }
+}
+
+/// The password for this user and database, if a file has it.
+fn password(
+    config: &Config,
+    user: &str,
+    database: &str,
+    files: &PasswordFiles,
+) -> Result<Option<Zeroizing<String>>, String> {
+    if let Some(path) = &files.own {
+        let text = private_text(path)?;
+        return Ok(Some(Zeroizing::new(text.trim_end_matches(['\r', '\n']).to_owned())));
+    }
+    let Some(path) = &files.libpq else { return Ok(None) };
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => name.clone(),
+        // As libpq names every socket.
+        _ => "localhost".to_owned(),
+    };
+    let port = config.get_ports().first().unwrap_or(&PORT).to_string();
+    let wanted = [host.as_str(), port.as_str(), database, user];
+    Ok(private_text(path)?.lines().find_map(|line| of_line(line, wanted)))
+}
+
+fn private_text(path: &Path) -> Result<Zeroizing<String>, String> {
+    let bytes = trefoil_storage::data_dir::read_private(path).map_err(|cause| cause.to_string())?;
+    let text = std::str::from_utf8(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))?;
+    Ok(Zeroizing::new(text.to_owned()))
+}
+
+/// The password of a line of libpq's file, if its other fields are these or `*`.
+fn of_line(line: &str, wanted: [&str; 4]) -> Option<Zeroizing<String>> {
+    let mut fields: Vec<Zeroizing<String>> = vec![Zeroizing::default()];
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ':' if fields.len() < 5 => fields.push(Zeroizing::default()),
+            '\\' => fields.last_mut()?.push(letters.next()?),
+            _ => fields.last_mut()?.push(letter),
+        }
+    }
+    let is_wanted = fields.len() == 5
+        && fields
+            .iter()
+            .zip(wanted)
+            .all(|(field, wanted)| matches!(field.as_str(), "*") || **field == *wanted);
+    is_wanted.then(|| fields.pop()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn refused(url: &str) -> String {
+        Address::read(url, &PasswordFiles::default()).unwrap_err()
+    }
+
+    #[test]
+    fn a_way_that_leaves_the_machine_is_verified_or_refused() {
+        for (url, expected) in [
+            ("postgres://u@db.example/d?sslmode=disable", "the way to the database leaves it"),
+            ("postgres://u@10.0.0.1/d?sslmode=disable", "the way to the database leaves it"),
+            (
+                "postgres://u@localhost/d?sslmode=disable&hostaddr=10.0.0.1",
+                "the way to the database leaves it",
+            ),
+            ("postgres://u@db.example/d?sslmode=prefer", "use verify-full"),
+            ("postgres://u@db.example/d?sslmode=require", "use verify-full"),
+            ("postgres://u@127.0.0.1/d?sslmode=allow", "use verify-full"),
+            ("postgres://u@db.example/d?sslrootcert=/nowhere", "sslrootcert /nowhere"),
+            ("postgres://u@db.example", "no database"),
+            ("postgres://db.example/d", "no user"),
+            ("postgres:///d?user=u", "no host"),
+            ("mysql://u@db.example/d", "not an address of PostgreSQL"),
+        ] {
+            let said = refused(url);
+            assert!(said.contains(expected), "{url}: {said}");
+        }
+        for url in [
+            "postgres://u@127.0.0.1/d?sslmode=disable",
+            "postgres://u@[::1]/d?sslmode=disable",
+            "postgres://u@localhost:99/d?sslmode=disable",
+            "postgres:///d?user=u&host=/run/postgresql",
+        ] {
+            let address = Address::read(url, &PasswordFiles::default()).unwrap();
+            assert!(address.tls.is_none() && address.config.get_ssl_mode() == SslMode::Disable, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (url, shown) in [
+            ("postgres://u:secret@h/d", "postgres://u:***@h/d"),
+            ("postgres://u:se:c@ret@h/d?sslmode=disable", "postgres://u:***@h/d?sslmode=disable"),
+            ("postgres:///d?password=secret&user=u", "postgres:///d?password=***&user=u"),
+            ("postgres://u@h/d", "postgres://u@h/d"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+        let url = "postgres://u:secret@127.0.0.1/d?sslmode=disable";
+        let address = Address::read(url, &PasswordFiles::default()).unwrap();
+        assert_eq!(format!("{address} {address:?}").matches("secret").count(), 0);
+        assert_eq!(address.config.get_password(), Some(&b"secret"[..]));
+        assert!(!refused("postgres://u:secret@h/d?sslmode=allow").contains("secret"));
+    }
+
+    #[test]
+    fn a_password_comes_from_a_private_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str, mode: u32| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            Some(path)
+        };
+        let url = "postgres://u@127.0.0.1/d?sslmode=disable";
+        let of = |own, libpq| {
+            Address::read(url, &PasswordFiles { own, libpq }).map(|address| {
+                address.config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            })
+        };
+        assert_eq!(of(write("own", "pass word\n", 0o600), None), Ok(Some("pass word".to_owned())));
+        assert!(of(write("open", "x", 0o644), None).unwrap_err().contains("open"));
+        let lines = "# none\n127.0.0.1:5432:other:u:wrong\n*:*:d:u:a\\:b\\\\c\n*:*:*:*:late\n";
+        assert_eq!(of(None, write("pgpass", lines, 0o600)), Ok(Some("a:b\\c".to_owned())));
+        assert_eq!(of(None, write("none", "h:1:d:u:x", 0o600)), Ok(None));
+    }
+}

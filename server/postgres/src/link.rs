@@ -1,0 +1,184 @@
+//! One connection to PostgreSQL, with a deadline for each answer.
+//!
+//! Calls block. The driver is asynchronous, so a connection has a runtime of its own, which works while a call waits. A connection that missed
+//! a deadline is lost: its answer might come later and be taken for another one.
+
+use crate::address::Address;
+use crate::table::{Value, parameters};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio_postgres::{Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
+use trefoil_storage::store::StoreError;
+
+/// Longest wait for a connection, over all addresses of the server.
+pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(5);
+
+/// See the module.
+pub(crate) struct Link {
+    // Before the runtime, so that it is dropped first.
+    client: Client,
+    prepared: RefCell<HashMap<String, Statement>>,
+    place: String,
+    patience: Cell<Duration>,
+    lost: Cell<bool>,
+    runtime: Runtime,
+}
+
+impl Link {
+    /// Connects within `wait`. `patience` is the longest wait for an answer, here and a little shorter in the server.
+    pub(crate) fn open(address: &Address, patience: Duration, wait: Duration) -> Result<Link, StoreError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|cause| StoreError::Fault(cause.to_string()))?;
+        let unreachable = |cause: String| StoreError::Unreachable(format!("{address}: {cause}"));
+        let connect = async {
+            match &address.tls {
+                None => {
+                    let (client, connection) = address.config.connect(NoTls).await?;
+                    tokio::spawn(connection);
+                    Ok::<_, Error>(client)
+                }
+                Some(tls) => {
+                    let (client, connection) = address.config.connect(tls.clone()).await?;
+                    tokio::spawn(connection);
+                    Ok::<_, Error>(client)
+                }
+            }
+        };
+        let connected = runtime.block_on(async { tokio::time::timeout(wait, connect).await });
+        let late = |_| unreachable(format!("no connection within {} ms", wait.as_millis()));
+        let client = connected.map_err(late)?.map_err(|cause: Error| unreachable(text(&cause)))?;
+        let link = Link {
+            client,
+            prepared: RefCell::default(),
+            place: address.to_string(),
+            patience: Cell::new(patience),
+            lost: Cell::new(false),
+            runtime,
+        };
+        link.batch(&settings(patience))?;
+        Ok(link)
+    }
+
+    /// Whether it cannot be used any more.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.get() || self.client.is_closed()
+    }
+
+    /// Whether the server has ended it.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Waits longer for the answers until [`Link::be_usual`]. Inside a transaction, so that the server waits too.
+    pub(crate) fn be_patient(&self, patience: Duration) -> Result<(), StoreError> {
+        self.patience.set(patience + Duration::from_millis(500));
+        self.batch(&format!("SET LOCAL statement_timeout = {}", patience.as_millis()))
+    }
+
+    /// Ends [`Link::be_patient`].
+    pub(crate) fn be_usual(&self, patience: Duration) {
+        self.patience.set(patience);
+    }
+
+    pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        let statement = self.prepared(sql)?;
+        self.within(self.client.query(&statement, &parameters(values)))
+    }
+
+    /// Returns how many rows changed.
+    pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+        let statement = self.prepared(sql)?;
+        self.within(self.client.execute(&statement, &parameters(values)))
+    }
+
+    /// Statements without parameters, in one round trip.
+    pub(crate) fn batch(&self, sql: &str) -> Result<(), StoreError> {
+        self.within(self.client.batch_execute(sql))
+    }
+
+    /// The same, with the columns of the first row as text.
+    pub(crate) fn told(&self, sql: &str) -> Result<Option<Vec<Option<String>>>, StoreError> {
+        let told = self.within(self.client.simple_query(sql))?;
+        Ok(told.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => {
+                Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
+            }
+            _ => None,
+        }))
+    }
+
+    fn prepared(&self, sql: &str) -> Result<Statement, StoreError> {
+        if let Some(statement) = self.prepared.borrow().get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.within(self.client.prepare(sql))?;
+        self.prepared.borrow_mut().insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    fn within<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+        if self.is_lost() {
+            return Err(self.unreachable("the connection was lost"));
+        }
+        let patience = self.patience.get();
+        let done = self.runtime.block_on(async { tokio::time::timeout(patience, work).await });
+        let Ok(done) = done else {
+            self.lost.set(true);
+            return Err(self.unreachable(&format!("no answer within {} ms", patience.as_millis())));
+        };
+        done.map_err(|cause| self.failed(&cause))
+    }
+
+    fn failed(&self, cause: &Error) -> StoreError {
+        let Some(code) = cause.code() else {
+            self.lost.set(true);
+            return self.unreachable(&text(cause));
+        };
+        let text = text(cause);
+        match (code.code(), code.code().get(..2).unwrap_or_default()) {
+            // A key exists.
+            ("23505", _) => StoreError::Conflict,
+            // The server cancelled it, would like it to be repeated, or is out of something.
+            ("57014" | "55P03", _) | (_, "40" | "53") => self.unreachable(&text),
+            // The session ended, or is with a server that does not write.
+            ("25006" | "25P03", _) | (_, "08" | "57") => {
+                self.lost.set(true);
+                self.unreachable(&text)
+            }
+            _ => StoreError::Fault(format!("{}: {text}", self.place)),
+        }
+    }
+
+    fn unreachable(&self, cause: &str) -> StoreError {
+        StoreError::Unreachable(format!("{}: {cause}", self.place))
+    }
+}
+
+/// What a session is to do: acknowledge once the disk has it, give up in time, and notice a process that is gone.
+fn settings(patience: Duration) -> String {
+    // A statement that the server gives up leaves a connection that can be used.
+    let statement = patience * 4 / 5;
+    format!(
+        "SET statement_timeout = {0}; SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1};
+         SET client_connection_check_interval = 1000;
+         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
+         SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+                           WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)",
+        statement.as_millis(),
+        patience.as_millis() * 5,
+    )
+}
+
+/// The message without the values of rows, which PostgreSQL puts into the detail.
+fn text(cause: &Error) -> String {
+    match cause.as_db_error() {
+        Some(told) => format!("{} (SQLSTATE {})", told.message(), told.code().code()),
+        None => std::iter::successors(cause.source(), |&cause| cause.source()).map(ToString::to_string).fold(
+            cause.to_string(),
+            |text, more| if text.contains(&more) { text } else { format!("{text}: {more}") },
+        ),
+    }
+}

@@ -1,0 +1,522 @@
+//! What PostgreSQL adds to the promises of a store: the lock, the count, the codes of rows, and what happens without an answer.
+
+use super::*;
+use std::time::Instant;
+use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::store::suite;
+use trefoil_testing::postgres::Server;
+
+const T: TenantId = TenantId::new([1; 16]);
+const H: Handle = Handle::new([3; 32]);
+const SECRET: [u8; 32] = [7; 32];
+/// For tests that do not wait for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn address(url: &str) -> Address {
+    Address::read(url, &PasswordFiles::default()).unwrap()
+}
+
+fn open_with(url: &str, patience: Duration, opening: Opening) -> Result<(Postgres, Supervisor), StoreError> {
+    let supervisor = Supervisor::default();
+    let store = Postgres::open(&supervisor, &address(url), &SECRET, patience, opening)?;
+    Ok((store, supervisor))
+}
+
+fn open(url: &str) -> Result<Postgres, StoreError> {
+    Ok(open_with(url, PATIENCE, Opening::default())?.0)
+}
+
+fn note() -> Note {
+    Note { tenant: T, statement: vec![1; 20], once: None }
+}
+
+fn tenant() -> Tenant {
+    Tenant {
+        id: T,
+        name: "a\0b".to_owned(),
+        policy: "{}".to_owned(),
+        policy_version: 1,
+        public_key: vec![4; 37],
+        next_key: Some(vec![5; 37]),
+        wrapped_key: vec![5; 60],
+        created_at: 6,
+        disabled_at: None,
+        deleted_at: None,
+    }
+}
+
+/// A row in each table.
+fn fill(store: &Postgres) {
+    store.create_tenant(tenant(), note()).unwrap();
+    let key = ApiKey {
+        id: ApiKeyId::new([1; 8]),
+        tenant: T,
+        tag: [2; 32],
+        scopes: 2,
+        created_at: 3,
+        label: String::new(),
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    store.add_api_key(key, note()).unwrap();
+    store
+        .add_issuer_key(IssuerKey { tenant: T, number: 0, key: vec![1; 1952], registered_at: 4 }, note())
+        .unwrap();
+    let (statement, signature) = (vec![14; 132], vec![15; 3309]);
+    let root = Root {
+        tenant: T,
+        root: [5; 32],
+        generation: 5,
+        generation_min: 4,
+        statement,
+        signature,
+        published_at: 13,
+    };
+    store.publish_root(root).unwrap();
+    let generation = store.reserve_generation(&T, &H).unwrap();
+    let (wrapped_key, wrapped) = (vec![7; 60], vec![8; 49_200]);
+    let (consent_ref, created_at) = ("form 9".to_owned(), 10);
+    let template = Template {
+        tenant: T,
+        handle: H,
+        generation,
+        lane: 31,
+        epoch: 0,
+        wrapped_key,
+        wrapped,
+        consent_ref,
+        created_at,
+    };
+    let answer = Idempotency {
+        tenant: T,
+        key: "k".to_owned(),
+        request_digest: [11; 32],
+        body: "{}".to_owned(),
+        created_at: 12,
+    };
+    store.enrol(template, answer).unwrap();
+    store.reserve_replacement(&T, &H).unwrap();
+    let session = Session { tenant: T, id: SessionId::new([5; 32]), expires_at: 100, wrapped: vec![1; 100] };
+    store.put_sessions(vec![session]).unwrap();
+    store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
+    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
+    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    let counts =
+        trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
+    store.add_usage(vec![Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts }], 0).unwrap();
+    let id = OperatorId::new([1; 8]);
+    let operator = Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None };
+    let token = OperatorToken {
+        operator: id,
+        number: 1,
+        tag: [2; 32],
+        created_at: 4,
+        expires_at: None,
+        revoked_at: None,
+    };
+    let once = Once { operator: id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
+    let entry = store.put_operator(operator, Some(token), Note { once: Some(once), ..note() }).unwrap();
+    store.seal_note(entry, vec![3; 100]).unwrap();
+}
+
+#[test]
+fn postgres_holds_what_a_store_promises() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    suite::holds(&open(&url).unwrap());
+    // Its sums are those of the rows that are left.
+    open(&url).unwrap();
+}
+
+#[test]
+fn postgres_reopens_with_everything_acknowledged() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let store = open(&url).unwrap();
+    store.create_tenant(tenant(), note()).unwrap();
+    suite::put_seals_from_eight_threads(&store);
+    drop(store);
+    let store = open(&url).unwrap();
+    suite::has_seals_of_eight_threads(&store);
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant()]);
+}
+
+/// Reads every row; the first error.
+fn read_all(store: &Postgres) -> Result<(), StoreError> {
+    store.registry()?;
+    store.policies(&T, 0, 9)?;
+    store.usage(&T, ApiKeyId::new([0; 8]), 0, 9)?;
+    store.roots(&T, 0, 9)?;
+    store.template(&T, &H)?;
+    store.subjects(&T, &Handle::new([0; 32]), 9)?;
+    store.leftovers()?;
+    store.live_sessions(&T, None, 0, 9)?;
+    store.idempotency(&T, "k")?;
+    store.audit(0, None, 99)?;
+    store.created(&OperatorId::new([1; 8]), "k")?;
+    store.last_seal()?;
+    store.seal(0)?;
+    store.log_node(0, 0)?;
+    store.cosignatures(7)?;
+    store.last_restoration()?;
+    store.reserve_renewal(&T, &H).map(drop)
+}
+
+#[test]
+fn a_row_that_somebody_else_wrote_is_refused_when_it_is_read() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let store = open(&url).unwrap();
+    fill(&store);
+    read_all(&store).unwrap();
+    drop(store);
+    let columns = server.sql(
+        &name,
+        "SELECT table_name, column_name, data_type FROM information_schema.columns
+         WHERE table_schema = 'public' ORDER BY table_name, ordinal_position",
+    );
+    let (mut edits, mut tables) = (0, std::collections::BTreeSet::new());
+    for line in columns.lines() {
+        let [table, column, kind] = line.split('|').collect::<Vec<_>>().try_into().unwrap();
+        tables.insert(table.to_owned());
+        // Another number, and the same bytes with one more; NULL becomes something.
+        let edit = match kind {
+            "bigint" => format!("coalesce({column}, 0) + 1000"),
+            _ => format!("coalesce({column}, '') || '\\x00'::bytea"),
+        };
+        server
+            .sql(&name, &format!("CREATE TABLE kept AS TABLE {table}; UPDATE {table} SET {column} = {edit}"));
+        let read = open_with(&url, PATIENCE, Opening::default()).and_then(|(store, _)| read_all(&store));
+        // A row under another key is not found by its own: that is a row that went, which LIMITS.md names.
+        let is_key = is_key(table, column);
+        assert!(
+            matches!(&read, Err(StoreError::Forged(_) | StoreError::Unusable(_)))
+                || (is_key && matches!(&read, Ok(()) | Err(StoreError::Conflict))),
+            "{table}.{column}: {read:?}"
+        );
+        let back = format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM kept; DROP TABLE kept");
+        server.sql(&name, &back);
+        edits += 1;
+    }
+    assert!(edits > 100 && tables.len() == 21, "{edits} edits in {tables:?}");
+    read_all(&open(&url).unwrap()).unwrap();
+}
+
+/// Columns by which rows are searched, so that an edited row is not found.
+fn is_key(table: &str, column: &str) -> bool {
+    let of = |columns: &[&str]| columns.contains(&column);
+    match table {
+        "node" => of(&["id"]),
+        "usage" => of(&["tenant"]),
+        "template_bytes" | "templates" | "generations" => of(&["tenant", "handle"]),
+        "sessions" => of(&["tenant"]),
+        "idempotency" => of(&["tenant", "key"]),
+        "creates" => of(&["operator", "key"]),
+        "seals" | "audit" => of(&["number"]),
+        "log_nodes" => of(&["level", "number"]),
+        "cosignatures" => of(&["size"]),
+        _ => false,
+    }
+}
+
+/// In tables that a start loads as a whole: an API key is not brought back, a root not taken away.
+#[test]
+fn a_row_that_was_removed_or_put_back_is_found_at_the_next_start() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let store = open(&url).unwrap();
+    fill(&store);
+    server.sql(&name, "CREATE TABLE kept AS TABLE api_keys");
+    store.revoke_api_key(&ApiKeyId::new([1; 8]), 7, note()).unwrap();
+    store
+        .put_policy(PolicyVersion { tenant: T, version: 2, policy: "{2}".to_owned(), made_at: 7 }, note())
+        .unwrap();
+    drop(store);
+    let kept = server.sql(&name, "SELECT count(*) FROM api_keys WHERE revoked_at = 7");
+    assert_eq!(kept, "1");
+    for (edit, back) in [
+        (
+            "CREATE TABLE now AS TABLE api_keys; DELETE FROM api_keys; INSERT INTO api_keys SELECT * FROM kept",
+            "DELETE FROM api_keys; INSERT INTO api_keys SELECT * FROM now; DROP TABLE now",
+        ),
+        (
+            "CREATE TABLE now AS TABLE roots; DELETE FROM roots",
+            "INSERT INTO roots SELECT * FROM now; DROP TABLE now",
+        ),
+        (
+            "CREATE TABLE now AS TABLE policies; DELETE FROM policies WHERE version = 2",
+            "INSERT INTO policies SELECT * FROM now WHERE version = 2; DROP TABLE now",
+        ),
+        (
+            "CREATE TABLE now AS TABLE operator_tokens; DELETE FROM operator_tokens",
+            "INSERT INTO operator_tokens SELECT * FROM now; DROP TABLE now",
+        ),
+    ] {
+        server.sql(&name, edit);
+        let Err(StoreError::Forged(told)) = open(&url).map(drop) else { panic!("{edit}") };
+        assert!(told.contains("one of them was removed, added or put back"), "{told}");
+        server.sql(&name, back);
+        read_all(&open(&url).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn one_process_uses_a_database_and_the_second_is_told_who() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (store, _) = open_with(&url, PATIENCE, Opening::default()).unwrap();
+    let begun = Instant::now();
+    let Err(StoreError::InUse(told)) = open(&url) else { panic!("two processes") };
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+    for expected in
+        ["is in use by another process (server process ", "user trefoil from this machine", "Stop that one"]
+    {
+        assert!(told.contains(expected), "{told}");
+    }
+    let inspected = Postgres::inspect(&address(&url), &SECRET, PATIENCE).unwrap();
+    assert!(inspected.holder.is_some() && inspected.generation == Some(1), "{inspected:?}");
+    store.create_tenant(tenant(), note()).unwrap();
+    drop(store);
+    let store = open(&url).unwrap();
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant()]);
+}
+
+#[test]
+fn another_installations_database_is_refused() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    open(&url).unwrap().create_tenant(tenant(), note()).unwrap();
+    let other =
+        Postgres::open(&Supervisor::default(), &address(&url), &[8; 32], PATIENCE, Opening::default());
+    assert!(matches!(other, Err(StoreError::Forged(_))), "{:?}", other.err());
+}
+
+#[test]
+fn a_process_whose_database_another_one_took_writes_no_more_and_ends() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let (first, watched) = open_with(&url, PATIENCE, Opening::default()).unwrap();
+    first.create_tenant(tenant(), note()).unwrap();
+    // The first one's sessions are ended and kept out until the second one has the lock.
+    let away = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = '{name}' AND application_name = 'trefoil'"
+    );
+    let second = loop {
+        server.sql("postgres", &away);
+        match open(&url) {
+            Ok(store) => break store,
+            Err(StoreError::InUse(_)) => {}
+            Err(other) => panic!("{other}"),
+        }
+    };
+    second.put_seal(0, vec![1], vec![]).unwrap();
+    drop(second);
+    let refused = first.put_seal(1, vec![2], vec![]);
+    let begun = Instant::now();
+    while watched.death().is_none() && begun.elapsed() < PATIENCE {
+        std::thread::yield_now();
+    }
+    let why = &watched.death().expect("it ends").why;
+    assert!(why.contains("what this one has in memory is old"), "{why}");
+    assert!(
+        matches!(refused, Err(StoreError::Unusable(_) | StoreError::Unreachable(_) | StoreError::InUse(_))),
+        "{refused:?}"
+    );
+    assert!(
+        first.put_seal(1, vec![2], vec![]).is_err()
+            && first.last_seal().is_err()
+            && first.unready().is_some()
+    );
+    assert_eq!(open(&url).unwrap().last_seal(), Ok(Some((0, vec![1]))), "the first one wrote nothing");
+}
+
+#[test]
+fn lost_sessions_are_made_again_and_writes_are_neither_lost_nor_doubled() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let (store, watched) = open_with(&url, PATIENCE, Opening::default()).unwrap();
+    let mut taken = Vec::new();
+    for number in 0..60_u64 {
+        if number % 10 == 5 {
+            server.sql(
+                "postgres",
+                &format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"),
+            );
+        }
+        let begun = Instant::now();
+        let stored = loop {
+            match store.put_seal(number, vec![1; 10], vec![[number as u8; 32]]) {
+                Err(StoreError::Unreachable(_) | StoreError::InUse(_)) if begun.elapsed() < PATIENCE => {
+                    std::thread::yield_now();
+                }
+                other => break other,
+            }
+        };
+        // A commit whose answer was lost has happened.
+        assert!(matches!(stored, Ok(()) | Err(StoreError::Conflict)), "{stored:?}");
+        taken.push(number);
+    }
+    assert_eq!(watched.death(), None);
+    for number in taken {
+        assert_eq!(store.seal(number).unwrap(), Some(vec![1; 10]));
+        assert_eq!(store.log_node(0, number).unwrap(), Some([number as u8; 32]), "both or neither");
+    }
+}
+
+#[test]
+fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_restored() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let directory = DataDir::open(&folder.path().join("data")).unwrap();
+    let opening =
+        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), migrate: false, restored };
+    let (store, _) = open_with(&url, PATIENCE, opening(false)).unwrap();
+    server.sql(&name, "CREATE TABLE kept AS TABLE node");
+    store.put_seal(5, vec![5], vec![]).unwrap();
+    let reached = directory.high_water("m").unwrap().reached().count;
+    assert_eq!(reached, 2, "the mark follows each transaction");
+    server.sql(&name, "DELETE FROM node; INSERT INTO node SELECT * FROM kept");
+    let refused = store.put_seal(0, vec![1], vec![]);
+    assert!(matches!(&refused, Err(StoreError::Unusable(_))), "{refused:?}");
+    drop(store);
+    let Err(StoreError::Unusable(told)) = open_with(&url, PATIENCE, opening(false)).map(drop) else {
+        panic!("an older copy was taken")
+    };
+    assert!(
+        told.contains("counts 1 transactions and 2 were acknowledged") && told.contains("--store-restored"),
+        "{told}"
+    );
+    let (store, _) = open_with(&url, PATIENCE, opening(true)).unwrap();
+    store.put_seal(0, vec![1], vec![]).unwrap();
+    drop(store);
+    server.sql(&name, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    let Err(StoreError::Unusable(told)) = open_with(&url, PATIENCE, opening(false)).map(drop) else {
+        panic!("an empty database was taken")
+    };
+    assert!(told.contains("it is empty and was not before"), "{told}");
+}
+
+#[test]
+fn a_server_that_gives_no_answer_is_given_up_in_time_and_found_again() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let (store, watched) = open_with(&url, Duration::from_secs(1), Opening::default()).unwrap();
+    store.put_seal(0, vec![1], vec![]).unwrap();
+    server.freeze(true);
+    let timed = |call: &dyn Fn() -> Result<(), StoreError>| {
+        let begun = Instant::now();
+        let outcome = call();
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        assert!(matches!(&outcome, Err(StoreError::Unreachable(_))), "{outcome:?}");
+    };
+    timed(&|| store.put_seal(1, vec![1], vec![]));
+    for _ in 0..3 {
+        timed(&|| store.put_seal(1, vec![1], vec![]));
+        timed(&|| store.seal(0).map(drop));
+    }
+    server.freeze(false);
+    let begun = Instant::now();
+    while !matches!(store.put_seal(1, vec![1], vec![]), Ok(()) | Err(StoreError::Conflict)) {
+        assert!(begun.elapsed() < Duration::from_secs(5), "it does not recover: {:?}", store.unready());
+        std::thread::yield_now();
+    }
+    assert_eq!((store.seal(1), watched.death()), (Ok(Some(vec![1])), None));
+}
+
+#[test]
+fn a_statement_that_waits_for_a_lock_ends_in_time_and_undoes_itself_alone() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let (store, _) = open_with(&url, Duration::from_secs(1), Opening::default()).unwrap();
+    store.put_seal(0, vec![1], vec![]).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.sql(&name, "BEGIN; LOCK TABLE seals; SELECT pg_sleep(3); COMMIT"));
+        let begun = Instant::now();
+        // Until the other session has the lock, this succeeds.
+        let mut number = 1;
+        let refused = loop {
+            let asked = Instant::now();
+            match store.put_seal(number, vec![1], vec![]) {
+                Ok(()) if begun.elapsed() < PATIENCE => number += 1,
+                other => break (other, asked.elapsed()),
+            }
+        };
+        assert!(matches!(&refused.0, Err(StoreError::Unreachable(_))), "{refused:?}");
+        assert!(refused.1 < Duration::from_secs(2), "{refused:?}");
+        let restoration = Restoration { time: 1, first: 0 };
+        while store.put_restoration(restoration).is_err() {
+            assert!(begun.elapsed() < 2 * PATIENCE, "{:?}", store.unready());
+        }
+    });
+    assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 1, first: 0 })));
+}
+
+#[test]
+fn tls_to_the_database_is_verified() {
+    let Some(server) = Server::start(&[]) else { return };
+    let name = server.database().split(['/', '?']).nth(3).unwrap().to_owned();
+    let make = |host: &str| {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate =
+            rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(&key).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    };
+    let (certificate, key) = make("localhost");
+    let own = server.folder().join("server.crt");
+    let private = server.folder().join("server.key");
+    for (path, text) in [(&own, &certificate), (&private, &key)] {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        server.give_away(path);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let roots = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (right, other) = (roots("right.pem", &certificate), roots("other.pem", &make("localhost").0));
+    let url = |host: &str, roots: &str| {
+        format!("postgres://trefoil@{host}:{}/{name}?sslmode=verify-full&sslrootcert={roots}", server.port())
+    };
+    let refused = |url: &str| match open(url).err() {
+        Some(StoreError::Unreachable(told)) => told,
+        other => panic!("{url}: {other:?}"),
+    };
+    let told = refused(&url("localhost", &right));
+    assert!(told.contains("TLS"), "a server without it: {told}");
+    for setting in [
+        format!("ssl_cert_file = '{}'", own.display()),
+        format!("ssl_key_file = '{}'", private.display()),
+        "ssl = on".to_owned(),
+    ] {
+        server.sql("postgres", &format!("ALTER SYSTEM SET {setting}"));
+    }
+    server.sql("postgres", "SELECT pg_reload_conf()");
+    let begun = Instant::now();
+    let store = loop {
+        match open(&url("localhost", &right)) {
+            Ok(store) => break store,
+            Err(_) if begun.elapsed() < PATIENCE => std::thread::yield_now(),
+            Err(cause) => panic!("{cause}"),
+        }
+    };
+    store.put_seal(0, vec![1], vec![]).unwrap();
+    let sessions = format!(
+        "SELECT count(*), bool_and(ssl), min(version) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname = '{name}'"
+    );
+    let found = server.sql("postgres", &sessions);
+    assert!(found.ends_with("|t|TLSv1.3") && !found.starts_with('0'), "{found}");
+    drop(store);
+    assert!(refused(&url("localhost", &other)).contains("invalid peer certificate"));
+    assert!(refused(&url("127.0.0.1", &right)).contains("invalid peer certificate"), "another name");
+}

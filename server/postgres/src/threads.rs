@@ -1,0 +1,453 @@
+//! The threads that talk to the database: one that writes, and a few that read.
+//!
+//! Each owns its connection, so callers share nothing but the queues, and an asynchronous caller's runtime is not entered. The writer takes
+//! all waiting writes, runs each in a savepoint of one transaction, and acknowledges after the commit, as the writer of a SQLite file does. A
+//! caller waits for a bounded time. A write that waited too long is not begun, but one that was begun may be committed although its caller
+//! was told that the database gave no answer.
+//!
+//! When the writer's connection is lost, all calls are refused at once, until it has a new one with the lock. It tries every
+//! [`PAUSE`], and looks at an idle connection every [`PULSE`].
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "a thread that fails tells the others; a write waits for a disk anyway"
+)]
+
+use crate::address::Address;
+use crate::link::{CONNECT_MAX, Link};
+use crate::node::{Hold, Opening};
+use crate::table::{RowMac, Rows};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use std::cell::Cell;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::StoreError;
+
+/// Connections that read.
+const READERS: usize = 4;
+/// Calls that may wait.
+const QUEUE_MAX: usize = 1024;
+/// Writes in one transaction.
+const GROUP_MAX: usize = 64;
+/// Between two tries to connect.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Between two looks at an idle connection.
+const PULSE: Duration = Duration::from_secs(1);
+/// What a caller waits beside the longest statement.
+const MARGIN: Duration = Duration::from_millis(250);
+/// The longest statement of a call that may touch all rows of a tenant.
+pub(crate) const LONG: Duration = Duration::from_secs(120);
+
+/// Tells the caller the result of the commit.
+type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// A write that ran inside a transaction.
+struct Done {
+    acknowledge: Acknowledge,
+    is_ok: bool,
+}
+
+/// Takes the rows inside a transaction, or the error why there is none.
+type Run = Box<dyn FnOnce(Result<&Rows<'_>, StoreError>) -> Done + Send>;
+
+struct Write {
+    run: Run,
+    /// How long its statements may take, if longer than usual.
+    long: Option<Duration>,
+    /// When its caller gives up.
+    until: Instant,
+}
+
+/// Runs on the rows. The second argument says whether a lost connection is final; the answer is whether the caller was told.
+type Read = Box<dyn FnMut(Result<&Rows<'_>, StoreError>, bool) -> bool + Send>;
+
+/// Why calls are refused at once.
+#[derive(Default)]
+struct Standing {
+    is_down: AtomicBool,
+    why: Mutex<Option<StoreError>>,
+}
+
+impl Standing {
+    fn check(&self) -> Result<(), StoreError> {
+        if !self.is_down.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
+        why.clone().map_or(Ok(()), Err)
+    }
+
+    fn fall(&self, cause: &StoreError) {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(cause.clone());
+        if !self.is_down.swap(true, Ordering::AcqRel) {
+            tracing::error!(%cause, "the store's database is away; calls are refused until it is back");
+        }
+    }
+
+    fn rise(&self) {
+        if self.is_down.swap(false, Ordering::AcqRel) {
+            tracing::info!("the store's database is back");
+        }
+    }
+}
+
+/// See the module. Dropping it finishes the waiting calls.
+pub(crate) struct Threads {
+    writes: Option<Sender<Write>>,
+    reads: Option<Sender<Read>>,
+    threads: Vec<JoinHandle<()>>,
+    standing: Arc<Standing>,
+    patience: Duration,
+    supervisor: Supervisor,
+    place: String,
+}
+
+impl Threads {
+    /// Takes the database, and starts the threads under `supervisor`.
+    pub(crate) fn start(
+        supervisor: &Supervisor,
+        address: &Address,
+        secret: &[u8; 32],
+        patience: Duration,
+        opening: Opening,
+    ) -> Result<Threads, StoreError> {
+        let standing = Arc::<Standing>::default();
+        let ((writes, queue), (reads, asked)) = (bounded(QUEUE_MAX), bounded::<Read>(QUEUE_MAX));
+        let (tell, told) = bounded(1);
+        let (own, secret) = (address.clone(), zeroize::Zeroizing::new(*secret));
+        let mut threads = Vec::new();
+        let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
+        let (shared, watching, key) = (Arc::clone(&standing), supervisor.clone(), secret.clone());
+        let writer = move || {
+            let (hold, link) = match Hold::take(own.clone(), &key, patience, opening) {
+                Ok(taken) => taken,
+                Err(cause) => return drop(tell.send(Err(cause))),
+            };
+            let _ = tell.send(Ok(()));
+            drop(tell);
+            let place = own.to_string();
+            Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }
+                .run(&queue);
+        };
+        threads.push(supervisor.spawn("store-writer", writer).map_err(failed)?);
+        told.recv().map_err(|_| StoreError::Fault("the thread that writes has ended".to_owned()))??;
+        for number in 0..READERS {
+            let (address, mac, asked) = (address.clone(), RowMac::of(&secret), asked.clone());
+            let reader = Reader { address, mac, patience };
+            let thread = supervisor.spawn(format!("store-reader-{number}"), move || reader.run(&asked));
+            threads.push(thread.map_err(failed)?);
+        }
+        Ok(Threads {
+            writes: Some(writes),
+            reads: Some(reads),
+            threads,
+            standing,
+            patience,
+            supervisor: supervisor.clone(),
+            place: address.to_string(),
+        })
+    }
+
+    /// Why calls are refused at once.
+    pub(crate) fn unready(&self) -> Option<String> {
+        self.standing.check().err().map(|cause| cause.to_string())
+    }
+
+    /// Runs `operation` in the next transaction, and returns once that is durable.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.submit(None, operation)
+    }
+
+    /// The same, for a change that may touch many rows.
+    pub(crate) fn write_long<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.submit(Some(LONG), operation)
+    }
+
+    fn submit<T: Send + 'static>(
+        &self,
+        long: Option<Duration>,
+        operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.standing.check()?;
+        let (answer, wait) = bounded(1);
+        let (supervisor, place) = (self.supervisor.clone(), self.place.clone());
+        let run = move |rows: Result<&Rows<'_>, StoreError>| -> Done {
+            let outcome = rows.and_then(operation);
+            tell_damage(&supervisor, &place, &outcome);
+            let is_ok = outcome.is_ok();
+            // A caller that gave up has dropped its end.
+            let acknowledge: Acknowledge =
+                Box::new(move |committed| drop(answer.send(committed.and(outcome))));
+            Done { acknowledge, is_ok }
+        };
+        let wanted = long.unwrap_or(self.patience) + MARGIN;
+        let write = Write { run: Box::new(run), long, until: Instant::now() + wanted };
+        queue(self.writes.as_ref(), write)?;
+        answered(&wait, wanted)
+    }
+
+    /// Runs `operation` on a connection that reads, a second time if the connection was lost before.
+    pub(crate) fn read<T: Send + 'static>(
+        &self,
+        operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.ask(self.patience + MARGIN, operation)
+    }
+
+    /// The same, of many rows, as they are at one moment.
+    pub(crate) fn read_long<T: Send + 'static>(
+        &self,
+        operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let patience = self.patience;
+        self.ask(LONG + MARGIN, move |rows| {
+            rows.link.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            let outcome = rows.link.be_patient(LONG).and_then(|()| operation(rows));
+            rows.link.be_usual(patience);
+            let ended = rows.link.batch("COMMIT");
+            outcome.and_then(|found| ended.map(|()| found))
+        })
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        wanted: Duration,
+        operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.standing.check()?;
+        let (answer, wait) = bounded(1);
+        let until = Instant::now() + wanted;
+        let (supervisor, place) = (self.supervisor.clone(), self.place.clone());
+        let read: Read = Box::new(move |rows: Result<&Rows<'_>, StoreError>, is_final: bool| {
+            if Instant::now() >= until {
+                return true;
+            }
+            let outcome = match rows {
+                Ok(rows) => {
+                    let outcome = operation(rows);
+                    if rows.link.is_lost() && !is_final {
+                        return false;
+                    }
+                    outcome
+                }
+                Err(cause) => Err(cause),
+            };
+            tell_damage(&supervisor, &place, &outcome);
+            // A caller that gave up has dropped its end.
+            drop(answer.send(outcome));
+            true
+        });
+        queue(self.reads.as_ref(), read)?;
+        answered(&wait, wanted)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        (self.writes, self.reads) = (None, None);
+        for thread in self.threads.drain(..) {
+            // A panic of a thread is already in the log.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn queue<T>(queue: Option<&Sender<T>>, call: T) -> Result<(), StoreError> {
+    let queue = queue.expect("the queues live as long as the threads");
+    queue.try_send(call).map_err(|cause| match cause {
+        TrySendError::Full(_) => StoreError::Busy,
+        TrySendError::Disconnected(_) => StoreError::Fault("a thread of the store has ended".to_owned()),
+    })
+}
+
+fn answered<T>(wait: &Receiver<Result<T, StoreError>>, wanted: Duration) -> Result<T, StoreError> {
+    wait.recv_timeout(wanted).unwrap_or_else(|cause| {
+        Err(match cause {
+            RecvTimeoutError::Timeout => StoreError::Unreachable(format!(
+                "the store's database gave no answer within {} ms",
+                wanted.as_millis()
+            )),
+            RecvTimeoutError::Disconnected => StoreError::Busy,
+        })
+    })
+}
+
+/// A forged row ends the process, as damage in a SQLite file does.
+fn tell_damage<T>(supervisor: &Supervisor, place: &str, outcome: &Result<T, StoreError>) {
+    if let Err(cause @ (StoreError::Forged(_) | StoreError::Unusable(_))) = outcome {
+        supervisor.damaged(Path::new(place), &cause.to_string());
+    }
+}
+
+/// The thread that writes.
+struct Writer {
+    hold: Hold,
+    /// None while the database is away.
+    link: Option<Link>,
+    standing: Arc<Standing>,
+    supervisor: Supervisor,
+    patience: Duration,
+    place: String,
+}
+
+impl Writer {
+    fn run(mut self, queue: &Receiver<Write>) {
+        loop {
+            match queue.recv_timeout(if self.link.is_some() { PULSE } else { PAUSE }) {
+                Ok(write) => match self.link.take() {
+                    Some(link) => self.group(link, write, queue),
+                    // It was queued before the database went away; later ones are refused at the door.
+                    None => refuse([write], &self.standing.check().err().unwrap_or(StoreError::Busy)),
+                },
+                Err(RecvTimeoutError::Timeout) => self.look(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// Looks at an idle connection, or tries to get a new one.
+    fn look(&mut self) {
+        if self.supervisor.death().is_some() {
+            // The process ends, and must not keep the lock from its successor.
+            self.link = None;
+            return;
+        }
+        let looked = match self.link.take() {
+            Some(link) => link.batch("SELECT 1").map(|()| link),
+            None => self.hold.again(CONNECT_MAX),
+        };
+        match looked {
+            Ok(link) => {
+                self.link = Some(link);
+                self.standing.rise();
+            }
+            Err(cause) => self.fall(&cause),
+        }
+    }
+
+    fn fall(&self, cause: &StoreError) {
+        self.standing.fall(cause);
+        tell_damage(&self.supervisor, &self.place, &Err::<(), _>(cause.clone()));
+    }
+
+    /// One transaction of this write and those that wait.
+    fn group(&mut self, link: Link, first: Write, queue: &Receiver<Write>) {
+        let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
+        let begun = match self.hold.begin(&link) {
+            // It was lost while it was idle, and nothing had begun on it.
+            Err(_) if link.is_closed() => {
+                self.hold.again(self.patience).and_then(|link| self.hold.begin(&link).map(|()| link))
+            }
+            begun => begun.map(|()| link),
+        };
+        let link = match begun {
+            Ok(link) => link,
+            Err(cause) => {
+                refuse(writes, &cause);
+                return self.fall(&cause);
+            }
+        };
+        let (told, committed) = self.transaction(&link, writes);
+        for acknowledge in told {
+            acknowledge(committed.clone());
+        }
+        link.be_usual(self.patience);
+        match (link.is_lost(), committed) {
+            (false, _) => self.link = Some(link),
+            (true, Err(cause)) => self.fall(&cause),
+            (true, Ok(())) => {
+                self.fall(&StoreError::Unreachable(format!("{}: the connection was lost", self.place)))
+            }
+        }
+    }
+
+    /// Runs the writes in the transaction that has begun, and ends it.
+    fn transaction(&mut self, link: &Link, writes: Vec<Write>) -> (Vec<Acknowledge>, Result<(), StoreError>) {
+        let mut broken = match writes.iter().filter_map(|write| write.long).max() {
+            Some(long) => link.be_patient(long).err(),
+            None => None,
+        };
+        let is_alone = writes.len() == 1;
+        let (mut told, mut is_changed) = (Vec::new(), false);
+        let rows = self.hold.rows(link);
+        for write in writes {
+            let sum = rows.sum.get();
+            let begun = match &broken {
+                Some(cause) => Err(cause.clone()),
+                None if Instant::now() >= write.until => Err(StoreError::Busy),
+                None if is_alone => Ok(()),
+                None => link.batch("SAVEPOINT one"),
+            };
+            let has_begun = begun.is_ok();
+            let Done { acknowledge, is_ok } = (write.run)(begun.map(|()| &rows));
+            told.push(acknowledge);
+            is_changed |= is_ok;
+            if !is_ok {
+                rows.sum.set(sum);
+            }
+            if has_begun && !is_alone {
+                let end = if is_ok { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
+                broken = link.batch(end).err();
+            }
+        }
+        let sum = rows.sum.get();
+        let committed = match broken {
+            Some(cause) => Err(cause),
+            None if is_changed => self.hold.commit(link, sum),
+            None => link.batch("ROLLBACK"),
+        };
+        if committed.is_err() && !link.is_lost() {
+            // If this fails too, the connection is lost, and with it the transaction.
+            let _ = link.batch("ROLLBACK");
+        }
+        (told, committed)
+    }
+}
+
+fn refuse(writes: impl IntoIterator<Item = Write>, cause: &StoreError) {
+    for write in writes {
+        ((write.run)(Err(cause.clone())).acknowledge)(Ok(()));
+    }
+}
+
+/// A thread that reads.
+struct Reader {
+    address: Address,
+    mac: RowMac,
+    patience: Duration,
+}
+
+impl Reader {
+    fn run(&self, asked: &Receiver<Read>) {
+        let mut kept: Option<Link> = None;
+        for mut read in asked {
+            loop {
+                let held = kept.take().filter(|link| !link.is_lost());
+                let is_new = held.is_none();
+                let link =
+                    match held.map_or_else(|| Link::open(&self.address, self.patience, CONNECT_MAX), Ok) {
+                        Ok(link) => link,
+                        Err(cause) => {
+                            read(Err(cause), true);
+                            break;
+                        }
+                    };
+                let is_told = read(Ok(&Rows { link: &link, mac: &self.mac, sum: Cell::default() }), is_new);
+                kept = Some(link);
+                if is_told {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The store of a service: a file in its data directory, or a PostgreSQL database.
+
+use super::{StartError, not_opened};
+use crate::config::{self, Config, ConfigError};
+use std::path::PathBuf;
+use std::sync::Arc;
+use trefoil_postgres::{Address, Opening, Postgres};
+use trefoil_service::backup::note_restoration;
+use trefoil_service::{POSTGRES_MARK, STORE_FILE};
+use trefoil_storage::Supervisor;
+use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::store::{Sqlite, Store, StoreError};
+
+/// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
+///
+/// # Errors
+/// The address is malformed or unsafe, or a password file cannot be read.
+pub fn database(config: &Config) -> Result<Option<Address>, ConfigError> {
+    config.store.database(std::env::var_os("PGPASSFILE").map(PathBuf::from))
+}
+
+/// Opens the store, and says where it is.
+pub(super) fn open(
+    supervisor: &Supervisor,
+    directory: &DataDir,
+    config: &Config,
+    now: u64,
+) -> Result<(Arc<dyn Store>, PathBuf), StartError> {
+    let secret = directory.secret::<32>("master.key")?;
+    let Some(address) = database(config)? else {
+        let is_used =
+            directory.has(POSTGRES_MARK)? && directory.high_water(POSTGRES_MARK)?.reached().count > 0;
+        refuse_other(directory, is_used, "is in a PostgreSQL database: start with --store and its address")?;
+        let path = directory.join(STORE_FILE);
+        let file = directory.database(STORE_FILE)?.migrating(config.store.migrate);
+        let store =
+            Sqlite::open_under(supervisor, file, &secret).map_err(|cause| not_opened(&path, cause))?;
+        directory.note(STORE_FILE)?;
+        return Ok((Arc::new(store), path));
+    };
+    refuse_other(
+        directory,
+        directory.has(STORE_FILE)?,
+        "is in its file store.sqlite: start without --store",
+    )?;
+    let config::Store { migrate, restored, .. } = config.store;
+    let mark = Some(directory.high_water(POSTGRES_MARK)?);
+    let opening = Opening { mark, migrate, restored };
+    let opened = Postgres::open(supervisor, &address, &secret, config.store.patience(), opening);
+    let store = opened.map_err(|cause| {
+        StartError::Database(match cause {
+            StoreError::Forged(what) => StoreError::Forged(format!("{address}: {what}")),
+            other => other,
+        })
+    })?;
+    if restored {
+        let noted =
+            note_restoration(&store, now).map_err(|cause| StartError::Stored { what: "store", cause });
+        let first = noted?.first;
+        tracing::warn!(
+            first,
+            "the store was restored: the log goes on at this seal, and every later one says so"
+        );
+    }
+    tracing::info!(%address, "keeps the store in PostgreSQL");
+    Ok((Arc::new(store), PathBuf::from(address.to_string())))
+}
+
+/// A second store would begin the log of seals at 0 under the same keys.
+fn refuse_other(directory: &DataDir, is_there: bool, instead: &str) -> Result<(), StartError> {
+    match is_there {
+        false => Ok(()),
+        true => Err(StartError::Stored {
+            what: "store",
+            cause: format!(
+                "the store of {} {instead}. A new store needs a new data directory, because its log begins with its keys",
+                directory.path().display()
+            ),
+        }),
+    }
+}
