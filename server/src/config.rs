@@ -103,6 +103,9 @@ pub struct Overrides {
     /// the vault stay in the data directory.
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
+    /// Wait until no other process uses the PostgreSQL database, then take over.
+    #[arg(long)]
+    pub standby: bool,
     /// The PostgreSQL database was restored from a backup: note that in the log, where every later seal shows it, and end all sessions. For
     /// one start.
     #[arg(long)]
@@ -215,6 +218,7 @@ impl Config {
             migrate,
             store,
             store_restored,
+            standby,
             capture,
         } = flags;
         if let Some(value) = capture {
@@ -254,6 +258,7 @@ impl Config {
             layers.flag("store.url", "--store");
         }
         self.store.restored |= store_restored;
+        self.store.standby |= standby;
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -309,7 +314,17 @@ impl Config {
         range("proofs.session_life_s", self.proofs.session_life_s, 1, trefoil_zkp::EPOCH_SECONDS)?;
         range("keyholder.timeout_ms", self.key_holder.timeout_ms, 10, 60_000)?;
         range("keyholder.connections", self.key_holder.connections as u64, 1, 100_000)?;
-        self.key_holder.place()?;
+        let key_holder = self.key_holder.place()?;
+        if self.store.standby && self.store.url.0.is_empty() {
+            let cause = "what a standby waits for is a PostgreSQL database: give store.url".to_owned();
+            return Err(ConfigError::Range { key: "store.standby", cause });
+        }
+        if self.store.standby && matches!(key_holder, Place::Here) {
+            let cause = "a standby needs key-holders that the other node uses too, in processes of their own: give keyholder.url or \
+                         keyholder.quorum"
+                .to_owned();
+            return Err(ConfigError::Range { key: "store.standby", cause });
+        }
         range("store.timeout_ms", self.store.timeout_ms, 100, 60_000)?;
         if self.store.url.0.is_empty() && self.store.restored {
             let cause = "a store in the data directory is restored with `trefoil restore`".to_owned();

@@ -32,6 +32,7 @@ pub mod process;
 mod refusals;
 mod reload;
 pub mod server;
+mod standby;
 mod status;
 pub mod tls;
 mod traces;

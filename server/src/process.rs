@@ -5,6 +5,7 @@ use crate::listener::raise_descriptor_limit;
 pub use crate::reload::ReadConfig;
 use crate::reload::Settings;
 use crate::server::{Server, Standing};
+use crate::standby;
 use crate::tls::{Pair, SOON_S};
 use std::net::TcpListener;
 use std::process::ExitCode;
@@ -79,9 +80,17 @@ async fn serve(
     sockets: [Option<TcpListener>; 2],
 ) -> Result<(), String> {
     // Before the addresses are printed, because their reader may send a signal at once.
-    let (signals, reloads) = (signals(), signal(SignalKind::hangup()));
-    let server =
-        Server::start_on(sockets, config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?;
+    let (mut signals, reloads) = (signals(), signal(SignalKind::hangup()));
+    let living = tokio::spawn(live());
+    let server = if config.store.standby {
+        refuse_sockets(&sockets)?;
+        match standby::taken_over(config, &clock, stopped_by(&mut signals)).await? {
+            Some(server) => server,
+            None => return Ok(()),
+        }
+    } else {
+        Server::start_on(sockets, config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?
+    };
     say_what_runs(&server, clock.unix_s());
     output::tell(&format!(
         "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",
@@ -95,15 +104,8 @@ async fn serve(
     let reloads = reloads.map_err(|cause| cause.to_string())?;
     let renewing = tokio::spawn(renew(Arc::clone(server.certificate()), settings, reloads));
     systemd::ready(&format!("serves {} tenants", server.standing().tenants));
-    let living = tokio::spawn(live());
     let death = tokio::select! {
-        signal = stopped_by(signals) => {
-            match signal {
-                Ok(name) => tracing::info!(signal = name, "shutting down"),
-                Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
-            }
-            None
-        }
+        () = stopped_by(&mut signals) => None,
         death = server.death() => Some(death),
     };
     systemd::stopping();
@@ -224,10 +226,24 @@ fn signals() -> std::io::Result<[Signal; 2]> {
     Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?])
 }
 
-async fn stopped_by(signals: std::io::Result<[Signal; 2]>) -> std::io::Result<&'static str> {
-    let [mut terminate, mut interrupt] = signals?;
-    tokio::select! {
-        _ = terminate.recv() => Ok("SIGTERM"),
-        _ = interrupt.recv() => Ok("SIGINT"),
+/// Waits until one of them comes.
+async fn stopped_by(signals: &mut std::io::Result<[Signal; 2]>) {
+    match signals {
+        Ok([terminate, interrupt]) => {
+            let name = tokio::select! {
+                _ = terminate.recv() => "SIGTERM",
+                _ = interrupt.recv() => "SIGINT",
+            };
+            tracing::info!(signal = name, "shutting down");
+        }
+        Err(cause) => tracing::error!(%cause, "no signal can be received, shutting down"),
+    }
+}
+
+/// A socket that systemd opened accepts connections, which a standby would let wait.
+fn refuse_sockets(sockets: &[Option<TcpListener>]) -> Result<(), String> {
+    match sockets.iter().any(Option::is_some) {
+        false => Ok(()),
+        true => Err("a standby opens its listeners itself when it takes over: stop and disable the socket unit".to_owned()),
     }
 }

@@ -87,6 +87,14 @@ impl Postgres {
         Threads::start(supervisor, address, secret, patience, opening).map(Postgres)
     }
 
+    /// The process that uses a database, in words.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], and a fault.
+    pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
+        node::holder(&Link::open(address, patience)?)
+    }
+
     /// Looks at a database without taking it and without changing it.
     ///
     /// # Errors

@@ -306,6 +306,8 @@ pub struct Store {
     pub templates_in_memory: usize,
     /// Upgrades databases of an earlier version.
     pub migrate: bool,
+    /// Whether to wait until no other process uses the PostgreSQL database, instead of giving up.
+    pub standby: bool,
     /// Whether the PostgreSQL database was restored from a backup. A flag only, because it is for one start.
     #[serde(skip)]
     pub restored: bool,

@@ -1,8 +1,9 @@
 //! A service whose store is in PostgreSQL.
 
-use crate::http::Reply;
+use crate::http::{Endpoint, Reply};
+use crate::key_holder::{KeyHolder, listen};
 use crate::program::Program;
-use crate::service::{self, Person, Service, TestClock, answer, templates_path};
+use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
 use hyper::Method;
 use serde_json::json;
 use std::path::Path;
@@ -59,15 +60,15 @@ async fn a_store_in_postgresql_survives_a_restart_and_its_log_stays_one_chain() 
         let refused = login(&service, person, nonce).await;
         assert!([404, 410].contains(&refused.status.as_u16()), "{}", refused.text());
     }
-    is_one_chain(&service, second.seal_number).await;
+    is_one_chain(&service.public, second.seal_number).await;
     assert!(service.server.shutdown().await);
 }
 
 /// Every seal up to this one names the one before it.
-async fn is_one_chain(service: &Service, newest: u64) {
+async fn is_one_chain(public: &Endpoint, newest: u64) {
     let mut previous = None;
     for number in 0..=newest {
-        let reply = service.public.get(&format!("/v1/seals/{number}")).await;
+        let reply = public.get(&format!("/v1/seals/{number}")).await;
         assert_eq!(reply.status, 200, "seal {number}: {}", reply.text());
         let header = Seal::decode(&reply.body).unwrap().header;
         assert_eq!(header.seal_number, number);
@@ -135,7 +136,7 @@ async fn a_database_that_is_stopped_or_frozen_is_503_in_2_s_and_back_within_5_s(
         newest = answer.seal_number;
         assert_eq!(service.admin.get("/readyz").await.status, 200);
     }
-    is_one_chain(&service, newest).await;
+    is_one_chain(&service.public, newest).await;
     assert!(service.server.shutdown().await);
 }
 
@@ -291,4 +292,95 @@ async fn a_node_that_is_killed_loses_no_acknowledged_write() {
     assert!(audit >= acknowledged, "each with its entry in the audit trail");
     program.serves(1).await;
     assert!(program.terminate().success());
+}
+
+/// A directory as another machine gets it.
+fn copied(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// A login with the machine's clock, by which the programs go.
+async fn login_now(customer: &mut Customer, person: &Person, nonce: u64) -> Reply {
+    customer.clock = Arc::new(TestClock::of_machine());
+    customer.authenticate(&customer.request(person, &person.face, nonce)).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_takes_over_with_all_that_was_acknowledged_sessions_and_one_log() {
+    let Some(server) = Server::shared() else { return };
+    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+    let (vault, one, two) = (folder.path().join("vault"), folder.path().join("one"), folder.path().join("two"));
+    let address = listen();
+    KeyHolder::init(&vault, &one, &address);
+    let key_holder = KeyHolder::start(&vault, &address);
+    let variables = [
+        ("TREFOIL_STORE_URL", url.as_str()),
+        ("TREFOIL_STORE_TIMEOUT_MS", "10000"),
+        ("TREFOIL_KEYHOLDER_URL", key_holder.url()),
+        ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000"),
+    ];
+    let mut first = Program::start(&one, std::process::Stdio::null(), &variables);
+    let (public, admin) = (first.public.clone(), first.admin.clone());
+    let tenant = json!({"name": "shop", "policy": service::policy()});
+    let mut customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
+    let people = customer.people(2, 1, 24).await;
+    customer.welcome(&people[0]).await;
+    copied(&one, &two);
+
+    let own: Vec<(String, String)> =
+        variables.iter().chain(&[("TREFOIL_STORE_STANDBY", "true")]).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let log = folder.path().join("two.log");
+    let written = std::fs::File::create(&log).unwrap();
+    let waiting = tokio::task::spawn_blocking(move || {
+        let own: Vec<_> = own.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        Program::start(&two, written, &own)
+    });
+    while !std::fs::read_to_string(&log).unwrap().contains("stands by") {
+        assert!(!waiting.is_finished(), "it did not wait");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // What happens at the first node while the second one waits.
+    customer.welcome(&people[1]).await;
+    let replayed = customer.request(&people[0], &people[0].face, 1);
+    let before = answer(&customer.authenticate(&replayed).await);
+    assert_eq!(before.decision, Decision::Match);
+    assert!(!waiting.is_finished(), "two nodes at once");
+
+    first.kill();
+    let second = waiting.await.unwrap();
+    customer.moved((second.public.clone(), second.admin.clone()));
+    assert_ne!(customer.authenticate(&replayed).await.status, 200, "a nonce was accepted twice");
+    let begun = Instant::now();
+    // Requests that the first node may have attested are refused for some seconds.
+    let after = loop {
+        let reply = login_now(&mut customer, &people[1], 2 + begun.elapsed().as_millis() as u64).await;
+        if reply.status == 200 {
+            break answer(&reply);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", reply.text());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    assert_eq!(after.decision, Decision::Match, "with a session that was opened at the first node");
+    assert!(after.seal_number > before.seal_number);
+    assert_ne!(customer.authenticate(&replayed).await.status, 200, "a nonce was accepted twice");
+    is_one_chain(&customer.public, after.seal_number).await;
+
+    // A third process that stands by ends at a signal.
+    let third = folder.path().join("three");
+    copied(&folder.path().join("two"), &third);
+    let log = folder.path().join("three.log");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["serve", "--standby", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+        .arg(&third)
+        .envs(variables)
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    while !std::fs::read_to_string(&log).unwrap().contains("stands by") {
+        assert!(child.try_wait().unwrap().is_none(), "it did not wait");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
+    assert!(second.terminate().success());
 }
