@@ -244,6 +244,9 @@ async fn stopped_by(signals: &mut std::io::Result<[Signal; 2]>) {
 fn refuse_sockets(sockets: &[Option<TcpListener>]) -> Result<(), String> {
     match sockets.iter().any(Option::is_some) {
         false => Ok(()),
-        true => Err("a standby opens its listeners itself when it takes over: stop and disable the socket unit".to_owned()),
+        true => {
+            Err("a standby opens its listeners itself when it takes over: stop and disable the socket unit"
+                .to_owned())
+        }
     }
 }

@@ -30,7 +30,9 @@ pub(crate) async fn taken_over(
         let waits_for = match looked(&config).await? {
             None => match Server::start(config.clone(), Arc::clone(clock)).await {
                 Ok(server) => return Ok(Some(server)),
-                Err(StartError::Database(cause @ (StoreError::InUse(_) | StoreError::Unreachable(_)))) => cause.to_string(),
+                Err(StartError::Database(cause @ (StoreError::InUse(_) | StoreError::Unreachable(_)))) => {
+                    cause.to_string()
+                }
                 Err(cause) => return Err(cause.to_string()),
             },
             Some(why) => why,

@@ -92,7 +92,7 @@ impl Postgres {
     /// # Errors
     /// [`StoreError::Unreachable`], and a fault.
     pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
-        node::holder(&Link::open(address, patience)?)
+        node::holder(&Link::open(address, patience, link::CONNECT_MAX)?)
     }
 
     /// Looks at a database without taking it and without changing it.

@@ -309,7 +309,8 @@ async fn login_now(customer: &mut Customer, person: &Person, nonce: u64) -> Repl
 async fn a_standby_takes_over_with_all_that_was_acknowledged_sessions_and_one_log() {
     let Some(server) = Server::shared() else { return };
     let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
-    let (vault, one, two) = (folder.path().join("vault"), folder.path().join("one"), folder.path().join("two"));
+    let (vault, one, two) =
+        (folder.path().join("vault"), folder.path().join("one"), folder.path().join("two"));
     let address = listen();
     KeyHolder::init(&vault, &one, &address);
     let key_holder = KeyHolder::start(&vault, &address);
@@ -327,8 +328,11 @@ async fn a_standby_takes_over_with_all_that_was_acknowledged_sessions_and_one_lo
     customer.welcome(&people[0]).await;
     copied(&one, &two);
 
-    let own: Vec<(String, String)> =
-        variables.iter().chain(&[("TREFOIL_STORE_STANDBY", "true")]).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let own: Vec<(String, String)> = variables
+        .iter()
+        .chain(&[("TREFOIL_STORE_STANDBY", "true")])
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
     let log = folder.path().join("two.log");
     let written = std::fs::File::create(&log).unwrap();
     let waiting = tokio::task::spawn_blocking(move || {
@@ -370,7 +374,15 @@ async fn a_standby_takes_over_with_all_that_was_acknowledged_sessions_and_one_lo
     copied(&folder.path().join("two"), &third);
     let log = folder.path().join("three.log");
     let mut child = Command::new(env!("CARGO_BIN_EXE_trefoil"))
-        .args(["serve", "--standby", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+        .args([
+            "serve",
+            "--standby",
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-listen",
+            "127.0.0.1:0",
+            "--data-dir",
+        ])
         .arg(&third)
         .envs(variables)
         .stderr(std::fs::File::create(&log).unwrap())
