@@ -153,7 +153,9 @@ fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
 /// The same tests of the service, with its store in PostgreSQL.
 fn on_postgres(repo: &Repo) -> Command {
     let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"]].concat();
-    let arguments = [&which[..], &WITH_TIMES, &STORE_BLIND].concat();
+    // This one makes a backup, which of such a store is not `trefoil backup`.
+    let but = ["--skip", "an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant"];
+    let arguments = [&which[..], &WITH_TIMES, &STORE_BLIND, &but].concat();
     let mut command = cargo_test(repo, Scale::Test, &arguments);
     command.env("TREFOIL_TEST_STORE", "postgres");
     command

@@ -51,6 +51,9 @@ impl fmt::Display for Address {
 /// Hides the password of an address, whether or not the address is valid.
 #[must_use]
 pub fn without_password(url: &str) -> String {
+    if url.is_empty() {
+        return String::new();
+    }
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let shown = match authority.rsplit_once('@') {
@@ -284,6 +287,7 @@ mod tests {
             ("postgres://u:se:c@ret@h/d?sslmode=disable", "postgres://u:***@h/d?sslmode=disable"),
             ("postgres:///d?password=secret&user=u", "postgres:///d?password=***&user=u"),
             ("postgres://u@h/d", "postgres://u@h/d"),
+            ("", ""),
         ] {
             assert_eq!(without_password(url), shown);
         }
