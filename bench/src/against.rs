@@ -211,9 +211,16 @@ mod tests {
         attribution(&rounds, Bar { level: 0.999, ..Bar::default() }).expect("parts")
     }
 
+    /// Other tests run at the same time, so that a comparison may drown in their noise. It then says that it shows nothing, and is made again.
     #[test]
     fn a_slowed_signer_is_found_and_named() {
-        let of = rounds_of(Cadence::PerBatch, Duration::from_millis(40));
+        let mut of = rounds_of(Cadence::PerBatch, Duration::from_millis(40));
+        for _ in 0..3 {
+            if of.total.finding != Finding::InsideVariance {
+                break;
+            }
+            of = rounds_of(Cadence::PerBatch, Duration::from_millis(40));
+        }
         assert_eq!(of.total.finding, Finding::Slower, "{}", of.table());
         let slower = of.parts.iter().filter(|row| row.finding == Finding::Slower);
         assert_eq!(slower.map(|row| row.name.as_str()).collect::<Vec<_>>(), ["sealing"], "{}", of.table());
