@@ -6,6 +6,7 @@ use crate::service::{self, Person, Service, TestClock, answer};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use trefoil_api::{Decision, PublishedRoot};
 use trefoil_attest::{Attestation, Evidence, VaultState};
 use trefoil_pipeline::Clock;
@@ -270,7 +271,8 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
     copy(&three.join("2"), &older);
     holders[1] = quorum::start(&configs[1]);
     let mut nonce = 2;
-    while generation(login(&service, &people[0], wrong, nonce).await) <= copied + 1 {
+    // By more than the erasures below can write before its count is read.
+    while generation(login(&service, &people[0], wrong, nonce).await) <= copied + 8 {
         nonce += 1;
         login(&service, &people[0], right, nonce).await;
         nonce += 1;
@@ -282,11 +284,13 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
     holders[1] = quorum::start(&configs[1]);
     // Its count is read every second.
     let path = service::templates_path(&people[1]);
+    let begun = Instant::now();
     let refused = loop {
         let deleted = service.public.send(hyper::Method::DELETE, &path, &[], "").await;
         if deleted.text().contains("the vault of key-holder 2 is older") {
             break deleted;
         }
+        assert!(begun.elapsed() < Duration::from_secs(120), "{}", deleted.text());
     };
     refused.problem(503, "key-holder-unavailable");
     service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
