@@ -153,8 +153,13 @@ fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
 /// The same tests of the service, with its store in PostgreSQL.
 fn on_postgres(repo: &Repo) -> Command {
     let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"]].concat();
-    // This one makes a backup, which of such a store is not `trefoil backup`.
-    let but = ["--skip", "an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant"];
+    // This one makes a backup, which of such a store is not `trefoil backup`; those have a part of a name above in theirs, and open the file.
+    let but = [
+        "--skip",
+        "an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant",
+        "--skip",
+        "revoked_subjects::",
+    ];
     let arguments = [&which[..], &WITH_TIMES, &STORE_BLIND, &but].concat();
     let mut command = cargo_test(repo, Scale::Test, &arguments);
     command.env("TREFOIL_TEST_STORE", "postgres");
