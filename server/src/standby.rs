@@ -1,7 +1,7 @@
 //! A process that waits until the one that uses the database has ended, and then takes over.
 //!
 //! It listens nowhere and reads nothing before that, so it has nothing in memory that could be old. The start that follows takes the
-//! database's lock, which one process gets at a time, whoever else stands by.
+//! database's lock, which one process gets at a time, however many stand by.
 
 use crate::config::Config;
 use crate::server::{Server, StartError, database};
