@@ -106,6 +106,9 @@ pub struct Overrides {
     /// Wait until no other process uses the PostgreSQL database, then take over.
     #[arg(long)]
     pub standby: bool,
+    /// Share the PostgreSQL database and the key-holders with other nodes that are started with this flag, all at a time.
+    #[arg(long, conflicts_with = "standby")]
+    pub fleet: bool,
     /// The PostgreSQL database was restored from a backup: note that in the log, where every later seal shows it, and end all sessions. For
     /// one start.
     #[arg(long)]
@@ -219,6 +222,7 @@ impl Config {
             store,
             store_restored,
             standby,
+            fleet,
             capture,
         } = flags;
         if let Some(value) = capture {
@@ -259,6 +263,7 @@ impl Config {
         }
         self.store.restored |= store_restored;
         self.store.standby |= standby;
+        self.store.fleet |= fleet;
     }
 
     fn check(&self) -> Result<(), ConfigError> {
@@ -315,16 +320,7 @@ impl Config {
         range("keyholder.timeout_ms", self.key_holder.timeout_ms, 10, 60_000)?;
         range("keyholder.connections", self.key_holder.connections as u64, 1, 100_000)?;
         let key_holder = self.key_holder.place()?;
-        if self.store.standby && self.store.url.0.is_empty() {
-            let cause = "what a standby waits for is a PostgreSQL database: give store.url".to_owned();
-            return Err(ConfigError::Range { key: "store.standby", cause });
-        }
-        if self.store.standby && matches!(key_holder, Place::Here) {
-            let cause = "a standby needs key-holders that the other node uses too, in processes of their own: give keyholder.url or \
-                         keyholder.quorum"
-                .to_owned();
-            return Err(ConfigError::Range { key: "store.standby", cause });
-        }
+        self.store.check(&key_holder)?;
         range("store.timeout_ms", self.store.timeout_ms, 100, 60_000)?;
         if self.store.url.0.is_empty() && self.store.restored {
             let cause = "a store in the data directory is restored with `trefoil restore`".to_owned();

@@ -1,6 +1,6 @@
 //! The sections of the configuration, each under its name in `default.toml`.
 
-use super::ConfigError;
+use super::{ConfigError, Place};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::net::SocketAddr;
@@ -308,6 +308,8 @@ pub struct Store {
     pub migrate: bool,
     /// Whether to wait until no other process uses the PostgreSQL database, instead of giving up.
     pub standby: bool,
+    /// Whether other nodes use the PostgreSQL database at the same time.
+    pub fleet: bool,
     /// Whether the PostgreSQL database was restored from a backup. A flag only, because it is for one start.
     #[serde(skip)]
     pub restored: bool,
@@ -347,6 +349,32 @@ impl Store {
     /// Longest time for one statement.
     pub fn patience(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
+    }
+
+    /// Nodes that take over from one another, or work at the same time, share a database and key-holders.
+    pub(super) fn check(&self, key_holder: &Place) -> Result<(), ConfigError> {
+        let (key, what) = match (self.standby, self.fleet) {
+            (false, false) => return Ok(()),
+            (true, true) => {
+                let cause =
+                    "a node of a fleet waits for no other: leave out one of store.standby and store.fleet"
+                        .to_owned();
+                return Err(ConfigError::Range { key: "store.standby", cause });
+            }
+            (true, false) => ("store.standby", "a standby"),
+            (false, true) => ("store.fleet", "a node of a fleet"),
+        };
+        if self.url.0.is_empty() {
+            let cause = format!("{what} shares a PostgreSQL database with other nodes: give store.url");
+            return Err(ConfigError::Range { key, cause });
+        }
+        if matches!(key_holder, Place::Here) {
+            let cause = format!(
+                "{what} needs key-holders that the other nodes use too, in processes of their own: give keyholder.url or keyholder.quorum"
+            );
+            return Err(ConfigError::Range { key, cause });
+        }
+        Ok(())
     }
 }
 

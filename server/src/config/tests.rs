@@ -149,21 +149,21 @@ fn the_issuer_is_what_is_configured_then_what_the_directory_has_then_the_address
 }
 
 #[test]
-fn a_standby_needs_a_database_and_key_holders_that_others_reach() {
+fn a_standby_and_a_node_of_a_fleet_need_a_database_and_key_holders_that_others_reach() {
     let store = Some("postgres://trefoil@db.example/trefoil".to_owned());
     let key_holder = vec![format!("tls://127.0.0.1:7443#{}", "1".repeat(64))];
-    let load = |store: &Option<String>, key_holder: &[String]| {
-        let flags = Overrides {
-            standby: true,
-            store: store.clone(),
-            key_holder: key_holder.to_vec(),
-            ..Overrides::default()
-        };
+    let load = |(standby, fleet), store: &Option<String>, key_holder: &[String]| {
+        let (store, key_holder) = (store.clone(), key_holder.to_vec());
+        let flags = Overrides { standby, fleet, store, key_holder, ..Overrides::default() };
         load(None, &[], &flags).map_err(|cause| cause.to_string())
     };
-    assert!(load(&store, &key_holder).unwrap().store.standby);
-    assert!(load(&None, &key_holder).unwrap_err().contains("give store.url"));
-    assert!(load(&store, &[]).unwrap_err().contains("give keyholder.url"));
+    for kind in [(true, false), (false, true)] {
+        let loaded = load(kind, &store, &key_holder).unwrap().store;
+        assert_eq!((loaded.standby, loaded.fleet), kind);
+        assert!(load(kind, &None, &key_holder).unwrap_err().contains("give store.url"));
+        assert!(load(kind, &store, &[]).unwrap_err().contains("give keyholder.url"));
+    }
+    assert!(load((true, true), &store, &key_holder).unwrap_err().contains("leave out one"));
 }
 
 #[test]
