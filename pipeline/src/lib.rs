@@ -33,7 +33,10 @@ pub use request::{
     Backing, Batch, Bound, BoundLane, InSession, LaneRequest, Probe, Record, Refusal, RevealRefused,
     StageTimes,
 };
-pub use sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence};
+pub use sealer::{
+    Cadence, ChainHead, Floor, LogTurn, Origin, Outlet, Release, Sealed, SealedTree, Sealer, Sequence,
+    SharedLog,
+};
 pub use service::{COMPUTING_PER_WORKER, Config, Intake, Service, StartError, SubmitError, UNSEALED_MAX};
 pub use steps::{Pipeline, Worker};
 pub use tenant::{LIVE_ROOTS_MAX, Policy, Registry, Served, Tenant, Tenants};

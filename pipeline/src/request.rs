@@ -187,6 +187,9 @@ pub enum Refusal {
     /// The key-holder cannot be reached; nothing is accepted without it.
     #[error("the key-holder cannot be reached")]
     KeyHolderUnavailable,
+    /// The log of seals cannot be extended for now; what was decided is not answered.
+    #[error("the log of seals cannot be extended now")]
+    Unsealed,
     /// An internal error; the request was not decided.
     #[error("internal error: the request was not decided")]
     Fault,

@@ -44,7 +44,7 @@ use trefoil_attest::KeySetId;
 use trefoil_sign::{KeyError, SigningKeys};
 
 use self::chain::Chain;
-pub use self::chain::{ChainHead, Origin};
+pub use self::chain::{ChainHead, LogTurn, Origin, SharedLog};
 pub use self::gathering::Floor;
 use self::gathering::Gathering;
 pub use self::release::{Release, Sealed, SealedTree};

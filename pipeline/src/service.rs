@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::door::Door;
 use crate::driver::{self, Pool, PoolError};
 use crate::request::{Batch, Bound, LaneRequest, Record, Refusal, StageTimes};
-use crate::sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence};
+use crate::sealer::{Cadence, ChainHead, Floor, Origin, Outlet, Release, Sealer, Sequence, SharedLog};
 use crate::steps::{Pipeline, Worker};
 use crate::vaults::SeenVaults;
 use crate::verdict::Verdict;
@@ -54,6 +54,8 @@ pub struct Config {
     pub vaults: Arc<SeenVaults>,
     /// The newest restoration of the log for seals.
     pub restored: Option<Restoration>,
+    /// The log, if other services extend it too.
+    pub shared: Option<Arc<dyn SharedLog>>,
 }
 
 /// The service could not start.
@@ -154,9 +156,13 @@ impl<R: Send + 'static> Service<R> {
         let (events, progress) = unbounded();
         let sealing = Sealing(events.clone());
         let after_group = move |batches| sealing.tell(Event::Sealed(batches));
-        let Config { vaults, restored, .. } = &config;
-        let origin =
-            Origin { issuer: pipeline.issuer().to_owned(), vaults: Arc::clone(vaults), restored: *restored };
+        let Config { vaults, restored, shared, .. } = &config;
+        let origin = Origin {
+            issuer: pipeline.issuer().to_owned(),
+            vaults: Arc::clone(vaults),
+            restored: *restored,
+            shared: shared.clone(),
+        };
         let (outlet, sealer) = Sealer::start(
             keys,
             origin,

@@ -1,5 +1,6 @@
 //! The chain of headers.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use crossbeam_channel::Receiver;
@@ -19,12 +20,14 @@ pub struct Origin {
     pub vaults: Arc<SeenVaults>,
     /// The newest restoration of its log from a backup.
     pub restored: Option<Restoration>,
+    /// The log, if other services extend it too. It then says what each header follows.
+    pub shared: Option<Arc<dyn SharedLog>>,
 }
 
 impl Origin {
     /// A service without monitored vaults whose log was never restored.
     pub fn new(issuer: impl Into<String>) -> Origin {
-        Origin { issuer: issuer.into(), vaults: Arc::default(), restored: None }
+        Origin { issuer: issuer.into(), vaults: Arc::default(), restored: None, shared: None }
     }
 }
 
@@ -54,6 +57,40 @@ impl ChainHead {
     }
 }
 
+/// A log that other services extend too.
+pub trait SharedLog: Send + Sync {
+    /// Waits until this service may extend the log, and says where it ends. `None` if it may not for now.
+    fn turn(&self) -> Option<(ChainHead, LogTurn)>;
+}
+
+/// The right to extend a [`SharedLog`] by one seal, which its drop gives up.
+pub struct LogTurn(Box<dyn Any + Send>);
+
+impl LogTurn {
+    /// What is dropped with it.
+    pub fn new(right: impl Any + Send) -> LogTurn {
+        LogTurn(Box::new(right))
+    }
+}
+
+impl std::fmt::Debug for LogTurn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("LogTurn").field(&self.0.type_id()).finish()
+    }
+}
+
+/// A header in its place.
+pub(super) struct Placed {
+    /// In the order of release.
+    pub(super) place: u64,
+    /// What it follows.
+    pub(super) head: ChainHead,
+    /// `None` if the log cannot be extended for now.
+    pub(super) header: Option<SealHeader>,
+    /// For a log that others extend too.
+    pub(super) turn: Option<LogTurn>,
+}
+
 /// The predecessor of the next header. A header is made in microseconds, and signed after the chain has advanced.
 pub(super) struct Chain {
     pub(super) origin: Origin,
@@ -67,11 +104,29 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// The header over `tree`, and its place in the order of release.
-    pub(super) fn header(&mut self, tree: &MerkleTree, clock: &dyn Clock) -> (u64, SealHeader) {
+    /// The header over `tree`.
+    pub(super) fn header(&mut self, tree: &MerkleTree, clock: &dyn Clock) -> Placed {
         if let Some(head) = self.withdrawn.try_iter().last() {
             self.head = head;
         }
+        let mut turn = None;
+        let may_follow = match &self.origin.shared {
+            None => true,
+            Some(log) => match log.turn() {
+                Some((head, own)) => {
+                    (self.head, turn) = (head, Some(own));
+                    true
+                }
+                None => false,
+            },
+        };
+        let (place, head) = (self.place, self.head.clone());
+        self.place += 1;
+        let header = may_follow.then(|| self.next(tree, clock));
+        Placed { place, head, header, turn }
+    }
+
+    fn next(&mut self, tree: &MerkleTree, clock: &dyn Clock) -> SealHeader {
         let header = SealHeader {
             issuer: self.origin.issuer.clone(),
             key_set_id: self.key_set_id,
@@ -86,7 +141,6 @@ impl Chain {
             restored: self.origin.restored,
         };
         self.head.follow(&header);
-        self.place += 1;
-        (self.place - 1, header)
+        header
     }
 }

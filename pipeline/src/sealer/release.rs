@@ -4,8 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use trefoil_attest::Seal;
+use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
 
+use super::chain::LogTurn;
 use crate::request::{Bound, BoundLane, Refusal};
 
 /// A seal, and the tree over the digests that it covers. The thread that answers reads the paths off the tree.
@@ -22,6 +24,10 @@ pub struct Sealed<R> {
     pub under: Arc<SealedTree>,
     /// The batches it covers, with at least one lane. The digests of their lanes, one after the other, are the leaves.
     pub batches: Vec<Bound<R>>,
+    /// The log before this seal.
+    pub log: Frontier,
+    /// The turn in a log that others extend too: to be dropped once the seal is stored.
+    pub turn: Option<LogTurn>,
     /// When this seal was begun, on the pipeline's clock, nanoseconds.
     pub begun_ns: u64,
     /// Time of this seal on its thread, nanoseconds: tree, header, three signatures, their check.

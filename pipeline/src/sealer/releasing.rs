@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::Sender;
 
-use super::chain::ChainHead;
+use super::chain::{ChainHead, LogTurn};
 use super::release::{Release, Sealed, SealedTree};
 use crate::request::{Bound, Refusal};
 
@@ -13,11 +13,15 @@ use crate::request::{Bound, Refusal};
 pub(super) struct Finished<R> {
     /// Its place in the order of headers.
     pub(super) place: u64,
-    /// Digest of the header that its own header follows.
-    pub(super) previous: [u8; 32],
+    /// What its header follows.
+    pub(super) head: ChainHead,
+    /// For a log that others extend too.
+    pub(super) turn: Option<LogTurn>,
     pub(super) batches: Vec<Bound<R>>,
     /// The checked seal; none if the signer or the check refused it.
     pub(super) under: Option<SealedTree>,
+    /// Why there is none.
+    pub(super) why: Refusal,
     /// When it was begun, on the clock, nanoseconds.
     pub(super) begun_ns: u64,
     /// Duration, nanoseconds.
@@ -52,18 +56,24 @@ impl<R> Releasing<R> {
 
     /// Releases a group, or refuses it if it has no seal or if its seal follows one that was not released. Headers made
     /// until now follow a refused one; headers made from now on do not.
-    fn let_go(&mut self, Finished { previous, batches, under, begun_ns, seal_ns, .. }: Finished<R>) {
-        let follows = previous == self.head.previous;
+    fn let_go(&mut self, finished: Finished<R>) {
+        let Finished { place: _, head, turn, batches, under, why, begun_ns, seal_ns } = finished;
+        if turn.is_some() {
+            // What others added is in the log already.
+            self.head = head.clone();
+        }
+        let follows = head == self.head;
         if let (true, Some(under)) = (follows, under) {
             self.head.follow(&under.seal.header);
-            return self.release.sealed(Sealed { under: Arc::new(under), batches, begun_ns, seal_ns });
+            let (under, log) = (Arc::new(under), head.log);
+            return self.release.sealed(Sealed { under, batches, log, turn, begun_ns, seal_ns });
         }
         if follows {
             // The chain itself is gone where a thread panicked.
             self.withdraw.send(self.head.clone()).unwrap_or_default();
         }
         for lane in batches.into_iter().flat_map(|batch| batch.lanes) {
-            self.release.refused(lane.reply, Refusal::Fault);
+            self.release.refused(lane.reply, why);
         }
     }
 }

@@ -7,12 +7,12 @@ use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Seal, SealHeader};
 use trefoil_sign::{KeyError, SealChecker, SigningKeys, seal_tree};
 
-use super::chain::Chain;
+use super::chain::{Chain, Placed};
 use super::release::SealedTree;
 use super::releasing::{Finished, Releasing};
 use super::turns::Turns;
 use crate::clock::Clock;
-use crate::request::Bound;
+use crate::request::{Bound, Refusal};
 
 /// Makes checked seals.
 pub(super) trait Sign: Send {
@@ -53,8 +53,7 @@ pub(super) struct Signer<R> {
 
 /// A group with its place in the chain, unsigned.
 pub(super) struct Begun<R> {
-    place: u64,
-    header: SealHeader,
+    placed: Placed,
     tree: MerkleTree,
     batches: Vec<Bound<R>>,
     /// On the clock.
@@ -69,19 +68,19 @@ impl<R> Signer<R> {
             batches.iter().flat_map(|batch| &batch.lanes).map(|lane| lane.digest).collect();
         let tree = seal_tree(&digests)?;
         let mut chain = self.chain.take()?;
-        let (place, header) = chain.header(&tree, &*self.clock);
+        let placed = chain.header(&tree, &*self.clock);
         chain.pass();
-        Some(Begun { place, header, tree, batches, began })
+        Some(Begun { placed, tree, batches, began })
     }
 
     /// Signs, checks, and releases it in its turn. Returns how long the seal took, nanoseconds; none if sealing has ended.
     pub(super) fn finish(&mut self, begun: Begun<R>) -> Option<u64> {
-        let Begun { place, header, tree, batches, began } = begun;
-        let previous = header.previous;
-        let under = self.keys.seal(header).map(|seal| SealedTree { seal, tree });
+        let Begun { placed: Placed { place, head, header, turn }, tree, batches, began } = begun;
+        let why = if header.is_some() { Refusal::Fault } else { Refusal::Unsealed };
+        let under = header.and_then(|header| self.keys.seal(header)).map(|seal| SealedTree { seal, tree });
         let seal_ns = self.clock.monotonic_ns() - began;
         let mut releasing = self.releasing.take()?;
-        releasing.finish(Finished { place, previous, batches, under, begun_ns: began, seal_ns });
+        releasing.finish(Finished { place, head, turn, batches, under, why, begun_ns: began, seal_ns });
         releasing.pass();
         Some(seal_ns)
     }

@@ -58,6 +58,7 @@ fn config(cadence: Cadence, sealers: Option<usize>, intake: usize) -> Config {
         sealers,
         intake,
         vaults: Arc::default(),
+        shared: None,
         restored: None,
     }
 }
