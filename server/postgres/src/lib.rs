@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`address`] | where the database is, the password, TLS |
 //! | [`link`] | one connection, with a deadline for each answer |
-//! | [`node`] | the lock of the one process, the tables' version, the count of transactions |
+//! | [`node`] | the lock of the one process or of the fleet, the tables' version, the count of transactions |
+//! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
 //! | [`table`], [`records`] | rows with a keyed code |
 //!
@@ -27,6 +28,7 @@
 //! ```
 
 mod address;
+mod fleet;
 mod link;
 mod node;
 mod records;
@@ -37,18 +39,21 @@ mod threads;
 mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
+use fleet::Parts;
 use link::Link;
 pub use node::Opening;
 use node::VERSION;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
+use std::any::Any;
 use std::cell::Cell;
 use std::time::Duration;
-use table::{Record as _, RowMac, Rows, Value};
+use table::{Change, Item, Record as _, RowMac, Rows, Value};
 use threads::Threads;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
+use trefoil_storage::store::fleet::{Apply, Fleet, Node};
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
@@ -57,7 +62,7 @@ use trefoil_storage::store::{
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// See the module.
-pub struct Postgres(Threads);
+pub struct Postgres(Threads, Option<Parts>);
 
 /// What a look at a database shows.
 #[derive(Debug)]
@@ -84,7 +89,16 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        Threads::start(supervisor, address, secret, patience, opening).map(Postgres)
+        let name = opening.fleet.clone();
+        let (threads, (begun, seen)) = Threads::start(supervisor, address, secret, patience, opening)?;
+        let fleet = name
+            .map(|name| Parts::start(supervisor, address, secret, patience, (begun, seen, &name)))
+            .transpose()?;
+        Ok(Postgres(threads, fleet))
+    }
+
+    fn parts(&self) -> Result<&Parts, StoreError> {
+        self.1.as_ref().ok_or_else(|| StoreError::Fault("this node is in no fleet".to_owned()))
     }
 
     /// The process that uses a database, in words.
@@ -110,10 +124,10 @@ impl Postgres {
         if !is_there {
             return Ok(Inspected { holder, generation: None, newest_seal: None });
         }
-        let rows = Rows { link: &link, mac: &mac, sum: Cell::default() };
-        let generation = match node::stored(&link)? {
-            Some((node, _)) if node.version == VERSION => Some(node.generation),
-            Some((node, _)) => {
+        let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
+        let generation = match node::stored(&link, "", "")?.map(|stored| stored.node) {
+            Some(node) if node.version == VERSION => Some(node.generation),
+            Some(node) => {
                 return Err(StoreError::Unusable(format!(
                     "{address}: its tables have version {}, and this program writes {VERSION}",
                     node.version
@@ -125,16 +139,41 @@ impl Postgres {
         Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes) })
     }
 
-    /// One change by an operator. Returns the number of its entry in the audit trail.
+    /// One change of the registry by an operator. Returns the number of its entry in the audit trail.
     fn noted(
         &self,
         note: Note,
         change: impl FnOnce(&Rows<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<u64, StoreError> {
         self.0.write(move |rows| {
+            rows.change_registry()?;
             change(rows)?;
             add_note(rows, note)
         })
+    }
+}
+
+impl Fleet for Postgres {
+    fn follow(&self, apply: Apply) -> Result<(), StoreError> {
+        self.parts()?.follow(apply)
+    }
+
+    fn catch_up(&self) -> Result<(), StoreError> {
+        let parts = self.parts()?;
+        let last = self.0.read(|rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
+        parts.until_seen(last.unwrap_or(0))
+    }
+
+    fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
+        self.parts()?.log_turn()
+    }
+
+    fn keeps_house(&self) -> bool {
+        self.1.as_ref().is_some_and(Parts::keeps_house)
+    }
+
+    fn nodes(&self) -> Result<Vec<Node>, StoreError> {
+        self.0.read(|rows| fleet::nodes(rows.link))
     }
 }
 
@@ -202,7 +241,11 @@ fn next_generation(rows: &Rows<'_>, tenant: TenantId, handle: Handle) -> Result<
 
 impl Store for Postgres {
     fn unready(&self) -> Option<String> {
-        self.0.unready()
+        self.0.unready().or_else(|| self.1.as_ref().and_then(Parts::stale))
+    }
+
+    fn fleet(&self) -> Option<&dyn Fleet> {
+        self.1.is_some().then_some(self)
     }
 
     /// The server does this by itself.
@@ -316,6 +359,7 @@ impl Store for Postgres {
     fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
         let tenant = *tenant;
         self.0.write_long(move |rows| {
+            rows.change_registry()?;
             let (its, key) = ("tenant = $1", [of(&tenant)]);
             rows.delete::<Enrolled>(its, &key)?;
             rows.delete::<Bytes>(its, &key)?;
@@ -361,7 +405,7 @@ impl Store for Postgres {
     }
 
     fn note(&self, note: Note) -> Result<u64, StoreError> {
-        self.noted(note, |_| Ok(()))
+        self.0.write(move |rows| add_note(rows, note))
     }
 
     fn created(
@@ -411,6 +455,7 @@ impl Store for Postgres {
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
         self.0.write(move |rows| {
+            rows.change_registry()?;
             let later = [of(&root.tenant), Value::number(root.generation)];
             match rows.one::<Root>("WHERE tenant = $1 AND generation >= $2", &later)? {
                 Some(_) => Err(StoreError::Conflict),
@@ -501,6 +546,7 @@ impl Store for Postgres {
             let Enrolled { consent_ref, created_at, .. } = found;
             rows.update(&Enrolled { consent_ref, created_at, ..new })?;
             rows.update(&bytes)?;
+            rows.tell(bytes.tenant, Item::Subject(bytes.handle))?;
             Ok(true)
         })
     }
@@ -534,6 +580,7 @@ impl Store for Postgres {
             let (new, bytes) = Enrolled::of(template);
             rows.update(&new)?;
             rows.update(&bytes)?;
+            rows.tell(tenant, Item::Subject(handle))?;
             // From now on the old generation is the leftover. A revocation may have noted it already.
             let [tenant_key, handle_key] = subject(&tenant, &handle);
             let noted = [tenant_key, handle_key, Value::number(generation)];
@@ -560,6 +607,7 @@ impl Store for Postgres {
                 return Ok(Some(Revocation { generation, revoked_at }));
             }
             rows.update(&Enrolled { revoked_at: Some(at), ..found })?;
+            rows.tell(tenant, Item::Subject(handle))?;
             rows.insert(&TemplateName { tenant, handle, generation })?;
             Ok(Some(Revocation { generation, revoked_at: at }))
         })
@@ -608,12 +656,21 @@ impl Store for Postgres {
             let key = subject(&tenant, &handle);
             rows.delete::<Enrolled>(&Enrolled::TABLE.keyed(), &key)?;
             rows.delete::<Bytes>(&Bytes::TABLE.keyed(), &key)?;
+            rows.tell(tenant, Item::Subject(handle))?;
             Ok(Some(found.generation))
         })
     }
 
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
-        self.0.write(move |rows| sessions.iter().try_for_each(|session| rows.put(session)))
+        self.0.write(move |rows| {
+            for session in &sessions {
+                rows.put(session)?;
+                if session.wrapped.is_empty() {
+                    rows.tell(session.tenant, Item::Session(session.id))?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
@@ -640,17 +697,27 @@ impl Store for Postgres {
     }
 
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
+        let old = [Value::bound(now.saturating_sub(fleet::KEPT_S))];
         let (now, before) = ([Value::bound(now)], [Value::bound(idempotency_before)]);
         self.0.write_long(move |rows| {
             rows.delete::<Session>("expires_at < $1", &now)?;
             rows.delete::<Idempotency>("created_at < $1", &before)?;
-            rows.delete::<Create>("created_at < $1", &before).map(drop)
+            rows.delete::<Create>("created_at < $1", &before)?;
+            rows.delete::<Change>("at < $1", &old).map(drop)
         })
     }
 
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
         self.0.write(move |rows| {
-            rows.insert(&Seal { number, bytes })?;
+            match rows.insert(&Seal { number, bytes: bytes.clone() }) {
+                // It is stored, and the answer was lost.
+                Err(StoreError::Conflict)
+                    if rows.get::<Seal>(&[Value::bound(number)])?.is_some_and(|seal| seal.bytes == bytes) =>
+                {
+                    return Ok(());
+                }
+                other => other?,
+            }
             (0_u8..)
                 .zip(completed)
                 .try_for_each(|(level, hash)| rows.insert(&LogNode { level, number: number >> level, hash }))

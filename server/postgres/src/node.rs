@@ -1,6 +1,6 @@
-//! The one process that uses the database: its lock, its term, the tables' version, and the count of transactions.
+//! The process that uses the database, alone or as a node of a fleet: its lock, its term, the tables' version, and the count of transactions.
 //!
-//! The process keeps the tenants, the end of the log and more in memory, so two processes on one database would contradict each other. Three
+//! A process that is alone keeps the tenants, the end of the log and more in memory, so two processes on one database would contradict each other. Three
 //! facts exclude that:
 //!
 //! * A session-level advisory lock belongs to the connection that writes. PostgreSQL releases it with the connection, so a process that lost
@@ -10,11 +10,17 @@
 //!   it made, ends: a standby took over that lacked some, or somebody else wrote.
 //!
 //! A commit whose answer was lost may have happened. Then one transaction more is accepted.
+//!
+//! The nodes of a fleet share the lock, which a process that wants to be alone then does not get. Each of their transactions locks the row of
+//! [`Node`] first, so they follow one another, and takes over what the one before left: the count, which must not fall below the one that this node
+//! knows, and the sum.
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
-use crate::table::{RowMac, Rows, Sum, Value};
+use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::store::StoreError;
@@ -29,15 +35,17 @@ pub(crate) struct Node {
     pub(crate) term: u64,
     /// Counts committed transactions.
     pub(crate) generation: u64,
+    /// The last transaction that changed what every node of a fleet has in memory as a whole.
+    pub(crate) registry: u64,
 }
 
 /// The version of the tables.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 const SCHEMA: &str = include_str!("schema.sql");
 /// Steps from each version to the next, beginning with that from version 1.
-const STEPS: &[&str] = &[];
+const STEPS: &[&str] = &[include_str!("schema_2.sql")];
 /// `trefoil` and a number, as bytes.
-const LOCK: i64 = i64::from_be_bytes(*b"trefoil\x01");
+pub(crate) const LOCK: i64 = i64::from_be_bytes(*b"trefoil\x01");
 /// How long a start waits for the lock: PostgreSQL may still end the session of a process that was killed.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Between two tries.
@@ -54,6 +62,8 @@ pub struct Opening {
     pub migrate: bool,
     /// Whether it was restored, so that acknowledged transactions may be missing.
     pub restored: bool,
+    /// The name of this node, if others use the database at the same time.
+    pub fleet: Option<String>,
 }
 
 /// The hold of this process on the database.
@@ -67,6 +77,18 @@ pub(crate) struct Hold {
     /// The sum of the last transaction, if the answer to its commit was lost.
     in_doubt: Option<Sum>,
     mark: Option<HighWater>,
+    /// The name of this node of a fleet.
+    fleet: Option<String>,
+    /// The last change of the registry that this node has in memory.
+    seen: Arc<AtomicU64>,
+}
+
+/// The row of the installation as it is stored.
+pub(crate) struct Stored {
+    pub(crate) node: Node,
+    /// Hidden.
+    sum: Option<Vec<u8>>,
+    code: Vec<u8>,
 }
 
 impl Hold {
@@ -78,11 +100,12 @@ impl Hold {
         opening: Opening,
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
-        lock(&address, &link, LOCK_WAIT)?;
-        let Opening { mark, migrate, restored } = opening;
+        let Opening { mark, migrate, restored, fleet } = opening;
+        lock(&address, &link, LOCK_WAIT, fleet.as_deref())?;
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
-        let mut hold = Hold { address, mac, patience, node, sum, in_doubt: None, mark };
+        let (in_doubt, seen) = (None, Arc::default());
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen };
         link.batch("BEGIN")?;
         link.be_patient(START)?;
         let node;
@@ -91,8 +114,9 @@ impl Hold {
             return Err(hold.older(node.generation, reached));
         }
         let generation = node.generation.max(reached) + 1;
-        hold.node = Node { version: VERSION, term: node.term + 1, generation };
-        link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)))?;
+        hold.node = Node { version: VERSION, term: node.term + 1, generation, registry: node.registry };
+        hold.seen.store(node.registry, Ordering::Release);
+        link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
         link.be_usual(patience);
         warn_of_lost_writes(&link, &hold.address)?;
         hold.reach();
@@ -108,11 +132,12 @@ impl Hold {
                     "it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored",
                 ));
             }
-            link.batch(SCHEMA)?;
-            link.batch("INSERT INTO node VALUES (0, 0, 0, 0, '')")?;
-            return Ok((Node { version: VERSION, term: 0, generation: 0 }, Sum::default()));
+            std::iter::once(&SCHEMA).chain(STEPS).try_for_each(|step| link.batch(step))?;
+            link.batch("INSERT INTO node (id, version, term, generation, mac) VALUES (0, 0, 0, 0, '')")?;
+            return Ok((Node { version: VERSION, ..Node::default() }, Sum::default()));
         }
-        let (node, code) = self.stored(link)?;
+        let stored = self.stored(link)?;
+        let (node, code) = (stored.node, &stored.code);
         let from = usize::try_from(node.version).unwrap_or(usize::MAX);
         if node.version > VERSION || from == 0 {
             return Err(self.unusable(&format!(
@@ -127,7 +152,8 @@ impl Hold {
             )));
         }
         let before = self.sum_of_rows(link)?;
-        if code != self.code(&node, before) {
+        let is_shown = node.version == 1 || stored.open(&self.mac).is_ok_and(|(_, shown)| shown == before);
+        if *code != self.code(&node, before) || !is_shown {
             return Err(StoreError::Forged(
                 "the row of the table node does not vouch for the tenants, policies, API keys, operators and roots that are there: one of them \
                  was removed, added or put back"
@@ -151,33 +177,41 @@ impl Hold {
     }
 
     /// The row of the installation with its code, which is still to be checked.
-    fn stored(&self, link: &Link) -> Result<(Node, Vec<u8>), StoreError> {
-        stored(link)?.ok_or_else(|| {
-            self.unusable("the row of its table node is missing or not one of Trefoil's: restore it with PostgreSQL's tools")
-        })
+    fn stored(&self, link: &Link) -> Result<Stored, StoreError> {
+        stored(link, "", "FOR UPDATE")?.ok_or_else(|| self.missing())
+    }
+
+    fn missing(&self) -> StoreError {
+        self.unusable(
+            "the row of its table node is missing or not one of Trefoil's: restore it with PostgreSQL's tools",
+        )
     }
 
     fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
-        let Node { version, term, generation } = *node;
-        let [version, term, generation] = [version, term, generation].map(Value::number);
-        self.mac.sign("node", &[version, term, generation, Value::bytes(sum.bytes())])
+        code(&self.mac, node, sum)
     }
 
     /// The statement that writes the row.
-    fn written(&self, node: &Node, sum: Sum) -> String {
-        let Node { version, term, generation } = node;
-        let code = hex::encode(self.code(node, sum));
-        format!(
-            "UPDATE node SET version = {version}, term = {term}, generation = {generation}, mac = '\\x{code}' WHERE id = 0"
-        )
+    fn written(&self, node: &Node, sum: Sum) -> Result<String, StoreError> {
+        let Node { version, term, generation, registry } = node;
+        let (code, sum) = (hex::encode(self.code(node, sum)), hex::encode(self.mac.hide(sum)?));
+        Ok(format!(
+            "UPDATE node SET version = {version}, term = {term}, generation = {generation}, registry = {registry}, sum = '\\x{sum}',
+             mac = '\\x{code}' WHERE id = 0"
+        ))
     }
 
     /// A new connection within `wait`, with the lock, for the same term.
     pub(crate) fn again(&mut self, wait: Duration) -> Result<Link, StoreError> {
         let link = Link::open(&self.address, self.patience, wait)?;
-        lock(&self.address, &link, Duration::ZERO)?;
-        let (found, code) = self.stored(&link)?;
-        let Node { version: _, term, generation } = found;
+        lock(&self.address, &link, Duration::ZERO, self.fleet.as_deref())?;
+        let stored = self.stored(&link)?;
+        if self.fleet.is_some() {
+            self.take_over(&stored)?;
+            return Ok(link);
+        }
+        let Stored { node: found, code, .. } = stored;
+        let Node { term, generation, .. } = found;
         let acknowledged = self.node.generation;
         if term != self.node.term {
             return Err(self.unusable("another process used it meanwhile, so what this one has in memory is old: start this one again"));
@@ -205,11 +239,30 @@ impl Hold {
     }
 
     pub(crate) fn rows<'a>(&'a self, link: &'a Link) -> Rows<'a> {
-        Rows { link, mac: &self.mac, sum: Cell::new(self.sum) }
+        let telling = self.fleet.is_some().then(|| Telling {
+            generation: self.node.generation + 1,
+            is_behind: self.node.registry != self.seen.load(Ordering::Acquire),
+            ..Telling::default()
+        });
+        Rows { link, mac: &self.mac, sum: Cell::new(self.sum), telling }
     }
 
-    /// Begins a transaction of this term.
-    pub(crate) fn begin(&self, link: &Link) -> Result<(), StoreError> {
+    /// The last change of the registry that this node has in memory, for those who bring it up to date.
+    pub(crate) fn seen(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.seen)
+    }
+
+    /// Transactions until now.
+    pub(crate) fn generation(&self) -> u64 {
+        self.node.generation
+    }
+
+    /// Begins a transaction of this term, or of the fleet.
+    pub(crate) fn begin(&mut self, link: &Link) -> Result<(), StoreError> {
+        if self.fleet.is_some() {
+            let stored = stored(link, "BEGIN;", "FOR UPDATE")?;
+            return self.take_over(&stored.ok_or_else(|| self.missing())?);
+        }
         let told = link.told("BEGIN; SELECT term, generation FROM node WHERE id = 0")?.unwrap_or_default();
         let Node { term, generation, .. } = self.node;
         let expected = [term, generation].map(|number| Some(number.to_string()));
@@ -221,11 +274,31 @@ impl Hold {
         }
     }
 
-    /// Counts the transaction, after which the rows have this sum, and commits it.
-    pub(crate) fn commit(&mut self, link: &Link, sum: Sum) -> Result<(), StoreError> {
-        let next = Node { generation: self.node.generation + 1, ..self.node };
-        match link.batch(&format!("{}; COMMIT", self.written(&next, sum))) {
+    /// Takes over what other nodes of the fleet left.
+    fn take_over(&mut self, stored: &Stored) -> Result<(), StoreError> {
+        let (found, sum) = stored.open(&self.mac)?;
+        if found.version != VERSION {
+            return Err(self.unusable(
+                "another node upgraded its tables: start this one again, with the program of that one",
+            ));
+        }
+        if found.generation < self.node.generation {
+            return Err(self.older(found.generation, self.node.generation));
+        }
+        (self.node, self.sum) = (found, sum);
+        Ok(())
+    }
+
+    /// Counts the transaction, after which the rows have this sum, and commits it. `registry`: whether it changed what every node has in memory.
+    pub(crate) fn commit(&mut self, link: &Link, sum: Sum, registry: bool) -> Result<(), StoreError> {
+        let generation = self.node.generation + 1;
+        let last = if registry { generation } else { self.node.registry };
+        let next = Node { generation, registry: last, ..self.node };
+        match link.batch(&format!("{}; COMMIT", self.written(&next, sum)?)) {
             Ok(()) => {
+                if registry {
+                    self.seen.store(generation, Ordering::Release);
+                }
                 (self.node, self.sum) = (next, sum);
                 self.reach();
                 Ok(())
@@ -259,25 +332,67 @@ impl Hold {
     }
 }
 
-/// The row of the installation with its code, without a check of either.
-pub(crate) fn stored(link: &Link) -> Result<Option<(Node, Vec<u8>)>, StoreError> {
-    let told = link.told("SELECT version, term, generation, encode(mac, 'hex') FROM node WHERE id = 0")?;
-    let Some(columns) = told else { return Ok(None) };
-    let number = |at: usize| columns.get(at).cloned().flatten().and_then(|text| text.parse().ok());
-    let code = columns.get(3).cloned().flatten().and_then(|text| hex::decode(text).ok());
-    let node = || Some(Node { version: number(0)?, term: number(1)?, generation: number(2)? });
-    Ok(node().zip(code))
+/// The code of the row.
+fn code(mac: &RowMac, node: &Node, sum: Sum) -> Vec<u8> {
+    let Node { version, term, generation, registry } = *node;
+    let mut values = [version, term, generation].map(Value::number).to_vec();
+    if version > 1 {
+        values.push(Value::number(registry));
+    }
+    values.push(Value::bytes(sum.bytes()));
+    mac.sign("node", &values)
 }
 
-/// Takes the lock of the session, or says who has it.
-fn lock(address: &Address, link: &Link, wait: Duration) -> Result<(), StoreError> {
+impl Stored {
+    /// The row and the sum that it hides, if this installation wrote them.
+    pub(crate) fn open(&self, mac: &RowMac) -> Result<(Node, Sum), StoreError> {
+        let sum = self.sum.as_deref().and_then(|hidden| mac.show(hidden));
+        match sum.filter(|sum| code(mac, &self.node, *sum) == self.code) {
+            Some(sum) => Ok((self.node, sum)),
+            None => Err(StoreError::Forged(
+                "the row of the table node is not one that this installation wrote".to_owned(),
+            )),
+        }
+    }
+}
+
+/// The row of the installation, without a check of it. Tables of version 1 lack its last two columns.
+pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stored>, StoreError> {
+    let told = link.told(&format!(
+        "{before} SELECT version, term, generation, coalesce(to_jsonb(node)->>'registry', '0'), encode(mac, 'hex'),
+         coalesce(to_jsonb(node)->>'sum', '') FROM node WHERE id = 0 {how}"
+    ))?;
+    let Some(columns) = told else { return Ok(None) };
+    let text = |at: usize| columns.get(at).cloned().flatten();
+    let number = |at: usize| text(at).and_then(|text| text.parse().ok());
+    let bytes = |text: &str| hex::decode(text).ok();
+    let found = || {
+        let (version, term, generation, registry) = (number(0)?, number(1)?, number(2)?, number(3)?);
+        let node = Node { version, term, generation, registry };
+        let sum = text(5).and_then(|sum| bytes(sum.strip_prefix("\\x")?));
+        Some(Stored { node, sum, code: bytes(&text(4)?)? })
+    };
+    Ok(found())
+}
+
+/// Takes the lock of the session, alone or with the other nodes of a fleet, or says who has it.
+fn lock(address: &Address, link: &Link, wait: Duration, fleet: Option<&str>) -> Result<(), StoreError> {
     let begun = Instant::now();
+    let shared = if fleet.is_some() { "_shared" } else { "" };
+    if let Some(name) = fleet {
+        link.batch(&named(name))?;
+    }
     loop {
-        let got = link.told(&format!("SELECT pg_try_advisory_lock({LOCK})"))?;
-        if got == Some(vec![Some("t".to_owned())]) {
+        if is_true(link, &format!("pg_try_advisory_lock{shared}({LOCK})"))? {
             return Ok(());
         }
         if begun.elapsed() >= wait {
+            if fleet.is_some() {
+                let who = holder(link)?.unwrap_or_else(|| "a session that has just ended".to_owned());
+                return Err(StoreError::InUse(format!(
+                    "{address} is in use by a process that is no node of a fleet ({who}): start that one with --fleet too, or stop it"
+                )));
+            }
             let who = holder(link)?.unwrap_or_else(|| "a session that has just ended".to_owned());
             return Err(StoreError::InUse(format!(
                 "{address} is in use by another process ({who}), and one process may use a database at a time. Stop that one, or give this \
@@ -287,6 +402,18 @@ fn lock(address: &Address, link: &Link, wait: Duration) -> Result<(), StoreError
         #[expect(clippy::disallowed_methods, reason = "at a start, on the thread of the connection")]
         std::thread::sleep(LOCK_PAUSE);
     }
+}
+
+/// The statement that gives a connection the name of its node.
+pub(crate) fn named(node: &str) -> String {
+    let name: String =
+        node.chars().filter(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '\\')).take(50).collect();
+    format!("SET application_name = 'trefoil {name}'")
+}
+
+/// Whether the server says that an expression is true.
+pub(crate) fn is_true(link: &Link, expression: &str) -> Result<bool, StoreError> {
+    Ok(link.told(&format!("SELECT {expression}"))? == Some(vec![Some("t".to_owned())]))
 }
 
 /// Who has the lock.

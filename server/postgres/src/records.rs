@@ -1,7 +1,7 @@
 //! The records of the store as rows.
 
 use crate::table::Kind::{Bytes as B, Number as N};
-use crate::table::{Fields, Record, Table, Value};
+use crate::table::{Change, Fields, Item, Record, Table, Value};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
@@ -711,5 +711,45 @@ impl Record for Restoration {
 
     fn read(fields: &mut Fields) -> Read<Self> {
         Ok(Restoration { time: fields.number()?, first: fields.number()? })
+    }
+}
+
+const SUBJECT: u64 = 1;
+const SESSION: u64 = 2;
+
+impl Record for Change {
+    const TABLE: Table = Table {
+        name: "changes",
+        columns: &[("generation", N), ("number", N), ("tenant", B), ("kind", N), ("item", B), ("at", N)],
+        key: 2,
+        summed: false,
+    };
+
+    fn values(&self) -> Vec<Value> {
+        let Change { generation, number, tenant, item, at } = self;
+        let (kind, item) = match item {
+            Item::Subject(handle) => (SUBJECT, *handle.as_bytes()),
+            Item::Session(id) => (SESSION, *id.as_bytes()),
+        };
+        let [generation, number, at] = [*generation, *number, *at].map(Value::number);
+        vec![
+            generation,
+            number,
+            Value::bytes(*tenant.as_bytes()),
+            Value::number(kind),
+            Value::bytes(item),
+            at,
+        ]
+    }
+
+    fn read(fields: &mut Fields) -> Read<Self> {
+        let (generation, number) = (fields.number()?, fields.number()?);
+        let (tenant, kind, item) = (TenantId::new(fields.array()?), fields.number::<u64>()?, fields.array()?);
+        let item = match kind {
+            SUBJECT => Item::Subject(Handle::new(item)),
+            SESSION => Item::Session(SessionId::new(item)),
+            _ => return Err(fields.strange()),
+        };
+        Ok(Change { generation, number, tenant, item, at: fields.number()? })
     }
 }

@@ -12,9 +12,11 @@
 use crate::link::Link;
 use aws_lc_rs::hmac;
 use std::cell::Cell;
+use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use trefoil_storage::store::StoreError;
+use trefoil_types::{Handle, SessionId, TenantId};
 
 /// The kind of a column. Either may be NULL.
 #[derive(Clone, Copy)]
@@ -113,7 +115,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    fn strange(&self) -> StoreError {
+    pub(crate) fn strange(&self) -> StoreError {
         StoreError::Forged(format!(
             "a row of the table {} has a value that this program does not write",
             self.table
@@ -157,6 +159,8 @@ pub(crate) struct RowMac {
     code: hmac::Key,
     /// Of the digests that are summed. An administrator sees codes, and could solve for old rows whose codes have the same sum.
     digest: hmac::Key,
+    /// Of what hides a sum, with a nonce.
+    pad: hmac::Key,
 }
 
 impl RowMac {
@@ -164,7 +168,10 @@ impl RowMac {
     pub(crate) fn of(secret: &[u8; 32]) -> RowMac {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let key = |name: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&secret, name).as_ref());
-        RowMac { code: key(b"trefoil/postgres/code/1"), digest: key(b"trefoil/postgres/digest/1") }
+        let [code, digest, pad] =
+            [&b"trefoil/postgres/code/1"[..], b"trefoil/postgres/digest/1", b"trefoil/postgres/sum/1"]
+                .map(key);
+        RowMac { code, digest, pad }
     }
 
     /// The code of a row.
@@ -175,6 +182,24 @@ impl RowMac {
     /// The digest of a row that is summed.
     fn digest<R: Record>(&self, record: &R) -> [u8; 32] {
         tag(&self.digest, R::TABLE.name, &record.values())
+    }
+
+    /// A sum for the database, from which its administrator learns nothing about the digests of rows.
+    pub(crate) fn hide(&self, sum: Sum) -> Result<Vec<u8>, StoreError> {
+        let mut hidden = vec![0; 16];
+        aws_lc_rs::rand::fill(&mut hidden).map_err(|cause| StoreError::Fault(cause.to_string()))?;
+        let pad = hmac::sign(&self.pad, &hidden);
+        hidden.extend(sum.bytes().iter().zip(pad.as_ref()).map(|(byte, pad)| byte ^ pad));
+        Ok(hidden)
+    }
+
+    /// The sum that is hidden there.
+    pub(crate) fn show(&self, hidden: &[u8]) -> Option<Sum> {
+        let (nonce, hidden) = hidden.split_at_checked(16)?;
+        let pad = hmac::sign(&self.pad, nonce);
+        let bytes: Vec<u8> = hidden.iter().zip(pad.as_ref()).map(|(byte, pad)| byte ^ pad).collect();
+        let words: &[[u8; 8]; 4] = bytes.as_chunks().0.try_into().ok()?;
+        (hidden.len() == 32).then(|| Sum(words.map(u64::from_le_bytes)))
     }
 
     /// The columns of a row, whose last one is their code.
@@ -230,6 +255,38 @@ pub(crate) struct Rows<'a> {
     pub(crate) mac: &'a RowMac,
     /// Follows each change of a summed table. Readers do not use it.
     pub(crate) sum: Cell<Sum>,
+    /// What the other nodes of a fleet are told of this transaction.
+    pub(crate) telling: Option<Telling>,
+}
+
+/// What other nodes are told of a transaction.
+#[derive(Default)]
+pub(crate) struct Telling {
+    /// The transaction's number.
+    pub(crate) generation: u64,
+    /// Whether this node has not heard of the last change of the registry.
+    pub(crate) is_behind: bool,
+    /// Whether the transaction changes the registry.
+    pub(crate) registry: Cell<bool>,
+    /// Changes that were told one by one.
+    pub(crate) told: Cell<u64>,
+}
+
+/// A change of what other nodes have in memory.
+pub(crate) struct Change {
+    pub(crate) generation: u64,
+    pub(crate) number: u64,
+    pub(crate) tenant: TenantId,
+    pub(crate) item: Item,
+    /// Unix seconds.
+    pub(crate) at: u64,
+}
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    Subject(Handle),
+    Session(SessionId),
 }
 
 impl Rows<'_> {
@@ -328,6 +385,31 @@ impl Rows<'_> {
         let Some(row) = rows.first() else { return Ok(None) };
         let number: Option<i64> = row.try_get(0).map_err(|cause| StoreError::Fault(cause.to_string()))?;
         Ok(number.map(i64::cast_unsigned))
+    }
+
+    /// Notes that the transaction changes the registry, of which each node has a copy. Refused where that copy is old.
+    pub(crate) fn change_registry(&self) -> Result<(), StoreError> {
+        let Some(telling) = &self.telling else { return Ok(()) };
+        if telling.is_behind {
+            return Err(StoreError::Unreachable(
+                "another node changed tenants, keys or operators in this moment, and this one has not read that yet".to_owned(),
+            ));
+        }
+        telling.registry.set(true);
+        Ok(())
+    }
+
+    /// Whether the transaction changes the registry of a fleet.
+    pub(crate) fn changes_registry(&self) -> bool {
+        self.telling.as_ref().is_some_and(|telling| telling.registry.get())
+    }
+
+    /// Tells other nodes that what they have of this is old.
+    pub(crate) fn tell(&self, tenant: TenantId, item: Item) -> Result<(), StoreError> {
+        let Some(telling) = &self.telling else { return Ok(()) };
+        let number = telling.told.replace(telling.told.get() + 1);
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        self.insert(&Change { generation: telling.generation, number, tenant, item, at })
     }
 
     fn signed<R: Record>(&self, record: &R) -> Vec<Value> {

@@ -180,6 +180,10 @@ fn a_row_that_somebody_else_wrote_is_refused_when_it_is_read() {
     let (mut edits, mut tables) = (0, std::collections::BTreeSet::new());
     for line in columns.lines() {
         let [table, column, kind] = line.split('|').collect::<Vec<_>>().try_into().unwrap();
+        if table == "changes" {
+            // A process that is alone does not read it.
+            continue;
+        }
         tables.insert(table.to_owned());
         // Another number, and the same bytes with one more; NULL becomes something.
         let edit = match kind {
@@ -376,8 +380,12 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let folder = tempfile::tempdir().unwrap();
     let directory = DataDir::open(&folder.path().join("data")).unwrap();
-    let opening =
-        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), migrate: false, restored };
+    let opening = |restored| Opening {
+        mark: Some(directory.high_water("m").unwrap()),
+        migrate: false,
+        restored,
+        fleet: None,
+    };
     let (store, _) = open_with(&url, PATIENCE, opening(false)).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_seal(5, vec![5], vec![]).unwrap();

@@ -20,7 +20,7 @@ use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -114,7 +114,7 @@ impl Threads {
         secret: &[u8; 32],
         patience: Duration,
         opening: Opening,
-    ) -> Result<Threads, StoreError> {
+    ) -> Result<(Threads, (u64, Arc<AtomicU64>)), StoreError> {
         let standing = Arc::<Standing>::default();
         let ((writes, queue), (reads, asked)) = (bounded(QUEUE_MAX), bounded::<Read>(QUEUE_MAX));
         let (tell, told) = bounded(1);
@@ -127,21 +127,22 @@ impl Threads {
                 Ok(taken) => taken,
                 Err(cause) => return drop(tell.send(Err(cause))),
             };
-            let _ = tell.send(Ok(()));
+            let _ = tell.send(Ok((hold.generation(), hold.seen())));
             drop(tell);
             let place = own.to_string();
             Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }
                 .run(&queue);
         };
         threads.push(supervisor.spawn("store-writer", writer).map_err(failed)?);
-        told.recv().map_err(|_| StoreError::Fault("the thread that writes has ended".to_owned()))??;
+        let ended = |_| StoreError::Fault("the thread that writes has ended".to_owned());
+        let begun = told.recv().map_err(ended)??;
         for number in 0..READERS {
             let (address, mac, asked) = (address.clone(), RowMac::of(&secret), asked.clone());
             let reader = Reader { address, mac, patience };
             let thread = supervisor.spawn(format!("store-reader-{number}"), move || reader.run(&asked));
             threads.push(thread.map_err(failed)?);
         }
-        Ok(Threads {
+        let started = Threads {
             writes: Some(writes),
             reads: Some(reads),
             threads,
@@ -149,7 +150,8 @@ impl Threads {
             patience,
             supervisor: supervisor.clone(),
             place: address.to_string(),
-        })
+        };
+        Ok((started, begun))
     }
 
     /// Why calls are refused at once.
@@ -381,7 +383,7 @@ impl Writer {
         let (mut told, mut is_changed) = (Vec::new(), false);
         let rows = self.hold.rows(link);
         for write in writes {
-            let sum = rows.sum.get();
+            let (sum, registry) = (rows.sum.get(), rows.changes_registry());
             let begun = match &broken {
                 Some(cause) => Err(cause.clone()),
                 None if Instant::now() >= write.until => Err(StoreError::Busy),
@@ -394,16 +396,17 @@ impl Writer {
             is_changed |= is_ok;
             if !is_ok {
                 rows.sum.set(sum);
+                rows.telling.iter().for_each(|telling| telling.registry.set(registry));
             }
             if has_begun && !is_alone {
                 let end = if is_ok { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" };
                 broken = link.batch(end).err();
             }
         }
-        let sum = rows.sum.get();
+        let (sum, registry) = (rows.sum.get(), rows.changes_registry());
         let committed = match broken {
             Some(cause) => Err(cause),
-            None if is_changed => self.hold.commit(link, sum),
+            None if is_changed => self.hold.commit(link, sum, registry),
             None => link.batch("ROLLBACK"),
         };
         if committed.is_err() && !link.is_lost() {
@@ -442,7 +445,10 @@ impl Reader {
                             break;
                         }
                     };
-                let is_told = read(Ok(&Rows { link: &link, mac: &self.mac, sum: Cell::default() }), is_new);
+                let is_told = read(
+                    Ok(&Rows { link: &link, mac: &self.mac, sum: Cell::default(), telling: None }),
+                    is_new,
+                );
                 kept = Some(link);
                 if is_told {
                     break;

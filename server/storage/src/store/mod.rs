@@ -6,6 +6,7 @@
 //! another implementation. The key-holder's secrets are in another database behind another type, because they belong to another
 //! role.
 
+pub mod fleet;
 mod operations;
 mod records;
 mod seal_reader;
@@ -15,6 +16,7 @@ pub mod suite;
 pub mod wrap;
 
 pub use crate::database::StoreError;
+pub use fleet::Fleet;
 pub use operations::Store;
 pub use records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,

@@ -1,5 +1,6 @@
 //! The operations of a store.
 
+use super::fleet::Fleet;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Present,
     Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
@@ -17,6 +18,10 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 pub trait Store: Send + Sync + 'static {
     /// Why every call would fail now, or `None`. Does not block.
     fn unready(&self) -> Option<String> {
+        None
+    }
+    /// What it has if several nodes use it at a time.
+    fn fleet(&self) -> Option<&dyn Fleet> {
         None
     }
     /// Makes the file complete without its write-ahead log.

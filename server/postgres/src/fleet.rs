@@ -1,0 +1,353 @@
+//! What a node of a fleet hears of the others, and its turns in the log.
+//!
+//! A thread asks for the row of [`crate::node`] every [`POLL`] and reads what was changed since. It asks rather than waits to be told: a notification
+//! that was lost on the way looks like no change, and an answer that does not come looks like none. The age of the last answer is what
+//! [`Heard::check`] goes by. News are taken over again for [`AGAIN`], because a read that began before them may put an old row into memory after them.
+//!
+//! Another thread takes turns in the log: an advisory lock of a transaction, which the server ends with the session, or if the node does nothing for too
+//! long.
+
+use crate::address::Address;
+use crate::link::{CONNECT_MAX, Link};
+use crate::node::{LOCK, is_true, named, stored};
+use crate::table::{Change, Item, RowMac, Rows, Value};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::any::Any;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::StoreError;
+use trefoil_storage::store::fleet::{Apply, News, Node, STALE_MAX};
+
+/// Between two looks at the other nodes' changes.
+const POLL: Duration = Duration::from_millis(100);
+/// For how long news are taken over again: the longest read of a row, and a margin.
+const AGAIN: Duration = Duration::from_millis(1500);
+/// A node that has not heard for so long may have missed changes that are not kept any more.
+const MISSED: Duration = Duration::from_secs(300);
+/// How long changes are kept, seconds.
+pub(crate) const KEPT_S: u64 = 600;
+/// Changes that are read at a time. With more, everything is taken for changed.
+const CHANGES_MAX: usize = 10_000;
+/// Between two tries to be the one that keeps house.
+const HOUSE_PAUSE: Duration = Duration::from_secs(2);
+/// Locks beside the one of the database.
+const LOG: i64 = i64::from_be_bytes(*b"trefoil\x02");
+const HOUSE: i64 = i64::from_be_bytes(*b"trefoil\x03");
+
+/// Waits for a turn.
+type Ask = Sender<Result<Sender<()>, StoreError>>;
+
+/// See the module.
+pub(crate) struct Parts {
+    place: Place,
+    heard: Arc<Heard>,
+    seen: Arc<AtomicU64>,
+    house: Arc<AtomicBool>,
+    /// Ends the thread that hears when it is dropped; wakes it.
+    wake: (Sender<()>, Receiver<()>),
+    log: Sender<Ask>,
+    /// The transactions before the first news.
+    begun: u64,
+    started: AtomicBool,
+}
+
+/// What a thread needs for a connection.
+#[derive(Clone)]
+struct Place {
+    address: Address,
+    mac: Arc<RowMac>,
+    patience: Duration,
+    supervisor: Supervisor,
+    /// The statement that gives a connection the node's name.
+    named: String,
+}
+
+/// When this node heard last.
+struct Heard {
+    since: Instant,
+    /// Milliseconds after that.
+    at: AtomicU64,
+}
+
+impl Heard {
+    fn new() -> Heard {
+        Heard { since: Instant::now(), at: AtomicU64::new(0) }
+    }
+
+    fn age(&self) -> Duration {
+        self.since.elapsed().saturating_sub(Duration::from_millis(self.at.load(Ordering::Acquire)))
+    }
+
+    fn note(&self, begun: Instant) {
+        let at = begun.saturating_duration_since(self.since).as_millis();
+        self.at.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Release);
+    }
+
+    fn check(&self) -> Option<String> {
+        let age = self.age();
+        (age > STALE_MAX).then(|| {
+            format!("this node has not heard of the other nodes' changes for {} ms", age.as_millis())
+        })
+    }
+}
+
+impl Parts {
+    /// Starts the thread that takes turns. The node knows all changes of the registry up to `seen`, and of the rest up to `begun`.
+    pub(crate) fn start(
+        supervisor: &Supervisor,
+        address: &Address,
+        secret: &[u8; 32],
+        patience: Duration,
+        (begun, seen, name): (u64, Arc<AtomicU64>, &str),
+    ) -> Result<Parts, StoreError> {
+        let (address, mac, supervisor) = (address.clone(), Arc::new(RowMac::of(secret)), supervisor.clone());
+        let place = Place { address, mac, patience, supervisor, named: named(name) };
+        let (log, asked) = bounded::<Ask>(1);
+        let turns = place.clone();
+        let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
+        place.supervisor.spawn("store-log-turn", move || turns.take_turns(&asked)).map_err(failed)?;
+        let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
+        Ok(Parts { place, heard, seen, house, wake: bounded(1), log, begun, started })
+    }
+
+    /// Why what this node has in memory may be too old, or `None`.
+    pub(crate) fn stale(&self) -> Option<String> {
+        self.started.load(Ordering::Acquire).then(|| self.heard.check()).flatten()
+    }
+
+    pub(crate) fn follow(&self, apply: Apply) -> Result<(), StoreError> {
+        let Place { patience, supervisor, .. } = &self.place;
+        let mut ears = Ears {
+            place: self.place.clone(),
+            link: None,
+            apply,
+            heard: Arc::clone(&self.heard),
+            seen: Arc::clone(&self.seen),
+            house: Arc::clone(&self.house),
+            house_at: None,
+            last: self.begun,
+            recent: VecDeque::new(),
+        };
+        ears.hear()?;
+        self.started.store(true, Ordering::Release);
+        let (wake, patience) = (self.wake.1.clone(), *patience);
+        let thread = supervisor.spawn("store-news", move || ears.run(&wake, patience));
+        thread.map(drop).map_err(|cause| StoreError::Fault(cause.to_string()))
+    }
+
+    /// Waits until the registry of this transaction is known.
+    pub(crate) fn until_seen(&self, registry: u64) -> Result<(), StoreError> {
+        let until = Instant::now() + self.place.patience;
+        while self.seen.load(Ordering::Acquire) < registry {
+            if Instant::now() >= until {
+                return Err(StoreError::Unreachable(
+                    "this node hears of other nodes' changes too late".to_owned(),
+                ));
+            }
+            let _ = self.wake.0.try_send(());
+            #[expect(clippy::disallowed_methods, reason = "off the path of a login, where it may block")]
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
+        let (answer, wait) = bounded(1);
+        let ended = |_| StoreError::Fault("the thread that takes turns in the log has ended".to_owned());
+        self.log.send(answer).map_err(|_| ended(()))?;
+        let turn = wait.recv().map_err(|_| ended(()))??;
+        Ok(Box::new(turn))
+    }
+
+    pub(crate) fn keeps_house(&self) -> bool {
+        self.house.load(Ordering::Acquire)
+    }
+}
+
+/// The nodes that share the lock.
+pub(crate) fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
+    let key = |lock: i64| (lock.cast_unsigned() >> 32, lock.cast_unsigned() & 0xffff_ffff);
+    let ((high, low), (_, house)) = (key(LOCK), key(HOUSE));
+    let rows = link.rows(
+        &format!(
+            "SELECT a.application_name, coalesce(host(a.client_addr), 'this machine'), extract(epoch FROM a.backend_start)::bigint,
+             EXISTS (SELECT FROM pg_locks AS h JOIN pg_stat_activity AS b ON b.pid = h.pid WHERE h.locktype = 'advisory'
+                     AND h.classid = {high} AND h.objid = {house} AND h.granted AND b.application_name = a.application_name)
+             FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+             WHERE l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
+             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY 3, 1"
+        ),
+        &[],
+    )?;
+    let failed = |cause: tokio_postgres::Error| StoreError::Fault(cause.to_string());
+    rows.iter()
+        .map(|row| {
+            let name: String = row.try_get(0).map_err(failed)?;
+            let since: i64 = row.try_get(2).map_err(failed)?;
+            Ok(Node {
+                name: name.strip_prefix("trefoil ").unwrap_or(&name).to_owned(),
+                address: row.try_get(1).map_err(failed)?,
+                since: since.cast_unsigned(),
+                keeps_house: row.try_get(3).map_err(failed)?,
+            })
+        })
+        .collect()
+}
+
+impl Place {
+    fn open(&self) -> Result<Link, StoreError> {
+        Link::open(&self.address, self.patience, CONNECT_MAX.min(STALE_MAX))
+    }
+
+    fn take_turns(&self, asked: &Receiver<Ask>) {
+        let mut kept: Option<Link> = None;
+        for ask in asked {
+            let link = match kept.take().filter(|link| !link.is_lost()).map_or_else(|| self.turning(), Ok) {
+                Ok(link) => link,
+                Err(cause) => {
+                    drop(ask.send(Err(cause)));
+                    continue;
+                }
+            };
+            match link.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOG})")) {
+                Ok(()) => {
+                    let (turn, ends) = bounded::<()>(0);
+                    drop(ask.send(Ok(turn)));
+                    // Nothing is sent: the turn ends when it is dropped.
+                    ends.iter().for_each(drop);
+                    // If that fails, the session ends, and the turn with it.
+                    kept = link.batch("COMMIT").is_ok().then_some(link);
+                }
+                Err(cause) => {
+                    kept = link.batch("ROLLBACK").is_ok().then_some(link);
+                    drop(ask.send(Err(cause)));
+                }
+            }
+        }
+    }
+
+    /// A connection whose turn ends if this node hangs.
+    fn turning(&self) -> Result<Link, StoreError> {
+        let link = self.open()?;
+        let longest = self.patience * 2;
+        link.batch(&format!("SET idle_in_transaction_session_timeout = {}", longest.as_millis()))?;
+        Ok(link)
+    }
+}
+
+/// Hears of what other nodes change.
+struct Ears {
+    place: Place,
+    link: Option<Link>,
+    apply: Apply,
+    heard: Arc<Heard>,
+    seen: Arc<AtomicU64>,
+    house: Arc<AtomicBool>,
+    house_at: Option<Instant>,
+    /// The last transaction that was heard of.
+    last: u64,
+    recent: VecDeque<(Instant, News)>,
+}
+
+impl Ears {
+    fn run(mut self, wake: &Receiver<()>, patience: Duration) {
+        loop {
+            match wake.recv_timeout(POLL) {
+                Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.place.supervisor.death().is_some() {
+                return;
+            }
+            match self.hear() {
+                Ok(()) => {}
+                Err(cause @ (StoreError::Forged(_) | StoreError::Unusable(_))) => {
+                    let place = self.place.address.to_string();
+                    self.place.supervisor.damaged(Path::new(&place), &cause.to_string());
+                    return;
+                }
+                Err(cause) => tracing::debug!(%cause, patience = patience.as_millis(), "news are late"),
+            }
+        }
+    }
+
+    /// Asks for news, and has them taken over.
+    fn hear(&mut self) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        let held = self.link.take().filter(|link| !link.is_lost());
+        self.house.store(held.is_some() && self.house.load(Ordering::Acquire), Ordering::Release);
+        let link = held.map_or_else(|| self.place.open(), Ok)?;
+        let heard = self.hear_on(&link, begun);
+        self.link = Some(link);
+        heard
+    }
+
+    fn hear_on(&mut self, link: &Link, begun: Instant) -> Result<(), StoreError> {
+        let missing =
+            || StoreError::Unusable(format!("{}: the row of its table node is missing", self.place.address));
+        let (node, _) = stored(link, "", "")?.ok_or_else(missing)?.open(&self.place.mac)?;
+        if node.generation < self.last {
+            return Err(StoreError::Unusable(format!(
+                "{}: it counts {} transactions, and this node has heard of {}: a standby took over that lacked some. Switch to a server that has them",
+                self.place.address, node.generation, self.last
+            )));
+        }
+        let mut news = News {
+            everything: self.heard.age() > MISSED,
+            registry: node.registry > self.seen.load(Ordering::Acquire),
+            ..News::default()
+        };
+        if node.generation > self.last {
+            self.read(link, node.generation, &mut news)?;
+        }
+        let fresh = news.clone();
+        self.recent.retain(|(at, _)| begun.saturating_duration_since(*at) < AGAIN);
+        for (_, old) in &self.recent {
+            news.subjects.extend(&old.subjects);
+            news.sessions.extend(&old.sessions);
+        }
+        if !news.is_empty() {
+            (self.apply)(&news).map_err(StoreError::Fault)?;
+        }
+        self.seen.fetch_max(node.registry, Ordering::AcqRel);
+        self.last = node.generation;
+        if !(fresh.subjects.is_empty() && fresh.sessions.is_empty()) {
+            self.recent.push_back((begun, fresh));
+        }
+        self.heard.note(begun);
+        self.keep_house(link, begun)
+    }
+
+    fn read(&self, link: &Link, until: u64, news: &mut News) -> Result<(), StoreError> {
+        let rows = Rows { link, mac: &self.place.mac, sum: Cell::default(), telling: None };
+        let values = [self.last, until, CHANGES_MAX as u64].map(Value::bound);
+        let changes: Vec<Change> = rows.select(
+            "WHERE generation > $1 AND generation <= $2 ORDER BY generation, number LIMIT $3",
+            &values,
+        )?;
+        news.everything |= changes.len() == CHANGES_MAX;
+        for Change { tenant, item, .. } in changes {
+            match item {
+                Item::Subject(handle) => news.subjects.push((tenant, handle)),
+                Item::Session(id) => news.sessions.push((tenant, id)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps house if nobody does. The lock belongs to this connection.
+    fn keep_house(&mut self, link: &Link, now: Instant) -> Result<(), StoreError> {
+        let is_due = self.house_at.is_none_or(|at| now.saturating_duration_since(at) >= HOUSE_PAUSE);
+        if is_due && !self.house.load(Ordering::Acquire) {
+            self.house_at = Some(now);
+            link.batch(&self.place.named)?;
+            self.house.store(is_true(link, &format!("pg_try_advisory_lock({HOUSE})"))?, Ordering::Release);
+        }
+        Ok(())
+    }
+}

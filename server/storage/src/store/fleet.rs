@@ -1,0 +1,64 @@
+//! A store that several nodes use at a time.
+//!
+//! Each node keeps tenants, templates and verdicts in memory, and the others change them. So each change of a row that is kept in memory is told to
+//! every node, which has heard of it within [`STALE_MAX`] or is unready ([`super::Store::unready`]). A change of the registry is refused on a node that has
+//! not heard of the one before.
+
+use super::StoreError;
+use std::any::Any;
+use std::time::Duration;
+use trefoil_types::{Handle, SessionId, TenantId};
+
+/// Age of what a node knows, above which it answers nothing.
+pub const STALE_MAX: Duration = Duration::from_millis(1000);
+
+/// What nodes changed since the last news.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// Nothing that is in memory can be relied on.
+    pub everything: bool,
+    /// Tenants, API keys, roots, issuers' keys or operators.
+    pub registry: bool,
+    /// Subjects whose template is another one, or none, or revoked.
+    pub subjects: Vec<(TenantId, Handle)>,
+    /// Sessions that a tenant ended.
+    pub sessions: Vec<(TenantId, SessionId)>,
+}
+
+impl News {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        *self == News::default()
+    }
+}
+
+/// Takes over news. An error means that they were not taken over; they come again.
+pub type Apply = Box<dyn FnMut(&News) -> Result<(), String> + Send>;
+
+/// What a shared store has beside a store of one process. Calls block.
+pub trait Fleet: Send + Sync {
+    /// From now on tells this node's news to `apply`, on a thread of the store.
+    fn follow(&self, apply: Apply) -> Result<(), StoreError>;
+    /// Returns once this node has heard of every change of the registry until now.
+    fn catch_up(&self) -> Result<(), StoreError>;
+    /// Waits until this node alone may extend the log of seals. What it returns gives that up when it is dropped. The database also ends it after
+    /// a few seconds, so that a node that hangs stops no other; then the seal that it stores is refused as a conflict.
+    fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
+    /// Whether this node is the one that does the work of which one copy suffices.
+    fn keeps_house(&self) -> bool;
+    /// The nodes at this moment.
+    fn nodes(&self) -> Result<Vec<Node>, StoreError>;
+}
+
+/// A node as the database sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name, which it gave.
+    pub name: String,
+    /// Where it connects from.
+    pub address: String,
+    /// Since when, Unix seconds.
+    pub since: u64,
+    /// Whether it is the one that [`Fleet::keeps_house`].
+    pub keeps_house: bool,
+}
