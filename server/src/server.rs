@@ -37,13 +37,14 @@ use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
 use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults};
+use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, SharedLog};
 use trefoil_service::Service;
 use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
+use trefoil_service::fleet::FleetLog;
 use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::leftovers::Leftovers;
@@ -212,14 +213,14 @@ impl Server {
         let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&key_holder), Tier::detected());
         let seals = Arc::clone(&store);
         let (release, seal_log) = seal_log::SealLog::start(
-            head.log.clone(),
             move |number, bytes, completed| log_store::put_seal(seals.as_ref(), number, bytes, completed),
             Arc::clone(&counters),
             Arc::clone(&standing),
             &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
-        let told = (watch.vaults(), restored);
+        let watch = Arc::new(watch);
+        let told = (watch.vaults(), restored, FleetLog::of(&store, &watch));
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
         let door = Arc::new(FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains)));
         let pipeline =
@@ -235,7 +236,7 @@ impl Server {
             operators,
             notes,
             key_holder,
-            key_holder_watch: Arc::new(watch),
+            key_holder_watch: watch,
             proofs: proof_pool(&config.proofs, &clock, &counters, &supervisor)?,
             chains,
             door,
@@ -259,6 +260,9 @@ impl Server {
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
         });
+        let following = Arc::clone(&service);
+        let followed = tokio::task::spawn_blocking(move || following.follow_fleet()).await;
+        followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)?;
         let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
         let (traces, exporter) = Traces::start(&config.trace)?;
         let limits = LiveLimits::new(config.limits.clone());
@@ -314,11 +318,15 @@ impl Server {
             let service = &resumed.service;
             look_at_key_holder(service);
             service.forget_leftovers();
-            resumed.rotations.resume();
+            if service.keeps_house() {
+                resumed.rotations.resume();
+            }
             service.sessions.warm(&service.directory, service.now());
         });
         resumed.await.map_err(|cause| StartError::Thread(cause.to_string()))?;
-        seal_notes(&app.service, app.limits.answer_timeout()).await;
+        if app.service.keeps_house() {
+            seal_notes(&app.service, app.limits.answer_timeout()).await;
+        }
         let public_router = api::public(Arc::clone(&app));
         let admin_router = api::admin(Arc::clone(&app));
         Ok(Server {
@@ -578,7 +586,7 @@ fn start_pipeline(
     head: ChainHead,
     clock: &Arc<dyn Clock>,
     (door, release): (Arc<FrontDoor>, SealLog),
-    (vaults, restored): (Arc<SeenVaults>, Option<Restoration>),
+    (vaults, restored, shared): (Arc<SeenVaults>, Option<Restoration>, Option<Arc<dyn SharedLog>>),
 ) -> Result<trefoil_pipeline::Service<Asker>, StartError> {
     let config::Pipeline {
         workers,
@@ -602,7 +610,9 @@ fn start_pipeline(
             config::Cadence::PerBatch => Cadence::PerBatch,
         },
         floor: Floor { distance: Duration::from_millis(seal_floor_ms), lanes: seal_floor_logins },
-        sealers: (sealers > 0).then_some(sealers),
+        // Seals of a shared log are made one at a time.
+        sealers: if shared.is_some() { Some(1) } else { (sealers > 0).then_some(sealers) },
+        shared,
         intake: queue,
         vaults,
         restored,
@@ -704,7 +714,9 @@ async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Recei
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(SWEEP_INTERVAL) => {}
         }
-        seal_notes(&service, patience).await;
+        if service.keeps_house() {
+            seal_notes(&service, patience).await;
+        }
         let now = service.now();
         let service = Arc::clone(&service);
         let swept = blocking(move || {
@@ -760,6 +772,9 @@ async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::
         let (begun, service) = (Instant::now(), Arc::clone(&service));
         let stepped;
         (stepped, pruner) = blocking(move || {
+            if !service.keeps_house() {
+                return (Ok(false), pruner);
+            }
             (pruner.tend(service.store.as_ref(), &service.disk, service.now(), &service.retained), pruner)
         })
         .await;

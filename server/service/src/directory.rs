@@ -130,14 +130,17 @@ impl Directory {
         room: VerdictRoom,
         (policies, notes): (PolicyForm, Notes),
     ) -> Result<Directory, String> {
-        let store::Registry { tenants, api_keys, roots, issuer_keys, .. } =
-            store.registry().map_err(|cause| cause.to_string())?;
+        let registry = store.registry().map_err(|cause| cause.to_string())?;
+        let tokens = match store.fleet() {
+            Some(_) => AccessTokens::shared(&pepper),
+            None => AccessTokens::new(),
+        };
         let directory = Directory {
             store,
             key_holder,
             master,
             pepper,
-            tokens: AccessTokens::new(),
+            tokens,
             registry: Registry::default(),
             room,
             policies,
@@ -147,20 +150,48 @@ impl Directory {
             changing: Mutex::default(),
             storing_usage: Mutex::default(),
         };
-        let mut snapshot = Snapshot::default();
+        directory.take(registry)?;
+        Ok(directory)
+    }
+
+    /// Replaces the snapshot by what the store has now. What tenants and API keys have in memory beside their records stays. Returns the tenants
+    /// that are gone. Requests go on with the snapshot before; changes of this node wait.
+    pub(crate) fn refresh(
+        &self,
+        read: impl FnOnce() -> Result<store::Registry, StoreError>,
+    ) -> Result<Vec<TenantId>, String> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take(read().map_err(|cause| cause.to_string())?)
+    }
+
+    fn take(&self, registry: store::Registry) -> Result<Vec<TenantId>, String> {
+        let store::Registry { tenants, api_keys, roots, issuer_keys, .. } = registry;
+        let (before, mut snapshot) = (self.snapshot.load_full(), Snapshot::default());
         for record in tenants {
             if record.deleted_at.is_some() {
                 let own = issuer_keys.iter().filter(|key| key.tenant == record.id).cloned().collect();
                 snapshot.deleted.insert(record.id, own);
                 continue;
             }
-            let tenant = directory.open(&record, &roots, &issuer_keys)?;
-            directory.registry.put(tenant.attested(), tenant.verdicts.cache());
+            let held = before.tenants.get(&record.id);
+            let tenant = self.open(&record, &roots, &issuer_keys, held)?;
+            self.registry.put(tenant.attested(), tenant.verdicts.cache());
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
         }
-        snapshot.api_keys = api_keys.into_iter().map(|key| (key.id, Arc::new(HeldKey::new(key)))).collect();
-        directory.snapshot.store(Arc::new(snapshot));
-        Ok(directory)
+        let held = |key: store::ApiKey| (key.id, Arc::new(HeldKey::again(key, &before)));
+        snapshot.api_keys = api_keys.into_iter().map(held).collect();
+        let is_gone = |id: &&TenantId| !snapshot.tenants.contains_key(*id);
+        let gone: Vec<TenantId> = before.tenants.keys().filter(is_gone).copied().collect();
+        gone.iter().for_each(|id| self.registry.remove(id));
+        let snapshot = Arc::new(snapshot);
+        self.snapshot.store(Arc::clone(&snapshot));
+        for tenant in snapshot.tenants.values() {
+            let is_withdrawn = |root: &Root| !tenant.accepts(root.generation);
+            if before.tenants.get(&tenant.id).is_some_and(|held| held.roots.iter().any(is_withdrawn)) {
+                tenant.verdicts.withdraw(|generation| tenant.accepts(generation));
+            }
+        }
+        Ok(gone)
     }
 
     /// The pipeline's view of the tenants, which is kept up to date.
@@ -185,7 +216,7 @@ impl Directory {
         self.room.check(&policy)?;
         let mut id = [0; 16];
         aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
-        let _changing = self.change();
+        let _changing = self.change()?;
         let public_key = self
             .key_holder
             .create_tenant(TenantId::new(id), policy::keys(policy.probe), policy::decision(&policy))?
@@ -205,7 +236,7 @@ impl Directory {
             disabled_at: None,
             deleted_at: None,
         };
-        let tenant = self.open(&record, &[], &[]).map_err(Refused::fault)?;
+        let tenant = self.open(&record, &[], &[], None).map_err(Refused::fault)?;
         let created = (TenantId::new(id), now, What::TenantCreated { digest });
         let noted = self.notes.with(created, Some(by), |note| {
             self.store.create_tenant(record, note).map_err(|cause| match cause {
@@ -225,7 +256,7 @@ impl Directory {
         signed: SignedRoot,
         now: u64,
     ) -> Result<(RootStatement, u64), Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let current = self.tenant(tenant)?;
         if !current.needs_proof() {
             return Err(Refused::NoProofs);
@@ -263,7 +294,7 @@ impl Directory {
         now: u64,
     ) -> Result<(IssuerKeyId, Option<Noted>), Refused> {
         let key = IssuerPublicKey::from_bytes(key).ok_or(Refused::IssuerKey)?;
-        let _changing = self.change();
+        let _changing = self.change()?;
         let current = self.tenant(tenant)?;
         if !current.needs_proof() {
             return Err(Refused::NoProofs);
@@ -309,7 +340,7 @@ impl Directory {
         (what, by): (What, Option<&By>),
         now: u64,
     ) -> Result<Noted, Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let current = self.tenant(tenant)?;
         let mut bytes = keys.iter().map(PublicKey::to_bytes);
         let public_key = bytes.next().ok_or_else(|| Refused::fault("a tenant has no keys"))?;
@@ -337,8 +368,10 @@ impl Directory {
         current.ok_or(Refused::TenantUnknown)
     }
 
-    fn change(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The right to change something, from a snapshot that has every change of other nodes.
+    fn change(&self) -> Result<MutexGuard<'_, ()>, Refused> {
+        self.store.fleet().map_or(Ok(()), |fleet| fleet.catch_up())?;
+        Ok(self.changing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn publish(&self, tenant: Tenant) {
@@ -348,11 +381,13 @@ impl Directory {
         self.snapshot.store(Arc::new(snapshot));
     }
 
+    /// A tenant from its record, with what an earlier snapshot of it has in memory.
     fn open(
         &self,
         record: &store::Tenant,
         roots: &[Root],
         issuer_keys: &[IssuerKey],
+        held: Option<&Arc<Tenant>>,
     ) -> Result<Tenant, String> {
         let store::Tenant { id, policy, policy_version, public_key, next_key, .. } = record;
         let store::Tenant { wrapped_key, name, created_at, disabled_at, .. } = record;
@@ -369,7 +404,14 @@ impl Directory {
         let key = self.master.open_tenant_key(id, wrapped_key).map_err(|cause| cause.to_string())?;
         let accounts = self.master.derive_tenant_secret(id, wrapped_key, accounts::PURPOSE);
         let accounts = AccountSecret::new(accounts.map_err(|cause| cause.to_string())?);
-        let verdicts = Arc::new(Verdicts::new(self.room.cache(&policy)));
+        let fresh = || Arc::new(Verdicts::new(self.room.cache(&policy)));
+        let verdicts = held.map_or_else(fresh, |held| Arc::clone(&held.verdicts));
+        let roots: Vec<Root> = roots.iter().filter(|root| root.tenant == *id).cloned().collect();
+        let roots = match held {
+            // They were verified.
+            Some(held) if held.roots == roots => roots,
+            _ => of_statements(&roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
+        };
         Ok(Tenant {
             id: *id,
             name: name.clone(),
@@ -380,12 +422,12 @@ impl Directory {
             key: Arc::new(key),
             accounts: Arc::new(accounts),
             keys,
-            roots: of_statements(roots, id, issuer_keys).map_err(|cause| wrong(&cause))?,
+            roots,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
-            in_flight: Arc::default(),
+            in_flight: held.map(|held| Arc::clone(&held.in_flight)).unwrap_or_default(),
             verdicts,
-            recent: Arc::default(),
-            sources: Arc::default(),
+            recent: held.map(|held| Arc::clone(&held.recent)).unwrap_or_default(),
+            sources: held.map(|held| Arc::clone(&held.sources)).unwrap_or_default(),
         })
     }
 }

@@ -53,6 +53,19 @@ impl KeyHolderWatch {
         Arc::clone(&self.seen)
     }
 
+    /// Takes over the states that another node of the fleet saw, as of a seal.
+    pub fn hear(&self, sealed: &[Option<VaultState>]) {
+        let mut seen = self.seen.states();
+        if seen.len() != sealed.len() {
+            return self.seen.set(sealed.to_vec());
+        }
+        for (own, sealed) in seen.iter_mut().zip(sealed) {
+            let is_news = |sealed: &VaultState| own.is_none_or(|own| own.is_older_than(sealed));
+            *own = sealed.filter(is_news).or(*own);
+        }
+        self.seen.set(seen);
+    }
+
     /// The key-holder's last reported counts; `None` if it never answered.
     pub fn status(&self) -> Option<Arc<Status>> {
         self.status.load_full()

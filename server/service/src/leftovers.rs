@@ -14,20 +14,35 @@ use trefoil_matching::TemplateName;
 use trefoil_storage::store::{Store, StoreError};
 
 /// Generations that no running change will forget.
-pub struct Leftovers(Mutex<Vec<TemplateName>>);
+#[derive(Default)]
+pub struct Leftovers {
+    own: Mutex<Vec<TemplateName>>,
+    /// Those that were in the store of a fleet a minute ago.
+    of_fleet: Mutex<Vec<TemplateName>>,
+}
 
 impl Leftovers {
     /// Loads those that the process before left.
     pub fn of(store: &dyn Store) -> Result<Leftovers, StoreError> {
-        Ok(Leftovers(Mutex::new(store.leftovers()?)))
+        let own = if store.fleet().is_some() { Vec::new() } else { store.leftovers()? };
+        Ok(Leftovers { own: Mutex::new(own), ..Leftovers::default() })
+    }
+
+    /// Those that were in the store of a fleet a minute ago and still are. A change that runs on another node ends sooner, or is given up.
+    fn of_nodes_that_are_gone(&self, store: &dyn Store) -> Result<Vec<TemplateName>, StoreError> {
+        let now = store.leftovers()?;
+        let mut before = self.of_fleet.lock().unwrap_or_else(PoisonError::into_inner);
+        let stay = now.iter().filter(|name| before.contains(name)).copied().collect();
+        *before = now;
+        Ok(stay)
     }
 
     fn add(&self, name: TemplateName) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).push(name);
     }
 
     fn take(&self) -> Vec<TemplateName> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.own.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -43,9 +58,18 @@ impl Service {
         forgotten.inspect_err(|_| self.leftovers.add(name))
     }
 
-    /// Retries the generations that could not be forgotten.
+    /// Retries the generations that could not be forgotten. Call it once a minute.
     pub fn forget_leftovers(&self) {
-        for name in self.leftovers.take() {
+        let mut names = self.leftovers.take();
+        if self.store.fleet().is_some() && self.keeps_house() {
+            match self.leftovers.of_nodes_that_are_gone(self.store.as_ref()) {
+                Ok(more) => {
+                    names.extend(more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>())
+                }
+                Err(cause) => tracing::warn!(%cause, "what nodes that are gone left is not known"),
+            }
+        }
+        for name in names {
             if let Err(cause) = self.forget(name) {
                 tracing::warn!(%cause, "the key of a template that was replaced or revoked is not destroyed yet; it is tried again");
             }

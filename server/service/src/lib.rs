@@ -31,6 +31,7 @@ pub mod distinct_failures;
 pub mod door;
 pub mod enrolments;
 pub mod face;
+pub mod fleet;
 mod flights;
 pub mod idempotency;
 pub mod key_holder_watch;

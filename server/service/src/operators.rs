@@ -16,7 +16,7 @@ use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trefoil_attest::{SERVICE, What};
-use trefoil_storage::store::{self, OperatorId, Store};
+use trefoil_storage::store::{self, OperatorId, Store, StoreError};
 use trefoil_types::Role;
 use zeroize::Zeroizing;
 
@@ -112,18 +112,19 @@ impl Operators {
         notes: Notes,
         bootstrap: Zeroizing<String>,
     ) -> Result<Operators, String> {
-        let store::Registry { operators, operator_tokens, .. } =
-            store.registry().map_err(|cause| cause.to_string())?;
-        let mut all = Snapshot::from([(BOOTSTRAP, Operator::bootstrap())]);
-        for record in operators {
-            let unknown = || format!("operator {} has an unknown role", hex::encode(record.id));
-            let role = Role::of_number(record.role).ok_or_else(unknown)?;
-            let own = operator_tokens.iter().filter(|token| token.operator == record.id);
-            let tokens = own.cloned().collect();
-            all.insert(record.id, Operator { record, role, tokens });
-        }
+        let all = all_of(store.registry().map_err(|cause| cause.to_string())?)?;
         let snapshot = ArcSwap::from_pointee(all);
         Ok(Operators { store, pepper, notes, bootstrap, snapshot, changing: Mutex::default() })
+    }
+
+    /// Replaces the snapshot by what the store has now. Changes of this node wait.
+    pub(crate) fn refresh(
+        &self,
+        read: impl FnOnce() -> Result<store::Registry, StoreError>,
+    ) -> Result<(), String> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.snapshot.store(Arc::new(all_of(read().map_err(|cause| cause.to_string())?)?));
+        Ok(())
     }
 
     /// The token in the data directory.
@@ -180,7 +181,7 @@ impl Operators {
         aws_lc_rs::rand::fill(&mut id).map_err(Refused::fault)?;
         let id = OperatorId::new(id);
         let record = store::Operator { id, name, role: role.number(), created_at: now, revoked_at: None };
-        let _changing = self.change();
+        let _changing = self.change()?;
         if self.snapshot.load().contains_key(&id) {
             return Err(Refused::fault("an operator's identifier was drawn twice"));
         }
@@ -195,7 +196,7 @@ impl Operators {
 
     /// Revokes an operator: all of its tokens are refused from now on. An operator that is revoked already stays as it is.
     pub fn revoke(&self, id: &OperatorId, by: &By, now: u64) -> Result<(Operator, Option<Noted>), Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let mut operator = self.show(id)?;
         if operator.record.revoked_at.is_some() {
             return Ok((operator, None));
@@ -219,7 +220,7 @@ impl Operators {
         now: u64,
     ) -> Result<NewToken, Refused> {
         check_end(expires_at, now)?;
-        let _changing = self.change();
+        let _changing = self.change()?;
         let mut operator = self.with_tokens(id)?;
         if operator.record.revoked_at.is_some() {
             return Err(Refused::OperatorRevoked);
@@ -246,7 +247,7 @@ impl Operators {
         by: &By,
         now: u64,
     ) -> Result<(Operator, Option<Noted>), Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let mut operator = self.with_tokens(id)?;
         let token = operator.tokens.iter_mut().find(|token| token.number == number);
         let token = token.ok_or(Refused::OperatorTokenUnknown)?;
@@ -279,8 +280,10 @@ impl Operators {
         if owned { Ok(()) } else { Err(Refused::LastOwner) }
     }
 
-    fn change(&self) -> MutexGuard<'_, ()> {
-        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The right to change something, from a snapshot that has every change of other nodes.
+    fn change(&self) -> Result<MutexGuard<'_, ()>, Refused> {
+        self.store.fleet().map_or(Ok(()), |fleet| fleet.catch_up())?;
+        Ok(self.changing.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn publish(&self, operator: Operator) {
@@ -288,6 +291,20 @@ impl Operators {
         all.insert(operator.record.id, operator);
         self.snapshot.store(Arc::new(all));
     }
+}
+
+/// The operators of a registry, and the one of the token in the data directory.
+fn all_of(registry: store::Registry) -> Result<Snapshot, String> {
+    let store::Registry { operators, operator_tokens, .. } = registry;
+    let mut all = Snapshot::from([(BOOTSTRAP, Operator::bootstrap())]);
+    for record in operators {
+        let unknown = || format!("operator {} has an unknown role", hex::encode(record.id));
+        let role = Role::of_number(record.role).ok_or_else(unknown)?;
+        let own = operator_tokens.iter().filter(|token| token.operator == record.id);
+        let tokens = own.cloned().collect();
+        all.insert(record.id, Operator { record, role, tokens });
+    }
+    Ok(all)
 }
 
 fn check_end(expires_at: Option<u64>, now: u64) -> Result<(), Refused> {

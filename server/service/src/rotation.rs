@@ -29,6 +29,9 @@ const CHUNK: usize = 64;
 /// Pause after a temporary failure, such as a key-holder that is away.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How long an enrolment on another node may still use the keys before.
+const FLEET_ENROLMENT: Duration = Duration::from_secs(15);
+
 /// The rotations of this process: the running ones, and how the last one of each tenant ended.
 pub struct Rotations {
     service: Arc<Service>,
@@ -178,12 +181,17 @@ fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
     let current = service.directory.tenant(tenant)?;
     let (old, epoch) = epochs(&current);
     // Rows that no login can use: deletions that did not complete, and templates whose total budget is spent.
-    let mut dead = HashSet::new();
+    let (mut dead, mut has_waited) = (HashSet::new(), false);
     loop {
         let mut chunk = service.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
         chunk.retain(|handle| !dead.contains(handle));
-        if chunk.is_empty() {
+        if chunk.is_empty() && (has_waited || service.store.fleet().is_none()) {
             break;
+        }
+        if chunk.is_empty() {
+            // Enrolments on nodes that had not heard of the next keys.
+            has_waited = true;
+            std::thread::sleep(FLEET_ENROLMENT);
         }
         for handle in chunk {
             match patiently(service, || renew(service, &current, &handle))? {

@@ -11,6 +11,10 @@
 //! has seen: the next process signs its own in their place. If the store has another seal under the number, another program wrote to it, and
 //! the process ends.
 //!
+//! If other nodes extend the log too, a seal comes with this node's turn, which ends once the seal is stored. Then nothing follows a seal that
+//! is not stored, so one that the store does not take for a second is given up. So is one whose number has another seal by then: the
+//! database had ended the turn. Neither was seen by a caller.
+//!
 //! The transaction of a seal also stores the tree nodes that it completes: two hashes on average and 64 at most, whatever
 //! the length of the log. So proofs for any two sizes can be answered from stored nodes.
 
@@ -23,10 +27,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use trefoil_attest::Decision;
-use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::Hash;
 use trefoil_pipeline::{Bound, Refusal, Release, Sealed, SealedTree};
 use trefoil_storage::Supervisor;
@@ -102,10 +105,9 @@ pub struct SealLog {
 }
 
 impl SealLog {
-    /// Starts the thread, whose next seal follows `frontier`; it ends when the log is dropped. `store` keeps a seal, as
+    /// Starts the thread; it ends when the log is dropped. `store` keeps a seal, as
     /// [`trefoil_storage::store::Store::put_seal`] does.
     pub fn start(
-        frontier: Frontier,
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
         counters: Arc<Counters>,
         standing: Arc<Standing>,
@@ -115,7 +117,7 @@ impl SealLog {
         let (watching, supervisor) = (supervisor.clone(), supervisor.clone());
         let died = supervisor.clone();
         let thread = std::thread::Builder::new().name("seal-log".to_owned()).spawn(move || {
-            let writer = Writer { queue: &sealed, frontier, store, counters, standing, supervisor: died };
+            let writer = Writer { queue: &sealed, store, counters, standing, supervisor: died };
             // Without a writer no seal is stored.
             watching.watch_then("seal-log", || writer.run(), || sealed.iter().for_each(drop));
         })?;
@@ -147,7 +149,6 @@ struct Unstored {
 
 struct Writer<'a, F> {
     queue: &'a Receiver<Sealed<Asker>>,
-    frontier: Frontier,
     store: F,
     counters: Arc<Counters>,
     standing: Arc<Standing>,
@@ -155,11 +156,12 @@ struct Writer<'a, F> {
 }
 
 impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
-    fn run(mut self) {
+    fn run(self) {
         while let Ok(sealed) = self.queue.recv() {
             let seal = self.next(&sealed);
             match self.put(&seal) {
                 Ok(()) => self.answer(sealed),
+                Err(cause) if sealed.turn.is_some() => self.put_in_turn(sealed, &seal, cause),
                 Err(cause) => {
                     if self.wait_for_store(sealed, seal, cause).is_err() {
                         // The next one would follow a hole.
@@ -171,10 +173,10 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
     }
 
     /// The stored form of a seal, which is the next one of the log.
-    fn next(&mut self, sealed: &Sealed<Asker>) -> Unstored {
+    fn next(&self, sealed: &Sealed<Asker>) -> Unstored {
         let seal = &sealed.under.seal;
         self.counters.sealed(&sealed.batches, sealed.seal_ns);
-        let completed = self.frontier.push(&seal.header.digest());
+        let completed = sealed.log.clone().push(&seal.header.digest());
         Unstored { number: seal.header.seal_number, bytes: seal.encode(), completed }
     }
 
@@ -182,10 +184,26 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         (self.store)(*number, bytes.clone(), completed.clone())
     }
 
+    /// Retries a seal of a log that others extend too.
+    fn put_in_turn(&self, sealed: Sealed<Asker>, seal: &Unstored, mut cause: StoreError) {
+        for _ in 0..PATIENCE {
+            if cause == StoreError::Conflict || self.supervisor.death().is_some() {
+                break;
+            }
+            crossbeam_channel::after(PAUSE).recv().unwrap_or_else(|_| Instant::now());
+            match self.put(seal) {
+                Ok(()) => return self.answer(sealed),
+                Err(again) => cause = again,
+            }
+        }
+        tracing::error!(%cause, number = seal.number, "a seal was not stored; nothing under it was answered");
+        refuse(sealed);
+    }
+
     /// Retries a seal, and those that follow it, until the store has them all. The error says why it cannot succeed in this process. The
     /// door is closed meanwhile, so the number of seals is bounded by the requests in flight.
     fn wait_for_store(
-        &mut self,
+        &self,
         sealed: Sealed<Asker>,
         seal: Unstored,
         cause: StoreError,
@@ -235,7 +253,9 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         Ok(())
     }
 
-    fn answer(&self, Sealed { under, batches, begun_ns, seal_ns }: Sealed<Asker>) {
+    fn answer(&self, Sealed { under, batches, log: _, turn, begun_ns, seal_ns }: Sealed<Asker>) {
+        // It is stored.
+        drop(turn);
         let lanes = batches.into_iter().flat_map(|Bound { lanes, times, .. }| {
             let count = lanes.len() as u32;
             let timeline = Timeline { batch: times, lanes: count, seal_begun_ns: begun_ns, seal_ns };

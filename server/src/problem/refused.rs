@@ -174,6 +174,7 @@ fn login(why: Refusal) -> Problem {
         ),
         Refusal::Threshold => Refused::OtherThreshold.into(),
         Refusal::KeyHolderUnavailable => Refused::KeyHolderAway.into(),
+        Refusal::Unsealed => Refused::StoreAway.into(),
         Refusal::Fault => Problem::internal("the pipeline could not decide a request"),
     }
 }

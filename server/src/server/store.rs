@@ -43,9 +43,10 @@ pub(super) fn open(
         directory.has(STORE_FILE)?,
         "is in its file store.sqlite: start without --store",
     )?;
-    let config::Store { migrate, restored, .. } = config.store;
+    let config::Store { migrate, restored, fleet, .. } = config.store;
+    let fleet = fleet.then(node_name);
     let mark = Some(directory.high_water(POSTGRES_MARK)?);
-    let opening = Opening { mark, migrate, restored };
+    let opening = Opening { mark, migrate, restored, fleet };
     let opened = Postgres::open(supervisor, &address, &secret, config.store.patience(), opening);
     let store = opened.map_err(|cause| {
         StartError::Database(match cause {
@@ -64,6 +65,12 @@ pub(super) fn open(
     }
     tracing::info!(%address, "keeps the store in PostgreSQL");
     Ok((Arc::new(store), PathBuf::from(address.to_string())))
+}
+
+/// The machine and the process.
+fn node_name() -> String {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}/{}", machine.trim(), std::process::id())
 }
 
 /// A second store would begin the log of seals at 0 under the same keys.

@@ -1,10 +1,11 @@
 //! Access tokens, for which an API key is exchanged (RFC 6749 section 4.4), so that the credential in each request is short-lived.
 //!
 //! A token has the id of its API key, its scopes and its expiry, under a MAC whose key this process draws and does not store. So no stolen file
-//! allows forging one, a restart ends all of them, and a check costs one HMAC, like that of an API key. The API key is checked at each
-//! request: once it is revoked, or its tenant disabled, its tokens are refused.
+//! allows forging one, a restart ends all of them, and a check costs one HMAC, like that of an API key. The nodes of a fleet take each other's tokens:
+//! there the key is derived from the secret under which API keys are hashed. The API key is checked at each request: once it is revoked, or its
+//! tenant disabled, its tokens are refused.
 
-use crate::tenant::{API_KEY_PREFIX, Scopes};
+use crate::tenant::{API_KEY_PREFIX, Pepper, Scopes};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -30,7 +31,7 @@ pub struct AccessToken {
     pub life_s: u64,
 }
 
-/// Makes and checks tokens of this process.
+/// Makes and checks tokens of this process or fleet.
 pub(super) struct AccessTokens(hmac::Key);
 
 /// The contents of a token.
@@ -47,6 +48,12 @@ impl AccessTokens {
     pub(super) fn new() -> AccessTokens {
         let mut key = Zeroizing::new([0; 32]);
         aws_lc_rs::rand::fill(&mut *key).expect("the operating system's random source answers");
+        AccessTokens(hmac::Key::new(hmac::HMAC_SHA256, &*key))
+    }
+
+    /// With the key of all nodes that have this secret.
+    pub(super) fn shared(pepper: &Pepper) -> AccessTokens {
+        let key = Zeroizing::new(pepper.digest(b"trefoil/access-tokens/1", &[]));
         AccessTokens(hmac::Key::new(hmac::HMAC_SHA256, &*key))
     }
 

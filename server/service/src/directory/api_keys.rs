@@ -78,13 +78,18 @@ impl AsRef<store::ApiKey> for HeldKey {
 
 impl HeldKey {
     pub(super) fn new(record: store::ApiKey) -> HeldKey {
-        let used = record.last_used_at.unwrap_or(0);
+        HeldKey::again(record, &Snapshot::default())
+    }
+
+    /// The key of this record, with what a snapshot before has of it in memory.
+    pub(super) fn again(record: store::ApiKey, before: &Snapshot) -> HeldKey {
+        let (held, noted) = (before.held(&record.id), record.last_used_at.unwrap_or(0));
         HeldKey {
+            used: held.map_or(noted, |held| held.used.load(Relaxed).max(noted)).into(),
+            noted: noted.into(),
+            failures: held.map(|held| Arc::clone(&held.failures)).unwrap_or_default(),
+            uses: held.map(|held| Arc::clone(&held.uses)).unwrap_or_default(),
             record,
-            used: used.into(),
-            noted: used.into(),
-            failures: Arc::default(),
-            uses: Arc::default(),
         }
     }
 
@@ -225,7 +230,7 @@ impl Directory {
         if let Some(end) = expires_at.filter(|&end| end <= now) {
             return Err(Refused::Over { end, now });
         }
-        let _changing = self.change();
+        let _changing = self.change()?;
         self.tenant(tenant)?;
         let (text, record) = self.pepper.new_api_key(*tenant, Scopes::of(scopes), now);
         let record = store::ApiKey { label, expires_at, ..record };
@@ -262,7 +267,7 @@ impl Directory {
         by: &By,
         now: u64,
     ) -> Result<(ApiKey, Option<Noted>), Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         self.tenant(tenant)?;
         let held = self.snapshot.load().api_keys.get(&id).cloned();
         let held = held.filter(|key| key.record.tenant == *tenant).ok_or(Refused::ApiKeyUnknown)?;
@@ -271,13 +276,8 @@ impl Directory {
         }
         let revoked = (*tenant, now, What::ApiKeyRevoked { key: id });
         let noted = self.notes.with(revoked, Some(by), |note| self.store.revoke_api_key(&id, now, note))?;
-        let revoked = HeldKey {
-            record: store::ApiKey { revoked_at: Some(now), ..held.record.clone() },
-            used: held.used.load(Relaxed).into(),
-            noted: held.noted.load(Relaxed).into(),
-            failures: Arc::clone(&held.failures),
-            uses: Arc::clone(&held.uses),
-        };
+        let record = store::ApiKey { revoked_at: Some(now), ..held.record.clone() };
+        let revoked = HeldKey::again(record, &self.snapshot.load());
         let shown = revoked.shown(now);
         self.hold(revoked);
         Ok((shown, Some(noted)))

@@ -34,7 +34,7 @@ impl Directory {
         by: &By,
         now: u64,
     ) -> Result<(PolicyVersion, Noted), Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let current = self.tenant(tenant)?;
         let present = current.policy_version;
         if if_version.is_some_and(|version| version != present) {

@@ -33,7 +33,7 @@ impl Directory {
         (tenant, at, what): (TenantId, u64, What),
         by: &By,
     ) -> Result<Noted, Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let current = self.tenant(&tenant)?;
         let noted = self
             .notes
@@ -55,7 +55,7 @@ impl Directory {
         by: &By,
         now: u64,
     ) -> Result<(Arc<Tenant>, Option<Noted>), Refused> {
-        let _changing = self.change();
+        let _changing = self.change()?;
         let current = self.tenant(tenant)?;
         let disabled_at = disabled.then(|| current.disabled_at.unwrap_or(now));
         if disabled_at == current.disabled_at {

@@ -8,6 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
 use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
@@ -15,7 +16,7 @@ use trefoil_storage::store::{Sqlite, Store};
 use trefoil_types::KeySetId;
 
 fn sealed(seal_number: u64) -> (Sealed<Asker>, oneshot::Receiver<Result<Answer, Unanswered>>) {
-    with_header(header(seal_number, [2; 32], [2; 32]))
+    with_header(header(seal_number, [2; 32], [2; 32]), Frontier::EMPTY)
 }
 
 fn header(seal_number: u64, previous: Hash, log_root: Hash) -> SealHeader {
@@ -34,7 +35,7 @@ fn header(seal_number: u64, previous: Hash, log_root: Hash) -> SealHeader {
     }
 }
 
-fn with_header(header: SealHeader) -> (Sealed<Asker>, oneshot::Receiver<Result<Answer, Unanswered>>) {
+fn with_header(header: SealHeader, log: Frontier) -> (Sealed<Asker>, Waiting) {
     let (reply, answer) = oneshot::channel();
     let signatures = Family::ALL.map(|family| vec![5; family.signature_bytes()]);
     let seal = Seal { header, signatures };
@@ -42,14 +43,14 @@ fn with_header(header: SealHeader) -> (Sealed<Asker>, oneshot::Receiver<Result<A
     let reply = Asker::Login(Login { claim: Claim::default(), is_spent: true, reply });
     let lane = BoundLane { reply, decision: Some(Decision::Match), statement: vec![8], digest: [9; 32] };
     let batches = vec![Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }];
-    (Sealed { under: Arc::new(SealedTree { seal, tree }), batches, begun_ns: 0, seal_ns: 0 }, answer)
+    let under = Arc::new(SealedTree { seal, tree });
+    (Sealed { under, batches, log, turn: None, begun_ns: 0, seal_ns: 0 }, answer)
 }
 
 fn start(
-    frontier: Frontier,
     store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
 ) -> (SealLog, JoinHandle<()>) {
-    SealLog::start(frontier, store, Arc::default(), Arc::default(), &Supervisor::default()).unwrap()
+    SealLog::start(store, Arc::default(), Arc::default(), &Supervisor::default()).unwrap()
 }
 
 fn put(store: Arc<dyn Store>) -> impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> {
@@ -63,8 +64,7 @@ fn an_answer_is_given_once_its_seal_is_stored_and_a_number_that_is_taken_ends_th
     store.put_seal(1, vec![], vec![]).unwrap();
     let supervisor = Supervisor::default();
     let put = put(Arc::clone(&store) as _);
-    let (log, thread) =
-        SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::default(), &supervisor).unwrap();
+    let (log, thread) = SealLog::start(put, Arc::default(), Arc::default(), &supervisor).unwrap();
     let (first, answer) = sealed(0);
     log.sealed(first);
     assert!(answer.blocking_recv().unwrap().is_ok());
@@ -112,9 +112,9 @@ fn fragile(full: &Arc<AtomicBool>) -> (impl Put + use<>, Kept, Receiver<(u64, Ve
 fn chain(count: u64) -> (Vec<Sealed<Asker>>, Vec<Waiting>, ChainHead) {
     let mut head = ChainHead::GENESIS;
     let next = |_| {
-        let header = header(head.next_number(), head.previous, head.log.root());
+        let (header, log) = (header(head.next_number(), head.previous, head.log.root()), head.log.clone());
         head.follow(&header);
-        with_header(header)
+        with_header(header, log)
     };
     let (seals, answers) = (0..count).map(next).unzip();
     (seals, answers, head)
@@ -126,8 +126,7 @@ fn seals_that_a_full_disk_refused_are_stored_once_there_is_room_and_the_log_goes
     let (put, (store, _folder), tried) = fragile(&full);
     let standing = Arc::<Standing>::default();
     let (log, thread) =
-        SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::clone(&standing), &Supervisor::default())
-            .unwrap();
+        SealLog::start(put, Arc::default(), Arc::clone(&standing), &Supervisor::default()).unwrap();
     let (mut seals, answers, head) = chain(6);
     let (after, mut answers) = (seals.split_off(4), answers.into_iter());
     let mut seals = seals.into_iter();
@@ -165,7 +164,7 @@ fn seals_that_a_full_disk_refused_are_stored_once_there_is_room_and_the_log_goes
 fn a_seal_that_is_stored_before_its_lanes_lose_patience_answers_them() {
     let full = Arc::new(AtomicBool::new(true));
     let (put, _store, tried) = fragile(&full);
-    let (log, thread) = start(Frontier::EMPTY, put);
+    let (log, thread) = start(put);
     let (seal, answer) = sealed(0);
     log.sealed(seal);
     tried.recv().unwrap();
@@ -178,7 +177,7 @@ fn a_seal_that_is_stored_before_its_lanes_lose_patience_answers_them() {
 #[test]
 fn a_shutdown_on_a_full_disk_ends_and_stores_nothing_behind_a_hole() {
     let (put, (store, _folder), _tried) = fragile(&Arc::new(AtomicBool::new(true)));
-    let (log, thread) = start(Frontier::EMPTY, put);
+    let (log, thread) = start(put);
     let (seals, answers, _) = chain(3);
     seals.into_iter().for_each(|seal| log.sealed(seal));
     drop(log);
@@ -198,7 +197,7 @@ fn no_more_seals_wait_for_the_disk_than_may_then_the_sealer_waits() {
         assert!(permits.recv().is_err());
         Ok(())
     };
-    let (log, thread) = start(Frontier::EMPTY, store);
+    let (log, thread) = start(store);
     let (seals, answers): (Vec<_>, Vec<_>) = (0..2 * QUEUE_MAX as u64 + 5).map(sealed).unzip();
     let sealer = std::thread::spawn(move || {
         for seal in seals {
@@ -224,8 +223,7 @@ fn no_more_seals_wait_for_the_disk_than_may_then_the_sealer_waits() {
 fn a_panic_of_the_seal_log_is_named_and_waiting_requests_fail() {
     let supervisor = Supervisor::default();
     let store = |_, _, _| panic!("this test has the seal log panic");
-    let (log, thread) =
-        SealLog::start(Frontier::EMPTY, store, Arc::default(), Arc::default(), &supervisor).unwrap();
+    let (log, thread) = SealLog::start(store, Arc::default(), Arc::default(), &supervisor).unwrap();
     let (seals, answers): (Vec<_>, Vec<_>) = (0..QUEUE_MAX as u64).map(sealed).unzip();
     for seal in seals {
         log.sealed(seal);
@@ -262,12 +260,12 @@ fn sealing_child() {
         }
         Ok(())
     };
-    let (log, _thread) = start(head.log.clone(), stop_after);
+    let (log, _thread) = start(stop_after);
     loop {
-        let header = header(head.next_number(), head.previous, head.log.root());
+        let (header, before) = (header(head.next_number(), head.previous, head.log.root()), head.log.clone());
         head.follow(&header);
         let number = header.seal_number;
-        let (sealed, answer) = with_header(header);
+        let (sealed, answer) = with_header(header, before);
         log.sealed(sealed);
         assert!(answer.blocking_recv().unwrap().is_ok());
         println!("answered {number}");
@@ -320,8 +318,7 @@ fn a_process_that_ends_while_a_seal_waits_stores_none_behind_it() {
     let full = Arc::new(AtomicBool::new(true));
     let (put, (store, _folder), _tried) = fragile(&full);
     let supervisor = Supervisor::default();
-    let (log, thread) =
-        SealLog::start(Frontier::EMPTY, put, Arc::default(), Arc::default(), &supervisor).unwrap();
+    let (log, thread) = SealLog::start(put, Arc::default(), Arc::default(), &supervisor).unwrap();
     supervisor.panicked("another thread", &"this test has it panic");
     let (seals, answers, _) = chain(2);
     for (seal, answer) in seals.into_iter().zip(answers) {

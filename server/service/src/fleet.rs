@@ -1,0 +1,90 @@
+//! What a node of a fleet does beside a service that is alone: it takes over what other nodes changed, and its turns in the log of seals.
+
+use crate::key_holder_watch::KeyHolderWatch;
+use crate::log_store::{self, LogError};
+use crate::service::Service;
+use std::sync::Arc;
+use trefoil_pipeline::{ChainHead, LogTurn, SharedLog};
+use trefoil_storage::store::fleet::News;
+use trefoil_storage::store::{Store, StoreError};
+
+impl Service {
+    /// Begins to take over what other nodes change; nothing for a store of one process. Blocks.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn follow_fleet(self: &Arc<Self>) -> Result<(), StoreError> {
+        let Some(fleet) = self.store.fleet() else { return Ok(()) };
+        // The store must not keep the service that keeps the store.
+        let service = Arc::downgrade(self);
+        fleet.follow(Box::new(move |news| match service.upgrade() {
+            Some(service) => service.take_over(news),
+            None => Err("the service has ended".to_owned()),
+        }))
+    }
+
+    /// Whether this node does the work of which one copy suffices.
+    pub fn keeps_house(&self) -> bool {
+        self.store.fleet().is_none_or(|fleet| fleet.keeps_house())
+    }
+
+    fn take_over(&self, news: &News) -> Result<(), String> {
+        for (tenant, handle) in &news.subjects {
+            self.templates.remove(tenant, handle);
+        }
+        for (tenant, id) in &news.sessions {
+            if let Ok(tenant) = self.directory.tenant(tenant) {
+                tenant.verdicts.remove(id);
+            }
+        }
+        if news.registry || news.everything {
+            for gone in self.directory.refresh(|| self.store.registry())? {
+                self.templates.remove_tenant(&gone);
+            }
+            self.operators.refresh(|| self.store.registry())?;
+        }
+        if news.everything {
+            for tenant in self.directory.all() {
+                self.templates.remove_tenant(&tenant.id);
+                tenant.verdicts.withdraw(|_| false);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The log of a fleet: each node extends it in its turn, from where it ends in the store. The store takes one seal for each number, so the log cannot
+/// fork, whatever becomes of a turn.
+pub struct FleetLog {
+    store: Arc<dyn Store>,
+    watch: Arc<KeyHolderWatch>,
+}
+
+impl FleetLog {
+    /// The log in this store; `None` if one process alone extends it.
+    pub fn of(store: &Arc<dyn Store>, watch: &Arc<KeyHolderWatch>) -> Option<Arc<dyn SharedLog>> {
+        store.fleet()?;
+        Some(Arc::new(FleetLog { store: Arc::clone(store), watch: Arc::clone(watch) }))
+    }
+
+    fn take(&self) -> Result<(ChainHead, LogTurn), LogError> {
+        let fleet = self.store.fleet().ok_or_else(|| StoreError::Fault("no fleet".to_owned()))?;
+        let right = fleet.log_turn()?;
+        // Each row has the code of this installation, and another node's keys may be in a newer trust root than this one's.
+        let head = log_store::chain_head(self.store.as_ref(), |_| Ok(()))?;
+        if let Some((_, vaults)) = log_store::sealed_vaults(self.store.as_ref())? {
+            self.watch.hear(&vaults);
+        }
+        Ok((head, LogTurn::new(right)))
+    }
+}
+
+impl SharedLog for FleetLog {
+    fn turn(&self) -> Option<(ChainHead, LogTurn)> {
+        self.take()
+            .inspect_err(
+                |cause| tracing::error!(%cause, "the log cannot be extended; what was decided is refused"),
+            )
+            .ok()
+    }
+}
