@@ -39,6 +39,7 @@ mod enrolment;
 mod erasure;
 mod faces;
 mod first_login;
+mod fleet;
 mod flood;
 mod gateway;
 mod http;

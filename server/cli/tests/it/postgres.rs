@@ -65,7 +65,7 @@ async fn a_store_in_postgresql_survives_a_restart_and_its_log_stays_one_chain() 
 }
 
 /// Every seal up to this one names the one before it.
-async fn is_one_chain(public: &Endpoint, newest: u64) {
+pub(crate) async fn is_one_chain(public: &Endpoint, newest: u64) {
     let mut previous = None;
     for number in 0..=newest {
         let reply = public.get(&format!("/v1/seals/{number}")).await;
@@ -295,7 +295,7 @@ async fn a_node_that_is_killed_loses_no_acknowledged_write() {
 }
 
 /// A directory as another machine gets it.
-fn copied(from: &Path, to: &Path) {
+pub(crate) fn copied(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 

@@ -384,21 +384,7 @@ impl Customer {
 
     /// A signed request of `person` that shows `face`.
     pub(crate) fn request(&self, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
-        let mut request = Authentication {
-            handle: Hex(person.handle.to_bytes()),
-            session_id: Hex(person.session_id.to_bytes()),
-            audience: AUDIENCE.to_owned(),
-            nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
-            issued_at: self.clock.unix_s(),
-            embedding: Some(Vector::new(*face)),
-            shares: None,
-            reveal: None,
-            mac: Hex([0; 32]),
-            source: None,
-            attestation: AttestationForm::Full,
-        };
-        sign(&mut request, &person.key);
-        request
+        request_at(self.clock.unix_s(), person, face, nonce)
     }
 
     pub(crate) async fn authenticate(&self, request: &Authentication) -> Reply {
@@ -418,6 +404,25 @@ impl Customer {
     pub(crate) async fn metric(&self, name: &str) -> u64 {
         self.admin.metric(name).await
     }
+}
+
+/// A signed request of `person` that shows `face` at this time, Unix seconds.
+pub(crate) fn request_at(issued_at: u64, person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
+    let mut request = Authentication {
+        handle: Hex(person.handle.to_bytes()),
+        session_id: Hex(person.session_id.to_bytes()),
+        audience: AUDIENCE.to_owned(),
+        nonce: Nonce::new([nonce.to_le_bytes(), nonce.to_le_bytes()].concat()).unwrap(),
+        issued_at,
+        embedding: Some(Vector::new(*face)),
+        shares: None,
+        reveal: None,
+        mac: Hex([0; 32]),
+        source: None,
+        attestation: AttestationForm::Full,
+    };
+    sign(&mut request, &person.key);
+    request
 }
 
 pub(crate) fn endpoints(server: &Server) -> (Endpoint, Endpoint) {
