@@ -351,3 +351,6 @@ impl Ears {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

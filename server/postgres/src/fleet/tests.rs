@@ -1,0 +1,316 @@
+//! Nodes on one database: what each hears, what is refused, and turns in the log that end.
+
+use super::*;
+use crate::{Opening, Postgres};
+use trefoil_storage::store::{IssuerKey, Note, Session, Store as _, Tenant};
+use trefoil_testing::postgres::Server;
+use trefoil_types::{Handle, SessionId, TenantId};
+
+const T: TenantId = TenantId::new([1; 16]);
+const SECRET: [u8; 32] = [7; 32];
+const PATIENCE: Duration = Duration::from_secs(10);
+
+type Heard = Receiver<News>;
+
+fn open(url: &str, name: &str, patience: Duration) -> Result<(Postgres, Supervisor), StoreError> {
+    let supervisor = Supervisor::default();
+    let address = Address::read(url, &crate::PasswordFiles::default()).unwrap();
+    let opening = Opening { fleet: Some(name.to_owned()), ..Opening::default() };
+    Ok((Postgres::open(&supervisor, &address, &SECRET, patience, opening)?, supervisor))
+}
+
+/// A node, and what it hears.
+fn node(url: &str, name: &str) -> (Postgres, Heard) {
+    let (store, _) = open(url, name, PATIENCE).unwrap();
+    let (tell, heard) = crossbeam_channel::unbounded();
+    let apply = move |news: &News| tell.send(news.clone()).map_err(|cause| cause.to_string());
+    store.fleet().unwrap().follow(Box::new(apply)).unwrap();
+    (store, heard)
+}
+
+fn note() -> Note {
+    Note { tenant: T, statement: vec![1; 20], once: None }
+}
+
+fn tenant(id: TenantId) -> Tenant {
+    Tenant {
+        id,
+        name: "t".to_owned(),
+        policy: "{}".to_owned(),
+        policy_version: 1,
+        public_key: vec![4; 37],
+        next_key: None,
+        wrapped_key: vec![5; 60],
+        created_at: 6,
+        disabled_at: None,
+        deleted_at: None,
+    }
+}
+
+fn ended(id: u8) -> Session {
+    Session { tenant: T, id: SessionId::new([id; 32]), expires_at: 100, wrapped: Vec::new() }
+}
+
+/// Waits until something is so.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+fn hears(heard: &Heard, what: &str, is_it: impl Fn(&News) -> bool) {
+    until(what, || heard.try_iter().any(|news| is_it(&news)));
+}
+
+#[test]
+fn each_node_hears_what_another_changed_and_of_nothing_else() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let ((one, at_one), (two, at_two)) = (node(&url, "one"), node(&url, "two"));
+    one.create_tenant(tenant(T), note()).unwrap();
+    hears(&at_two, "the tenant", |news| news.registry);
+    // Its own change is in its memory already.
+    one.put_sessions(vec![ended(1)]).unwrap();
+    for heard in [&at_one, &at_two] {
+        hears(heard, "the session", |news| news.sessions == [(T, SessionId::new([1; 32]))] && !news.registry);
+    }
+    let open = Session { wrapped: vec![1; 10], ..ended(2) };
+    two.put_sessions(vec![open]).unwrap();
+    two.note(note()).unwrap();
+    two.put_seal(0, vec![1], vec![]).unwrap();
+    two.put_sessions(vec![ended(3)]).unwrap();
+    hears(&at_one, "the last", |news| {
+        assert!(!news.registry && !news.everything && news.subjects.is_empty());
+        assert!(
+            news.sessions.iter().all(|(_, id)| *id != SessionId::new([2; 32])),
+            "an open session is no news"
+        );
+        news.sessions.contains(&(T, SessionId::new([3; 32])))
+    });
+    assert_eq!((one.unready(), two.unready()), (None, None));
+    assert_eq!(one.last_seal(), Ok(Some((0, vec![1]))));
+}
+
+/// Writes of both go through one count and one sum, whose start then finds every row.
+#[test]
+fn writes_of_many_nodes_follow_one_another_and_the_next_start_finds_them_all() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let nodes = ["one", "two", "three"].map(|name| node(&url, name));
+    std::thread::scope(|scope| {
+        for (number, (store, _)) in (0_u64..).zip(&nodes) {
+            scope.spawn(move || {
+                for at in 0..10 {
+                    store.put_seal(number * 10 + at, vec![number as u8], vec![]).unwrap();
+                }
+            });
+            scope.spawn(move || {
+                for at in 0..4 {
+                    let id = TenantId::new([(number * 4 + at) as u8; 16]);
+                    let begun = Instant::now();
+                    loop {
+                        store.fleet().unwrap().catch_up().unwrap();
+                        match store.create_tenant(tenant(id), note()) {
+                            Ok(_) => break,
+                            Err(StoreError::Unreachable(told)) => {
+                                assert!(told.contains("another node"), "{told}")
+                            }
+                            Err(other) => panic!("{other}"),
+                        }
+                        assert!(begun.elapsed() < PATIENCE);
+                    }
+                }
+            });
+        }
+    });
+    drop(nodes);
+    let alone = Postgres::open(
+        &Supervisor::default(),
+        &Address::read(&url, &crate::PasswordFiles::default()).unwrap(),
+        &SECRET,
+        PATIENCE,
+        Opening::default(),
+    );
+    let alone = alone.unwrap();
+    assert_eq!(alone.registry().unwrap().tenants.len(), 12);
+    assert!((0..30).all(|number| alone.seal(number).unwrap() == Some(vec![(number / 10) as u8])));
+    assert_eq!(alone.audit(0, None, 100).unwrap().len(), 12, "no number twice");
+    // A node does not come beside a process that is alone.
+    let Err(StoreError::InUse(told)) = open(&url, "four", PATIENCE).map(drop) else {
+        panic!("two kinds at once")
+    };
+    assert!(told.contains("no node of a fleet") && told.contains("--fleet"), "{told}");
+}
+
+#[test]
+fn a_change_of_the_registry_from_an_old_copy_of_it_is_refused() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    // One does not listen, so it stays behind.
+    let (behind, _watched) = open(&url, "behind", PATIENCE).unwrap();
+    let (ahead, _heard) = node(&url, "ahead");
+    ahead.create_tenant(tenant(T), note()).unwrap();
+    let key = IssuerKey { tenant: T, number: 0, key: vec![1; 9], registered_at: 4 };
+    let refused = behind.add_issuer_key(key.clone(), note());
+    assert!(
+        matches!(&refused, Err(StoreError::Unreachable(told)) if told.contains("another node")),
+        "{refused:?}"
+    );
+    // What concerns no copy is taken, in the same transaction or another one.
+    behind.put_seal(0, vec![1], vec![]).unwrap();
+    behind.note(note()).unwrap();
+    let heard = Arc::new(AtomicBool::default());
+    let told = Arc::clone(&heard);
+    let apply = move |_: &News| {
+        told.store(true, Ordering::Release);
+        Ok(())
+    };
+    behind.fleet().unwrap().follow(Box::new(apply)).unwrap();
+    behind.fleet().unwrap().catch_up().unwrap();
+    assert!(heard.load(Ordering::Acquire));
+    behind.add_issuer_key(key, note()).unwrap();
+    ahead.fleet().unwrap().catch_up().unwrap();
+    assert_eq!(ahead.registry().unwrap().issuer_keys.len(), 1);
+}
+
+#[test]
+fn news_that_are_not_taken_over_make_a_node_unready_and_come_again() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (store, _watched) = open(&url, "deaf", PATIENCE).unwrap();
+    let deaf = Arc::new(AtomicBool::new(false));
+    let (tell, heard) = crossbeam_channel::unbounded();
+    let is_deaf = Arc::clone(&deaf);
+    let apply = move |news: &News| match is_deaf.load(Ordering::Acquire) {
+        true => Err("meant by the test".to_owned()),
+        false => tell.send(news.clone()).map_err(|cause| cause.to_string()),
+    };
+    store.fleet().unwrap().follow(Box::new(apply)).unwrap();
+    deaf.store(true, Ordering::Release);
+    let begun = Instant::now();
+    store.put_sessions(vec![ended(1)]).unwrap();
+    until("unready", || store.unready().is_some());
+    assert!(begun.elapsed() >= STALE_MAX / 2, "{:?}", begun.elapsed());
+    assert!(store.unready().unwrap().contains("has not heard of the other nodes"));
+    deaf.store(false, Ordering::Release);
+    hears(&heard, "again", |news| news.sessions == [(T, SessionId::new([1; 32]))]);
+    until("ready", || store.unready().is_none());
+}
+
+#[test]
+fn a_turn_in_the_log_is_one_nodes_until_it_ends_or_the_node_hangs() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let patience = Duration::from_secs(1);
+    let ((one, _one), (two, _two)) =
+        (open(&url, "one", patience).unwrap(), open(&url, "two", patience).unwrap());
+    let (first, second) = (one.fleet().unwrap(), two.fleet().unwrap());
+    let turn = first.log_turn().unwrap();
+    let refused = second.log_turn().map(drop);
+    assert!(matches!(refused, Err(StoreError::Unreachable(_))), "{refused:?}");
+    drop(turn);
+    drop(second.log_turn().unwrap());
+    // One that does nothing loses it. It stores no second seal under a number.
+    let turn = first.log_turn().unwrap();
+    let begun = Instant::now();
+    let taken = loop {
+        match second.log_turn() {
+            Ok(taken) => break taken,
+            Err(_) => assert!(begun.elapsed() < 5 * patience, "a node that hangs stops the others"),
+        }
+    };
+    two.put_seal(0, vec![2], vec![[2; 32]]).unwrap();
+    drop(taken);
+    assert_eq!(one.put_seal(0, vec![1], vec![[1; 32]]), Err(StoreError::Conflict));
+    drop(turn);
+    assert_eq!(one.put_seal(0, vec![2], vec![[2; 32]]), Ok(()), "the same seal, whose answer was lost");
+    drop(first.log_turn().unwrap());
+}
+
+#[test]
+fn one_node_keeps_house_and_another_does_once_it_is_gone() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (one, _) = node(&url, "one/1");
+    until("the first", || one.fleet().unwrap().keeps_house());
+    let (two, _) = node(&url, "two/2");
+    let nodes = two.fleet().unwrap().nodes().unwrap();
+    let shown: Vec<_> = nodes.iter().map(|node| (node.name.as_str(), node.keeps_house)).collect();
+    assert_eq!(shown, [("one/1", true), ("two/2", false)]);
+    assert!(!two.fleet().unwrap().keeps_house());
+    drop(one);
+    until("the second", || two.fleet().unwrap().keeps_house());
+    assert_eq!(two.fleet().unwrap().nodes().unwrap().len(), 1);
+}
+
+#[test]
+fn a_database_that_went_back_ends_every_node() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let (store, watched) = open(&url, "one", PATIENCE).unwrap();
+    store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
+    server.sql(&name, "CREATE TABLE kept AS TABLE node");
+    store.put_sessions(vec![ended(1)]).unwrap();
+    until("it hears", || store.fleet().unwrap().catch_up().is_ok());
+    std::thread::sleep(2 * POLL);
+    server.sql(&name, "DELETE FROM node; INSERT INTO node SELECT * FROM kept");
+    until("it ends", || watched.death().is_some());
+    assert!(watched.death().unwrap().why.contains("lacked some"), "{:?}", watched.death());
+    // A row that somebody else wrote ends one as well.
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    for edit in ["sum = sum || '\\x00'", "registry = registry + 1", "generation = generation + 1"] {
+        let (store, watched) = open(&url, "two", PATIENCE).unwrap();
+        store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
+        server.sql(&name, "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS TABLE node");
+        server.sql(&name, &format!("UPDATE node SET {edit}"));
+        until(edit, || watched.death().is_some());
+        assert!(matches!(store.put_seal(0, vec![1], vec![]), Err(StoreError::Forged(_))), "{edit}");
+        drop(store);
+        server.sql(&name, "DELETE FROM node; INSERT INTO node SELECT * FROM kept");
+    }
+}
+
+/// Two tables of version 1, one of a fresh installation and one with rows, become those of this version.
+#[test]
+fn tables_of_version_1_are_upgraded_on_request() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let open = |migrate| {
+        let opening = Opening { migrate, ..Opening::default() };
+        Postgres::open(&Supervisor::default(), &address, &SECRET, PATIENCE, opening)
+    };
+    let store = open(false).unwrap();
+    store.create_tenant(tenant(T), note()).unwrap();
+    drop(store);
+    // What the program of version 1 left: neither column, no table, and a code over three numbers and the sum.
+    let kept = server.sql(&name, "SELECT term, generation, encode(sum, 'hex') FROM node");
+    let [term, generation, sum] = kept.split('|').collect::<Vec<_>>().try_into().unwrap();
+    let mac = RowMac::of(&SECRET);
+    let sum = mac.show(&hex::decode(sum).unwrap()).unwrap();
+    let numbers =
+        [1, term.parse().unwrap(), generation.parse().unwrap()].map(|number: u64| Value::number(number));
+    let code = mac.sign("node", &[&numbers[..], &[Value::bytes(sum.bytes())]].concat());
+    server.sql(
+        &name,
+        &format!(
+            "DROP TABLE changes; ALTER TABLE node DROP COLUMN registry; ALTER TABLE node DROP COLUMN sum;
+             UPDATE node SET version = 1, mac = '\\x{}'",
+            hex::encode(code)
+        ),
+    );
+    let Err(StoreError::Unusable(told)) = open(false).map(drop) else { panic!("it was not asked to") };
+    assert!(told.contains("version 1") && told.contains("--migrate"), "{told}");
+    let store = open(true).unwrap();
+    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
+    drop(store);
+    let (store, heard) = node(&url, "one");
+    store.delete_template(&T, &Handle::new([1; 32])).unwrap();
+    store.put_sessions(vec![ended(1)]).unwrap();
+    hears(&heard, "the session", |news| news.sessions.len() == 1 && news.subjects.is_empty());
+}
