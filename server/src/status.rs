@@ -7,9 +7,9 @@ use crate::metrics::{Gauges, process, requests, text};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use trefoil_api::{
-    BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, Hex, KeyHolderCounts, KeyHolderSeat,
-    ListenerConnections, LoginCounts, ProblemCount, ProofCounts, RequestTimes, SealCounts, ServiceStatus,
-    StageTimes,
+    BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, Hex, KeyHolderCounts,
+    KeyHolderSeat, ListenerConnections, LoginCounts, ProblemCount, ProofCounts, RequestTimes, SealCounts,
+    ServiceStatus, StageTimes,
 };
 use trefoil_cache::Cache as _;
 use trefoil_key_holder::logging;
@@ -18,6 +18,7 @@ use trefoil_service::counters::{Counters, Counts};
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
+use trefoil_storage::store::fleet;
 use trefoil_types::TenantId;
 
 /// The service's counts, its present values, and findings that need attention.
@@ -61,6 +62,10 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         problems: problems.collect(),
         caches: service.directory.all().iter().map(|tenant| cache(tenant)).collect(),
         key_holders: gauges.key_holders.into_iter().map(seat).collect(),
+        nodes: service
+            .store
+            .fleet()
+            .map_or_else(Vec::new, |fleet| fleet.nodes().into_iter().map(node).collect()),
         key_holder: gauges.counted.as_deref().map(|status| counted(status, trips)),
         proofs: ProofCounts { accepted, refused, waiting: gauges.proofs.depth },
         queue: Filled { used: gauges.intake_depth, limit: app.config.pipeline.queue },
@@ -74,6 +79,11 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         log_lines_lost: logging::lines_lost(),
         process: process::figures(),
     }
+}
+
+fn node(node: fleet::Node) -> FleetNode {
+    let fleet::Node { name, address, since, keeps_house } = node;
+    FleetNode { name, address, since, keeps_house }
 }
 
 /// Findings that need attention, the worst first.

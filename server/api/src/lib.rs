@@ -38,9 +38,9 @@ pub use operators::{
 pub use pin::{Pin, PinError};
 pub use source::Source;
 pub use status::{
-    BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, KeyHolderCounts, KeyHolderSeat, Level,
-    ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts, RequestTimes, SealCounts,
-    ServiceStatus, StageTimes,
+    BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, KeyHolderCounts,
+    KeyHolderSeat, Level, ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts,
+    RequestTimes, SealCounts, ServiceStatus, StageTimes,
 };
 pub use stream::{JSON_LINES, STREAM_IN_FLIGHT_MAX, StreamedOutcome};
 pub use unproven::{AnyAuthentication, UnprovenAuthentication};

@@ -104,6 +104,9 @@ pub struct ServiceStatus {
     pub caches: Vec<CacheCounts>,
     /// Three key-holders, where there are three.
     pub key_holders: Vec<KeyHolderSeat>,
+    /// The nodes of the fleet, as the database saw them some seconds ago; empty for a service that is alone.
+    #[serde(default)]
+    pub nodes: Vec<FleetNode>,
     /// The key-holder's counts; `null` until it has reported them.
     pub key_holder: Option<KeyHolderCounts>,
     /// Proof verification.
@@ -250,6 +253,20 @@ pub struct CacheCounts {
     pub admissions_won: u64,
     /// New verdicts that were not kept.
     pub admissions_lost: u64,
+}
+
+/// A node of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct FleetNode {
+    /// Its machine and process.
+    pub name: String,
+    /// Where its connection to the database comes from.
+    pub address: String,
+    /// Since when that connection stands, Unix seconds.
+    pub since: u64,
+    /// Whether it is the one that prunes old seals and finishes what other nodes left.
+    pub keeps_house: bool,
 }
 
 /// One of three key-holders.

@@ -29,7 +29,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: its status, tenants, policies, API keys, operators, subjects, sessions, key rotation",
+    about = "Operate a running service: its status and nodes, tenants, policies, API keys, operators, subjects, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -84,6 +84,9 @@ enum Command {
     /// The service's health and findings that need attention, as on its page /operator.
     #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
     Status,
+    /// The nodes that share the service's PostgreSQL database.
+    #[command(after_help = "Examples:\n  trefoil admin nodes\n  trefoil admin nodes --json")]
+    Nodes,
     /// Uses of a tenant's API keys by day (UTC), for 31 days.
     #[command(after_help = "Examples:\n  trefoil admin usage 00112233445566778899aabbccddeeff\n  \
         trefoil admin usage 00112233445566778899aabbccddeeff --json")]
@@ -353,6 +356,7 @@ impl AdminCommand {
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
             Command::Status => status::answer(&self.place, json),
+            Command::Nodes => status::nodes(&self.place, json),
             Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {
                 let reset = self.place.call(async |admin| admin.reset_malformed(tenant).await)?;

@@ -16,8 +16,8 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::StoreError;
@@ -33,8 +33,8 @@ const MISSED: Duration = Duration::from_secs(300);
 pub(crate) const KEPT_S: u64 = 600;
 /// Changes that are read at a time. With more, everything is taken for changed.
 const CHANGES_MAX: usize = 10_000;
-/// Between two tries to be the one that keeps house.
-const HOUSE_PAUSE: Duration = Duration::from_secs(2);
+/// Between two looks at who the nodes are, and two tries to be the one that keeps house.
+const LOOK_PAUSE: Duration = Duration::from_secs(2);
 /// Locks beside the one of the database.
 const LOG: i64 = i64::from_be_bytes(*b"trefoil\x02");
 const HOUSE: i64 = i64::from_be_bytes(*b"trefoil\x03");
@@ -48,6 +48,7 @@ pub(crate) struct Parts {
     heard: Arc<Heard>,
     seen: Arc<AtomicU64>,
     house: Arc<AtomicBool>,
+    nodes: Arc<Mutex<Vec<Node>>>,
     /// Ends the thread that hears when it is dropped; wakes it.
     wake: (Sender<()>, Receiver<()>),
     log: Sender<Ask>,
@@ -112,7 +113,8 @@ impl Parts {
         let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
         place.supervisor.spawn("store-log-turn", move || turns.take_turns(&asked)).map_err(failed)?;
         let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
-        Ok(Parts { place, heard, seen, house, wake: bounded(1), log, begun, started })
+        let nodes = Arc::default();
+        Ok(Parts { place, heard, seen, house, nodes, wake: bounded(1), log, begun, started })
     }
 
     /// Why what this node has in memory may be too old, or `None`.
@@ -129,7 +131,8 @@ impl Parts {
             heard: Arc::clone(&self.heard),
             seen: Arc::clone(&self.seen),
             house: Arc::clone(&self.house),
-            house_at: None,
+            nodes: Arc::clone(&self.nodes),
+            looked_at: None,
             last: self.begun,
             recent: VecDeque::new(),
         };
@@ -164,13 +167,17 @@ impl Parts {
         Ok(Box::new(turn))
     }
 
+    pub(crate) fn nodes(&self) -> Vec<Node> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn keeps_house(&self) -> bool {
         self.house.load(Ordering::Acquire)
     }
 }
 
 /// The nodes that share the lock.
-pub(crate) fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
+fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
     let key = |lock: i64| (lock.cast_unsigned() >> 32, lock.cast_unsigned() & 0xffff_ffff);
     let ((high, low), (_, house)) = (key(LOCK), key(HOUSE));
     let rows = link.rows(
@@ -248,7 +255,8 @@ struct Ears {
     heard: Arc<Heard>,
     seen: Arc<AtomicU64>,
     house: Arc<AtomicBool>,
-    house_at: Option<Instant>,
+    nodes: Arc<Mutex<Vec<Node>>>,
+    looked_at: Option<Instant>,
     /// The last transaction that was heard of.
     last: u64,
     recent: VecDeque<(Instant, News)>,
@@ -320,7 +328,7 @@ impl Ears {
             self.recent.push_back((begun, fresh));
         }
         self.heard.note(begun);
-        self.keep_house(link, begun)
+        self.look_around(link, begun)
     }
 
     fn read(&self, link: &Link, until: u64, news: &mut News) -> Result<(), StoreError> {
@@ -340,14 +348,17 @@ impl Ears {
         Ok(())
     }
 
-    /// Keeps house if nobody does. The lock belongs to this connection.
-    fn keep_house(&mut self, link: &Link, now: Instant) -> Result<(), StoreError> {
-        let is_due = self.house_at.is_none_or(|at| now.saturating_duration_since(at) >= HOUSE_PAUSE);
-        if is_due && !self.house.load(Ordering::Acquire) {
-            self.house_at = Some(now);
+    /// Looks who the nodes are, and keeps house if nobody does. That lock belongs to this connection.
+    fn look_around(&mut self, link: &Link, now: Instant) -> Result<(), StoreError> {
+        if self.looked_at.is_some_and(|at| now.saturating_duration_since(at) < LOOK_PAUSE) {
+            return Ok(());
+        }
+        self.looked_at = Some(now);
+        if !self.house.load(Ordering::Acquire) {
             link.batch(&self.place.named)?;
             self.house.store(is_true(link, &format!("pg_try_advisory_lock({HOUSE})"))?, Ordering::Release);
         }
+        *self.nodes.lock().unwrap_or_else(PoisonError::into_inner) = nodes(link)?;
         Ok(())
     }
 }

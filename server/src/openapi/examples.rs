@@ -7,14 +7,14 @@ use trefoil_api::{
     Authenticated, Authentication, AuthenticationBatch, Base64, BatchCounts, BudgetTrips, CacheCounts,
     ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken,
     CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant,
-    DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, Hex, KeyHolderCounts,
-    KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, Nonce, Operator,
-    OperatorPage, OperatorToken, Outcome, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode,
-    ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, Revoked,
-    RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
-    SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject, SubjectPage, SubjectState,
-    TenantDetail, TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
+    DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, FleetNode, Hex,
+    KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts,
+    Nonce, Operator, OperatorPage, OperatorToken, Outcome, OwnTenant, Policy, PolicyPage, PolicyVersion,
+    ProbeMode, ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot,
+    PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts,
+    ResetMalformed, Revoked, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope,
+    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject,
+    SubjectPage, SubjectState, TenantDetail, TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -189,6 +189,12 @@ pub(crate) fn status() -> ServiceStatus {
             evictions: 0,
             admissions_won: 0,
             admissions_lost: 0,
+        }],
+        nodes: vec![FleetNode {
+            name: "auth-1/4711".to_owned(),
+            address: "192.0.2.7".to_owned(),
+            since: 1_795_000_000,
+            keeps_house: true,
         }],
         key_holders: vec![KeyHolderSeat {
             seat: 1,

@@ -2,14 +2,31 @@
 
 use super::place::Place;
 use super::show;
+use super::table::table;
 use crate::doctor;
-use trefoil_api::{BudgetTrips, KeyHolderCounts, LoginCounts, ServiceStatus};
+use trefoil_api::{BudgetTrips, FleetNode, KeyHolderCounts, LoginCounts, ServiceStatus};
 use trefoil_service::time;
 
 /// Asks the service, as JSON or for people.
 pub(super) fn answer(place: &Place, json: bool) -> Result<String, String> {
     let status = place.call(async |admin| admin.status().await)?;
     show(json, &status, || text(&status))
+}
+
+/// The nodes of the service's fleet, as JSON or for people.
+pub(super) fn nodes(place: &Place, json: bool) -> Result<String, String> {
+    let nodes = place.call(async |admin| admin.status().await)?.nodes;
+    show(json, &nodes, || {
+        if nodes.is_empty() {
+            return "this service is alone: it is not started with --fleet\n".to_owned();
+        }
+        let row = |node: &FleetNode| {
+            let FleetNode { name, address, since, keeps_house } = node;
+            let house = if *keeps_house { "keeps house" } else { "" };
+            [name.clone(), address.clone(), time::format(*since), house.to_owned()]
+        };
+        table(["NODE", "FROM", "SINCE", ""], nodes.iter().map(row))
+    })
 }
 
 fn text(status: &ServiceStatus) -> String {

@@ -46,8 +46,8 @@ pub trait Fleet: Send + Sync {
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
     /// Whether this node is the one that does the work of which one copy suffices.
     fn keeps_house(&self) -> bool;
-    /// The nodes at this moment.
-    fn nodes(&self) -> Result<Vec<Node>, StoreError>;
+    /// The nodes, as of some seconds ago.
+    fn nodes(&self) -> Vec<Node>;
 }
 
 /// A node as the database sees it.
@@ -57,7 +57,7 @@ pub struct Node {
     pub name: String,
     /// Where it connects from.
     pub address: String,
-    /// Since when, Unix seconds.
+    /// Since when its connection stands, Unix seconds.
     pub since: u64,
     /// Whether it is the one that [`Fleet::keeps_house`].
     pub keeps_house: bool,
