@@ -26,7 +26,10 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let mut steps = Steps::tolerant(demand_all);
     add_check(repo, &mut steps, Scale::Test, &PERMISSION.map(str::to_owned), ("tests", demand_all));
     match tools::postgresql() {
-        Ok(_) => steps.tests(ON_POSTGRES, on_postgres(repo)),
+        Ok(_) => {
+            steps.tests(ON_POSTGRES, on_postgres(repo));
+            steps.tests(ON_THREE_NODES, on_three_nodes(repo, Scale::Test, &[]));
+        }
         Err(why) if demand_all => {
             steps.step(ON_POSTGRES, || Err(why));
         }
@@ -71,6 +74,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
             &["--release", "--features", "trefoil-bench/pqcrypto"],
         ),
     );
+    steps.tests(ON_THREE_NODES, on_three_nodes(repo, Scale::Soak, &["--release"]));
     steps.tests(OVER_BASELINE, over_baseline(repo, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
     let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
@@ -104,6 +108,24 @@ const STORE_BLIND: [&str; 14] = [
     "session::",
     "subjects::",
     "unproven::",
+];
+
+/// The step of [`on_three_nodes`].
+const ON_THREE_NODES: &str = "service on three nodes";
+/// Tests of what each node has for itself: its process's counts, the attestations that it has kept, the use of an API key that it has not noted
+/// yet; of a key-holder in the process, whose clock is the test's and whose counts an operator of the service resets; and of files.
+const OF_ONE_NODE: [&str; 11] = [
+    "a_batch_is_answered_in_its_order",
+    "a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch",
+    "a_request_looks_its_tenant_up_once",
+    "a_reset_lets_a_locked_out_subject_in",
+    "an_account_is_the_same_for_good",
+    "an_api_key_is_rotated",
+    "an_attestation_that_a_login_did_not_take",
+    "an_entry_that_is_wrong_refuses_only_itself",
+    "modes::",
+    "revoked_subjects::",
+    "tokens_end_with_their_tenant_and_with_the_process",
 ];
 
 /// `tests` names the step, and says whether its tests with PostgreSQL are demanded.
@@ -163,6 +185,17 @@ fn on_postgres(repo: &Repo) -> Command {
     let arguments = [&which[..], &WITH_TIMES, &STORE_BLIND, &but].concat();
     let mut command = cargo_test(repo, Scale::Test, &arguments);
     command.env("TREFOIL_TEST_STORE", "postgres");
+    command
+}
+
+/// The same on three nodes that share a database: as many modules as an ordinary run has time for, all of them in a `soak`.
+fn on_three_nodes(repo: &Repo, scale: Scale, more: &[&str]) -> Command {
+    let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"], more].concat();
+    let modules = if scale == Scale::Soak { &STORE_BLIND[..] } else { &["policies::", "session::"] };
+    let but: Vec<&str> = OF_ONE_NODE.iter().flat_map(|name| ["--skip", name]).collect();
+    let arguments = [&which[..], &WITH_TIMES, modules, &but].concat();
+    let mut command = cargo_test(repo, scale, &arguments);
+    command.env("TREFOIL_TEST_STORE", "fleet");
     command
 }
 

@@ -9,6 +9,7 @@ use hyper::Method;
 use rand::RngExt as _;
 use serde_json::json;
 use std::collections::HashMap;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -171,8 +172,56 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     let deleted = fleet.at(1).admin.send(Method::DELETE, &tenant, &[], "").await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     fleet.holds("tenant", async |customer| customer.admin.get(&tenant).await.status == 404).await;
+    let shown = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["admin", "nodes", "--admin"])
+        .arg(format!("https://{}", fleet.nodes[1].admin.address))
+        .arg("--data-dir")
+        .arg(fleet.folder.path().join("node-1"))
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!((shown.lines().count(), shown.matches("keeps house").count()), (NODES + 1, 1), "{shown}");
     for node in fleet.nodes.drain(..) {
         assert!(node.terminate().success());
+    }
+}
+
+/// While nobody but the logins themselves tells the other nodes that templates are under new keys.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_rotated_at_one_node_while_people_log_in_at_all() {
+    let Some(server) = Server::shared() else { return };
+    let mut fleet = Fleet::start(server).await;
+    let people = fleet.at(0).people(4, 1, 32).await;
+    for person in &people {
+        fleet.at(0).welcome(person).await;
+    }
+    for node in 0..NODES {
+        assert_eq!(answer(&fleet.login(node, &people[0], &people[0].face).await).decision, Decision::Match);
+    }
+    let path = format!("/v1/tenants/{}/key-rotation", hex::encode(fleet.customer.tenant));
+    let started = fleet.at(1).admin.post(&path, &json!({})).await;
+    assert!(started.status.is_success(), "{}", started.text());
+    let (begun, mut refused) = (Instant::now(), 0);
+    loop {
+        for node in 0..NODES {
+            for person in &people {
+                let reply = fleet.login(node, person, &person.face).await;
+                match reply.status.as_u16() {
+                    200 => assert_eq!(answer(&reply).decision, Decision::Match),
+                    _ => refused += 1,
+                }
+            }
+        }
+        let status = fleet.at(1).admin.get(&path).await.json();
+        if status["state"] == "idle" && status["left"] == 0 {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(90), "{status}");
+    }
+    assert!(refused < 12, "{refused} logins were refused");
+    for node in 0..NODES {
+        let reply = fleet.login(node, &people[3], &people[3].face).await;
+        assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
     }
 }
 

@@ -55,6 +55,7 @@ mod malformed;
 mod members;
 mod mistakes;
 mod modes;
+mod nodes;
 mod operators;
 mod partitions;
 mod policies;

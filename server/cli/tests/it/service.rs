@@ -1,6 +1,7 @@
 //! A service in this process, one tenant, and people with credentials, faces and sessions.
 
 use crate::http::{Endpoint, Reply, tls};
+use crate::nodes::Nodes;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::Method;
@@ -68,7 +69,7 @@ impl Clock for TestClock {
 
 /// A running service with one tenant.
 pub(crate) struct Service {
-    pub(crate) server: Server,
+    pub(crate) server: Nodes,
     pub(crate) trust_root: TrustRoot,
     pub(crate) customer: Customer,
 }
@@ -138,8 +139,8 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     config
 }
 
-pub(crate) async fn start(config: Config, clock: &Arc<TestClock>) -> Server {
-    Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap()
+pub(crate) async fn start(config: Config, clock: &Arc<TestClock>) -> Nodes {
+    Nodes::start(config, clock).await
 }
 
 pub(crate) fn policy() -> Value {

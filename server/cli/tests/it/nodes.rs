@@ -1,0 +1,112 @@
+//! The service of a test: one node, or with `TREFOIL_TEST_STORE=fleet` three that share a database and a key-holder. Then each request goes to one of
+//! them at random, and one that changes something is followed by the time in which every node hears of it.
+
+use crate::key_holder::{KeyHolder, listen};
+use crate::postgres::copied;
+use crate::service::TestClock;
+use crate::store;
+use rand::seq::IndexedRandom as _;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+use trefoil_pipeline::Clock;
+use trefoil_server::config::{Config, Place};
+use trefoil_server::server::Server;
+
+/// In which every node hears of a change, if no machine is too busy.
+pub(crate) const HEARD_WITHIN: Duration = Duration::from_millis(300);
+const NODES: usize = 3;
+
+/// Addresses of which any serves a request to the first.
+static SIBLINGS: LazyLock<Mutex<HashMap<SocketAddr, Vec<SocketAddr>>>> = LazyLock::new(Mutex::default);
+/// The key-holders of data directories.
+static KEY_HOLDERS: LazyLock<Mutex<HashMap<PathBuf, KeyHolder>>> = LazyLock::new(Mutex::default);
+
+/// Nodes that run. They are the first one to those who ask for one.
+pub(crate) struct Nodes {
+    first: Server,
+    others: Vec<Server>,
+}
+
+impl Deref for Nodes {
+    type Target = Server;
+
+    fn deref(&self) -> &Server {
+        &self.first
+    }
+}
+
+impl Nodes {
+    pub(crate) async fn start(mut config: Config, clock: &Arc<TestClock>) -> Nodes {
+        let start = async |config| Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap();
+        if !store::is_fleet() {
+            return Nodes { first: start(config).await, others: Vec::new() };
+        }
+        let data = config.server.data_dir.clone();
+        config.store.fleet = true;
+        if config.key_holder.place().unwrap() == Place::Here {
+            config.key_holder.url = key_holder(&data);
+            config.key_holder.timeout_ms = 60_000;
+        }
+        let first = start(config.clone()).await;
+        let mut others = Vec::new();
+        for number in 1..NODES {
+            config.server.data_dir = data.with_extension(format!("node-{number}"));
+            if !config.server.data_dir.exists() {
+                copied(&data, &config.server.data_dir);
+            }
+            others.push(start(config.clone()).await);
+        }
+        let of = |address: fn(&Server) -> SocketAddr| {
+            let all = std::iter::once(&first).chain(&others).map(address).collect();
+            SIBLINGS.lock().unwrap().insert(address(&first), all);
+        };
+        of(Server::public_address);
+        of(Server::admin_address);
+        Nodes { first, others }
+    }
+
+    pub(crate) async fn shutdown(self) -> bool {
+        let mut is_clean = true;
+        for node in std::iter::once(self.first).chain(self.others) {
+            is_clean &= node.shutdown().await;
+        }
+        is_clean
+    }
+}
+
+/// One of the addresses that serve what this one does.
+pub(crate) fn any_of(address: SocketAddr) -> SocketAddr {
+    let siblings = SIBLINGS.lock().unwrap();
+    siblings.get(&address).and_then(|all| all.choose(&mut rand::rng())).copied().unwrap_or(address)
+}
+
+/// The key-holder of a data directory, which ends with the thread of the test.
+fn key_holder(data: &Path) -> String {
+    let mut all = KEY_HOLDERS.lock().unwrap();
+    let made = all.entry(data.to_owned()).or_insert_with(|| {
+        let (vault, address) = (data.with_extension("vault"), listen());
+        KeyHolder::init(&vault, data, &address);
+        let mut program = Command::new("setpriv");
+        program.args(["--pdeathsig", "KILL", env!("CARGO_BIN_EXE_trefoil"), "key-holder", "--data-dir"]);
+        // As lax as the key-holder that a service has in its own process.
+        for limit in [
+            "CONSECUTIVE",
+            "FAILURES_PER_DAY",
+            "FAILURES_PER_GENERATION",
+            "ATTEMPTS_PER_DAY",
+            "ATTEMPTS_PER_GENERATION",
+        ] {
+            program.env(format!("TREFOIL_KEY_HOLDER_POLICY_{limit}_MAX"), "1000000");
+        }
+        program
+            .env("TREFOIL_KEY_HOLDER_POLICY_DELAY_S_MIN", "0")
+            .env("TREFOIL_KEY_HOLDER_POLICY_THRESHOLD_MIN", "0");
+        KeyHolder::run(program.arg(&vault).args(["--listen", &address]))
+    });
+    made.url().to_owned()
+}
