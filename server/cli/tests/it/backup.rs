@@ -1,6 +1,7 @@
 //! Backups of a running service, and what a restored one shows to relying parties and auditors that saw later seals.
 
-use crate::key_holder::{self, KeyHolder, wait_for};
+use crate::key_holder::wait_for;
+use crate::key_holder_process::{self, KeyHolder};
 use crate::service::{self, Person, Service};
 use rand::RngExt as _;
 use std::collections::HashSet;
@@ -470,7 +471,7 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, data, to) =
         (folder.path().join("keys"), folder.path().join("data"), folder.path().join("backup"));
-    let listen = key_holder::listen();
+    let listen = key_holder_process::listen();
     KeyHolder::init(&keys, &data, &listen);
     let mut key_holder = KeyHolder::start(&keys, &listen);
     let service = Service::new(key_holder.config(&data)).await;

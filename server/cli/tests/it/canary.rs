@@ -4,7 +4,7 @@
 use crate::enrolment::join_all;
 use crate::gateway::Plan;
 use crate::http::Reply;
-use crate::key_holder::listen;
+use crate::key_holder_process::listen;
 use crate::modes::Devices;
 use crate::scan::{Patterns, face_patterns, memory, patterns, search};
 use crate::service::{self, Customer, Person, TestClock, answer};

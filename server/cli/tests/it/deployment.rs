@@ -1,7 +1,7 @@
 //! The files in `scripts/deploy`: units start what they say, and rules and dashboard name metrics that exist.
 
 use crate::http::{Endpoint, tls};
-use crate::key_holder::{KeyHolder, listen};
+use crate::key_holder_process::{KeyHolder, listen};
 use crate::program::Program;
 use crate::systemd::{Unit, copy, socket};
 use std::collections::BTreeSet;

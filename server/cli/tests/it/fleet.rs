@@ -1,8 +1,9 @@
 //! Three nodes that share a PostgreSQL database and a key-holder.
 
 use crate::http::{Endpoint, Reply};
-use crate::key_holder::{KeyHolder, listen};
-use crate::postgres::{copied, is_one_chain};
+use crate::key_holder_process::{KeyHolder, listen};
+use crate::nodes::copied;
+use crate::postgres::is_one_chain;
 use crate::program::Program;
 use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, policy, templates_path};
 use hyper::Method;

@@ -1,7 +1,7 @@
 //! A gateway in a process of its own, which can be killed and inspected. Its clients are in this process.
 
 use crate::http::{Endpoint, tls};
-use crate::key_holder::KeyHolder;
+use crate::key_holder_process::KeyHolder;
 use crate::service::{self, Customer, TestClock};
 use serde_json::{Value, json};
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! A client of a few lines: one connection per request, so that tests share nothing.
 
-use crate::{description, nodes, store};
+use crate::{description, siblings, store};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -51,7 +51,7 @@ impl Endpoint {
     }
 
     async fn try_connect(&self) -> std::io::Result<TlsStream<TcpStream>> {
-        let stream = TcpStream::connect(nodes::any_of(self.address)).await?;
+        let stream = TcpStream::connect(siblings::any_of(self.address)).await?;
         let name = ServerName::try_from("localhost").unwrap();
         TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await
     }
@@ -96,7 +96,7 @@ impl Endpoint {
         let reply = Reply { status: parts.status, headers: parts.headers, body };
         description::check(&method, path, &reply);
         if store::is_fleet() && method != Method::GET && !path.starts_with("/v1/authentications") {
-            tokio::time::sleep(nodes::HEARD_WITHIN).await;
+            tokio::time::sleep(siblings::HEARD_WITHIN).await;
         }
         Ok(reply)
     }

@@ -1,7 +1,7 @@
 //! Probes that the service never sees, and one key per tenant.
 
 use crate::enrolment::join_all;
-use crate::key_holder::{KeyHolder, listen};
+use crate::key_holder_process::{KeyHolder, listen};
 use crate::service::{self, Customer, Person, Service, TestClock, answer, sign, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};

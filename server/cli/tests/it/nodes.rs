@@ -1,28 +1,22 @@
 //! The service of a test: one node, or with `TREFOIL_TEST_STORE=fleet` three that share a database and a key-holder. Then each request goes to one of
 //! them at random, and one that changes something is followed by the time in which every node hears of it.
 
-use crate::key_holder::{KeyHolder, listen};
-use crate::postgres::copied;
+use crate::key_holder_process::{KeyHolder, listen};
 use crate::service::TestClock;
+use crate::siblings;
 use crate::store;
-use rand::seq::IndexedRandom as _;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
 use trefoil_pipeline::Clock;
 use trefoil_server::config::{Config, Place};
 use trefoil_server::server::Server;
 
-/// In which every node hears of a change, if no machine is too busy.
-pub(crate) const HEARD_WITHIN: Duration = Duration::from_millis(300);
 const NODES: usize = 3;
 
-/// Addresses of which any serves a request to the first.
-static SIBLINGS: LazyLock<Mutex<HashMap<SocketAddr, Vec<SocketAddr>>>> = LazyLock::new(Mutex::default);
 /// The key-holders of data directories.
 static KEY_HOLDERS: LazyLock<Mutex<HashMap<PathBuf, KeyHolder>>> = LazyLock::new(Mutex::default);
 
@@ -62,8 +56,8 @@ impl Nodes {
             others.push(start(config.clone()).await);
         }
         let of = |address: fn(&Server) -> SocketAddr| {
-            let all = std::iter::once(&first).chain(&others).map(address).collect();
-            SIBLINGS.lock().unwrap().insert(address(&first), all);
+            let all: Vec<_> = std::iter::once(&first).chain(&others).map(address).collect();
+            siblings::serve(all);
         };
         of(Server::public_address);
         of(Server::admin_address);
@@ -79,10 +73,9 @@ impl Nodes {
     }
 }
 
-/// One of the addresses that serve what this one does.
-pub(crate) fn any_of(address: SocketAddr) -> SocketAddr {
-    let siblings = SIBLINGS.lock().unwrap();
-    siblings.get(&address).and_then(|all| all.choose(&mut rand::rng())).copied().unwrap_or(address)
+/// A directory as another machine gets it.
+pub(crate) fn copied(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
 /// The key-holder of a data directory, which ends with the thread of the test.

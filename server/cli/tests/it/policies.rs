@@ -1,7 +1,7 @@
 //! Versions of a tenant's policy: an attestation names the version under which the login was decided.
 
 use crate::http::Reply;
-use crate::key_holder::{KeyHolder, listen, trefoil};
+use crate::key_holder_process::{KeyHolder, listen, trefoil};
 use crate::service::{self, AUDIENCE, Person, Service, answer, policy};
 use hyper::Method;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! A service whose store is in PostgreSQL.
 
 use crate::http::{Endpoint, Reply};
-use crate::key_holder::{KeyHolder, listen};
+use crate::key_holder_process::{KeyHolder, listen};
+use crate::nodes::copied;
 use crate::program::Program;
 use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
 use hyper::Method;
@@ -292,11 +293,6 @@ async fn a_node_that_is_killed_loses_no_acknowledged_write() {
     assert!(audit >= acknowledged, "each with its entry in the audit trail");
     program.serves(1).await;
     assert!(program.terminate().success());
-}
-
-/// A directory as another machine gets it.
-pub(crate) fn copied(from: &Path, to: &Path) {
-    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
 }
 
 /// A login with the machine's clock, by which the programs go.

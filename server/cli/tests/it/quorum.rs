@@ -1,6 +1,6 @@
 //! A gateway with three key-holder processes, of which first one is stopped, and then two.
 
-use crate::key_holder::KeyHolder;
+use crate::key_holder_process::KeyHolder;
 use crate::service::{self, Service, answer};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ pub(crate) fn start(config: &Path) -> KeyHolder {
 /// Makes three key-holders and their gateway; the configurations of the three.
 pub(crate) fn init(three: &Path, gateway: &Path) -> [PathBuf; 3] {
     // Three addresses that nobody else has.
-    let listen = [(); 3].map(|()| crate::key_holder::listen());
+    let listen = [(); 3].map(|()| crate::key_holder_process::listen());
     let init = Command::new(env!("CARGO_BIN_EXE_trefoil"))
         .args(["key-holder", "init-quorum", "--dir", three.to_str().unwrap()])
         .args(["--gateway", gateway.to_str().unwrap(), "--listen"])

@@ -2,7 +2,8 @@
 
 use crate::enrolment::join_all;
 use crate::http::Reply;
-use crate::key_holder::{KeyHolder, listen, wait_for};
+use crate::key_holder::wait_for;
+use crate::key_holder_process::{KeyHolder, listen};
 use crate::members::{Members, Wallet};
 use crate::service::{self, AUDIENCE, Customer, Service, answer};
 use hyper::Method;

@@ -2,7 +2,7 @@
 
 use crate::enrolment::join_all;
 use crate::gateway::{Gateway, Plan};
-use crate::key_holder::{KeyHolder, listen};
+use crate::key_holder_process::{KeyHolder, listen};
 use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};

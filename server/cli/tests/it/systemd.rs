@@ -2,7 +2,7 @@
 
 use crate::cli::trefoil;
 use crate::http::{Endpoint, tls};
-use crate::key_holder::{KeyHolder, listen};
+use crate::key_holder_process::{KeyHolder, listen};
 use std::fs::File;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;

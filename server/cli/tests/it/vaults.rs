@@ -1,6 +1,7 @@
 //! Older copies of a key-holder's vault under a newer log of seals: refused, or taken by name, which every seal shows.
 
-use crate::key_holder::{self, KeyHolder, wait_for};
+use crate::key_holder::wait_for;
+use crate::key_holder_process::{self, KeyHolder};
 use crate::quorum;
 use crate::service::{self, Person, Service, TestClock, answer};
 use std::path::Path;
@@ -138,7 +139,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     let folder = tempfile::tempdir().unwrap();
     let (keys, older, data) =
         (folder.path().join("keys"), folder.path().join("older"), folder.path().join("data"));
-    let listen = key_holder::listen();
+    let listen = key_holder_process::listen();
     KeyHolder::init(&keys, &data, &listen);
     let mut key_holder = KeyHolder::start(&keys, &listen);
     let config = key_holder.config(&data);
@@ -184,7 +185,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     }
 
     key_holder.kill();
-    let mut program = key_holder::trefoil(&["key-holder"], &keys, &listen);
+    let mut program = key_holder_process::trefoil(&["key-holder"], &keys, &listen);
     let mut key_holder = KeyHolder::run(program.arg("--accept-older-vault"));
     wait_for(&service, 200).await;
     let taken = login(&service, &people[0], right, 4).await;

@@ -1,0 +1,75 @@
+//! The program `trefoil key-holder` as a process of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A key-holder process; killed when dropped.
+pub(crate) struct KeyHolder {
+    child: Child,
+    url: String,
+}
+
+/// Where a key-holder of this test listens: every address of 127.0.0.0/8 is this machine, so no other test has it and a
+/// restart finds it free.
+pub(crate) fn listen() -> String {
+    static ADDRESSES: AtomicU32 = AtomicU32::new(1);
+    let host = std::process::id().wrapping_mul(64) + ADDRESSES.fetch_add(1, Ordering::Relaxed);
+    let [_, a, b, c] = host.to_be_bytes();
+    format!("127.{a}.{b}.{c}:7444")
+}
+
+impl KeyHolder {
+    /// Makes the credentials of both sides.
+    pub(crate) fn init(keys: &Path, gateway: &Path, listen: &str) {
+        let done = trefoil(&["key-holder", "init"], keys, listen)
+            .args(["--gateway", gateway.to_str().unwrap()])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        assert!(done.status.success() && text.contains("trefoil serve --data-dir"), "{text}");
+    }
+
+    pub(crate) fn start(keys: &Path, listen: &str) -> KeyHolder {
+        KeyHolder::run(&mut trefoil(&["key-holder"], keys, listen))
+    }
+
+    /// Runs a program that is a key-holder.
+    pub(crate) fn run(program: &mut Command) -> KeyHolder {
+        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.strip_prefix("key-holder  ").unwrap_or_else(|| panic!("{line:?}")).trim().to_owned();
+        KeyHolder { child, url }
+    }
+
+    /// The settings that a gateway needs.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// `kill -9`, and waits until the process is gone.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for KeyHolder {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn trefoil(command: &[&str], keys: &Path, listen: &str) -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    program.args(command).args(["--data-dir", keys.to_str().unwrap(), "--listen", listen]);
+    program
+}

@@ -1,0 +1,24 @@
+//! Addresses of which each serves what the others do.
+
+use rand::seq::IndexedRandom as _;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+/// In which every node hears of a change, if no machine is too busy.
+pub(crate) const HEARD_WITHIN: Duration = Duration::from_millis(300);
+
+/// By the first.
+static ALL: LazyLock<Mutex<HashMap<SocketAddr, Vec<SocketAddr>>>> = LazyLock::new(Mutex::default);
+
+/// From now on any of these is asked where the first one is meant.
+pub(crate) fn serve(addresses: Vec<SocketAddr>) {
+    ALL.lock().unwrap().insert(addresses[0], addresses);
+}
+
+/// One of the addresses that serve what this one does.
+pub(crate) fn any_of(address: SocketAddr) -> SocketAddr {
+    let all = ALL.lock().unwrap();
+    all.get(&address).and_then(|all| all.choose(&mut rand::rng())).copied().unwrap_or(address)
+}
