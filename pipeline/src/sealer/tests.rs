@@ -346,3 +346,87 @@ fn threads_begin_their_seals_evenly_spaced_and_a_drain_waits_for_no_spacing() {
     drop(sender);
     assert_eq!(size(&mut gathering), 1);
 }
+
+/// A log that others extend between our seals, and that can be out of reach.
+struct Theirs {
+    /// Where it ends; none while it cannot be had.
+    end: Receiver<Option<ChainHead>>,
+    /// Told when a turn has ended.
+    over: Sender<()>,
+}
+
+struct Over(Sender<()>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap_or_default();
+    }
+}
+
+impl SharedLog for Theirs {
+    fn turn(&self) -> Option<(ChainHead, LogTurn)> {
+        let head = self.end.recv().expect("the test says")?;
+        Some((head, LogTurn::new(Over(self.over.clone()))))
+    }
+}
+
+/// Keeps what is released, with its turn.
+struct Kept(Sender<Result<Sealed<u64>, (u64, Refusal)>>);
+
+impl Release<u64> for Kept {
+    fn sealed(&self, sealed: Sealed<u64>) {
+        self.0.send(Ok(sealed)).unwrap_or_default();
+    }
+
+    fn refused(&self, reply: u64, why: Refusal) {
+        self.0.send(Err((reply, why))).unwrap_or_default();
+    }
+}
+
+#[test]
+fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_its_seal_is_dropped() {
+    let (say, end) = unbounded();
+    let (over, ended) = unbounded();
+    let (send, out) = unbounded();
+    let shared: Arc<dyn SharedLog> = Arc::new(Theirs { end, over });
+    let origin = Origin { shared: Some(shared), ..Origin::new("https://auth.example") };
+    let (mut outlet, sealer) = Sealer::start(
+        keys(9),
+        origin,
+        ChainHead::GENESIS,
+        Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers: 1 },
+        Arc::new(Noon),
+        Arc::new(Kept(send)),
+        |_| {},
+    )
+    .expect("threads");
+    let mut theirs = ChainHead::GENESIS;
+    for (reply, others) in [(0, 3), (1, 0), (2, 5)] {
+        // Others add seals before ours.
+        for number in 0..others {
+            theirs.previous = [number + 1; 32];
+            theirs.log.push(&theirs.previous);
+        }
+        say.send(Some(theirs.clone())).expect("it asks");
+        assert!(outlet.seal(batch(reply)));
+        let sealed = out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal");
+        let header = &sealed.under.seal.header;
+        assert_eq!((header.seal_number, header.previous), (theirs.next_number(), theirs.previous));
+        assert_eq!((header.log_root, &sealed.log), (theirs.log.root(), &theirs.log));
+        assert!(sealed.turn.is_some() && ended.try_recv().is_err(), "the turn lasts");
+        theirs.follow(header);
+        drop(sealed);
+        assert_eq!(ended.recv(), Ok(()));
+    }
+    // A log that is out of reach costs the lanes, and nothing else.
+    say.send(None).expect("it asks");
+    assert!(outlet.seal(batch(3)));
+    let refused = out.recv().expect("it is refused");
+    assert!(matches!(refused, Err((3, Refusal::Unsealed))));
+    say.send(Some(theirs.clone())).expect("it asks");
+    assert!(outlet.seal(batch(4)));
+    let sealed = out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal");
+    assert_eq!(sealed.under.seal.header.seal_number, theirs.next_number());
+    drop((outlet, sealed));
+    assert!(sealer.join().is_some());
+}

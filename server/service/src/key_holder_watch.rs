@@ -204,6 +204,27 @@ mod tests {
     }
 
     #[test]
+    fn what_another_node_sealed_is_taken_over_where_it_is_newer() {
+        let watch = KeyHolderWatch::new(Vec::new());
+        watch.hear(&sealed(&[vault(5, 0), None]));
+        assert_eq!(watch.vaults().states(), sealed(&[vault(5, 0), None]), "nothing was seen here");
+        watch.compare(&[vault(9, 0), vault(2, 0)]);
+        watch.hear(&sealed(&[vault(7, 0), vault(4, 0)]));
+        assert_eq!(watch.vaults().states(), sealed(&[vault(9, 0), vault(4, 0)]));
+        watch.hear(&sealed(&[None, vault(1, 1)]));
+        assert_eq!(
+            watch.vaults().states(),
+            sealed(&[vault(9, 0), vault(1, 1)]),
+            "its operator has taken it by name"
+        );
+        watch.compare(&[vault(10, 0), vault(3, 0)]);
+        assert!(
+            watch.older_vault().is_some_and(|why| why.contains("key-holder 2")),
+            "older than another node saw"
+        );
+    }
+
+    #[test]
     fn other_key_holders_are_compared_with_nothing_and_a_reply_is_bounded() {
         let watch = KeyHolderWatch::new(sealed(&[vault(10, 0)]));
         watch.compare(&[vault(1, 0), vault(2, 0), vault(3, 0)]);

@@ -331,3 +331,37 @@ fn a_process_that_ends_while_a_seal_waits_stores_none_behind_it() {
     thread.join().unwrap();
     assert_eq!(store.last_seal(), Ok(None));
 }
+
+/// A seal with a turn in a log that others extend too, and what is told when the turn ends.
+fn in_turn(number: u64) -> (Sealed<Asker>, Waiting, Receiver<()>) {
+    let (turn, ended) = crossbeam_channel::bounded::<()>(0);
+    let (sealed, answer) = sealed(number);
+    (Sealed { turn: Some(trefoil_pipeline::LogTurn::new(turn)), ..sealed }, answer, ended)
+}
+
+#[test]
+fn in_a_turn_a_seal_is_stored_soon_or_given_up_and_the_log_goes_on() {
+    let full = Arc::new(AtomicBool::new(true));
+    let (put, (store, _folder), _tried) = fragile(&full);
+    let supervisor = Supervisor::default();
+    let (log, thread) = SealLog::start(put, Arc::default(), Arc::default(), &supervisor).unwrap();
+    let (first, answer, ended) = in_turn(0);
+    log.sealed(first);
+    assert_eq!(answer.blocking_recv().unwrap().err(), Some(Unanswered::Unstored), "after a second");
+    assert!(ended.recv().is_err(), "its turn is over");
+    full.store(false, Ordering::Relaxed);
+    // Another node took the number meanwhile.
+    store.put_seal(0, vec![7], vec![]).unwrap();
+    let (late, answer, ended) = in_turn(0);
+    log.sealed(late);
+    assert_eq!(answer.blocking_recv().unwrap().err(), Some(Unanswered::Unstored));
+    assert!(ended.recv().is_err());
+    let (next, answer, ended) = in_turn(1);
+    log.sealed(next);
+    assert!(answer.blocking_recv().unwrap().is_ok() && ended.recv().is_err());
+    drop(log);
+    thread.join().unwrap();
+    assert_eq!(supervisor.death(), None);
+    assert_eq!(store.last_seal().unwrap().unwrap().0, 1);
+    assert_eq!(store.seal(0), Ok(Some(vec![7])));
+}
