@@ -6,6 +6,7 @@
 //! | [`link`] | one connection, with a deadline for each answer |
 //! | [`node`] | the lock of the one process, the tables' version, the count of transactions |
 //! | [`threads`] | the threads that own the connections |
+//! | [`register`] | what the nodes of a fleet have used once |
 //! | [`table`], [`records`] | rows with a keyed code |
 //!
 //! Of a SQLite file the process knows that nobody else has written to it. Here it knows that each row it reads is one that it wrote under that
@@ -30,6 +31,7 @@ mod address;
 mod link;
 mod node;
 mod records;
+mod register;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,7 @@ use link::Link;
 pub use node::Opening;
 use node::VERSION;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
+pub use register::PostgresRegister;
 use std::cell::Cell;
 use std::time::Duration;
 use table::{Record as _, RowMac, Rows, Value};
