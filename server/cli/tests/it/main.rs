@@ -61,6 +61,7 @@ mod postgres;
 mod program;
 mod quorum;
 mod receipts;
+mod register;
 mod reload;
 mod renewal;
 mod replacement;
