@@ -16,6 +16,19 @@ pub trait Door<R>: Send + Sync {
     /// # Errors
     /// The reason why it cannot be spent.
     fn spend(&self, request: &LaneRequest<R>, now: u64) -> Result<(), Refusal>;
+
+    /// Spends the same at a register that several processes share. Called once for each batch, after [`Door::spend`] has admitted these
+    /// requests, so that a batch costs one round trip. May block the worker for as long as the register's bound allows.
+    ///
+    /// Returns the places of the requests that are refused, ascending. Without a register all are admitted, and nothing is allocated.
+    fn spend_shared(
+        &self,
+        requests: &mut dyn Iterator<Item = &LaneRequest<R>>,
+        now: u64,
+    ) -> Vec<(usize, Refusal)> {
+        let _ = (requests, now);
+        Vec::new()
+    }
 }
 
 /// Admits every request: for benchmarks and tests, whose requests have no MAC.

@@ -160,6 +160,13 @@ pub enum Refusal {
     /// The request waited until its nonce may be forgotten.
     #[error("the request waited for too long")]
     TooOld,
+    /// The register that the nodes of a fleet share cannot know whether the nonce was used: it began anew since the request was issued, or
+    /// its clock differs from this node's.
+    #[error("the register of used nonces cannot know this request")]
+    Unremembered,
+    /// The register that the nodes of a fleet share gave no answer; nothing is accepted without it.
+    #[error("the register of used nonces gave no answer")]
+    RegisterUnavailable,
     /// The request reveals no value of its session's hash chain, or not the next one.
     #[error("hash chain: {0}")]
     Reveal(#[from] RevealRefused),

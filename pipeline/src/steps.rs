@@ -90,6 +90,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
             Some(_) => run.check_proofs(batch.lanes, tenant, worker.verdicts.with(&served), door),
             None => run.check_unproven(batch.lanes, door),
         };
+        let lanes = run.check_shared(lanes, door);
         run.times.proof_lookup_ns = clock.monotonic_ns() - started;
         let mut round = Round {
             tenants: &*self.tenants,
@@ -163,6 +164,23 @@ impl<R> Run<R> {
             }
         }
         vouched
+    }
+
+    /// Keeps the lanes whose single-use values no other process has taken; refuses the others. One call for the batch.
+    fn check_shared(&mut self, lanes: Vec<BackedLane<R>>, door: &dyn Door<R>) -> Vec<BackedLane<R>> {
+        let refused = door.spend_shared(&mut lanes.iter().map(|lane| &lane.request), self.now);
+        if refused.is_empty() {
+            return lanes;
+        }
+        let mut refused = refused.into_iter().peekable();
+        let mut kept = Vec::with_capacity(lanes.len());
+        for (place, lane) in lanes.into_iter().enumerate() {
+            match refused.next_if(|(at, _)| *at == place) {
+                Some((_, why)) => self.refuse([lane], why),
+                None => kept.push(lane),
+            }
+        }
+        kept
     }
 
     /// Binds each decision to a canonical statement and its digest. The digests are computed together at the end.

@@ -23,6 +23,7 @@ macro_rules! mount {
                 session_covers_only_its_subject_audience_and_level,
                 a_batch_reads_one_snapshot_and_looks_each_verdict_up_once,
                 what_is_not_its_holders_is_refused_and_spends_nothing,
+                what_another_node_has_taken_is_refused_and_the_others_are_decided,
                 a_tenant_without_proofs_has_no_look_ups_and_says_so_in_each_statement,
                 shredded_template_costs_only_its_own_lane,
                 lanes_of_two_epochs_are_matched_apart_and_answered_in_order,

@@ -222,13 +222,15 @@ impl Server {
         let watch = Arc::new(watch);
         let told = (watch.vaults(), restored, FleetLog::of(&store, &watch));
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let door = Arc::new(FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains)));
+        let register = store::register(&supervisor, &config, clock.unix_s())?;
+        let door = Arc::new(FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains), register.clone()));
         let pipeline =
             start_pipeline(&config, pipeline, keys, head, &clock, (Arc::clone(&door), release), told)?;
         let service = Arc::new(Service {
-            started_at: clock.unix_s(),
+            started_at: if register.is_some() { 0 } else { clock.unix_s() },
             attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
-            sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains)),
+            sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains), register.clone()),
+            register,
             leftovers: Leftovers::of(store.as_ref()).map_err(|cause| stored("store", &cause))?,
             store,
             store_path,

@@ -180,15 +180,25 @@ impl ChainTip {
     /// # Errors
     /// [`ChainError`] when the position is not a later one within reach, or the value is not the one at it.
     pub fn accept(&mut self, reveal: &Reveal) -> Result<(), ChainError> {
+        let (position, last) = (reveal.position, self.position);
+        if position <= self.length && position.saturating_sub(last) > CHAIN_STEPS_MAX {
+            return Err(ChainError::TooFar { position, last });
+        }
+        self.catch_up(reveal)
+    }
+
+    /// Moves to a value that another service accepted, however far it is: as many hashes as positions, at most [`CHAIN_LENGTH_MAX`].
+    /// An error changes nothing.
+    ///
+    /// # Errors
+    /// [`ChainError`] when the position is not a later one, or the value is not the one at it.
+    pub fn catch_up(&mut self, reveal: &Reveal) -> Result<(), ChainError> {
         let (Reveal { position, value }, last) = (*reveal, self.position);
         if position <= last {
             return Err(ChainError::Used { position, last });
         }
         if position > self.length {
             return Err(ChainError::BeyondEnd { position, length: self.length });
-        }
-        if position - last > CHAIN_STEPS_MAX {
-            return Err(ChainError::TooFar { position, last });
         }
         // Not a secret, because the holder has revealed it. So the comparison need not take constant time.
         if walk(&self.context, value, position, last) != self.value {

@@ -225,6 +225,64 @@ pub(crate) fn what_is_not_its_holders_is_refused_and_spends_nothing<C: Cache<Ver
     assert_eq!(spent.try_iter().collect::<Vec<_>>(), [1]);
 }
 
+/// Refuses, at a register that nodes share, the first and the last request of each batch, and notes which it was asked about.
+struct Shared {
+    own: Guarded,
+    asked: Sender<Vec<usize>>,
+}
+
+impl Door<usize> for Shared {
+    fn is_holders(&self, request: &LaneRequest<usize>, verdict: &Verdict) -> bool {
+        self.own.is_holders(request, verdict)
+    }
+
+    fn spend(&self, request: &LaneRequest<usize>, now: u64) -> Result<(), Refusal> {
+        self.own.spend(request, now)
+    }
+
+    fn spend_shared(
+        &self,
+        requests: &mut dyn Iterator<Item = &LaneRequest<usize>>,
+        now: u64,
+    ) -> Vec<(usize, Refusal)> {
+        assert_eq!(now, NOW);
+        let asked: Vec<usize> = requests.map(|request| request.reply).collect();
+        let last = asked.len().saturating_sub(1);
+        self.asked.send(asked).expect("the test listens");
+        vec![(0, Refusal::NonceUsed), (last, Refusal::RegisterUnavailable)]
+    }
+}
+
+/// One call for a batch, about the lanes that passed all local checks. Those that it refuses are not decided, and the others are.
+pub(crate) fn what_another_node_has_taken_is_refused_and_the_others_are_decided<C: Cache<Verdict>>(cache: C) {
+    let world = World::new(cache);
+    world.prove_all();
+    let ((note, _spent), (tell, asked)) = (unbounded(), unbounded());
+    let own = Guarded { holders: vec![0, 2, 3, 4, 5, 6], refuses: Some(5), spent: note };
+    let door = Shared { own, asked: tell };
+    let (pipeline, clock) = (world.pipeline(), clock());
+    let ran = |lanes| pipeline.run(Batch { tenant: TENANT, lanes }, &mut pipeline.worker(), &*clock, &door);
+    let outcome = ran((0..7).map(|i| world.request(i, i, i)).collect());
+    assert_eq!(asked.try_iter().collect::<Vec<_>>(), [[0, 2, 3, 4, 6]], "not those without MAC or nonce");
+    let (used, away) = (Refusal::NonceUsed, Refusal::RegisterUnavailable);
+    // First those of the node itself.
+    assert_eq!(refusals(&outcome), [(1, Refusal::Mac), (5, used), (0, used), (6, away)]);
+    let mut decided: Vec<usize> = outcome.lanes.iter().map(|lane| lane.reply).collect();
+    decided.sort_unstable();
+    assert_eq!(decided, [2, 3, 4]);
+    assert!(outcome.lanes.iter().all(|lane| lane.decision == Some(Decision::Match)), "each its own");
+
+    world.put_tenant_with(vec![world.key.clone()], vec![(1, PEOPLE_ONCE.1)], None);
+    let vouched = |i: usize| LaneRequest {
+        backing: Backing::Application(Account::new([i as u8; 32])),
+        ..world.request(i, i, i)
+    };
+    let outcome = ran([2, 3, 5, 6].map(vouched).into());
+    assert_eq!(asked.try_iter().collect::<Vec<_>>(), [[2, 3, 6]]);
+    assert_eq!(refusals(&outcome), [(5, used), (2, used), (6, away)]);
+    assert_eq!(outcome.lanes.iter().map(|lane| lane.reply).collect::<Vec<_>>(), [3]);
+}
+
 /// A tenant that asks for no proof: no verdict is looked up, the nonce is spent, and the statement says that there is no proof. Neither kind
 /// of request passes for the other.
 pub(crate) fn a_tenant_without_proofs_has_no_look_ups_and_says_so_in_each_statement<C: Cache<Verdict>>(

@@ -7,6 +7,7 @@
 //! | [`node`] | the lock of the one process or of the fleet, the tables' version, the count of transactions |
 //! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
+//! | [`register`] | what the nodes of a fleet have used once |
 //! | [`table`], [`records`] | rows with a keyed code |
 //!
 //! Of a SQLite file the process knows that nobody else has written to it. Here it knows that each row it reads is one that it wrote under that
@@ -32,6 +33,7 @@ mod fleet;
 mod link;
 mod node;
 mod records;
+mod register;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -44,6 +46,7 @@ use link::Link;
 pub use node::Opening;
 use node::VERSION;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
+pub use register::PostgresRegister;
 use std::any::Any;
 use std::cell::Cell;
 use std::time::Duration;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::time::Duration;
 use tokio::runtime::Runtime;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
 use trefoil_storage::store::StoreError;
 
@@ -84,8 +85,18 @@ impl Link {
     }
 
     pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        self.query(sql, &parameters(values))
+    }
+
+    /// The same, with parameters of any kind.
+    pub(crate) fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepared(sql)?;
-        self.within(self.client.query(&statement, &parameters(values)))
+        self.within(self.client.query(&statement, values))
+    }
+
+    /// Prepares a statement, so that its first use is one round trip.
+    pub(crate) fn prepare(&self, sql: &str) -> Result<(), StoreError> {
+        self.prepared(sql).map(drop)
     }
 
     /// Returns how many rows changed.

@@ -4,6 +4,8 @@
 //! changes with every request, so it is not part of the cached verdict. It lives in memory, and between two runs in the session's
 //! row (see [`crate::sessions`]). If neither has it, the session ends and its holder proves again, because a service
 //! that lost its position would accept the same value twice.
+//!
+//! In a fleet the positions here only say from where a value is checked. Which one was used last, at any node, is in the register.
 
 #![expect(
     clippy::disallowed_types,
@@ -14,7 +16,7 @@ use crate::refused::Refused;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use trefoil_pipeline::{RevealRefused, SessionId, TenantId};
-use trefoil_zkp::chain::{ChainTip, Reveal};
+use trefoil_zkp::chain::{CHAIN_STEPS_MAX, ChainTip, Reveal};
 
 /// Locks, so that I/O threads seldom meet.
 const SHARDS: usize = 16;
@@ -54,6 +56,25 @@ impl Chains {
         let mut shard = self.shard(id);
         let open = shard.get_mut(id).ok_or(RevealRefused::Unknown)?;
         Ok(open.tip.accept(reveal)?)
+    }
+
+    /// Whether a value at `position` is so far from the one that this process knows that it must catch up first.
+    pub(crate) fn is_behind(&self, tenant: &TenantId, id: &SessionId, position: u32) -> bool {
+        let shard = self.shard(id);
+        let open = shard.get(id).filter(|open| open.tenant == *tenant);
+        open.is_some_and(|open| position.saturating_sub(open.tip.position()) > CHAIN_STEPS_MAX)
+    }
+
+    /// Moves to a value that another node accepted, if it is of this chain and not behind. Hashes without the lock.
+    pub(crate) fn catch_up(&self, id: &SessionId, last: &Reveal) -> Result<(), RevealRefused> {
+        let mut tip = self.shard(id).get(id).ok_or(RevealRefused::Unknown)?.tip;
+        if last.position > tip.position() {
+            tip.catch_up(last)?;
+        }
+        if let Some(open) = self.shard(id).get_mut(id).filter(|open| open.tip.position() < tip.position()) {
+            open.tip = tip;
+        }
+        Ok(())
     }
 
     /// Takes out the positions of all open sessions.
@@ -120,6 +141,26 @@ mod tests {
         );
         chains.sweep(50);
         assert_eq!(chains.accept(&SessionId::new(id), &next()), Err(RevealRefused::Unknown));
+    }
+
+    #[test]
+    fn a_chain_that_is_far_behind_catches_up_and_never_goes_back() {
+        let (mut chain, tip) = chain();
+        let (chains, id) = (Chains::new(16), SessionId::new([2; 32]));
+        chains.open(&TENANT, &id, tip, 50).unwrap();
+        let all: Vec<Reveal> = std::iter::from_fn(|| chain.reveal()).collect();
+        let far = CHAIN_STEPS_MAX + 1;
+        assert!(chains.is_behind(&TENANT, &id, far) && !chains.is_behind(&TENANT, &id, far - 1));
+        assert!(!chains.is_behind(&TenantId::new([4; 16]), &id, far), "another tenant's");
+        assert!(chains.catch_up(&id, &Reveal { position: 60, value: [0; 32] }).is_err(), "no value of it");
+        chains.catch_up(&id, &all[59]).unwrap();
+        chains.catch_up(&id, &all[20]).unwrap();
+        assert!(!chains.is_behind(&TENANT, &id, 61));
+        assert_eq!(
+            chains.accept(&id, &all[30]),
+            Err(RevealRefused::Value(ChainError::Used { position: 31, last: 60 }))
+        );
+        chains.accept(&id, &all[60]).unwrap();
     }
 
     #[test]

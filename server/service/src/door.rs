@@ -1,14 +1,17 @@
 //! The checks of a login beside its verdict, on the pipeline's workers: the MAC, and values that can be used once.
 //!
 //! The worker that looks up a session's verdict checks the MAC beside it, and then spends the nonce and the value of the hash chain. So
-//! there is one look-up for each login, and nothing is spent until the MAC proves that the request comes from the session holder.
+//! there is one look-up for each login, and nothing is spent until the MAC proves that the request comes from the session holder. A node of a fleet
+//! then spends the same at the register of all nodes, once for a batch ([`crate::register`]).
 
 use crate::chains::Chains;
-use crate::replay::{NonceScope, ReplayGuard, Use};
+use crate::register::{Lane, refused};
+use crate::replay::{NonceScope, ReplayGuard, Use, entry};
 use crate::seal_log::Reply;
 use std::sync::Arc;
 use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Backing, Door, InSession, LaneRequest, Refusal, Verdict};
+use trefoil_storage::store::Register;
 use trefoil_zkp::session::verify_request_mac;
 
 /// A client's fields of its request, and its MAC. The rest of the header is in the lane.
@@ -52,12 +55,13 @@ pub struct Login {
 pub struct FrontDoor {
     replay: ReplayGuard,
     chains: Arc<Chains>,
+    register: Option<Arc<dyn Register>>,
 }
 
 impl FrontDoor {
-    /// A door that remembers at most `nonces_max` nonces in two minutes.
-    pub fn new(nonces_max: usize, chains: Arc<Chains>) -> FrontDoor {
-        FrontDoor { replay: ReplayGuard::new(nonces_max), chains }
+    /// A door that remembers at most `nonces_max` nonces in two minutes, and asks the register of its fleet, if it is in one.
+    pub fn new(nonces_max: usize, chains: Arc<Chains>, register: Option<Arc<dyn Register>>) -> FrontDoor {
+        FrontDoor { replay: ReplayGuard::new(nonces_max), chains, register }
     }
 
     /// Nonces that it remembers of the current two minutes. Takes each of its locks for a moment; for scrapes only.
@@ -108,13 +112,7 @@ impl Door<Asker> for FrontDoor {
         if *is_spent {
             return Ok(());
         }
-        let scope = match &request.backing {
-            Backing::Session(session) => NonceScope::session(&session.id),
-            Backing::Application(_) => {
-                NonceScope::subject(&request.template.tenant, &request.template.handle)
-            }
-        };
-        match self.replay.note(&scope, &request.nonce, claim.issued_at, now) {
+        match self.replay.note(&scope(request), &request.nonce, claim.issued_at, now) {
             Use::First => {}
             Use::Repeated => return Err(Refusal::NonceUsed),
             Use::Full => return Err(Refusal::NoncesFull),
@@ -127,4 +125,36 @@ impl Door<Asker> for FrontDoor {
             Backing::Session(_) | Backing::Application(_) => Ok(()),
         }
     }
+
+    fn spend_shared(
+        &self,
+        requests: &mut dyn Iterator<Item = &LaneRequest<Asker>>,
+        now: u64,
+    ) -> Vec<(usize, Refusal)> {
+        let Some(register) = &self.register else { return Vec::new() };
+        let lanes: Vec<Lane> = requests.enumerate().filter_map(|(place, of)| lane(place, of)).collect();
+        refused(&**register, &lanes, now)
+    }
 }
+
+/// Where a request's nonce can be used once.
+fn scope(request: &LaneRequest<Asker>) -> NonceScope {
+    match &request.backing {
+        Backing::Session(session) => NonceScope::session(&session.id),
+        Backing::Application(_) => NonceScope::subject(&request.template.tenant, &request.template.handle),
+    }
+}
+
+/// What a request spends at the register; nothing if that was done at an earlier submission.
+fn lane(place: usize, request: &LaneRequest<Asker>) -> Option<Lane> {
+    let Asker::Login(Login { claim, is_spent: false, .. }) = &request.reply else { return None };
+    let reveal = match &request.backing {
+        Backing::Session(InSession { id, reveal, .. }) => reveal.map(|reveal| (*id, reveal)),
+        Backing::Application(_) => None,
+    };
+    let nonce = entry(&scope(request), &request.nonce);
+    Some(Lane { place, nonce, issued_at: claim.issued_at, reveal })
+}
+
+#[cfg(test)]
+mod tests;

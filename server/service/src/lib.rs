@@ -47,6 +47,7 @@ pub mod proofs;
 mod receipts;
 pub mod recent;
 mod refused;
+pub mod register;
 pub mod replay;
 pub mod retention;
 pub mod revocation;

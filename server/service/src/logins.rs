@@ -241,10 +241,11 @@ impl Service {
         if issued_at < self.started_at {
             return Err(Refused::NotFresh(NotFresh::BeforeStart));
         }
-        if issued_at <= self.attested_until {
-            // The process before may have attested the same request, and its nonces are gone.
-            let wait_s = (self.attested_until + 1).saturating_sub(now);
-            return Err(Refused::BeforeRestart { attested_until: self.attested_until, wait_s });
+        let attested_until = self.attested_until();
+        if issued_at <= attested_until {
+            // The same request may have been attested, and the nonces of then are gone.
+            let wait_s = (attested_until + 1).saturating_sub(now);
+            return Err(Refused::BeforeRestart { attested_until, wait_s });
         }
         Ok(())
     }
@@ -287,6 +288,9 @@ impl Service {
         let request_digest = request.digest(tenant);
         let (mut revived, mut is_spent) = (None, false);
         for _ in 0..SUBMISSIONS_MAX {
+            if let Voucher::Holder(Signed { session, reveal, .. }) = request.voucher {
+                self.catch_up(tenant, session, reveal).await?;
+            }
             let (reply, answer) = oneshot::channel();
             let lane = LaneRequest {
                 backing: request.backing(tenant, revived.take()),
@@ -325,6 +329,31 @@ impl Service {
             }
         }
         Err(Refused::TemplateChanging)
+    }
+
+    /// Goes on from the value that another node used last, if `reveal` is further than a worker may hash from what this one knows. The
+    /// hashes, one for each position since, are made once, off the workers.
+    pub(crate) async fn catch_up(
+        self: &Arc<Self>,
+        tenant: &Tenant,
+        session: SessionId,
+        reveal: Option<Reveal>,
+    ) -> Result<(), Refused> {
+        let (Some(register), Some(reveal)) = (&self.register, reveal) else { return Ok(()) };
+        if !self.chains.is_behind(&tenant.id, &session, reveal.position) {
+            return Ok(());
+        }
+        let (register, chains) = (Arc::clone(register), Arc::clone(&self.chains));
+        blocking(move || {
+            if let Some(last) = register.last(session)?
+                && let Err(cause) = chains.catch_up(&session, &last)
+            {
+                let session = hex::encode(session);
+                tracing::warn!(%cause, session, "the register's value of a hash chain is not one of that chain");
+            }
+            Ok(())
+        })
+        .await
     }
 
     fn submit(&self, tenant: &Tenant, lane: LaneRequest<Asker>) -> Result<(), Refused> {

@@ -30,12 +30,12 @@ pub const AHEAD_S: u64 = 5;
 /// How long a nonce is remembered at least.
 const LIFETIME_S: u64 = 2 * FRESHNESS_S;
 /// Age at which every earlier use of a nonce is still remembered.
-const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
+pub(crate) const WAITED_S_MAX: u64 = LIFETIME_S - AHEAD_S;
 /// Number of locks: many, so that workers seldom contend, and so that a growing table moves few entries while its lock is held.
 const SHARDS: usize = 256;
 
 /// The remembered half of a digest.
-type Half = [u8; 16];
+pub(crate) type Half = [u8; 16];
 
 /// See the module.
 pub(crate) struct ReplayGuard {
@@ -134,8 +134,8 @@ impl Generations {
     }
 }
 
-/// The scope has a fixed length, so scope and nonce cannot run together.
-fn entry(NonceScope(scope): &NonceScope, nonce: &[u8]) -> Half {
+/// What is remembered of a nonce. The scope has a fixed length, so scope and nonce cannot run together.
+pub(crate) fn entry(NonceScope(scope): &NonceScope, nonce: &[u8]) -> Half {
     let digest: [u8; 32] = Sha3_256::new().chain_update(scope).chain_update(nonce).finalize().into();
     *digest.first_chunk().expect("a digest has two halves")
 }

@@ -18,6 +18,7 @@ use crate::pace::Pace;
 use crate::proofs::ProofPool;
 use crate::proofs::quota::Quota;
 use crate::refused::Refused;
+use crate::register::forgotten_until;
 use crate::retention::Retained;
 use crate::seal_log::Standing;
 use crate::sessions::Sessions;
@@ -33,7 +34,7 @@ use trefoil_matching::{KeyHolding, Template, TemplateName};
 use trefoil_pipeline::{Clock, Intake};
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk::Disk;
-use trefoil_storage::store::{self, Store, wrap};
+use trefoil_storage::store::{self, Register, Store, wrap};
 
 /// The store in the data directory.
 pub const STORE_FILE: &str = "store.sqlite";
@@ -47,9 +48,10 @@ const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: se
 pub struct Service {
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Requests dated earlier are refused, because their nonces are not remembered.
+    /// Requests dated earlier are refused, because their nonces are not remembered. 0 in a fleet, whose register remembers them.
     pub started_at: u64,
-    /// Requests dated up to here may have been attested by the process before this one.
+    /// Requests dated up to here may have been attested by the process before this one. Not used in a fleet, see
+    /// [`Service::attested_until`].
     pub attested_until: u64,
     /// The store.
     pub store: Arc<dyn Store>,
@@ -73,6 +75,8 @@ pub struct Service {
     pub proofs: ProofPool,
     /// The checks of logins on the pipeline's workers.
     pub door: Arc<FrontDoor>,
+    /// What the nodes of a fleet used once, if this is a node of one.
+    pub register: Option<Arc<dyn Register>>,
     /// How many requests of a tenant may be in flight.
     pub pace: Pace,
     /// For how many different subjects an API key may fail.
@@ -137,13 +141,27 @@ impl Service {
         let away = || Some(format!("the key-holder cannot be reached: {}", self.key_holder.unready()?));
         let room = || self.no_room();
         let older = || self.key_holder_watch.too_many_older();
-        death.or_else(unready).or_else(|| self.store.unready()).or_else(room).or_else(away).or_else(older)
+        let register = || self.register.as_ref().and_then(|register| register.unready());
+        death
+            .or_else(unready)
+            .or_else(|| self.store.unready())
+            .or_else(register)
+            .or_else(room)
+            .or_else(away)
+            .or_else(older)
     }
 
     /// Why no request that fills the disk is accepted, or `None`.
     fn no_room(&self) -> Option<String> {
         let waits = || self.seal_log.waits().then(|| SEAL_WAITS.to_owned());
         self.disk.low().or_else(waits)
+    }
+
+    /// Requests dated up to here may have been attested, and their nonces are forgotten: by the process before this one, or by the register
+    /// of the fleet.
+    pub fn attested_until(&self) -> u64 {
+        let of_fleet = self.register.as_ref().map(|register| forgotten_until(register.since()));
+        of_fleet.unwrap_or(self.attested_until)
     }
 
     /// Refuses requests that fill the disk while there is little room, while a seal waits for the store, or while the store is

@@ -7,6 +7,9 @@
 //! The position in a hash chain changes with every request and is not stored each time. A service that stops writes the positions of its open
 //! sessions into their rows. The next one removes a position from its row before it uses it, so that no position is used twice. After a crash
 //! positions are unknown, and sessions with a chain end.
+//!
+//! In a fleet the row has the beginning of the chain, and the register has the position ([`crate::register`]). The row says which of the two
+//! it has, so a process alone takes no beginning for a position.
 
 mod opening;
 
@@ -21,7 +24,7 @@ use tokio::sync::RwLock;
 use trefoil_cache::Value as _;
 use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
-use trefoil_storage::store::{Handle, Session, SessionId, Store, StoreError, TenantId};
+use trefoil_storage::store::{Handle, Register, Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
 use trefoil_zkp::{Statement, proof_ends};
 use zeroize::Zeroizing;
@@ -66,10 +69,23 @@ pub enum Kept {
     Unknown,
 }
 
+/// The value of a session's hash chain in its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The last one that was used. The process that reads it removes it.
+    Last(ChainTip),
+    /// One from which each node of a fleet checks the values that follow. It stays.
+    Known(ChainTip),
+}
+
+/// Behind the tip of [`Place::Known`].
+const KNOWN: &[u8] = &[1];
+
 /// The rows of sessions.
 pub struct Sessions {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
+    register: Option<Arc<dyn Register>>,
     rows: Arc<Rows>,
     /// Read-locked from reading a row until its verdict is in the cache, and write-locked while a session is ended.
     ending: Arc<RwLock<()>>,
@@ -100,6 +116,7 @@ enum Asker {
 struct Reading {
     store: Arc<dyn Store>,
     chains: Arc<Chains>,
+    is_fleet: bool,
     ending: Arc<RwLock<()>>,
     tenant: Arc<Tenant>,
     id: SessionId,
@@ -114,17 +131,19 @@ struct Reader {
 }
 
 impl Sessions {
-    /// The sessions in this store, whose positions are in these chains while they are open.
-    pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>) -> Sessions {
-        Sessions { store, chains, rows: Arc::default(), ending: Arc::default() }
+    /// The sessions in this store, whose positions are in these chains while they are open, or in the register of the fleet.
+    pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>, register: Option<Arc<dyn Register>>) -> Sessions {
+        Sessions { store, chains, register, rows: Arc::default(), ending: Arc::default() }
     }
 
-    /// Keeps the session of an accepted proof, in the store and in the cache, unless the tenant ended it meanwhile.
+    /// Keeps the session of an accepted proof, whose hash chain begins at `tip`, in the store and in the cache, unless the tenant ended it
+    /// meanwhile. It was not open at `now`.
     pub async fn keep(
         &self,
         tenant: &Tenant,
         id: SessionId,
         verdict: &Verdict,
+        tip: Option<ChainTip>,
         now: u64,
         missed_at: Instant,
     ) -> Result<(), Refused> {
@@ -134,7 +153,16 @@ impl Sessions {
         if row.is_some_and(|row| is_ended(&row)) {
             return Err(Refused::SessionEnded);
         }
-        put(&self.store, seal(tenant, id, verdict, None)).await?;
+        let place = match (&self.register, tip) {
+            (Some(register), Some(tip)) => {
+                // Its values count as used for as long as its proof could open it again.
+                let (register, until) = (Arc::clone(register), proof_ends(verdict.epoch));
+                blocking(move || register.open(id, now, until)).await?;
+                Some(Place::Known(tip))
+            }
+            _ => None,
+        };
+        put(&self.store, seal(tenant, id, verdict, place)).await?;
         tenant.verdicts.fill(id, *verdict, now, missed_at);
         Ok(())
     }
@@ -190,7 +218,8 @@ impl Sessions {
     pub async fn revive(&self, tenant: &Arc<Tenant>, id: &SessionId, now: u64) -> Result<Kept, Refused> {
         let (store, chains) = (Arc::clone(&self.store), Arc::clone(&self.chains));
         let ending = Arc::clone(&self.ending);
-        let reading = Reading { store, chains, ending, tenant: Arc::clone(tenant), id: *id, now };
+        let (is_fleet, tenant_of) = (self.register.is_some(), Arc::clone(tenant));
+        let reading = Reading { store, chains, is_fleet, ending, tenant: tenant_of, id: *id, now };
         once(&self.rows, (tenant.id, *id), move || reading.clone().read()).await
     }
 
@@ -225,13 +254,16 @@ impl Sessions {
         }
     }
 
-    /// Writes the positions of all open chains into their rows. Call it when no request changes them any more.
+    /// Writes the positions of all open chains into their rows, unless a register has them. Call it when no request changes them any more.
     pub fn keep_places(&self, directory: &Directory) {
+        if self.register.is_some() {
+            return;
+        }
         let placed = |(tenant, id, tip)| {
             let tenant = directory.tenant(&tenant).ok()?;
             let row = self.store.session(&tenant.id, &id).ok()??;
             let (verdict, _) = open(&tenant, &row)?;
-            Some(seal(&tenant, id, &verdict, Some(&tip)))
+            Some(seal(&tenant, id, &verdict, Some(Place::Last(tip))))
         };
         let mut rows = self.chains.take().into_iter().filter_map(placed).peekable();
         while rows.peek().is_some() {
@@ -293,7 +325,7 @@ impl Drop for Reader {
 
 impl Reading {
     async fn read(self) -> Result<Kept, Refused> {
-        let Reading { store, chains, ending, tenant, id, now } = self;
+        let Reading { store, chains, is_fleet, ending, tenant, id, now } = self;
         let missed_at = Instant::now();
         let _open = ending.read().await;
         let (from, tenant_id) = (Arc::clone(&store), tenant.id);
@@ -305,7 +337,7 @@ impl Reading {
         if is_ended(&row) {
             return Ok(Kept::Ended);
         }
-        let Some((verdict, tip)) = open(&tenant, &row) else {
+        let Some((verdict, place)) = open(&tenant, &row) else {
             tracing::warn!(
                 session = hex::encode(id),
                 "a stored session does not open: its row was edited or another build wrote it; its holder proves again"
@@ -315,9 +347,14 @@ impl Reading {
         if !tenant.accepts(verdict.root_generation) {
             return Ok(Kept::Over);
         }
-        if let Some(tip) = tip {
-            put(&store, seal(&tenant, id, &verdict, None)).await?;
-            chains.open(&tenant.id, &id, tip, row.expires_at)?;
+        match place {
+            Some(Place::Last(tip)) if !is_fleet => {
+                put(&store, seal(&tenant, id, &verdict, None)).await?;
+                chains.open(&tenant.id, &id, tip, row.expires_at)?;
+            }
+            Some(Place::Known(tip)) if is_fleet => chains.open(&tenant.id, &id, tip, row.expires_at)?,
+            // Without one, or with one of no use here, the position is unknown.
+            _ => {}
         }
         tenant.verdicts.fill(id, verdict, now, missed_at);
         Ok(Kept::Live(verdict))
@@ -371,27 +408,33 @@ async fn blocking<T: Send + 'static>(
     Ok(tokio::task::spawn_blocking(ask).await.map_err(Refused::fault)??)
 }
 
-fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, tip: Option<&ChainTip>) -> Session {
-    let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES + ChainTip::BYTES));
+fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, place: Option<Place>) -> Session {
+    let mut plain = Zeroizing::new(Vec::with_capacity(VERDICT_BYTES + ChainTip::BYTES + KNOWN.len()));
     plain.extend(verdict.to_words().iter().flat_map(|word| word.to_le_bytes()));
-    plain.extend(tip.iter().flat_map(|tip| tip.encode()));
+    match place {
+        None => {}
+        Some(Place::Last(tip)) => plain.extend(tip.encode()),
+        Some(Place::Known(tip)) => plain.extend(tip.encode().iter().chain(KNOWN)),
+    }
     let name = SessionName { tenant: tenant.id, id, expires_at: verdict.not_after };
     let wrapped = tenant.key.wrap_session(&name, &plain);
     Session { tenant: tenant.id, id, expires_at: verdict.not_after, wrapped }
 }
 
 /// Opens a row, if this service sealed it for this tenant, session and end.
-fn open(tenant: &Tenant, row: &Session) -> Option<(Verdict, Option<ChainTip>)> {
+fn open(tenant: &Tenant, row: &Session) -> Option<(Verdict, Option<Place>)> {
     let name = SessionName { tenant: tenant.id, id: row.id, expires_at: row.expires_at };
     let plain = tenant.key.open_session(&name, &row.wrapped).ok()?;
-    let (verdict, tip) = plain.split_at_checked(VERDICT_BYTES)?;
+    let (verdict, place) = plain.split_at_checked(VERDICT_BYTES)?;
     let (words, _) = verdict.as_chunks::<8>();
     let words: Words = std::array::from_fn(|word| u64::from_le_bytes(words[word]));
-    let tip = match tip {
-        [] => None,
-        tip => Some(ChainTip::decode(tip.try_into().ok()?)?),
+    let place = match place.split_first_chunk() {
+        None if place.is_empty() => None,
+        Some((tip, [])) => Some(Place::Last(ChainTip::decode(tip)?)),
+        Some((tip, KNOWN)) => Some(Place::Known(ChainTip::decode(tip)?)),
+        _ => return None,
     };
-    Some((Verdict::from_words(&words), tip))
+    Some((Verdict::from_words(&words), place))
 }
 
 #[cfg(test)]

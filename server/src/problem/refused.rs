@@ -153,6 +153,17 @@ fn login(why: Refusal) -> Problem {
         Refusal::NoncesFull => {
             Problem::new(Code::Overloaded, "too many requests are remembered; retry after a second")
         }
+        Refusal::Unremembered => Problem::field(
+            Code::RequestNotFresh,
+            "/issued_at",
+            "the nodes' register of used nonces cannot know this request, because it began anew or its clock is not this node's; issue a new \
+             request",
+        ),
+        Refusal::RegisterUnavailable => Problem::new(
+            Code::StoreUnavailable,
+            "the nodes' register of used nonces gave no answer, and nothing is decided without it; the nonce may be used up, so make a new \
+             request in a second",
+        ),
         Refusal::Reveal(RevealRefused::Unknown) => Refused::SessionEnded.into(),
         Refusal::Reveal(why) => Problem::new(Code::ChainValueRefused, why.to_string()),
         Refusal::Template => Problem::new(
@@ -355,6 +366,18 @@ mod tests {
                 "too many proofs of this tenant wait; retry after a second",
             ),
             (Refused::StoreBusy, "overloaded", "too many writes wait; retry after a second"),
+            (
+                Refused::Login(Refusal::RegisterUnavailable),
+                "store-unavailable",
+                "the nodes' register of used nonces gave no answer, and nothing is decided without it; the nonce may be used up, so make a \
+                 new request in a second",
+            ),
+            (
+                Refused::Login(Refusal::Unremembered),
+                "request-not-fresh",
+                "/issued_at: the nodes' register of used nonces cannot know this request, because it began anew or its clock is not this \
+                 node's; issue a new request",
+            ),
             (
                 Refused::StoreAway,
                 "store-unavailable",

@@ -2,14 +2,18 @@
 
 use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
-use trefoil_postgres::{Address, Opening, Postgres};
+use trefoil_postgres::{Address, Opening, Postgres, PostgresRegister};
 use trefoil_service::backup::note_restoration;
-use trefoil_service::{POSTGRES_MARK, STORE_FILE};
+use trefoil_service::{POSTGRES_MARK, STORE_FILE, register};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
-use trefoil_storage::store::{Sqlite, Store, StoreError};
+use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
+
+/// Connections to the register for uploads of proofs and for sessions that come from another node.
+const LINKS_OF_HANDLERS: usize = 2;
 
 /// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
 ///
@@ -71,6 +75,37 @@ pub(super) fn open(
 fn node_name() -> String {
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{}/{}", machine.trim(), std::process::id())
+}
+
+/// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and removes
+/// that of a fleet before it, which would lack what this process accepts.
+pub(super) fn register(
+    supervisor: &Supervisor,
+    config: &Config,
+    now: u64,
+) -> Result<Option<Arc<dyn Register>>, StartError> {
+    let Some(address) = database(config)? else { return Ok(None) };
+    let patience = config.store.patience();
+    if !config.store.fleet {
+        PostgresRegister::remove(&address, patience).map_err(StartError::Database)?;
+        return Ok(None);
+    }
+    // As many as there are, or may be.
+    let workers = match config.pipeline.workers {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        workers => workers,
+    };
+    let bounds = (workers + LINKS_OF_HANDLERS, register::KEEP_S);
+    let opened = PostgresRegister::open(supervisor, &address, patience, bounds);
+    let (opened, clock) = opened.map_err(StartError::Database)?;
+    if now.abs_diff(clock) > register::SKEW_S {
+        let cause = format!(
+            "this machine's clock says {now} (Unix seconds) and that of {address} says {clock}: set them, because the nodes of a fleet judge by \
+             the database's which requests are fresh"
+        );
+        return Err(StartError::Stored { what: "clock", cause });
+    }
+    Ok(Some(Arc::new(opened)))
 }
 
 /// A second store would begin the log of seals at 0 under the same keys.

@@ -60,6 +60,21 @@ fn lost_requests_are_passed_over_up_to_the_window() {
 }
 
 #[test]
+fn a_tip_catches_up_with_a_far_value_and_with_no_wrong_one() {
+    let (commitment, all) = reveals(100);
+    let mut tip = ChainTip::new(CONTEXT, &commitment);
+    assert_eq!(tip.catch_up(&Reveal { position: 91, ..all[91] }), Err(ChainError::Mismatch));
+    assert_eq!(
+        tip.catch_up(&Reveal { position: 101, ..all[99] }),
+        Err(ChainError::BeyondEnd { position: 101, length: 100 })
+    );
+    assert_eq!(tip, ChainTip::new(CONTEXT, &commitment), "nothing moved");
+    assert_eq!(tip.catch_up(&all[90]), Ok(()));
+    assert_eq!(tip.catch_up(&all[90]), Err(ChainError::Used { position: 91, last: 91 }));
+    assert_eq!(tip.accept(&all[91]), Ok(()), "and goes on from there");
+}
+
+#[test]
 fn a_wrong_value_position_context_or_chain_is_refused_and_moves_nothing() {
     let (commitment, all) = reveals(100);
     let mut tip = ChainTip::new(CONTEXT, &commitment);

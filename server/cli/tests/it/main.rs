@@ -64,6 +64,7 @@ mod postgres;
 mod program;
 mod quorum;
 mod receipts;
+mod register;
 mod reload;
 mod renewal;
 mod replacement;

@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 use trefoil_pipeline::Clock;
+use trefoil_postgres::PostgresRegister;
 use trefoil_server::config::{Config, Place};
 use trefoil_server::server::Server;
+use trefoil_storage::Supervisor;
 
 const NODES: usize = 3;
 
@@ -46,6 +48,9 @@ impl Nodes {
             config.key_holder.url = key_holder(&data);
             config.key_holder.timeout_ms = 60_000;
         }
+        if !data.join("trust-root.json").exists() {
+            remembers_since_long_ago(&config).await;
+        }
         let first = start(config.clone()).await;
         let mut others = Vec::new();
         for number in 1..NODES {
@@ -71,6 +76,18 @@ impl Nodes {
         }
         is_clean
     }
+}
+
+/// Makes the register of used nonces, as if it had been there for minutes: a new one refuses requests of its first seconds.
+async fn remembers_since_long_ago(config: &Config) {
+    let address = config.store.database(None).unwrap().unwrap();
+    let patience = config.store.patience();
+    let opening =
+        move || PostgresRegister::open(&Supervisor::default(), &address, patience, (1, 600)).map(drop);
+    tokio::task::spawn_blocking(opening).await.unwrap().unwrap();
+    let database = config.store.url.0.split(['/', '?']).nth(3).unwrap().to_owned();
+    let server = trefoil_testing::postgres::Server::shared().unwrap();
+    server.sql(&database, "UPDATE register SET since = since - 600");
 }
 
 /// A directory as another machine gets it.

@@ -2,6 +2,7 @@
 
 use crate::http::{Endpoint, Reply, tls};
 use crate::nodes::Nodes;
+use crate::store;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::Method;
@@ -32,7 +33,8 @@ pub(crate) const AUDIENCE: &str = "shop.example";
 /// Ten minutes into an epoch, so that none ends during a test.
 const START: u64 = 1_795_000_000 / trefoil_zkp::EPOCH_SECONDS * trefoil_zkp::EPOCH_SECONDS + 600;
 
-/// A clock that stands at [`START`] and jumps when a test says so, so that no test depends on how fast it runs.
+/// A clock that stands at [`START`] and jumps when a test says so, so that no test depends on how fast it runs. A fleet goes by its database's
+/// clock, and so does this one then.
 #[derive(Default)]
 pub(crate) struct TestClock {
     machine: SystemClock,
@@ -47,7 +49,9 @@ impl TestClock {
     /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is.
     pub(crate) fn of_machine() -> TestClock {
         let clock = TestClock::default();
-        clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
+        if !store::is_fleet() {
+            clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
+        }
         clock
     }
 
@@ -59,7 +63,8 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn unix_s(&self) -> u64 {
-        START.wrapping_add(self.ahead_s.load(Ordering::Relaxed))
+        let stands = if store::is_fleet() { trefoil_key_holder::unix_s() } else { START };
+        stands.wrapping_add(self.ahead())
     }
 
     fn monotonic_ns(&self) -> u64 {
@@ -118,7 +123,7 @@ pub(crate) fn config(data_dir: &Path) -> Config {
     };
     let mut config = Config::load(None, std::iter::empty(), &overrides).unwrap();
     config.server.issuer = "https://auth.example".to_owned();
-    if let Some(url) = crate::store::database(data_dir) {
+    if let Some(url) = store::database(data_dir) {
         config.store.url = DatabaseUrl(url);
         // A loaded machine is not a database that is away.
         config.store.timeout_ms = 60_000;
@@ -199,8 +204,10 @@ impl Service {
         assert!(self.server.shutdown().await);
         between(&self.customer.clock).await;
         let Service { trust_root, mut customer, .. } = self;
-        // Requests that the process before could have attested are refused.
-        customer.clock.advance(10);
+        // Requests that the process before could have attested are refused, except by a fleet, which remembers them.
+        if !store::is_fleet() {
+            customer.clock.advance(10);
+        }
         let server = start(config, &customer.clock).await;
         customer.moved(endpoints(&server));
         Service { server, trust_root, customer }

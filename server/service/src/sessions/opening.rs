@@ -100,7 +100,7 @@ impl Service {
         if let Some(tip) = tip {
             self.chains.open(&tenant.id, &id, tip, expires_at)?;
         }
-        self.sessions.keep(tenant, id, &verdict, now, missed_at).await?;
+        self.sessions.keep(tenant, id, &verdict, tip, now, missed_at).await?;
         let what = What::SessionOpened { session: id, expires_at };
         let receipt = self.receipt(tenant.id, now, what, patience).await;
         Ok(Opened { id, expires_at, receipt })

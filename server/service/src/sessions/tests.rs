@@ -3,13 +3,14 @@ use crate::tenant::accounts::AccountSecret;
 use crate::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Threshold};
 use crate::verdicts::Verdicts;
 use crate::wiring::VerdictCacheConfig;
+use crossbeam_channel::Sender;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
-use trefoil_storage::store::{self, Sqlite};
-use trefoil_zkp::chain::ChainCommitment;
+use trefoil_storage::store::{self, Registered, Spending, Sqlite};
+use trefoil_zkp::chain::{Chain, ChainCommitment, Reveal};
 use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
 
 const EPOCH: u32 = 498_611;
@@ -115,8 +116,8 @@ fn a_row_opens_as_it_was_sealed_and_in_its_own_place_only() {
     let (tenant_1, verdict) = (tenant(1, 9), verdict(START));
     let commitment = ChainCommitment::new(100, [3; 32]).unwrap();
     let tip = ChainTip::new([4; 32], &commitment);
-    for tip in [None, Some(tip)] {
-        let row = seal(&tenant_1, ID, &verdict, tip.as_ref());
+    for tip in [None, Some(Place::Last(tip)), Some(Place::Known(tip))] {
+        let row = seal(&tenant_1, ID, &verdict, tip);
         assert_eq!((row.tenant, row.id, row.expires_at), (TenantId::new([1; 16]), ID, START));
         let (opened, place) = open(&tenant_1, &row).expect("as it was sealed");
         assert!(opened == verdict && place == tip);
@@ -216,12 +217,10 @@ async fn a_read_that_fails_is_told_and_one_whose_asker_went_away_goes_on_for_the
     assert_eq!(rows.hold().waiting(&of), None);
 }
 
-/// A look-up that has read the row of a session must not put its verdict back after the session has ended: the end waits for it.
-#[tokio::test(start_paused = true)]
-async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
+/// A store that has this tenant.
+fn store_with(tenant: &Tenant) -> (Arc<dyn Store>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let store: Arc<dyn Store> = Arc::new(Sqlite::open(&folder.path().join("store"), &[7; 32]).unwrap());
-    let (tenant, verdict, now) = (Arc::new(tenant(1, 9)), verdict(START), START - 100);
+    let store = Sqlite::open(&folder.path().join("store"), &[7; 32]).unwrap();
     let record = store::Tenant {
         id: tenant.id,
         name: "shop".to_owned(),
@@ -236,7 +235,15 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
     };
     let note = store::Note { tenant: tenant.id, statement: vec![1; 200], once: None };
     store.create_tenant(record, note).unwrap();
-    let sessions = Sessions::new(Arc::clone(&store), Arc::new(Chains::new(1)));
+    (Arc::new(store), folder)
+}
+
+/// A look-up that has read the row of a session must not put its verdict back after the session has ended: the end waits for it.
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
+    let (tenant, verdict, now) = (Arc::new(tenant(1, 9)), verdict(START), START - 100);
+    let (store, _folder) = store_with(&tenant);
+    let sessions = Sessions::new(Arc::clone(&store), Arc::new(Chains::new(1)), None);
     let ends = async |of_subject: bool| match of_subject {
         true => sessions.end_all_of(&tenant, verdict.handle, now).await,
         false => sessions.end(&tenant, ID, now).await,
@@ -253,5 +260,74 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
         ending.await.unwrap();
         assert!(tenant.verdicts.get(&ID, now).is_none(), "of a subject: {of_subject}");
         assert!(is_ended(&store.session(&tenant.id, &ID).unwrap().unwrap()));
+    }
+}
+
+/// A register that notes which sessions are opened.
+struct Noted(Sender<(SessionId, u64, u64)>);
+
+impl Register for Noted {
+    fn unready(&self) -> Option<String> {
+        None
+    }
+
+    fn since(&self) -> u64 {
+        0
+    }
+
+    fn spend(&self, _: &[Spending]) -> Result<Registered, StoreError> {
+        Err(StoreError::Busy)
+    }
+
+    fn open(&self, session: SessionId, known_at: u64, until: u64) -> Result<(), StoreError> {
+        self.0.send((session, known_at, until)).map_err(|_| StoreError::Busy)
+    }
+
+    fn last(&self, _: SessionId) -> Result<Option<Reveal>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// The beginning of a chain is in the rows of a fleet for good. A process alone that took it for the last position would accept used values.
+#[tokio::test]
+async fn the_place_in_a_row_is_used_only_by_the_kind_of_service_that_wrote_it() {
+    let mut verdict = verdict(START);
+    verdict.epoch = EPOCH;
+    let mut of_rows = tenant(1, 9);
+    let generation = verdict.root_generation;
+    let (statement, signature) = (Vec::new(), Vec::new());
+    let (root, generation_min, published_at) = ([0; 32], generation, 1);
+    of_rows.roots = vec![store::Root {
+        tenant: of_rows.id,
+        generation,
+        root,
+        generation_min,
+        statement,
+        signature,
+        published_at,
+    }];
+    let (tenant, now) = (Arc::new(of_rows), START - 100);
+    let (store, _folder) = store_with(&tenant);
+    let mut chain = Chain::random([4; 32], 100, &mut rand::rng()).unwrap();
+    let (tip, first) = (ChainTip::new([4; 32], chain.commitment()), chain.reveal().unwrap());
+    let (note, noted) = crossbeam_channel::unbounded();
+    for (is_fleet, place) in [false, true]
+        .into_iter()
+        .flat_map(|is| [Place::Last(tip), Place::Known(tip)].map(|place| (is, place)))
+    {
+        let chains = Arc::new(Chains::new(16));
+        let register = is_fleet.then(|| Arc::new(Noted(note.clone())) as Arc<dyn Register>);
+        let sessions = Sessions::new(Arc::clone(&store), Arc::clone(&chains), register);
+        let in_row = || open(&tenant, &store.session(&tenant.id, &ID).unwrap().unwrap()).unwrap().1;
+        store.put_sessions(vec![seal(&tenant, ID, &verdict, Some(place))]).unwrap();
+        assert!(matches!(sessions.revive(&tenant, &ID, now).await, Ok(Kept::Live(_))));
+        let goes_on = chains.accept(&ID, &first).is_ok();
+        assert_eq!(goes_on, is_fleet == matches!(place, Place::Known(_)), "{is_fleet} {place:?}");
+        assert_eq!(in_row(), (is_fleet || !goes_on).then_some(place), "{is_fleet} {place:?}");
+
+        sessions.keep(&tenant, ID, &verdict, Some(tip), now, Instant::now()).await.unwrap();
+        assert_eq!(in_row(), is_fleet.then_some(Place::Known(tip)));
+        let expected = is_fleet.then_some((ID, now, proof_ends(EPOCH)));
+        assert_eq!(noted.try_iter().next(), expected, "the register knows it before it is used");
     }
 }

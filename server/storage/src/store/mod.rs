@@ -9,6 +9,7 @@
 pub mod fleet;
 mod operations;
 mod records;
+mod register;
 mod seal_reader;
 mod sqlite;
 #[cfg(any(test, feature = "suite"))]
@@ -23,6 +24,7 @@ pub use records::{
     PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
     UsageCounts,
 };
+pub use register::{Register, Registered, Spending, Spent};
 pub use seal_reader::SealReader;
 pub use sqlite::Sqlite;
 pub use sqlite::VERSION;

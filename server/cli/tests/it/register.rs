@@ -1,0 +1,66 @@
+//! A node of a fleet, which shares the register of used nonces.
+
+use crate::key_holder_process::{KeyHolder, listen};
+use crate::program::Program;
+use crate::service::{self, Customer, TestClock, answer};
+use serde_json::json;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trefoil_api::Decision;
+use trefoil_testing::postgres::Server;
+
+/// A node alone would refuse all requests that it may have attested before it was killed. One of a fleet knows which were.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
+    let Some(server) = Server::shared() else { return };
+    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+    let (vault, data) = (folder.path().join("vault"), folder.path().join("one"));
+    let address = listen();
+    KeyHolder::init(&vault, &data, &address);
+    let key_holder = KeyHolder::start(&vault, &address);
+    let alone = [
+        ("TREFOIL_STORE_URL", url.as_str()),
+        ("TREFOIL_STORE_TIMEOUT_MS", "10000"),
+        ("TREFOIL_KEYHOLDER_URL", key_holder.url()),
+        ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000"),
+    ];
+    let fleet = [&alone[..], &[("TREFOIL_STORE_FLEET", "true")]].concat();
+    let mut first = Program::start(&data, Stdio::null(), &fleet);
+    let tenant = json!({"name": "shop", "policy": service::policy()});
+    let clock = Arc::new(TestClock::of_machine());
+    let mut customer = Customer::new(first.public.clone(), first.admin.clone(), clock, tenant).await;
+    let people = customer.people(1, 1, 24).await;
+    customer.welcome(&people[0]).await;
+    // A register that is new knows nothing of what was used before it, so it begins some seconds late.
+    let begun = Instant::now();
+    let used = loop {
+        customer.clock = Arc::new(TestClock::of_machine());
+        let request = customer.request(&people[0], &people[0].face, begun.elapsed().as_millis() as u64);
+        let reply = customer.authenticate(&request).await;
+        if reply.status == 200 {
+            assert_eq!(answer(&reply).decision, Decision::Match);
+            break request;
+        }
+        reply.problem(503, "before-restart");
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    first.kill();
+
+    let second = Program::start(&data, Stdio::null(), &fleet);
+    customer.moved((second.public.clone(), second.admin.clone()));
+    let fresh = customer.request(&people[0], &people[0].face, u64::MAX);
+    customer.authenticate(&used).await.problem(409, "nonce-replayed");
+    assert_eq!(answer(&customer.authenticate(&fresh).await).decision, Decision::Match);
+    customer.authenticate(&fresh).await.problem(409, "nonce-replayed");
+    assert!(second.terminate().success());
+
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    let tables = "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'register%'";
+    assert_eq!(server.sql(name, tables), "3");
+    // A process alone does not note there what it accepts, so no later fleet may believe the register.
+    let third = Program::start(&data, Stdio::null(), &alone);
+    assert_eq!(server.sql(name, tables), "0");
+    assert!(third.terminate().success());
+}

@@ -1,0 +1,373 @@
+//! The register of a fleet: which nonces and values of hash chains were used, at any node.
+//!
+//! A batch is one statement. Of two batches with one nonce the database lets one insert it, and the other waits for that and inserts nothing.
+//! Keys are sorted, so two batches cannot deadlock. A worker blocks for at most the patience: it uses a connection that is idle, or waits
+//! for one that the keeper opens. After an error every call is refused at once, until the keeper, a thread of its own, has had an answer.
+//!
+//! **Forgetting.** The tables are UNLOGGED, so a batch waits for no disk, and they are empty after a crash of the server and on a promoted
+//! replica. The row of the table `register` says since when everything is remembered. It is UNLOGGED too, and it names the server's start
+//! and the files of the tables. So a copy that was restored, a truncated table and a restarted server count as a loss as well: the batch that
+//! finds no row that fits uses nothing, and the keeper begins anew. All times are the database's.
+//!
+//! **Bound.** Every nonce has passed its node's own guard, which takes a bounded number in its time. Nonces are deleted when they are older
+//! than `keep_s`, by any node that finds some, so there are at most as many as all guards together hold in that time.
+
+use crate::address::Address;
+use crate::link::{CONNECT_MAX, Link};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio_postgres::Row;
+use trefoil_attest::Reveal;
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::{Register, Registered, SessionId, Spending, Spent, StoreError};
+
+mod sql;
+#[cfg(test)]
+mod tests;
+
+/// Between two looks of the keeper.
+const LOOK: Duration = Duration::from_secs(1);
+/// The same while the database is away.
+const LOOK_AWAY: Duration = Duration::from_millis(200);
+/// Between two deletions of what is old.
+const SWEEP: Duration = Duration::from_secs(10);
+/// Calls that may wait for the keeper.
+const CALLS_MAX: usize = 1024;
+
+/// What the keeper is asked for.
+enum Call {
+    /// One more connection.
+    Link,
+    /// Whether the database is there.
+    Look,
+}
+
+/// A connection that is lent. The number of its second part's clones says how many there are.
+struct Lent(Link, #[expect(dead_code, reason = "it counts while it is there")] Arc<()>);
+
+/// What all threads read, and one writes seldom.
+#[derive(Default)]
+struct State {
+    is_away: AtomicBool,
+    since: AtomicU64,
+}
+
+impl State {
+    fn fall(&self, cause: &StoreError) {
+        if !self.is_away.swap(true, Ordering::AcqRel) {
+            tracing::error!(%cause, "the register of used nonces is away; logins are refused until it is back");
+        }
+    }
+
+    fn rise(&self, since: u64) {
+        self.since.store(since, Ordering::Release);
+        if self.is_away.swap(false, Ordering::AcqRel) {
+            tracing::info!(since, "the register of used nonces is back");
+        }
+    }
+}
+
+/// See the module. Dropping it ends the keeper, which closes the connections: an asynchronous thread must not.
+pub struct PostgresRegister {
+    idle: Receiver<Lent>,
+    back: Sender<Lent>,
+    calls: Option<Sender<Call>>,
+    state: Arc<State>,
+    patience: Duration,
+    place: String,
+    keeper: Option<JoinHandle<()>>,
+}
+
+impl PostgresRegister {
+    /// Opens the register, and makes its tables. No call takes longer than `patience`; a nonce is remembered for `keep_s`. It has at most
+    /// `links_max` connections and that of the keeper, each opened when it is first needed. Also returns the database's time, Unix seconds.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], and a fault.
+    pub fn open(
+        supervisor: &Supervisor,
+        address: &Address,
+        patience: Duration,
+        (links_max, keep_s): (usize, u64),
+    ) -> Result<(PostgresRegister, u64), StoreError> {
+        let ((back, idle), (calls, asked)) = (bounded(links_max), bounded(CALLS_MAX));
+        let (state, now) = (Arc::<State>::default(), Instant::now());
+        let mut keeper = Keeper {
+            address: address.clone(),
+            patience,
+            state: Arc::clone(&state),
+            sweep: sql::sweep(keep_s),
+            lend: back.clone(),
+            idle: idle.clone(),
+            lent: Arc::default(),
+            links_max,
+            link: None,
+            look_at: now + LOOK,
+            sweep_at: now + SWEEP,
+        };
+        let (tell, told) = bounded(1);
+        let keeper = supervisor.spawn("register", move || match keeper.tend() {
+            Err(cause) => drop(tell.send(Err(cause))),
+            Ok((since, now)) => {
+                keeper.state.rise(since);
+                let _ = tell.send(Ok(now));
+                keeper.run(&asked);
+            }
+        });
+        let keeper = Some(keeper.map_err(|cause| StoreError::Fault(cause.to_string()))?);
+        let now =
+            told.recv().map_err(|_| StoreError::Fault("the register's thread has ended".to_owned()))??;
+        let (calls, place) = (Some(calls), address.to_string());
+        Ok((PostgresRegister { idle, back, calls, state, patience, place, keeper }, now))
+    }
+
+    /// Removes the register of a database that one process will use, which has no use for it: what that process accepts would not be in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], and a fault.
+    pub fn remove(address: &Address, patience: Duration) -> Result<(), StoreError> {
+        let remove = || Link::open(address, patience, CONNECT_MAX)?.batch(sql::REMOVE);
+        // A connection may not be opened on a thread of an asynchronous caller.
+        let removed = std::thread::scope(|scope| scope.spawn(remove).join());
+        removed.unwrap_or_else(|_| {
+            Err(StoreError::Fault("the thread that removes the register has ended".to_owned()))
+        })
+    }
+
+    /// Asks on a connection. All waits together end within the patience.
+    fn ask<T>(&self, ask: impl FnOnce(&Link) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let until = Instant::now() + self.patience;
+        if self.state.is_away.load(Ordering::Acquire) {
+            return Err(self.away("it gave no answer lately"));
+        }
+        let outcome = self.link(until).and_then(|lent| {
+            lent.0.be_usual(until.saturating_duration_since(Instant::now()));
+            let answer = ask(&lent.0)?;
+            // There is room for all.
+            let _ = self.back.try_send(lent);
+            Ok(answer)
+        });
+        if let Err(cause) = &outcome {
+            self.state.fall(cause);
+            // They were opened to a server that may be gone.
+            self.idle.try_iter().for_each(drop);
+            let _ = self.call(Call::Look);
+        }
+        outcome
+    }
+
+    /// A connection that nobody else has.
+    fn link(&self, until: Instant) -> Result<Lent, StoreError> {
+        if let Ok(lent) = self.idle.try_recv() {
+            return Ok(lent);
+        }
+        // If the keeper has that many calls, it will look at this one too late anyway.
+        let _ = self.call(Call::Link);
+        self.idle.recv_deadline(until).map_err(|_| self.away("no connection in time"))
+    }
+
+    fn call(&self, call: Call) -> Result<(), TrySendError<Call>> {
+        self.calls.as_ref().expect("lives as long as the register").try_send(call)
+    }
+
+    fn away(&self, why: &str) -> StoreError {
+        StoreError::Unreachable(format!("{}: the register of used nonces: {why}", self.place))
+    }
+}
+
+impl Drop for PostgresRegister {
+    fn drop(&mut self) {
+        self.calls = None;
+        if let Some(keeper) = self.keeper.take() {
+            // Its panic is already in the log.
+            let _ = keeper.join();
+        }
+    }
+}
+
+impl Register for PostgresRegister {
+    fn unready(&self) -> Option<String> {
+        let is_away = self.state.is_away.load(Ordering::Acquire);
+        is_away.then(|| self.away("it gave no answer lately").to_string())
+    }
+
+    fn since(&self) -> u64 {
+        self.state.since.load(Ordering::Acquire)
+    }
+
+    fn spend(&self, batch: &[Spending]) -> Result<Registered, StoreError> {
+        let nonces: Vec<&[u8]> = batch.iter().map(|spending| &spending.nonce[..]).collect();
+        let reveals = || batch.iter().filter_map(|spending| spending.reveal.as_ref());
+        let sessions: Vec<&[u8]> = reveals().map(|(session, _)| &session.as_bytes()[..]).collect();
+        let positions: Vec<i64> = reveals().map(|(_, reveal)| reveal.position.into()).collect();
+        let values: Vec<&[u8]> = reveals().map(|(_, reveal)| &reveal.value[..]).collect();
+        self.ask(|link| {
+            let rows = match sessions.is_empty() {
+                true => link.query(sql::NONCES, &[&nonces])?,
+                false => link.query(sql::SPEND, &[&nonces, &sessions, &positions, &values])?,
+            };
+            answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))
+        })
+    }
+
+    fn open(&self, session: SessionId, known_at: u64, until: u64) -> Result<(), StoreError> {
+        let told = self.ask(|link| link.told(&sql::open(session, known_at, until)))?;
+        told.map(drop).ok_or_else(|| self.away("it began anew while the session was opened; open it again"))
+    }
+
+    fn last(&self, session: SessionId) -> Result<Option<Reveal>, StoreError> {
+        let told = self.ask(|link| link.told(&sql::last(session)))?;
+        let Some([Some(position), Some(value)]) = told.as_deref() else { return Ok(None) };
+        let value = hex::decode(value).ok().and_then(|value| value.try_into().ok());
+        Ok(value.zip(position.parse().ok()).map(|(value, position)| Reveal { position, value }))
+    }
+}
+
+/// The answer in these rows; none if the register forgot.
+fn answered(rows: &[Row], batch: &[Spending]) -> Result<Option<Registered>, StoreError> {
+    let (mut times, mut nonces, mut moved, mut before) = (None, Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        let read = || {
+            let kind: i32 = row.try_get(0)?;
+            let (key, number): (Option<&[u8]>, Option<i64>) = (row.try_get(1)?, row.try_get(2)?);
+            Ok((kind, key.unwrap_or_default(), number.unwrap_or_default().cast_unsigned()))
+        };
+        let (kind, key, number) =
+            read().map_err(|cause: tokio_postgres::Error| StoreError::Fault(cause.to_string()))?;
+        match kind {
+            sql::NOW => times = Some((number, 0)),
+            sql::SINCE => times = times.map(|(now, _)| (now, number)),
+            sql::NONCE => nonces.push(key),
+            sql::MOVED => moved.push((key, number)),
+            _ => before.push((key, number)),
+        }
+    }
+    let spent = batch.iter().map(|spending| {
+        if !taken(&mut nonces, &&spending.nonce[..]) {
+            return Spent::Nonce;
+        }
+        let Some((session, reveal)) = &spending.reveal else { return Spent::First };
+        let (session, position) = (&session.as_bytes()[..], u64::from(reveal.position));
+        if taken(&mut moved, &(session, position)) {
+            return Spent::First;
+        }
+        // Of a request at the same moment the position before is known, and not its own.
+        let last = before.iter().find(|(key, _)| *key == session);
+        last.map_or(Spent::NoPosition, |(_, last)| Spent::Position {
+            last: u32::try_from(*last.max(&position)).unwrap_or(u32::MAX),
+        })
+    });
+    Ok(times.map(|(now, since)| Registered { now, since, spent: spent.collect() }))
+}
+
+/// Takes out one that is equal, so that it is given to one request.
+fn taken<T: PartialEq>(all: &mut Vec<T>, wanted: &T) -> bool {
+    all.iter().position(|one| one == wanted).map(|at| all.swap_remove(at)).is_some()
+}
+
+/// The thread that opens connections, looks whether the register remembers, and deletes what is old.
+struct Keeper {
+    address: Address,
+    patience: Duration,
+    state: Arc<State>,
+    sweep: [String; 2],
+    lend: Sender<Lent>,
+    idle: Receiver<Lent>,
+    lent: Arc<()>,
+    links_max: usize,
+    link: Option<Link>,
+    look_at: Instant,
+    sweep_at: Instant,
+}
+
+impl Keeper {
+    fn run(mut self, calls: &Receiver<Call>) {
+        loop {
+            match calls.recv_deadline(self.look_at) {
+                Ok(Call::Link) => {
+                    if let Err(cause) = self.give() {
+                        self.state.fall(&cause);
+                    }
+                }
+                Ok(Call::Look) => self.look_at = Instant::now(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return self.idle.try_iter().for_each(drop),
+            }
+            if Instant::now() >= self.look_at {
+                self.look();
+            }
+        }
+    }
+
+    /// Puts one more connection where a worker waits for it, unless one was given back meanwhile, or all are lent.
+    fn give(&self) -> Result<(), StoreError> {
+        // This one is counted too.
+        if self.idle.is_empty() && Arc::strong_count(&self.lent) <= self.links_max {
+            let link = Link::open(&self.address, self.patience, self.patience)?;
+            link.prepare(sql::NONCES)?;
+            link.prepare(sql::SPEND)?;
+            let _ = self.lend.try_send(Lent(link, Arc::clone(&self.lent)));
+        }
+        Ok(())
+    }
+
+    fn look(&mut self) {
+        let looked = self.tend();
+        self.look_at = Instant::now() + if looked.is_ok() { LOOK } else { LOOK_AWAY };
+        match looked {
+            Ok((since, _)) => self.state.rise(since),
+            Err(cause) => {
+                self.link = None;
+                self.idle.try_iter().for_each(drop);
+                self.state.fall(&cause);
+            }
+        }
+        if Instant::now() >= self.sweep_at && self.link.is_some() {
+            self.sweep();
+        }
+    }
+
+    /// Since when the register remembers, and its time. It begins anew if it forgot.
+    fn tend(&mut self) -> Result<(u64, u64), StoreError> {
+        if self.link.is_none() {
+            let link = Link::open(&self.address, self.patience, CONNECT_MAX)?;
+            link.batch(sql::TABLES)?;
+            self.link = Some(link);
+        }
+        let link = self.link.as_ref().expect("it is there");
+        if let Some(times) = remembered(link)? {
+            return Ok(times);
+        }
+        link.batch(sql::LOCK)?;
+        // Another node may have been first.
+        let end = if remembered(link)?.is_some() { "COMMIT" } else { sql::BEGIN_ANEW };
+        link.batch(end)?;
+        remembered(link)?
+            .ok_or_else(|| StoreError::Fault(format!("{}: its register has no row", self.address)))
+    }
+
+    /// Deletes some of what is old, and comes back soon if that was not all.
+    fn sweep(&mut self) {
+        let Some(link) = &self.link else { return };
+        let swept = self.sweep.iter().map(|sql| link.execute(sql, &[]));
+        let swept: Result<Vec<u64>, StoreError> = swept.collect();
+        match swept {
+            Ok(gone) if gone.contains(&sql::SWEEP_MAX) => self.look_at = Instant::now(),
+            Ok(_) => self.sweep_at = Instant::now() + SWEEP,
+            Err(cause) => {
+                tracing::warn!(%cause, "old nonces were not deleted from the register");
+                self.sweep_at = Instant::now() + SWEEP;
+            }
+        }
+    }
+}
+
+/// Since when the register remembers, and its time; none if it forgot.
+fn remembered(link: &Link) -> Result<Option<(u64, u64)>, StoreError> {
+    let told = link.told(sql::REMEMBERS)?;
+    let number = |at: usize| told.as_ref()?.get(at)?.as_ref()?.parse().ok();
+    Ok(number(0).zip(number(1)))
+}

@@ -1,0 +1,143 @@
+//! The statements of the register.
+
+use trefoil_storage::store::SessionId;
+
+/// Rows that one sweep of a table deletes: well below what fits into the shortest patience.
+pub(super) const SWEEP_MAX: u64 = 2_000;
+
+/// Kinds of rows in the answer to a batch, in the order in which they come.
+pub(super) const NOW: i32 = 0;
+pub(super) const SINCE: i32 = 1;
+pub(super) const NONCE: i32 = 2;
+pub(super) const MOVED: i32 = 3;
+
+/// The database's clock, Unix seconds.
+macro_rules! now {
+    () => {
+        "floor(extract(epoch FROM clock_timestamp()))::bigint"
+    };
+}
+
+/// Names this start of this server, and the files of the tables. Another server, a copy that was put back and a table that was emptied have
+/// another name.
+macro_rules! name {
+    () => {
+        "concat_ws(' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint, pg_relation_filenode('register'),
+                   pg_relation_filenode('register_nonces'), pg_relation_filenode('register_positions'))"
+    };
+}
+
+/// The row of the register, unless it forgot.
+macro_rules! row {
+    () => {
+        concat!("register WHERE id = 0 AND name = ", name!())
+    };
+}
+
+/// The part of a batch that is about nonces. Without a row nothing is inserted.
+macro_rules! nonces {
+    () => {
+        concat!(
+            "WITH row AS MATERIALIZED (SELECT ",
+            now!(),
+            " AS now, since FROM ",
+            row!(),
+            "),
+             nonces AS (
+                 INSERT INTO register_nonces (half, at)
+                 SELECT half, now FROM row, unnest($1::bytea[]) AS half ORDER BY half
+                 ON CONFLICT DO NOTHING RETURNING half
+             )"
+        )
+    };
+}
+
+/// The part of the answer that is about them.
+macro_rules! answer {
+    () => {
+        "SELECT 0, NULL::bytea, now FROM row UNION ALL SELECT 1, NULL, since FROM row UNION ALL SELECT 2, half, NULL FROM nonces"
+    };
+}
+
+/// Each batch of a call is one transaction, and the lock lets one node at a time make the tables.
+pub(super) const TABLES: &str = "
+    SELECT pg_advisory_xact_lock(hashtext('trefoil register'));
+    CREATE UNLOGGED TABLE IF NOT EXISTS register (id bigint PRIMARY KEY, since bigint NOT NULL, name text NOT NULL);
+    CREATE UNLOGGED TABLE IF NOT EXISTS register_nonces (half bytea PRIMARY KEY, at bigint NOT NULL);
+    CREATE INDEX IF NOT EXISTS register_nonces_by_age ON register_nonces (at);
+    CREATE UNLOGGED TABLE IF NOT EXISTS register_positions (
+        session bytea PRIMARY KEY, position bigint NOT NULL, value bytea NOT NULL, until bigint NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS register_positions_by_end ON register_positions (until)";
+
+pub(super) const REMOVE: &str = "DROP TABLE IF EXISTS register, register_nonces, register_positions";
+
+/// Since when everything is remembered, and the time; no row if the register forgot.
+pub(super) const REMEMBERS: &str = concat!("SELECT since, ", now!(), " FROM ", row!());
+
+/// Batches go on: they read the row without this lock.
+pub(super) const LOCK: &str = "BEGIN; LOCK TABLE register IN EXCLUSIVE MODE";
+
+/// Old positions go too, because they may be those of an older copy. The name is that of the new files.
+pub(super) const BEGIN_ANEW: &str = concat!(
+    "TRUNCATE register_nonces, register_positions; DELETE FROM register; INSERT INTO register VALUES (0, ",
+    now!(),
+    ", ",
+    name!(),
+    "); COMMIT"
+);
+
+/// A batch without reveals: $1 has the nonces.
+pub(super) const NONCES: &str = concat!(nonces!(), answer!());
+
+/// A batch: $1 has the nonces, $2, $3 and $4 the sessions, positions and values that are revealed. A position only rises, and only that of a
+/// session that is there. The last rows are the positions before.
+pub(super) const SPEND: &str = concat!(
+    nonces!(),
+    ", moved AS (
+         INSERT INTO register_positions (session, position, value, until)
+         SELECT DISTINCT ON (session) session, new.position, new.value, old.until
+         FROM row, unnest($2::bytea[], $3::bigint[], $4::bytea[]) AS new (session, position, value)
+         JOIN register_positions AS old USING (session) ORDER BY session, new.position DESC
+         ON CONFLICT (session) DO UPDATE SET position = EXCLUDED.position, value = EXCLUDED.value
+         WHERE register_positions.position < EXCLUDED.position RETURNING session, position
+     ) ",
+    answer!(),
+    " UNION ALL SELECT 3, session, position FROM moved
+      UNION ALL SELECT 4, session, position FROM register_positions WHERE session = ANY ($2)"
+);
+
+/// Answers with a row if the register has remembered since `known_at`.
+pub(super) fn open(session: SessionId, known_at: u64, until: u64) -> String {
+    let session = hex::encode(session);
+    format!(
+        "WITH row AS MATERIALIZED (SELECT since FROM {} AND since < {known_at}), opened AS (
+             INSERT INTO register_positions SELECT '\\x{session}'::bytea, 0, ''::bytea, {until} FROM row
+             ON CONFLICT (session) DO UPDATE SET until = greatest(register_positions.until, EXCLUDED.until)
+         ) SELECT since FROM row",
+        row!()
+    )
+}
+
+/// The last position and value of a session.
+pub(super) fn last(session: SessionId) -> String {
+    let session = hex::encode(session);
+    format!(
+        "SELECT position, encode(value, 'hex') FROM register_positions WHERE session = '\\x{session}' AND EXISTS (SELECT 1 FROM {})",
+        row!()
+    )
+}
+
+/// Statements that delete old nonces and the positions of sessions that are over. Nodes that sweep at one time take different rows.
+pub(super) fn sweep(keep_s: u64) -> [String; 2] {
+    let now = now!();
+    // In the order of the index by time, so that it is used: the planner cannot know that few rows are old.
+    let of = |table: &str, key: &str, time: &str, keep_s: u64| {
+        format!(
+            "DELETE FROM {table} WHERE {key} IN (
+                 SELECT {key} FROM {table} WHERE {time} < (SELECT {now}) - {keep_s} ORDER BY {time} LIMIT {SWEEP_MAX}
+                 FOR UPDATE SKIP LOCKED)"
+        )
+    };
+    [of("register_nonces", "half", "at", keep_s), of("register_positions", "session", "until", 0)]
+}

@@ -1,0 +1,402 @@
+//! The register against a real server: from many threads, killed, frozen, restored.
+
+use super::*;
+use crate::PasswordFiles;
+use std::collections::HashMap;
+use std::thread;
+use trefoil_testing::postgres::Server;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const KEEP_S: u64 = 180;
+const LINKS_MAX: usize = 3;
+const SESSION: SessionId = SessionId::new([7; 32]);
+/// Of a login's batch.
+const LANES: u64 = 32;
+
+fn open_with(url: &str, patience: Duration) -> Result<PostgresRegister, StoreError> {
+    let address = Address::read(url, &PasswordFiles::default()).unwrap();
+    let opened = PostgresRegister::open(&Supervisor::default(), &address, patience, (LINKS_MAX, KEEP_S));
+    opened.map(|(register, _)| register)
+}
+
+/// The register's time.
+fn clock(register: &PostgresRegister) -> u64 {
+    register.spend(&[]).unwrap().now
+}
+
+fn open(url: &str) -> PostgresRegister {
+    open_with(url, PATIENCE).unwrap()
+}
+
+fn nonce(number: u64) -> Spending {
+    // Not in the order of the numbers.
+    let half = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_be_bytes();
+    Spending { nonce: half, reveal: None }
+}
+
+fn reveal(number: u64, session: SessionId, position: u32) -> Spending {
+    Spending { reveal: Some((session, Reveal { position, value: [position as u8; 32] })), ..nonce(number) }
+}
+
+fn spend(register: &PostgresRegister, batch: &[Spending]) -> Vec<Spent> {
+    register.spend(batch).unwrap().spent
+}
+
+/// Spends until the register answers, which may be some time after the server has gone and come back.
+fn spend_when_back(register: &PostgresRegister, batch: &[Spending]) -> Registered {
+    let begun = Instant::now();
+    loop {
+        match register.spend(batch) {
+            Ok(found) => return found,
+            Err(cause) => assert!(begun.elapsed() < PATIENCE, "{cause}"),
+        }
+        thread::yield_now();
+    }
+}
+
+fn database_of(url: &str) -> String {
+    url.split(['/', '?']).nth(3).unwrap().to_owned()
+}
+
+#[test]
+fn of_ten_thousand_nonces_at_two_nodes_at_once_each_is_accepted_once() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let nodes = [open(&url), open(&url)];
+    let accepted: Vec<u64> = thread::scope(|scope| {
+        let of = |node: &'static str, register| {
+            // Half of the threads begin at the end, so that each order meets the other.
+            (0..4_u64).map(move |part| {
+                scope.spawn(move || {
+                    let mut batches: Vec<u64> = (0..10_000 / LANES + 1).collect();
+                    batches.rotate_left(part as usize * 20);
+                    if part % 2 == 1 {
+                        batches.reverse();
+                    }
+                    let mut accepted = Vec::new();
+                    for first in batches.into_iter().map(|batch| batch * LANES) {
+                        let numbers: Vec<u64> = (first..(first + LANES).min(10_000)).collect();
+                        let batch: Vec<Spending> = numbers.iter().copied().map(nonce).collect();
+                        let spent = PostgresRegister::spend(register, &batch).expect(node).spent;
+                        let new = numbers.iter().zip(spent).filter(|(_, spent)| *spent == Spent::First);
+                        accepted.extend(new.map(|(number, _)| *number));
+                    }
+                    accepted
+                })
+            })
+        };
+        let threads: Vec<_> = of("one", &nodes[0]).chain(of("two", &nodes[1])).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut times = HashMap::new();
+    accepted.iter().for_each(|number| *times.entry(*number).or_insert(0) += 1);
+    assert_eq!(accepted.len(), 10_000);
+    assert!(times.len() == 10_000 && times.values().all(|count| *count == 1));
+    // Four threads shared them at each node.
+    assert!(nodes.iter().all(|node| (1..=LINKS_MAX).contains(&node.idle.len())));
+    let count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trefoil' AND datname";
+    let open: usize = server.sql("postgres", &format!("{count} = '{}'", database_of(&url))).parse().unwrap();
+    assert!(open <= 2 * (LINKS_MAX + 1), "{open} connections");
+}
+
+#[test]
+fn of_equal_nonces_in_a_batch_one_is_accepted() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (one, two) = (open(&url), open(&url));
+    let batch = [nonce(1), nonce(2), nonce(1), nonce(1)];
+    assert_eq!(spend(&one, &batch), [Spent::First, Spent::First, Spent::Nonce, Spent::Nonce]);
+    assert_eq!(spend(&two, &batch), [Spent::Nonce; 4]);
+    assert_eq!(spend(&two, &[]), []);
+}
+
+#[test]
+fn a_position_is_accepted_once_and_never_after_a_later_one_at_any_node() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (one, two) = (open(&url), open(&url));
+    let now = clock(&one);
+    assert_eq!(spend(&one, &[reveal(0, SESSION, 1)]), [Spent::NoPosition], "it was never opened");
+    assert_eq!(one.last(SESSION), Ok(None));
+    one.open(SESSION, now + 1, now + 900).unwrap();
+    assert_eq!(one.last(SESSION), Ok(None), "none was used");
+    assert_eq!(spend(&one, &[reveal(1, SESSION, 3)]), [Spent::First]);
+    assert_eq!(spend(&two, &[reveal(2, SESSION, 3)]), [Spent::Position { last: 3 }]);
+    assert_eq!(spend(&two, &[reveal(3, SESSION, 2)]), [Spent::Position { last: 3 }]);
+    two.open(SESSION, now + 1, now + 900).unwrap();
+    assert_eq!(spend(&two, &[reveal(4, SESSION, 3)]), [Spent::Position { last: 3 }], "opened again");
+    assert_eq!(two.last(SESSION), Ok(Some(Reveal { position: 3, value: [3; 32] })));
+    // Of one session in one batch the furthest goes on, and of equal positions one.
+    let batch = [5, 6, 7, 8].map(|number| reveal(number, SESSION, number as u32));
+    let used = Spent::Position { last: 8 };
+    let spent = spend(&two, &batch);
+    assert_eq!(spent[3], Spent::First);
+    assert!(spent[..3].iter().all(|spent| *spent != Spent::First), "{spent:?}");
+    assert_eq!(spend(&one, &[reveal(9, SESSION, 8)]), [used]);
+    assert_eq!(spend(&one, &[reveal(10, SESSION, 9), reveal(11, SESSION, 9)])[0], Spent::First);
+    // From eight threads each position goes to one.
+    let accepted: usize = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8_u64)
+            .map(|part| {
+                let register = if part % 2 == 0 { &one } else { &two };
+                scope.spawn(move || {
+                    let tries = (10..110_u32).map(|position| {
+                        spend(register, &[reveal(1000 * (part + 1) + u64::from(position), SESSION, position)])
+                    });
+                    tries.filter(|spent| spent[0] == Spent::First).count()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert!((1..=100).contains(&accepted), "{accepted}");
+    assert_eq!(one.last(SESSION).unwrap().unwrap().position, 109);
+}
+
+/// Two batches of the same nonces or sessions, in opposite orders and so long that they meet, would wait for each other.
+#[test]
+fn batches_in_opposite_orders_do_not_wait_for_each_other() {
+    const MANY: u32 = 3000;
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let nodes = [open(&url), open(&url)];
+    let session = |number: u32| {
+        let mut id = [0; 32];
+        id[28..].copy_from_slice(&number.to_be_bytes());
+        SessionId::new(id)
+    };
+    let all = format!(
+        "decode(lpad(to_hex(n), 64, '0'), 'hex'), 0, '', 1 << 40 FROM generate_series(1, {MANY}) AS n"
+    );
+    server.sql(&database_of(&url), &format!("INSERT INTO register_positions SELECT {all}"));
+    for round in 1..=5_u32 {
+        let meet = std::sync::Barrier::new(2);
+        let spent: Vec<Vec<Spent>> = thread::scope(|scope| {
+            let threads = [0, 1].map(|node| {
+                let (register, meet) = (&nodes[node], &meet);
+                scope.spawn(move || {
+                    // The same nonces in even rounds, the same sessions in odd ones.
+                    let number =
+                        |lane| u64::from(round * MANY + lane + node as u32 * (round % 2) * 100 * MANY);
+                    let mut batch: Vec<Spending> = (1..=MANY)
+                        .map(|lane| match round % 2 {
+                            0 => nonce(number(lane)),
+                            _ => reveal(number(lane), session(lane), round),
+                        })
+                        .collect();
+                    if node == 1 {
+                        batch.reverse();
+                    }
+                    meet.wait();
+                    spend(register, &batch)
+                })
+            });
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let accepted = spent.iter().flatten().filter(|spent| **spent == Spent::First).count();
+        assert_eq!(accepted, MANY as usize, "round {round}: each once");
+    }
+}
+
+#[test]
+fn after_a_crash_of_the_server_the_register_says_that_it_forgot_and_sessions_are_over() {
+    let Some(mut server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let register = open_with(&url, Duration::from_secs(1)).unwrap();
+    let now = clock(&register);
+    register.open(SESSION, now + 1, now + 900).unwrap();
+    let before = register.spend(&[nonce(1), reveal(2, SESSION, 1)]).unwrap();
+    assert_eq!(before.spent, [Spent::First; 2]);
+    server.stop("immediate");
+    assert!(register.spend(&[nonce(3)]).is_err() && register.unready().is_some());
+    server.go();
+    let after = spend_when_back(&register, &[nonce(1), reveal(2, SESSION, 2)]);
+    // The nonce is new to it again: so every request of before is refused by its time.
+    assert!(after.since >= before.now, "{after:?} {before:?}");
+    assert_eq!(after.spent, [Spent::First, Spent::NoPosition]);
+    assert_eq!(register.since(), after.since);
+    let told = register.open(SESSION, after.since, now + 900).unwrap_err().to_string();
+    assert!(told.contains("began anew while the session was opened"), "{told}");
+}
+
+/// What a process of the server does that is killed: all others are started again, and the one that starts them goes on.
+#[test]
+fn after_a_crash_of_one_session_of_the_server_the_register_says_that_it_forgot() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let register = open_with(&url, Duration::from_secs(1)).unwrap();
+    let before = register.spend(&[nonce(1)]).unwrap();
+    let id = server.sql(
+        "postgres",
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'trefoil' ORDER BY pid LIMIT 1",
+    );
+    let killed = std::process::Command::new("kill").args(["-KILL", &id]).status().unwrap();
+    assert!(killed.success());
+    let begun = Instant::now();
+    let after = loop {
+        if let Ok(after) = register.spend(&[nonce(1)])
+            && after.spent == [Spent::First]
+        {
+            break after;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the server did not start again");
+    };
+    assert!(after.since >= before.now, "{after:?} {before:?}");
+}
+
+#[test]
+fn a_copy_that_was_put_back_and_a_table_that_was_emptied_count_as_forgotten() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = database_of(&url);
+    let register = open(&url);
+    let mut batch = (0..).map(nonce);
+    for edit in [
+        "TRUNCATE register_nonces",
+        "TRUNCATE register_positions",
+        "DELETE FROM register",
+        "CREATE TABLE kept AS TABLE register_nonces; DROP TABLE register_nonces;
+         ALTER TABLE kept RENAME TO register_nonces; ALTER TABLE register_nonces ADD PRIMARY KEY (half)",
+        "UPDATE register SET name = '1 ' || name",
+    ] {
+        spend_when_back(&register, &[batch.next().unwrap()]);
+        let before = clock(&register);
+        server.sql(&name, "UPDATE register SET since = since - 50");
+        server.sql(&name, edit);
+        let found = spend_when_back(&register, &[batch.next().unwrap()]);
+        assert!(found.since >= before, "{edit}: {found:?} {before}");
+    }
+}
+
+#[test]
+fn a_server_that_gives_no_answer_is_given_up_in_time_and_found_again() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let patience = Duration::from_secs(1);
+    let register = open_with(&url, patience).unwrap();
+    assert_eq!(spend(&register, &[nonce(0)]), [Spent::First]);
+    server.freeze(true);
+    for number in 1..4 {
+        let begun = Instant::now();
+        let outcome = register.spend(&[nonce(number)]);
+        assert!(matches!(&outcome, Err(StoreError::Unreachable(_))), "{outcome:?}");
+        let bound = if number == 1 { patience + Duration::from_millis(200) } else { patience / 4 };
+        assert!(begun.elapsed() < bound, "{number}: {:?}", begun.elapsed());
+    }
+    assert!(register.unready().unwrap().contains("the register of used nonces"));
+    server.freeze(false);
+    let begun = Instant::now();
+    while register.unready().is_some() {
+        assert!(begun.elapsed() < PATIENCE);
+        thread::yield_now();
+    }
+    // The first may have been used, and was refused. What was accepted before is remembered.
+    assert_eq!(spend(&register, &[nonce(0), nonce(4)]), [Spent::Nonce, Spent::First]);
+}
+
+#[test]
+fn a_connection_that_ends_refuses_a_batch_and_the_next_ones_are_answered() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = database_of(&url);
+    let register = open(&url);
+    let mut accepted = Vec::new();
+    for number in 0..200 {
+        if number % 50 == 20 {
+            let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+            server.sql("postgres", &format!("{end} = '{name}'"));
+            assert!(register.spend(&[nonce(number)]).is_err(), "it is not tried again by itself");
+            continue;
+        }
+        spend_when_back(&register, &[nonce(number)]);
+        accepted.push(number);
+    }
+    let again: Vec<Spending> = accepted.iter().copied().map(nonce).collect();
+    assert!(spend(&register, &again).iter().all(|spent| *spent == Spent::Nonce));
+}
+
+#[test]
+fn what_is_old_is_deleted_and_nothing_else() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = database_of(&url);
+    let register = open(&url);
+    let now = clock(&register);
+    spend(&register, &[nonce(1)]);
+    register.open(SESSION, now + 1, now + 900).unwrap();
+    let many = 2 * sql::SWEEP_MAX + 5;
+    let (old, young) = (now - KEEP_S - 100, now - KEEP_S + 100);
+    server.sql(
+        &name,
+        &format!(
+            "INSERT INTO register_nonces SELECT int4send(n::int), {old} FROM generate_series(1, {many}) AS n;
+             INSERT INTO register_nonces VALUES ('young', {young});
+             INSERT INTO register_positions VALUES ('over', 3, '', {now} - 1)"
+        ),
+    );
+    let mut keeper = Keeper {
+        address: Address::read(&url, &PasswordFiles::default()).unwrap(),
+        patience: PATIENCE,
+        state: Arc::default(),
+        sweep: sql::sweep(KEEP_S),
+        lend: register.back.clone(),
+        idle: register.idle.clone(),
+        lent: Arc::default(),
+        links_max: 1,
+        link: None,
+        look_at: Instant::now(),
+        sweep_at: Instant::now(),
+    };
+    let left = || server.sql(&name, "SELECT count(*) FROM register_nonces");
+    for expected in [sql::SWEEP_MAX + 7, 7, 2] {
+        keeper.look();
+        assert_eq!(left(), expected.to_string());
+    }
+    assert!(keeper.sweep_at > Instant::now() + SWEEP / 2, "and it rests");
+    assert_eq!(server.sql(&name, "SELECT count(*) FROM register_positions"), "1");
+    assert_eq!(spend(&register, &[nonce(1), reveal(2, SESSION, 1)]), [Spent::Nonce, Spent::First]);
+    drop(register);
+    PostgresRegister::remove(&keeper.address, PATIENCE).unwrap();
+    assert_eq!(server.sql(&name, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "0");
+}
+
+/// A figure for people, not an assertion.
+#[test]
+fn a_batch_of_32_takes_this_long() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let port = server.port();
+    let loopback = format!("postgres://trefoil@127.0.0.1:{port}/{}?sslmode=disable", database_of(&url));
+    let mut number = 0;
+    for (way, url) in [("unix socket", url), ("loopback", loopback)] {
+        let register = open(&url);
+        let now = clock(&register);
+        let sessions: Vec<SessionId> = (0..LANES as u8).map(|number| SessionId::new([number; 32])).collect();
+        sessions.iter().for_each(|session| register.open(*session, now + 1, now + 900).unwrap());
+        for is_chained in [false, true] {
+            let mut times: Vec<Duration> = (0..500)
+                .map(|_| {
+                    let batch: Vec<Spending> = sessions
+                        .iter()
+                        .map(|session| {
+                            number += 1;
+                            let position = u32::try_from(number).unwrap();
+                            if is_chained { reveal(number, *session, position) } else { nonce(number) }
+                        })
+                        .collect();
+                    let begun = Instant::now();
+                    let spent = spend(&register, &batch);
+                    let took = begun.elapsed();
+                    assert!(spent.iter().all(|spent| *spent == Spent::First), "{spent:?}");
+                    took
+                })
+                .collect();
+            times.sort();
+            let (median, late) = (times[250], times[495]);
+            println!(
+                "{way}, chained {is_chained}: median {median:?}, 99% {late:?}, a login {:?}",
+                median / 32
+            );
+        }
+    }
+}
