@@ -113,9 +113,11 @@ const STORE_BLIND: [&str; 14] = [
 /// The step of [`on_three_nodes`].
 const ON_THREE_NODES: &str = "service on three nodes";
 /// Tests of what each node has for itself: its process's counts, the attestations that it has kept, the use of an API key that it has not noted
-/// yet; of a key-holder in the process, whose clock is the test's and whose counts an operator of the service resets; and of files.
-const OF_ONE_NODE: [&str; 11] = [
+/// yet; of what a restart forgets, which a fleet remembers; of a key-holder in the process, whose clock is the test's and whose counts an operator of the
+/// service resets; of clocks that a test sets; and of files.
+const OF_ONE_NODE: [&str; 13] = [
     "a_batch_is_answered_in_its_order",
+    "a_login_is_not_replayed_across_a_restart",
     "a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch",
     "a_request_looks_its_tenant_up_once",
     "a_reset_lets_a_locked_out_subject_in",
@@ -125,6 +127,7 @@ const OF_ONE_NODE: [&str; 11] = [
     "an_entry_that_is_wrong_refuses_only_itself",
     "modes::",
     "revoked_subjects::",
+    "sessions_templates_and_the_seal_chain_survive_a_restart",
     "tokens_end_with_their_tenant_and_with_the_process",
 ];
 
