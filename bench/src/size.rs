@@ -25,7 +25,7 @@ use crate::distribution::rounded;
 use crate::flood::world::Reached;
 use caller::Caller;
 use counts::Database;
-use phases::{AFTER_START, ALONE, PAUSE, Phases, TOGETHER};
+use phases::{AFTER_START, PAUSE, Phases, TOGETHER};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,15 @@ pub struct Size {
     pub load: Duration,
     /// Subjects in the vault.
     pub vault_subjects: usize,
+}
+
+/// Logins and enrolments one after another, of which a short run makes fewer.
+const ALONE: usize = 100;
+
+impl Size {
+    fn alone(&self) -> usize {
+        ALONE.min(self.subjects)
+    }
 }
 
 /// Subjects before the database counts, so that each table has its first pages.
@@ -87,7 +96,7 @@ fn in_postgres(parameters: &Size, data: &Path, problems: &mut Vec<String>) -> Re
     let mut phases = Phases { database: &database, reached, runtime, parameters: *parameters };
     let mut caller = phases.tenant()?;
     phases.runtime.block_on(caller.enrol(BEFORE, 1))?;
-    let enrolment_alone = phases.enrolments(&mut caller, ALONE.min(parameters.subjects), 1)?;
+    let enrolment_alone = phases.enrolments(&mut caller, parameters.alone(), 1)?;
     let enrolment = phases.enrolments(&mut caller, parameters.subjects, TOGETHER)?;
     let session = phases.sessions()?;
     let idle = phases.idle()?;
@@ -122,7 +131,7 @@ fn in_sqlite(parameters: &Size, data: &Path) -> Result<Value, Failure> {
     let mut caller = caller.moved(&reached)?;
     std::thread::sleep(AFTER_START);
     let first = runtime.block_on(caller.log_in(0))?.seal;
-    for _ in 1..ALONE {
+    for _ in 1..parameters.alone() {
         std::thread::sleep(PAUSE);
         runtime.block_on(caller.log_in(0))?;
     }

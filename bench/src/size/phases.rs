@@ -19,14 +19,12 @@ use crate::flood::world::{Reached, World};
 const SETTLED: Duration = Duration::from_secs(3);
 /// Between two logins alone: longer than the minimum time between two seals, which the second would wait for.
 pub(super) const PAUSE: Duration = Duration::from_millis(40);
-/// Logins and enrolments alone.
-pub(super) const ALONE: usize = 100;
 /// Requests in flight together.
 pub(super) const TOGETHER: usize = 64;
-/// Changes by an operator.
+/// Changes by an operator, of which a short run makes fewer.
 const CHANGES: usize = 200;
 /// Requests that a process before may have answered are refused for so long after a start.
-pub(super) const AFTER_START: Duration = Duration::from_secs(7);
+pub(super) const AFTER_START: Duration = Duration::from_secs(6);
 
 /// See the module.
 pub(super) struct Phases<'a> {
@@ -48,7 +46,6 @@ impl Phases<'_> {
         people: usize,
         in_flight: usize,
     ) -> Result<Value, Failure> {
-        std::thread::sleep(SETTLED);
         let (before, began) = (self.database.counts(), Instant::now());
         self.runtime.block_on(caller.enrol(people, in_flight))?;
         let seconds = began.elapsed().as_secs_f64();
@@ -83,11 +80,12 @@ impl Phases<'_> {
     ) -> Result<Value, Failure> {
         let before = self.database.counts();
         let mut answered = Vec::new();
-        for person in 0..ALONE {
+        let logins = self.parameters.alone();
+        for person in 0..logins {
             std::thread::sleep(PAUSE);
             answered.push(self.runtime.block_on(caller.log_in(person))?);
         }
-        let mut grown = self.database.counts().since(&before, ALONE as f64);
+        let mut grown = self.database.counts().since(&before, logins as f64);
         grown["logins_per_seal"] = json!(rounded(per_seal(&answered)));
         problems.extend(wrong(&answered));
         Ok(grown)
@@ -119,12 +117,13 @@ impl Phases<'_> {
         let caller = self.tenant()?;
         std::thread::sleep(SETTLED);
         let before = self.database.counts();
-        for _ in 0..CHANGES {
+        let changes = CHANGES.min(self.parameters.subjects);
+        for _ in 0..changes {
             let made = caller.admin.create_api_key(caller.tenant, vec![Scope::Enrol]);
             self.runtime.block_on(made).map_err(call("API key"))?;
         }
         std::thread::sleep(SETTLED);
-        Ok(self.database.counts().since(&before, CHANGES as f64))
+        Ok(self.database.counts().since(&before, changes as f64))
     }
 
     /// First logins of subjects after a start, and the second ones; then the memory that all templates take.

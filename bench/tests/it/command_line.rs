@@ -248,7 +248,7 @@ fn bytes_and_writes_are_counted_in_a_real_database() {
     let output = bench(&[
         "size",
         "--subjects",
-        "64",
+        "48",
         "--sessions",
         "1",
         "--cold",
@@ -273,7 +273,7 @@ fn bytes_and_writes_are_counted_in_a_real_database() {
         ("/postgresql/change/statements", 1.0, 100.0),
         ("/postgresql/first_login/memory_bytes_per_template", 20_000.0, 1e6),
         ("/postgresql/rotation/templates_per_s", 1.0, 1e6),
-        ("/postgresql/dump/bytes", 160.0 * 49_152.0, 1e8),
+        ("/postgresql/dump/bytes", 128.0 * 49_152.0, 1e8),
         ("/sqlite/store_bytes_per_subject", 49_152.0, 60_000.0),
         ("/sqlite/bytes_per_seal", 21_063.0, 30_000.0),
         ("/vault/bytes_per_subject", 32.0, 1_000.0),
