@@ -150,13 +150,13 @@ mod tests {
         let counts = |statements, heap| Counts {
             statements,
             tables: BTreeMap::from([
-                ("seals".to_owned(), [heap, 0.0, 16.0]),
+                ("seals".to_owned(), [heap, 2.0 * heap, 16.0]),
                 ("node".to_owned(), [8.0, 0.0, 0.0]),
             ]),
             ..Counts::default()
         };
         let grown = counts(30.0, 100.0).since(&counts(10.0, 20.0), 10.0);
-        assert_eq!((&grown["statements"], &grown["bytes"]), (&json!(2.0), &json!(8.0)));
-        assert_eq!(grown["tables"], json!({ "seals": { "heap": 8.0, "apart": 0.0, "indexes": 0.0 } }));
+        assert_eq!((&grown["statements"], &grown["bytes"]), (&json!(2.0), &json!(24.0)));
+        assert_eq!(grown["tables"], json!({ "seals": { "heap": 8.0, "apart": 16.0, "indexes": 0.0 } }));
     }
 }
