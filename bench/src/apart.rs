@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tokio::runtime::Runtime;
+use trefoil_server::config::DatabaseUrl;
 use trefoil_server::process::run_service;
 use trefoil_service::clock::SystemClock;
 
@@ -76,6 +77,21 @@ impl Service {
         Service::start_with(data_dir, &["--on-all", "--capture", file])
     }
 
+    /// Starts one that shares all processors with its callers, with its store at this address, or in a file, in a directory that may be another start's.
+    pub(crate) fn start_with_store(
+        data_dir: &Path,
+        store: Option<&str>,
+    ) -> Result<(Service, Reached), Failure> {
+        let flags: Vec<&str> =
+            ["--on-all"].into_iter().chain(store.into_iter().flat_map(|url| ["--store", url])).collect();
+        Service::start_with(data_dir, &flags)
+    }
+
+    /// Bytes of memory that it has.
+    pub(crate) fn resident_bytes(&self) -> Result<u64, Failure> {
+        resident_bytes(self.child.id())
+    }
+
     fn start_with(data_dir: &Path, flags: &[&str]) -> Result<(Service, Reached), Failure> {
         let step = || Failure::in_step("service process");
         let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
@@ -135,13 +151,26 @@ pub(crate) struct Served {
     pub(crate) is_slow: bool,
     pub(crate) on_all: bool,
     pub(crate) capture: Option<PathBuf>,
+    /// The address of a PostgreSQL database.
+    pub(crate) store: Option<String>,
+}
+
+/// Bytes of memory that a process has, as the system counts them.
+pub(crate) fn resident_bytes(process: u32) -> Result<u64, Failure> {
+    let status =
+        std::fs::read_to_string(format!("/proc/{process}/status")).map_err(Failure::in_step("memory"))?;
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.map(|kib| kib * 1024)
+        .ok_or_else(|| Failure::fault("the system does not say how much memory a process has"))
 }
 
 /// Serves as `trefoil serve` does, and shuts down like it at the end of standard input.
 ///
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
-pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Result<(), Failure> {
+pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture, store }: Served) -> Result<(), Failure> {
     if !on_all {
         stay_on(Half::First)?;
     }
@@ -157,6 +186,7 @@ pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture }: Served) -> Re
     std::thread::Builder::new().spawn(until_input_ends).map_err(Failure::in_step("thread"))?;
     let mut config = config(data_dir);
     config.capture.file = capture.unwrap_or_default();
+    config.store.url = DatabaseUrl(store.unwrap_or_default());
     config.log.filter = "error".to_owned();
     // Reloading gives the same settings: there is no file.
     let again = config.clone();

@@ -26,6 +26,7 @@ mod run;
 mod scaling;
 mod sign;
 mod simulate;
+mod size;
 mod stages;
 mod world;
 mod zkp;
@@ -65,6 +66,7 @@ use run::RunArgs;
 use scaling::ScalingArgs;
 use sign::SignArgs;
 use simulate::SimulateArgs;
+use size::SizeArgs;
 use stages::StagesArgs;
 use zkp::ZkpArgs;
 
@@ -120,6 +122,8 @@ Examples:
     trefoil-bench hostile
   How much disk does a day of logins take, once old seals are pruned?
     trefoil-bench day --folder /dev/shm
+  How many bytes and writes is a subject, a session and a login in PostgreSQL?
+    trefoil-bench size
   Which step made the difference between two records, and between two builds that run in turn?
     trefoil-bench compare before/run-engine.json after/run-engine.json
     trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
@@ -213,6 +217,8 @@ enum Benchmark {
     Hostile(HostileArgs),
     /// Fill a store for a day on a virtual clock, prune it, audit it, and count its bytes
     Day(DayArgs),
+    /// Count bytes and writes of subjects, sessions and logins in PostgreSQL, in SQLite and in a vault
+    Size(SizeArgs),
 }
 
 /// Parses the process's arguments, runs, prints.
@@ -279,6 +285,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Replay(args) => ("replay", &args.output),
         Benchmark::Hostile(args) => ("hostile", &args.output),
         Benchmark::Day(args) => ("day", &args.output),
+        Benchmark::Size(args) => ("size", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
@@ -329,6 +336,7 @@ fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
         Benchmark::Replay(args) => args.run(),
         Benchmark::Hostile(args) => args.run(),
         Benchmark::Day(args) => args.run(),
+        Benchmark::Size(args) => args.run(),
     }
 }
 

@@ -23,7 +23,8 @@
 //! * [`replay`] replays the shape of captured requests, at any speed;
 //! * [`overload`] sends a service in another process more logins than it can answer;
 //! * [`hostile`] logs in while other connections send nothing, read nothing or are always refused;
-//! * [`day`] counts the disk space of a day of logins after retention.
+//! * [`day`] counts the disk space of a day of logins after retention;
+//! * [`size`] counts the bytes and the writes of a subject, a session, a seal and a change in PostgreSQL.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -74,6 +75,7 @@ pub mod scaling;
 mod seals;
 mod sessions;
 pub mod sign;
+pub mod size;
 mod spending;
 pub mod stages;
 pub mod sweep;

@@ -66,11 +66,14 @@ pub(super) struct ServiceArgs {
     /// Capture the requests into this file
     #[arg(long)]
     capture: Option<PathBuf>,
+    /// Keep tenants, templates and the log in this PostgreSQL database
+    #[arg(long)]
+    store: Option<String>,
 }
 
 impl ServiceArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let ServiceArgs { data_dir, slow, on_all, capture } = self.clone();
-        serve(Served { data_dir, is_slow: slow, on_all, capture })
+        let ServiceArgs { data_dir, slow, on_all, capture, store } = self.clone();
+        serve(Served { data_dir, is_slow: slow, on_all, capture, store })
     }
 }

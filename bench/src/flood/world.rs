@@ -129,6 +129,14 @@ impl World {
         Ok(())
     }
 
+    /// Opens the second session of each, one after the other.
+    pub(crate) async fn open_all(&self) -> Result<(), Failure> {
+        for proof in &self.proofs {
+            self.honest.open_session(proof.clone()).await.map_err(call("session"))?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn people(&self) -> usize {
         self.people.len()
     }
@@ -217,7 +225,7 @@ async fn issue(
     members.into_iter().map(holder).collect()
 }
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     Policy {
         embedder: "random-128".to_owned(),
         threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },

@@ -238,3 +238,47 @@ fn a_profile_is_drawn_and_named_in_the_record_or_refused_at_once() {
     let svg = fs::read_to_string(&file).expect("a flame graph");
     assert!(svg.contains("<title>worker: "), "workers are one kind of thread");
 }
+
+/// Bounds that any machine keeps: a template is 48 KiB of ciphertext, and each enrolment is in the log before its answer.
+#[test]
+fn bytes_and_writes_are_counted_in_a_real_database() {
+    if trefoil_testing::postgres::programs().is_none() {
+        return;
+    }
+    let output = bench(&[
+        "size",
+        "--subjects",
+        "48",
+        "--sessions",
+        "1",
+        "--cold",
+        "5",
+        "--seconds",
+        "0.5",
+        "--vault-subjects",
+        "2000",
+        "--json",
+    ]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let at = |pointer: &str| record.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    for (pointer, least, most) in [
+        ("/postgresql/enrolment/tables/template_bytes/apart", 49_152.0, 60_000.0),
+        ("/postgresql/enrolment_alone/wal_bytes", 70_000.0, 200_000.0),
+        ("/postgresql/enrolment_alone/transactions", 1.0, 10.0),
+        ("/postgresql/session/statements", 1.0, 100.0),
+        ("/postgresql/login_alone/logins_per_seal", 0.9, 1.1),
+        ("/postgresql/login/logins_per_seal", 2.0, 65.0),
+        ("/postgresql/bytes_per_row/seals/bytes", 21_063.0, 30_000.0),
+        ("/postgresql/change/statements", 1.0, 100.0),
+        ("/postgresql/first_login/memory_bytes_per_template", 20_000.0, 1e6),
+        ("/postgresql/rotation/templates_per_s", 1.0, 1e6),
+        ("/postgresql/dump/bytes", 128.0 * 49_152.0, 1e8),
+        ("/sqlite/store_bytes_per_subject", 49_152.0, 60_000.0),
+        ("/sqlite/bytes_per_seal", 21_063.0, 30_000.0),
+        ("/vault/bytes_per_subject", 32.0, 1_000.0),
+        ("/computed/of_subjects/1m/postgresql_gib", 45.0, 60.0),
+    ] {
+        assert!((least..=most).contains(&at(pointer)), "{pointer}: {}", at(pointer));
+    }
+}

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::fleet;
 use crate::repo::Repo;
 use crate::steps::{Steps, shown};
 use crate::tools;
@@ -29,12 +30,14 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
         };
         promtool(&["check", "rules", "alerts.yml"])?;
         // The credential files that it names are on the machine that scrapes.
-        promtool(&["check", "config", "--syntax-only", "prometheus.yml"])
+        promtool(&["check", "config", "--syntax-only", "prometheus.yml"])?;
+        promtool(&["check", "config", "--syntax-only", "../fleet/prometheus.yml"])
     });
     steps.step_with("metrics of a running service", [tools::promtool(repo), tools::curl(repo)], || {
         metrics(repo)
     });
     steps.step_with("units for systemd", [tools::systemd_analyze(repo)], || verify(&folder.join("systemd")));
+    fleet::add(repo, steps);
 }
 
 /// A service that ends with this value.

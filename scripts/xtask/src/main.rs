@@ -8,6 +8,7 @@ mod deny;
 mod deploy;
 mod described;
 mod docs;
+mod fleet;
 mod fuzz;
 mod guard;
 mod h2spec;

@@ -57,6 +57,30 @@ pub(crate) fn postgresql() -> Found {
     }
 }
 
+/// The load balancer of a fleet.
+pub(crate) fn haproxy(repo: &Repo) -> Found {
+    at_least(repo, "haproxy", "-v", (2, 4), "haproxy, such as apt-get install haproxy")
+}
+
+/// The first docker-compose, which is a package and prints a file with its references filled in.
+pub(crate) fn compose(repo: &Repo) -> Found {
+    at_least(
+        repo,
+        "docker-compose",
+        "--version",
+        (1, 27),
+        "docker-compose, such as apt-get install docker-compose",
+    )
+}
+
+/// Helm, which fills in the templates of a chart.
+pub(crate) fn helm(repo: &Repo) -> Found {
+    const ADVICE: &str = "helm, such as go install helm.sh/helm/v3/cmd/helm@v3.18.6";
+    let said =
+        repo.said("helm", &["version", "--short"]).map_err(|_| format!("no helm: install {ADVICE}"))?;
+    Ok(format!("helm {}", said.lines().next().unwrap_or_default()))
+}
+
 /// The system's HTTP client.
 pub(crate) fn curl(repo: &Repo) -> Found {
     at_least(repo, "curl", "--version", (7, 0), "curl, such as apt-get install curl")

@@ -11,7 +11,8 @@ usage: cargo xtask <task>
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, circles of imports, unsafe, clocks, lengths, evidence
   clients           the TypeScript and Python clients, and the pages of the built server in Chromium
-  deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs
+  deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs; a fleet in
+                    plain processes, which is logged in to
   described         the built server against its own description, by schemathesis
   h2spec            HTTP/2 of the built server, by h2spec (Go)
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable

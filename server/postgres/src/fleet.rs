@@ -322,13 +322,19 @@ impl Ears {
         if !news.is_empty() {
             (self.apply)(&news).map_err(StoreError::Fault)?;
         }
-        self.seen.fetch_max(node.registry, Ordering::AcqRel);
+        self.raise_seen(node.registry);
         self.last = node.generation;
         if !(fresh.subjects.is_empty() && fresh.sessions.is_empty()) {
             self.recent.push_back((begun, fresh));
         }
         self.heard.note(begun);
         self.look_around(link, begun)
+    }
+
+    /// The thread that writes sets it too.
+    #[expect(clippy::disallowed_methods, reason = "for changes of the registry, which are rare")]
+    fn raise_seen(&self, registry: u64) {
+        self.seen.fetch_max(registry, Ordering::AcqRel);
     }
 
     fn read(&self, link: &Link, until: u64, news: &mut News) -> Result<(), StoreError> {

@@ -116,6 +116,8 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
             "trefoil-service",
             "trefoil-sign",
             "trefoil-storage",
+            // A PostgreSQL server of its own for `size`.
+            "trefoil-testing",
             "trefoil-wallet",
             "trefoil-zkp",
         ],
