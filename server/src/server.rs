@@ -262,9 +262,7 @@ impl Server {
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
         });
-        let following = Arc::clone(&service);
-        let followed = tokio::task::spawn_blocking(move || following.follow_fleet()).await;
-        followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)?;
+        follow_fleet(Arc::clone(&service)).await?;
         let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
         let (traces, exporter) = Traces::start(&config.trace)?;
         let limits = LiveLimits::new(config.limits.clone());
@@ -701,6 +699,12 @@ async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
         );
         before = now;
     }
+}
+
+/// Begins to hear of what the other nodes of a fleet change.
+async fn follow_fleet(service: Arc<Service>) -> Result<(), StartError> {
+    let followed = tokio::task::spawn_blocking(move || service.follow_fleet()).await;
+    followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)
 }
 
 /// Seals changes by operators that were not sealed.

@@ -7,6 +7,8 @@
 //! Another thread takes turns in the log: an advisory lock of a transaction, which the server ends with the session, or if the node does nothing for too
 //! long.
 
+#![expect(clippy::disallowed_types, reason = "the list of nodes, for operators who look at it")]
+
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{LOCK, is_true, named, stored};

@@ -257,7 +257,7 @@ fn a_database_that_went_back_ends_every_node() {
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_sessions(vec![ended(1)]).unwrap();
     until("it hears", || store.fleet().unwrap().catch_up().is_ok());
-    std::thread::sleep(2 * POLL);
+    crossbeam_channel::after(2 * POLL).recv().unwrap();
     server.sql(&name, "DELETE FROM node; INSERT INTO node SELECT * FROM kept");
     until("it ends", || watched.death().is_some());
     assert!(watched.death().unwrap().why.contains("lacked some"), "{:?}", watched.death());
