@@ -5,9 +5,14 @@
 mod callers;
 mod standing;
 mod store;
+mod tasks;
 
 pub use standing::Standing;
 pub use store::database;
+use tasks::{
+    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, watch_disk, watch_key_holder,
+    watched,
+};
 
 use crate::app::App;
 use crate::capture::{Capture, Writer};
@@ -23,14 +28,13 @@ use crate::verifications::Verifications;
 use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
-use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinHandle;
 use trefoil_attest::{Restoration, VaultState};
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
@@ -43,18 +47,16 @@ use trefoil_service::chains::Chains;
 use trefoil_service::counters::Counters;
 use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
-use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::fleet::FleetLog;
 use trefoil_service::idempotency::InFlight;
 use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::notes::Notes;
-use trefoil_service::pace;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
 use trefoil_service::replay::AHEAD_S;
-use trefoil_service::retention::{self, Pruner, Retained};
+use trefoil_service::retention::{Pruner, Retained};
 use trefoil_service::rotation::Rotations;
 use trefoil_service::seal_log::{self, SealLog};
 use trefoil_service::sessions::Sessions;
@@ -64,16 +66,9 @@ use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
-use trefoil_storage::disk::{self, Disk};
+use trefoil_storage::disk::Disk;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::supervisor::Death;
-
-/// How often the key-holder is asked what it counts.
-const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the uses of API keys are stored.
-const USAGE_INTERVAL: Duration = Duration::from_secs(2);
-/// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The operator's token in the data directory.
 pub const ADMIN_TOKEN_FILE: &str = "admin.token";
@@ -638,159 +633,8 @@ fn proof_pool(
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }
 
-/// Runs an essential task; `None` if it panicked.
-fn watched<T: Send + 'static>(
-    supervisor: &Supervisor,
-    name: &'static str,
-    task: impl Future<Output = T> + Send + 'static,
-) -> JoinHandle<Option<T>> {
-    let supervisor = supervisor.clone();
-    tokio::spawn(async move {
-        match tokio::spawn(task).await {
-            Ok(done) => Some(done),
-            Err(cause) => {
-                if let Ok(panic) = cause.try_into_panic() {
-                    supervisor.panicked(name, &*panic);
-                }
-                None
-            }
-        }
-    })
-}
-
-async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
-    loop {
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
-        }
-        let service = Arc::clone(&service);
-        blocking(move || look_at_key_holder(&service)).await;
-    }
-}
-
-fn look_at_key_holder(service: &Service) {
-    let now_s = service.clock.monotonic_ns() / 1_000_000_000;
-    service.key_holder_watch.look(&*service.key_holder, &service.directory.registry(), now_s);
-}
-
-/// Does `work` where it may block, and propagates its panic.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
-        Ok(done) => done,
-        Err(Ok(panic)) => resume_unwind(panic),
-        // Only the end of the runtime cancels it, and that of this task too.
-        Err(Err(_)) => std::future::pending().await,
-    }
-}
-
-async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
-    let (mut measured, mut before) = (pace::Measured::default(), service.clock.monotonic_ns());
-    loop {
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(pace::PERIOD) => {}
-        }
-        let now = service.clock.monotonic_ns();
-        service.pace.set(
-            &mut measured,
-            service.counters.answered(),
-            Duration::from_nanos(now.saturating_sub(before)),
-        );
-        before = now;
-    }
-}
-
 /// Begins to hear of what the other nodes of a fleet change.
 async fn follow_fleet(service: Arc<Service>) -> Result<(), StartError> {
     let followed = tokio::task::spawn_blocking(move || service.follow_fleet()).await;
     followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)
-}
-
-/// Seals changes by operators that were not sealed.
-async fn seal_notes(service: &Arc<Service>, patience: Duration) {
-    if let Err(cause) = service.seal_notes(patience).await {
-        tracing::warn!(%cause, "entries of the audit trail have no receipt yet");
-    }
-}
-
-async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Receiver<bool>) {
-    loop {
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(SWEEP_INTERVAL) => {}
-        }
-        if service.keeps_house() {
-            seal_notes(&service, patience).await;
-        }
-        let now = service.now();
-        let service = Arc::clone(&service);
-        let swept = blocking(move || {
-            for tenant in service.directory.all() {
-                tenant.verdicts.sweep(now);
-                tenant.recent.sweep(now);
-            }
-            service.forget_leftovers();
-            service.chains.sweep(now);
-            let noted = service.directory.note_uses();
-            service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
-        });
-        if let Err(cause) = swept.await {
-            tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
-        }
-    }
-}
-
-/// Stores the uses of API keys.
-async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
-    loop {
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(USAGE_INTERVAL) => {}
-        }
-        let service = Arc::clone(&service);
-        if let Err(cause) = blocking(move || service.directory.store_usage(service.now())).await {
-            tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
-        }
-    }
-}
-
-async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
-    loop {
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(disk::INTERVAL) => {}
-        }
-        let service = Arc::clone(&service);
-        blocking(move || service.disk.look()).await;
-    }
-}
-
-/// Prunes old seals step by step, and pauses after each step for as long as it took, because requests come first.
-async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
-    let Some(mut pruner) = pruner else { return };
-    let mut rest = retention::INTERVAL;
-    loop {
-        tokio::select! {
-            _ = stop.wait_for(|stop| *stop) => return,
-            () = tokio::time::sleep(rest) => {}
-        }
-        let (begun, service) = (Instant::now(), Arc::clone(&service));
-        let stepped;
-        (stepped, pruner) = blocking(move || {
-            if !service.keeps_house() {
-                return (Ok(false), pruner);
-            }
-            (pruner.tend(service.store.as_ref(), &service.disk, service.now(), &service.retained), pruner)
-        })
-        .await;
-        rest = match stepped {
-            Ok(true) => begun.elapsed(),
-            Ok(false) => retention::INTERVAL,
-            Err(cause) => {
-                tracing::warn!(%cause, "old seals were not pruned");
-                retention::FAILED_INTERVAL
-            }
-        };
-    }
 }

@@ -1,0 +1,171 @@
+//! What a running service does beside its requests, again and again until it stops.
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle};
+use trefoil_service::Service;
+use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
+use trefoil_service::retention::Pruner;
+use trefoil_service::{pace, retention};
+use trefoil_storage::Supervisor;
+use trefoil_storage::disk;
+
+/// How often the key-holder is asked what it counts.
+const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the uses of API keys are stored.
+const USAGE_INTERVAL: Duration = Duration::from_secs(2);
+/// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Runs an essential task; `None` if it panicked.
+pub(super) fn watched<T: Send + 'static>(
+    supervisor: &Supervisor,
+    name: &'static str,
+    task: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<Option<T>> {
+    let supervisor = supervisor.clone();
+    tokio::spawn(async move {
+        match tokio::spawn(task).await {
+            Ok(done) => Some(done),
+            Err(cause) => {
+                if let Ok(panic) = cause.try_into_panic() {
+                    supervisor.panicked(name, &*panic);
+                }
+                None
+            }
+        }
+    })
+}
+
+pub(super) async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        blocking(move || look_at_key_holder(&service)).await;
+    }
+}
+
+pub(super) fn look_at_key_holder(service: &Service) {
+    let now_s = service.clock.monotonic_ns() / 1_000_000_000;
+    service.key_holder_watch.look(&*service.key_holder, &service.directory.registry(), now_s);
+}
+
+/// Does `work` where it may block, and propagates its panic.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
+        Ok(done) => done,
+        Err(Ok(panic)) => resume_unwind(panic),
+        // Only the end of the runtime cancels it, and that of this task too.
+        Err(Err(_)) => std::future::pending().await,
+    }
+}
+
+pub(super) async fn keep_pace(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    let (mut measured, mut before) = (pace::Measured::default(), service.clock.monotonic_ns());
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(pace::PERIOD) => {}
+        }
+        let now = service.clock.monotonic_ns();
+        service.pace.set(
+            &mut measured,
+            service.counters.answered(),
+            Duration::from_nanos(now.saturating_sub(before)),
+        );
+        before = now;
+    }
+}
+
+/// Seals changes by operators that were not sealed.
+pub(super) async fn seal_notes(service: &Arc<Service>, patience: Duration) {
+    if let Err(cause) = service.seal_notes(patience).await {
+        tracing::warn!(%cause, "entries of the audit trail have no receipt yet");
+    }
+}
+
+pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(SWEEP_INTERVAL) => {}
+        }
+        if service.keeps_house() {
+            seal_notes(&service, patience).await;
+        }
+        let now = service.now();
+        let service = Arc::clone(&service);
+        let swept = blocking(move || {
+            for tenant in service.directory.all() {
+                tenant.verdicts.sweep(now);
+                tenant.recent.sweep(now);
+            }
+            service.forget_leftovers();
+            service.chains.sweep(now);
+            let noted = service.directory.note_uses();
+            service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
+        });
+        if let Err(cause) = swept.await {
+            tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
+        }
+    }
+}
+
+/// Stores the uses of API keys.
+pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(USAGE_INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        if let Err(cause) = blocking(move || service.directory.store_usage(service.now())).await {
+            tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
+        }
+    }
+}
+
+pub(super) async fn watch_disk(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(disk::INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        blocking(move || service.disk.look()).await;
+    }
+}
+
+/// Prunes old seals step by step, and pauses after each step for as long as it took, because requests come first.
+pub(super) async fn retain(service: Arc<Service>, pruner: Option<Pruner>, mut stop: watch::Receiver<bool>) {
+    let Some(mut pruner) = pruner else { return };
+    let mut rest = retention::INTERVAL;
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(rest) => {}
+        }
+        let (begun, service) = (Instant::now(), Arc::clone(&service));
+        let stepped;
+        (stepped, pruner) = blocking(move || {
+            if !service.keeps_house() {
+                return (Ok(false), pruner);
+            }
+            (pruner.tend(service.store.as_ref(), &service.disk, service.now(), &service.retained), pruner)
+        })
+        .await;
+        rest = match stepped {
+            Ok(true) => begun.elapsed(),
+            Ok(false) => retention::INTERVAL,
+            Err(cause) => {
+                tracing::warn!(%cause, "old seals were not pruned");
+                retention::FAILED_INTERVAL
+            }
+        };
+    }
+}
