@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::listener::raise_descriptor_limit;
 pub use crate::reload::ReadConfig;
 use crate::reload::Settings;
-use crate::server::{Server, Standing};
+use crate::server::{Follower, Server, Standing};
 use crate::standby;
 use crate::tls::{Pair, SOON_S};
 use std::net::TcpListener;
@@ -102,7 +102,8 @@ async fn serve(
     ));
     let settings = Settings::new(configured, read, filter, server.set_limits());
     let reloads = reloads.map_err(|cause| cause.to_string())?;
-    let renewing = tokio::spawn(renew(Arc::clone(server.certificate()), settings, reloads));
+    let renewing =
+        tokio::spawn(renew((Arc::clone(server.certificate()), server.follower()), settings, reloads));
     systemd::ready(&format!("serves {} tenants", server.standing().tenants));
     let death = tokio::select! {
         () = stopped_by(&mut signals) => None,
@@ -187,17 +188,22 @@ fn say_what_runs(server: &Server, now: u64) {
     }
 }
 
-/// How often the certificate's files are checked for changes.
+/// How often the files of the certificate and of the next trust root are checked for changes.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Reloads the certificate at SIGHUP and when its files change, and at SIGHUP the settings that can change.
-async fn renew(pair: Arc<Pair>, mut settings: Settings, mut reloads: Signal) {
-    let mut seen = pair.written();
+/// Reloads the certificate and the trust root at SIGHUP and when their files change, and at SIGHUP the settings that can change.
+async fn renew((pair, root): (Arc<Pair>, Follower), mut settings: Settings, mut reloads: Signal) {
+    let (mut seen, mut seen_root) = (pair.written(), None);
     loop {
         let asked = tokio::select! {
             _ = reloads.recv() => true,
             () = tokio::time::sleep(LOOK) => false,
         };
+        let next = root.written();
+        if asked || next != seen_root {
+            root.follow();
+            seen_root = root.written();
+        }
         let written = pair.written();
         if !asked && written == seen {
             continue;

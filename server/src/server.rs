@@ -3,10 +3,12 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 mod callers;
+mod follower;
 mod standing;
 mod store;
 mod tasks;
 
+pub(crate) use follower::Follower;
 pub use standing::Standing;
 pub use store::database;
 use tasks::{
@@ -60,7 +62,7 @@ use trefoil_service::retention::{Pruner, Retained};
 use trefoil_service::rotation::Rotations;
 use trefoil_service::seal_log::{self, SealLog};
 use trefoil_service::sessions::Sessions;
-use trefoil_service::signing_keys::{KeysError, Opened};
+use trefoil_service::signing_keys::{KeysError, Opened, Shown};
 use trefoil_service::templates::Templates;
 use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
@@ -185,7 +187,7 @@ impl Server {
         let directory = DataDir::open(&config.server.data_dir)?;
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
-        let Opened { keys, trust_root } = signing_keys_of(&config, &issuer, clock.unix_s())?;
+        let (Opened { keys, trust_root }, shown) = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
         let (store, store_path) = store::open(&supervisor, &directory, &config, clock.unix_s())?;
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
@@ -244,7 +246,7 @@ impl Server {
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
             counters,
-            trust_root,
+            trust_root: shown,
             draining: AtomicBool::new(false),
             supervisor,
             seal_log: standing,
@@ -449,12 +451,13 @@ fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
 
 /// Opens the signing keys under their own lock and releases it on return: keys may be rotated while the
 /// service runs, and the next start uses them.
-fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<Opened, KeysError> {
+fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<(Opened, Shown), KeysError> {
     let directory = DataDir::open_for_keys(&config.server.data_dir)?;
     let source = signing_keys::Source::of_process(&config.keys.passphrase_file);
     let mut opened = signing_keys::open_or_make(&directory, issuer, &source, now)?;
     opened.keys.precompute_to(config.keys.precompute.into());
-    Ok(opened)
+    let shown = Shown::new(&opened);
+    Ok((opened, shown))
 }
 
 /// A capture of the public listener's requests, if the configuration asks for one.

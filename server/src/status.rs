@@ -46,7 +46,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
     });
     ServiceStatus {
         version: crate::process::VERSION.to_owned(),
-        issuer: service.trust_root.issuer().to_owned(),
+        issuer: service.trust_root.root().issuer().to_owned(),
         started_at: app.metrics.process.started_at(),
         now: service.now(),
         clock_ms: service.clock.monotonic_ns() / 1_000_000,

@@ -1,8 +1,9 @@
 //! From one version of a trust root to the next: who must sign, and what may change.
 //!
 //! The shape is that of TUF's root role. A version is cosigned by a key set that was active in the version before, which
-//! makes it acceptable to anybody who pinned that one, and by every key set that is active in it, which shows that their
-//! secret keys exist and are held by someone who agrees. All three families of a key set sign, or it has not signed.
+//! makes it acceptable to anybody who pinned that one, and by every key set that it makes active, which shows that their
+//! secret keys exist and are held by someone who agrees. A key set that was active before has shown that already: a node of
+//! a fleet changes its own keys without those of the others. All three families of a key set sign, or it has not signed.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,7 +17,7 @@ use crate::suite::Suite;
 use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot};
 use trefoil_types::KeySetId;
 
-/// Most cosignatures of one version: a rotation has two, and every further active key set one.
+/// Most cosignatures of one version. A rotation has two; other active key sets may sign too.
 pub const COSIGNATURES_MAX: usize = 4;
 
 /// The three signatures of one key set over a version of a trust root.
@@ -64,7 +65,7 @@ pub enum UpdateError {
     Resurrected(KeySetId),
     /// No key set that was active in the pinned version has cosigned.
     NotCosignedByOld,
-    /// A key set that is active in the new version has not cosigned.
+    /// A key set that becomes active in the new version has not cosigned.
     NotCosignedByNew(KeySetId),
     /// A cosignature of a key set that has no part in the change, or two of one key set.
     UnexpectedCosigner(KeySetId),
@@ -126,7 +127,7 @@ impl fmt::Display for UpdateError {
                 write!(f, "no key set that is active in the pinned version has cosigned; do not accept")
             }
             Self::NotCosignedByNew(id) => {
-                write!(f, "active key set {} has not cosigned; do not accept", id)
+                write!(f, "key set {} becomes active and has not cosigned; do not accept", id)
             }
             Self::UnexpectedCosigner(id) => {
                 write!(f, "key set {} has cosigned twice or has no part in the change; do not accept", id)
@@ -240,6 +241,7 @@ impl TrustRoot {
         }
         let unsigned = next.key_sets().iter().map(|set| (set.keys.id(), set.status)).find(|(id, status)| {
             *status == KeySetStatus::Active
+                && active(self, id).is_none()
                 && next.cosignatures().iter().all(|cosignature| cosignature.key_set_id != *id)
         });
         unsigned.map_or(Ok(()), |(id, _)| Err(UpdateError::NotCosignedByNew(id)))

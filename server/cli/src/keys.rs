@@ -19,6 +19,7 @@ use trefoil_storage::data_dir::DataDir;
     after_help = "Examples:\n  trefoil keys init --issuer https://auth.example --passphrase-file /run/secrets/trefoil\n  \
     trefoil keys rotate --data-dir trefoil-data     then start the service again\n  \
     trefoil keys revoke 5a0c...   --data-dir trefoil-data     after a theft, with the service stopped\n  \
+    trefoil keys add-node --data-dir node-1 --to node-2     in a fleet, for one more node\n  \
     trefoil keys show --data-dir trefoil-data\n  \
     trefoil keys export-trust-root --data-dir trefoil-data > trust-root.json\n  \
     trefoil keys accept --pinned trust-root.json --next trust-root-2.json\n\n\
@@ -36,7 +37,7 @@ enum Command {
     /// Make the first signing keys and trust root. A service without keys makes them when it starts.
     Init(Private),
     /// Make new signing keys and the next version of the trust root, signed by the old keys and by the new ones. A
-    /// running service uses the old keys until it is started again.
+    /// running service uses the old keys until it is started again. Keys of other nodes of a fleet stay active.
     Rotate {
         #[command(flatten)]
         private: Private,
@@ -45,7 +46,7 @@ enum Command {
         overlap: u64,
     },
     /// Revoke a key set that may be compromised: its seals no longer verify, whatever time they name.
-    /// If the keys sign today, new ones replace them. Stop the service first. Then deliver the new trust root as you
+    /// If the keys sign in this directory, new ones replace them. Stop the service that signs with them first. Then deliver the new trust root as you
     /// delivered the first one, because a thief of all three secret keys of the set can make a next version too.
     Revoke {
         /// The key set, 64 hexadecimal digits, as `trefoil keys show` prints it.
@@ -53,6 +54,15 @@ enum Command {
         id: KeySetId,
         #[command(flatten)]
         private: Private,
+    },
+    /// Make the data directory of a further node of a fleet from a node's: the keys, token, certificate and credential that nodes share, signing
+    /// keys of its own, and the next version of the trust root, which lists them too. The first node may run. After a kill, repeat the command.
+    AddNode {
+        #[command(flatten)]
+        private: Private,
+        /// The directory to make, new or empty.
+        #[arg(long, value_name = "DIR")]
+        to: PathBuf,
     },
     /// Encrypt the signing keys under another passphrase.
     Reencrypt {
@@ -135,6 +145,9 @@ impl Keys {
             Command::Init(private) => private.open().and_then(|opened| opened.init()),
             Command::Rotate { private, overlap } => private.open().and_then(|opened| opened.rotate(overlap)),
             Command::Revoke { id, private } => private.open().and_then(|opened| opened.revoke(&id)),
+            Command::AddNode { private, to } => {
+                private.open_existing().and_then(|opened| opened.add_node(&to))
+            }
             Command::Reencrypt { private, new_passphrase_file } => {
                 private.open().and_then(|opened| opened.reencrypt(&new_passphrase_file))
             }
@@ -162,13 +175,35 @@ fn refused(cause: impl ToString) -> Failure {
 }
 
 impl Private {
-    fn open(self) -> Result<Opened, Failure> {
-        let overrides = Overrides { data_dir: self.data_dir, ..Overrides::default() };
+    fn load(&mut self) -> Result<Config, Failure> {
+        let overrides = Overrides { data_dir: self.data_dir.take(), ..Overrides::default() };
         let mut config = Config::load(self.config.as_deref(), std::env::vars_os(), &overrides)
             .map_err(|cause| (cause.to_string(), USAGE))?;
-        if let Some(file) = self.passphrase_file {
+        if let Some(file) = self.passphrase_file.take() {
             config.keys.passphrase_file = file;
         }
+        Ok(config)
+    }
+
+    fn open(mut self) -> Result<Opened, Failure> {
+        let config = self.load()?;
+        self.open_configured(&config)
+    }
+
+    /// Makes no directory where there is none.
+    fn open_existing(mut self) -> Result<Opened, Failure> {
+        let config = self.load()?;
+        let directory = &config.server.data_dir;
+        match directory.is_dir() {
+            true => self.open_configured(&config),
+            false => Err(refused(format!(
+                "there is no directory {}; name a node's with --data-dir",
+                directory.display()
+            ))),
+        }
+    }
+
+    fn open_configured(self, config: &Config) -> Result<Opened, Failure> {
         let directory = DataDir::open_for_keys(&config.server.data_dir).map_err(refused)?;
         let kept = signing_keys::kept_issuer(&directory);
         let configured = || config.issuer(kept.as_deref()).map_err(|cause| (cause.to_string(), USAGE));
@@ -192,6 +227,7 @@ impl Opened {
             .map_err(refused)?;
         print!("{}", describe(&root));
         println!("start the service again to sign with the new keys");
+        self.tell_others(&root);
         println!("{BACK_UP}");
         Ok(())
     }
@@ -201,8 +237,29 @@ impl Opened {
             signing_keys::revoke(&self.directory, &self.issuer, &self.source, id, now()).map_err(refused)?;
         print!("{}", describe(&root));
         println!("deliver this trust root as you delivered the first one, then start the service again");
+        self.tell_others(&root);
         println!("{BACK_UP}");
         Ok(())
+    }
+
+    fn add_node(&self, to: &Path) -> Result<(), Failure> {
+        let root = signing_keys::add_node(&self.directory, &self.issuer, &self.source, to, now())
+            .map_err(refused)?;
+        print!("{}", describe(&root));
+        println!("{} is whole: move it to its machine, and start the node there", to.display());
+        self.tell_others(&root);
+        Ok(())
+    }
+
+    /// Other nodes need each version before the next is made.
+    fn tell_others(&self, root: &TrustRoot) {
+        let active = root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+        if active.count() > 1 {
+            println!(
+                "copy {} into trust-roots of every other node's data directory before keys change again at any node",
+                self.directory.join(&format!("trust-roots/{}.json", root.version())).display()
+            );
+        }
     }
 
     fn reencrypt(&self, new: &Path) -> Result<(), Failure> {

@@ -37,6 +37,20 @@ pub enum LogError {
         /// Reason.
         cause: String,
     },
+    /// The newest seal is of keys that the trust root does not list.
+    #[error(
+        "seal {number} is signed with key set {key_set}, which version {version} of the trust root in this data directory does not list. If another \
+         node has these keys, copy trust-roots/{}.json and the versions after it from its data directory, or from /v1/keys/{} of a node that \
+         runs, into trust-roots of this directory, and start again; otherwise restore the database from a backup", version + 1, version + 1
+    )]
+    UnknownKeys {
+        /// The seal.
+        number: u64,
+        /// The key set, hexadecimal.
+        key_set: String,
+        /// Version of the trust root.
+        version: u64,
+    },
     /// The requested seal or proof does not fit the log that the newest seal signs.
     #[error(
         "the stored {0} is not that of the log that the newest seal signs; restore the database from a backup"
@@ -45,16 +59,23 @@ pub enum LogError {
 }
 
 /// Whether a seal is signed with this service's keys, whether or not they were valid at its time.
-pub fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), String> {
+pub fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), LogError> {
     let header = &seal.header;
-    let set = trust_root.key_set(&header.key_set_id).ok_or("signed by keys that no trust root lists")?;
+    let set = trust_root.key_set(&header.key_set_id).ok_or_else(|| LogError::UnknownKeys {
+        number: header.seal_number,
+        key_set: header.key_set_id.to_string(),
+        version: trust_root.version(),
+    })?;
     let signed = |family: Family| {
         let signature = &seal.signatures[family.index()];
         family.verifies(set.keys.public_key(family), &header.to_be_signed(family), signature)
     };
     match header.issuer == trust_root.issuer() && Family::ALL.into_iter().all(signed) {
         true => Ok(()),
-        false => Err("its signatures do not verify".to_owned()),
+        false => {
+            let cause = "its signatures do not verify".to_owned();
+            Err(LogError::Seal { number: header.seal_number, cause })
+        }
     }
 }
 
@@ -62,12 +83,12 @@ pub fn check_signatures(seal: &Seal, trust_root: &TrustRoot) -> Result<(), Strin
 /// so that a log that was altered or cut in the middle is not continued.
 pub fn chain_head(
     store: &dyn Store,
-    signed: impl FnOnce(&Seal) -> Result<(), String>,
+    signed: impl FnOnce(&Seal) -> Result<(), LogError>,
 ) -> Result<ChainHead, LogError> {
     let Some((number, bytes)) = store.last_seal()? else { return Ok(ChainHead::GENESIS) };
     let refused = |cause: String| LogError::Seal { number, cause };
     let seal = Seal::decode(&bytes).map_err(|cause| refused(cause.to_string()))?;
-    signed(&seal).map_err(refused)?;
+    signed(&seal)?;
     let header = seal.header;
     let previous = header.digest();
     let before = Frontier::load(number, node(store))?;
@@ -229,7 +250,8 @@ mod tests {
     use super::*;
     use crate::scratch::scratch;
     use tempfile::TempDir;
-    use trefoil_attest::{SealHeader, Suite};
+    use trefoil_attest::{KeySetStatus, SealHeader, Suite, TrustedKeySet};
+    use trefoil_sign::SigningKeys;
     use trefoil_storage::store::Sqlite;
     use trefoil_types::KeySetId;
 
@@ -343,7 +365,18 @@ mod tests {
     #[test]
     fn a_log_whose_newest_seal_is_not_signed_is_not_continued() {
         let ((store, _folder), _) = stored(3);
-        let unsigned = chain_head(&store, |_| Err("its signatures do not verify".to_owned()));
+        let keys = SigningKeys::generate(1, 9, &mut rand::rng()).unwrap();
+        let set = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+        let root = TrustRoot::new("auth.example", vec![set]).unwrap();
+        let unknown = chain_head(&store, |seal| check_signatures(seal, &root));
+        assert!(matches!(unknown, Err(LogError::UnknownKeys { number: 2, version: 1, .. })));
+        let text = unknown.unwrap_err().to_string();
+        assert!(text.contains(&"01".repeat(32)) && text.contains("copy trust-roots/2.json"), "{text}");
+        let unsigned = chain_head(&store, |seal| {
+            let mut seal = seal.clone();
+            seal.header.key_set_id = keys.id();
+            check_signatures(&seal, &root)
+        });
         assert!(matches!(unsigned, Err(LogError::Seal { number: 2, .. })));
     }
 }

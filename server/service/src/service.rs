@@ -22,6 +22,7 @@ use crate::register::forgotten_until;
 use crate::retention::Retained;
 use crate::seal_log::Standing;
 use crate::sessions::Sessions;
+use crate::signing_keys::Shown;
 use crate::templates::Templates;
 use crate::tenant::Tenant;
 use arc_swap::ArcSwapOption;
@@ -29,7 +30,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use trefoil_attest::witness::Witness;
-use trefoil_attest::{KeySetStatus, TrustRoot};
 use trefoil_matching::{KeyHolding, Template, TemplateName};
 use trefoil_pipeline::{Clock, Intake};
 use trefoil_storage::Supervisor;
@@ -92,7 +92,7 @@ pub struct Service {
     /// The counts.
     pub counters: Arc<Counters>,
     /// The trust root, which relying parties pin.
-    pub trust_root: TrustRoot,
+    pub trust_root: Shown,
     /// Whether it accepts no more requests.
     pub draining: AtomicBool,
     /// Watches the essential threads.
@@ -207,8 +207,7 @@ impl Service {
 
     /// When the signing keys expire, unix seconds.
     pub fn keys_until(&self) -> Option<u64> {
-        let active = self.trust_root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
-        active.map(|set| set.keys.not_after).max()
+        self.trust_root.until()
     }
 
     /// A template from its record.

@@ -68,8 +68,9 @@ fn answer(AccessToken { text, scopes, life_s }: &AccessToken) -> Result<Response
 
 /// `GET /.well-known/oauth-authorization-server`
 pub(super) async fn metadata(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let root = app.service.trust_root.root();
     let address = match app.config.server.public_url.as_str() {
-        "" => app.service.trust_root.issuer(),
+        "" => root.issuer(),
         public_url => public_url,
     };
     body::answer(StatusCode::OK, &described(address.trim_end_matches('/')))

@@ -25,7 +25,7 @@ pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 pub(super) async fn keys(State(app): State<Arc<App>>, asked: HeaderMap) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "public, max-age=300")];
-    let json = app.service.trust_root.to_json();
+    let json = app.service.trust_root.root().to_json();
     // A digest and not the version, because a cosignature can be added to the same version.
     let digest = Sha3_256::digest(&json);
     tagged(&asked, &hex::encode(&digest[..16]), (headers, json).into_response())
@@ -39,7 +39,7 @@ pub(super) async fn keys_version(
 ) -> Result<Response, Problem> {
     let Path(number) = number
         .map_err(|_| Problem::new(Code::MalformedRequest, "a trust root's version is a whole number"))?;
-    let newest = app.service.trust_root.version();
+    let newest = app.service.trust_root.root().version();
     let unknown = || Problem::new(Code::TrustRootUnknown, format!("the newest version is {newest}"));
     if number > newest {
         return Err(unknown());
@@ -150,7 +150,7 @@ pub(super) async fn fhe_keys(
 
 /// `GET /.well-known/trefoil-configuration`
 pub(super) async fn configuration(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let configuration = described(app.service.trust_root.issuer(), app.config.proofs.session_life_s);
+    let configuration = described(app.service.trust_root.root().issuer(), app.config.proofs.session_life_s);
     body::answer(StatusCode::OK, &configuration)
 }
 

@@ -108,7 +108,7 @@ fn checked(
     now: u64,
 ) -> Result<Result<Map<String, Value>, VerifyError>, Problem> {
     let bytes = &asked.attestation.0;
-    let policy = match policy(service.trust_root.clone(), asked) {
+    let policy = match policy(TrustRoot::clone(&service.trust_root.root()), asked) {
         Ok(policy) => policy,
         Err(cause) => return Ok(Err(cause)),
     };

@@ -36,7 +36,7 @@ impl Server {
         Standing {
             directory: std::path::absolute(self.directory.path())
                 .unwrap_or_else(|_| self.directory.path().to_owned()),
-            issuer: service.trust_root.issuer().to_owned(),
+            issuer: service.trust_root.root().issuer().to_owned(),
             public_url: config.server.public_url.clone(),
             key_holder: match config.key_holder.place() {
                 Ok(Place::Here) | Err(_) => "in this process".to_owned(),
@@ -65,8 +65,8 @@ impl Server {
     }
 
     /// The trust root, which relying parties pin.
-    pub fn trust_root(&self) -> &TrustRoot {
-        &self.app.service.trust_root
+    pub fn trust_root(&self) -> TrustRoot {
+        TrustRoot::clone(&self.app.service.trust_root.root())
     }
 
     /// The certificate that clients pin when it is self-signed.

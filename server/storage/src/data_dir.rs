@@ -44,6 +44,8 @@ impl Drop for DataDir {
 impl DataDir {
     /// Marks a directory into which a restore has begun and not completed.
     pub const UNFINISHED: &str = "restore.unfinished";
+    /// Marks the directory of a further node of a fleet that is being made.
+    pub const UNFINISHED_NODE: &str = "node.unfinished";
 
     /// Opens or creates the directory and takes its lock, for the one process that serves from it.
     pub fn open(path: &Path) -> Result<DataDir, DataDirError> {
@@ -61,19 +63,32 @@ impl DataDir {
         Self::open_whole_or_not(path, "lock")
     }
 
-    fn open_with(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
-        match path.join(Self::UNFINISHED).symlink_metadata() {
-            Ok(_) => Err(DataDirError::Unfinished { path: path.display().to_string() }),
-            Err(_) => Self::open_whole_or_not(path, lock),
+    /// Opens a new or empty directory and marks it as the unfinished one of a further node, or opens one that an earlier try
+    /// marked. No process starts from it until the mark is removed.
+    pub fn open_unfinished_node(path: &Path) -> Result<DataDir, DataDirError> {
+        make(path)?;
+        let mark = path.join(Self::UNFINISHED_NODE);
+        if mark.symlink_metadata().is_err() {
+            let entry = fs::read_dir(path).map_err(|cause| failed(path, "list", cause))?.next();
+            if let Some(entry) = entry {
+                let entry = entry.map_err(|cause| failed(path, "list", cause))?;
+                let found = entry.file_name().display().to_string();
+                return Err(DataDirError::Occupied { path: path.display().to_string(), found });
+            }
+            // Only its name counts, so it needs no draft: a kill leaves an empty directory, or one that is marked.
+            let made = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&mark);
+            let synced = made.and_then(|_| File::open(path)?.sync_all());
+            synced.map_err(|cause| failed(&mark, "write", cause))?;
         }
+        Self::open_whole_or_not(path, "lock")
+    }
+
+    fn open_with(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
+        unfinished(path).map_or_else(|| Self::open_whole_or_not(path, lock), Err)
     }
 
     fn open_whole_or_not(path: &Path, lock: &str) -> Result<DataDir, DataDirError> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(|cause| failed(path, "create the directory", cause))?;
+        make(path)?;
         let metadata = fs::metadata(path).map_err(|cause| failed(path, "read the permissions", cause))?;
         refuse_foreign(path, &metadata)?;
         let lock_path = path.join(lock);
@@ -224,9 +239,7 @@ impl DataDir {
 
     /// Makes a directory inside, readable by the owner only.
     pub fn make_directory(&self, name: &str) -> Result<(), DataDirError> {
-        let path = self.join(name);
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|cause| failed(&path, "create the directory", cause))
+        make(&self.join(name))
     }
 
     /// Removes a file, if it exists.
@@ -242,6 +255,22 @@ impl DataDir {
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         private_file::write(&self.path, name, bytes)
     }
+}
+
+/// Makes a directory that only its owner may use, if it is missing.
+fn make(path: &Path) -> Result<(), DataDirError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|cause| failed(path, "create the directory", cause))
+}
+
+/// Why a directory is not whole yet, or `None`.
+fn unfinished(path: &Path) -> Option<DataDirError> {
+    let has = |mark: &str| path.join(mark).symlink_metadata().is_ok();
+    let path = path.display().to_string();
+    if has(DataDir::UNFINISHED) {
+        return Some(DataDirError::Unfinished { path });
+    }
+    has(DataDir::UNFINISHED_NODE).then_some(DataDirError::UnfinishedNode { path })
 }
 
 /// A database file and its directory's record of it. A path alone has no record.

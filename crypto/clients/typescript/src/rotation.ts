@@ -107,8 +107,9 @@ function checkCosignatures(pinned: TrustRoot, next: TrustRoot): void {
   const message = "no key set that is active in the pinned version has cosigned; do not accept";
   refuseIf(!byOld, "not-cosigned-by-old", message);
   for (const { id, status } of next.keySets) {
-    const missing = status.state === "active" && !seen.has(toHex(id));
-    refuseIf(missing, "not-cosigned-by-new", `active key set ${toHex(id)} has not cosigned; do not accept`);
+    const missing = status.state === "active" && active(pinned, id) === undefined && !seen.has(toHex(id));
+    const message = `key set ${toHex(id)} becomes active and has not cosigned; do not accept`;
+    refuseIf(missing, "not-cosigned-by-new", message);
   }
 }
 

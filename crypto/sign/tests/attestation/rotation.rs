@@ -98,6 +98,12 @@ fn cases() -> Vec<(&'static str, TrustRoot, TrustRoot, &'static str)> {
     ]);
     let revived =
         cosigned(second.successor(revived).unwrap(), &mut [&mut issuer.b, &mut issuer.c], &mut issuer.rng);
+    // Two sets sign from version 2 on. In version 3 one of them is replaced, without the other.
+    let joined = issuer.second_with(&first, listed(&[active(&issuer.b), active(&issuer.a)]));
+    let one_of_two = listed(&[active(&issuer.c), (&issuer.b, RETIRED), active(&issuer.a)]);
+    let one_of_two = joined.successor(one_of_two).unwrap();
+    let one_of_two = cosigned(one_of_two, &mut [&mut issuer.b, &mut issuer.c], &mut issuer.rng);
+    let alone = with(&one_of_two, &[&one_of_two.cosignatures()[0]]);
     vec![
         ("the next version", first.clone(), second.clone(), "accepted"),
         ("the version after it", second.clone(), third.clone(), "accepted"),
@@ -115,8 +121,11 @@ fn cases() -> Vec<(&'static str, TrustRoot, TrustRoot, &'static str)> {
         ("the old keys twice", first.clone(), with(&second, &[by_a, by_a]), "unexpected-cosigner"),
         ("strange keys", first.clone(), with(&second, &[by_a, by_b, &by_c]), "unexpected-cosigner"),
         ("cosignatures of another version", first.clone(), with(&second, &third_by), "signature"),
-        ("an active key set dropped", first, vanished, "vanished"),
+        ("an active key set dropped", first.clone(), vanished, "vanished"),
         ("a retired key set trusted for longer", second, revived, "resurrected"),
+        ("a second active key set", first, joined.clone(), "accepted"),
+        ("one of two active key sets replaced", joined.clone(), one_of_two, "accepted"),
+        ("one of two replaced without the new one", joined, alone, "not-cosigned-by-new"),
     ]
 }
 
@@ -188,7 +197,7 @@ fn shared_rotation_vectors_are_decided_as_stated() {
     }
     let manifest: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let cases = manifest["cases"].as_array().unwrap();
-    assert!(cases.len() >= 18);
+    assert!(cases.len() >= 21);
     for case in cases {
         let root = |field: &str| {
             let path = directory.join(case[field].as_str().unwrap());

@@ -63,6 +63,9 @@ fn shared_vectors_belong_together() {
     if blesses("bases") || blesses("other-keys") {
         write_other_keys();
     }
+    if blesses("bases") || blesses("two-active") {
+        write("trust-root-two-active.json", two_active());
+    }
     let cases = cases(&Bases::read());
     let names: HashSet<&str> = cases.iter().filter_map(|case| case["name"].as_str()).collect();
     assert_eq!(names.len(), cases.len(), "each case has a name of its own");
@@ -86,6 +89,13 @@ fn shared_vectors_belong_together() {
 fn trust_root(issuer: &str, keys: &PublicKeySet, status: KeySetStatus) -> Vec<u8> {
     let trusted = TrustedKeySet { keys: keys.clone(), status };
     TrustRoot::new(issuer, vec![trusted]).unwrap().to_json().into_bytes()
+}
+
+/// A trust root with the other keys and the keys of the bases, as of two nodes that sign today.
+fn two_active() -> Vec<u8> {
+    let active = |keys: &PublicKeySet| TrustedKeySet { keys: keys.clone(), status: KeySetStatus::Active };
+    let both = vec![active(&OtherKeys::new().public()), active(Issued::new().keys.public())];
+    TrustRoot::new(ISSUER, both).unwrap().to_json().into_bytes()
 }
 
 fn write_bases() {
@@ -185,6 +195,18 @@ fn policy_cases() -> Vec<Value> {
         with_root("retired key set", "trust-root-retired.json", "retired-key-set"),
         with_root("unknown key set", "trust-root-other-keys.json", "unknown-key-set"),
         with_root("another issuer", "trust-root-other-issuer.json", "issuer"),
+        with_root("one of two active key sets", "trust-root-two-active.json", "verified"),
+        with(
+            case(
+                "another active key set than the seal names",
+                "full-other-keys.cbor",
+                false,
+                &[],
+                "signature-falcon-512-padded-r3",
+            ),
+            "trust_root",
+            "trust-root-two-active.json",
+        ),
         case("compact without its seal", "compact.cbor", false, &[], "seal-needed"),
     ]
 }

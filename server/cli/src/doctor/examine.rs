@@ -80,9 +80,12 @@ fn file(cause: &data_dir::DataDirError) -> Finding {
         E::Other { path } => ("file-foreign", path),
         E::Record { path, .. } => ("record-damaged", path),
         E::Unfinished { path } => ("restore-unfinished", path),
-        E::Io { path, .. } | E::Locked { path } | E::Incomplete { path, .. } | E::Length { path, .. } => {
-            ("file-unreadable", path)
-        }
+        E::UnfinishedNode { path } => ("node-unfinished", path),
+        E::Io { path, .. }
+        | E::Locked { path }
+        | E::Incomplete { path, .. }
+        | E::Occupied { path, .. }
+        | E::Length { path, .. } => ("file-unreadable", path),
     };
     // The text begins with the file and ends with the remedy.
     let text = cause.to_string();
@@ -112,7 +115,9 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
             Finding::broken("issuer", place, what).do_this(format!("set server.issuer to {}", root.issuer())),
         );
     }
-    let active = root.key_sets().iter().find(|set| set.status == KeySetStatus::Active);
+    let active = root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+    // Those of other nodes are among them, and which are this directory's shows only with the passphrase.
+    let active = active.min_by_key(|set| set.keys.not_after);
     let place = path.display();
     let Some(active) = active else {
         found

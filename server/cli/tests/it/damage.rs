@@ -174,7 +174,7 @@ async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
                 Ok(server) => {
                     harmless += 1;
                     assert_eq!(held(&data, &look), good, "{name}, {kind}: something is lost");
-                    assert_eq!(server.trust_root(), &service.trust_root, "{name}, {kind}");
+                    assert_eq!(server.trust_root(), service.trust_root, "{name}, {kind}");
                     let certificate = fs::read(whole.join("tls-certificate.pem")).unwrap();
                     assert_eq!(fs::read(server.certificate_path()).unwrap(), certificate, "{name}, {kind}");
                     assert!(server.shutdown().await);

@@ -222,7 +222,7 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
     let session = request.session;
     assert_eq!(client.open_session(request.envelope).await.unwrap().session_id, session.id());
     let root = client.keys().await.unwrap();
-    assert_eq!(&root, service.server.trust_root());
+    assert_eq!(root, service.server.trust_root());
     for (probe, decision) in [(face(0.7), Decision::Match), (face(0.3), Decision::NoMatch)] {
         let nonce = Nonce::new(rand::random::<[u8; 16]>().to_vec()).unwrap();
         let login = session.authentication(probe, nonce, service.clock.unix_s(), AttestationForm::Compact);

@@ -1,5 +1,6 @@
 //! Three nodes that share a PostgreSQL database and a key-holder.
 
+use crate::cli::{code, trefoil};
 use crate::http::{Endpoint, Reply};
 use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes::copied;
@@ -9,14 +10,17 @@ use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, policy
 use hyper::Method;
 use rand::RngExt as _;
 use serde_json::json;
-use std::collections::HashMap;
-use std::process::Command;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use trefoil_api::{Authentication, Decision};
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Statement, TrustRoot, verify};
+use trefoil_attest::{
+    Attestation, Evidence, ExpectedNonce, Policy, Statement, TrustRoot, verify, verify_seal,
+};
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
 
@@ -53,14 +57,34 @@ impl Fleet {
         let variables: Vec<_> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let first = started(&folder, 0, &variables);
+        let pinned = folder.path().join("pinned.json");
+        std::fs::copy(data(0).join("trust-root.json"), &pinned).unwrap();
         for number in 1..NODES {
-            copied(&data(0), &data(number));
+            succeeded(&added(&data(0), &data(number)));
+            // A relying party follows offline, and so does every node that was made before.
+            let next = format!("trust-roots/{}.json", number + 1);
+            succeeded(&trefoil(&[
+                "keys",
+                "accept",
+                "--pinned",
+                text(&pinned),
+                "--next",
+                text(&data(0).join(&next)),
+            ]));
+            for before in 1..number {
+                std::fs::copy(data(0).join(&next), data(before).join(&next)).unwrap();
+            }
         }
         let others = (1..NODES).map(|number| started(&folder, number, &variables));
         let nodes: Vec<Program> = std::iter::once(first).chain(others).collect();
         let (public, admin) = (nodes[0].public.clone(), nodes[0].admin.clone());
-        let trust_root = std::fs::read_to_string(data(0).join("trust-root.json")).unwrap();
-        let trust_root = TrustRoot::from_json(&trust_root).unwrap();
+        let trust_root = TrustRoot::from_json(&std::fs::read_to_string(pinned).unwrap()).unwrap();
+        nodes[0].signal("-HUP");
+        for node in &nodes {
+            while node.public.get("/v1/keys").await.text() != trust_root.to_json() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
         let tenant = json!({"name": "shop", "policy": policy()});
         let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
         let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
@@ -93,6 +117,18 @@ impl Fleet {
     }
 }
 
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn added(first: &Path, to: &Path) -> Output {
+    trefoil(&["keys", "add-node", "--data-dir", text(first), "--to", text(to)])
+}
+
+fn succeeded(output: &Output) {
+    assert_eq!(code(output), 0, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 fn started(folder: &TempDir, number: usize, variables: &[(String, String)]) -> Program {
     let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let log = folder.path().join(format!("log-{number}"));
@@ -113,7 +149,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     fleet.holds("roots", async |customer| customer.prove(&people[3]).await.status == 201).await;
     fleet.at(2).welcome(&people[0]).await;
     fleet.at(1).welcome(&people[1]).await;
-    let mut newest = 0;
+    let (mut newest, mut signers) = (0, HashSet::new());
     // A login is taken once, at whichever node.
     for node in 0..NODES {
         let used = fleet.at(node).request(&people[0], &people[0].face, 1_000 + node as u64);
@@ -127,7 +163,14 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
             let reply = fleet.login(node, person, &person.face).await;
             assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
             newest = newest.max(seal_of(&reply));
+            let attestation = answer(&reply).attestation.unwrap().0;
+            let Evidence::Full(seal) = Attestation::decode(&attestation).unwrap().evidence else {
+                panic!("it is full")
+            };
+            verify_seal(&seal, &fleet.trust_root).unwrap();
+            signers.insert(seal.header.key_set_id);
         }
+        assert_eq!(signers.len(), node + 1, "each node signs with keys of its own");
         let denied = fleet.login(node, &people[0], &people[1].face).await;
         assert_eq!(answer(&denied).decision, Decision::NoMatch);
         newest = newest.max(seal_of(&denied));
@@ -352,7 +395,7 @@ async fn nodes_and_connections_that_are_killed_under_load_leave_one_log_and_lose
     }
     assert!(attested.len() > 20, "{} logins, {refused} refused", attested.len());
     // Every attestation verifies, and no two seals have one number.
-    let (mut seals, mut newest) = (HashMap::new(), 0);
+    let (mut seals, mut newest, mut signers) = (HashMap::new(), 0, HashSet::new());
     for (bytes, nonce) in &attested {
         let policy = Policy::new(fleet.trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(nonce.clone()));
         verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
@@ -360,7 +403,9 @@ async fn nodes_and_connections_that_are_killed_under_load_leave_one_log_and_lose
         let (number, digest) = (seal.header.seal_number, seal.header.digest());
         assert_eq!(*seals.entry(number).or_insert(digest), digest, "seal {number} has two contents");
         newest = newest.max(number);
+        signers.insert(seal.header.key_set_id);
     }
+    assert_eq!(signers.len(), NODES, "each node signs with keys of its own");
     let public = fleet.at(1).public.clone();
     is_one_chain(&public, newest).await;
     for (number, digest) in &seals {
@@ -370,4 +415,60 @@ async fn nodes_and_connections_that_are_killed_under_load_leave_one_log_and_lose
     }
     println!("{} logins attested, {refused} requests refused, newest seal {newest}", attested.len());
     drop(fleet.key_holder);
+}
+
+/// A node that was away while another was added, and the command that adds one, killed at random.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition_can_be_repeated() {
+    let Some(server) = Server::shared() else { return };
+    let fleet = Fleet::start(server).await;
+    let data = |name: &str| fleet.folder.path().join(name);
+    copied(&data("node-0"), &data("away"));
+    succeeded(&added(&data("node-0"), &data("node-3")));
+    let fourth = started(&fleet.folder, 3, &fleet.variables);
+    assert_eq!(fourth.create_tenant().await.status, 201);
+    assert!(fourth.terminate().success());
+    let serve = |name: &str| {
+        let mut command = Command::new("timeout");
+        command.args(["60", env!("CARGO_BIN_EXE_trefoil"), "serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--admin-listen", "127.0.0.1:0", "--data-dir", text(&data(name))]);
+        command.envs(fleet.variables.iter().map(|(name, value)| (name, value)));
+        command.output().unwrap()
+    };
+    let refused = serve("away");
+    let why = String::from_utf8(refused.stderr.clone()).unwrap();
+    assert_eq!(code(&refused), 1, "{why}");
+    assert!(
+        why.contains("which version 3 of the trust root") && why.contains("copy trust-roots/4.json"),
+        "{why}"
+    );
+    std::fs::copy(data("node-0").join("trust-roots/4.json"), data("away").join("trust-roots/4.json"))
+        .unwrap();
+    std::fs::rename(data("away"), data("node-4")).unwrap();
+    let back = started(&fleet.folder, 4, &fleet.variables);
+    assert_eq!(back.public.get("/v1/keys/4").await.status, 200);
+    assert!(back.terminate().success());
+
+    let mut newest = 4;
+    for round in 0..volume(60, 4) {
+        let to = data(&format!("killed-{round}"));
+        let mut adding = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+            .args(["keys", "add-node", "--data-dir", text(&data("node-0")), "--to", text(&to)])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(rand::rng().random_range(0..600))).await;
+        adding.kill().unwrap();
+        adding.wait().unwrap();
+        let again = added(&data("node-0"), &to);
+        let errors = String::from_utf8(again.stderr.clone()).unwrap();
+        assert!(code(&again) == 0 || errors.contains("is not empty"), "{errors}");
+        let show = |data: &Path| trefoil(&["keys", "show", "--data-dir", text(data)]).stdout;
+        let shown = String::from_utf8(show(&data("node-0"))).unwrap();
+        assert_eq!(shown.as_bytes(), show(&to));
+        newest += 1;
+        assert!(shown.contains(&format!("version  {newest}\n")), "one version for each node: {shown}");
+    }
+    drop(fleet);
 }

@@ -195,7 +195,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     clock.advance(60);
     let server = service::start(service::config(&fork), &clock).await;
     let (public, admin) = service::endpoints(&server);
-    let trust_root = server.trust_root().clone();
+    let trust_root = server.trust_root();
     let mut customer = service::Customer { clock, ..service.customer };
     customer.moved((public, admin));
     let mut forked = Service { server, trust_root, customer };
@@ -363,7 +363,7 @@ async fn keys_rotate_beside_a_running_service_and_pins_can_follow() {
     let machine = trefoil_service::clock::SystemClock::default().unix_s();
     clock.advance(machine.max(now) + 60 - clock.unix_s());
     let server = service::start(service::config(&data), &clock).await;
-    assert_eq!(*server.trust_root(), next, "a start takes the new keys up");
+    assert_eq!(server.trust_root(), next, "a start takes the new keys up");
     let (public, admin) = service::endpoints(&server);
     let mut customer = service::Customer { clock, ..customer };
     customer.moved((public, admin));

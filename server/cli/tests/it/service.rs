@@ -186,7 +186,7 @@ impl Service {
         let clock = Arc::new(clock);
         let server = start(config, &clock).await;
         let (public, admin) = endpoints(&server);
-        let trust_root = server.trust_root().clone();
+        let trust_root = server.trust_root();
         Service { server, trust_root, customer: Customer::new(public, admin, clock, tenant).await }
     }
 

@@ -199,7 +199,7 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
         .map(|answer| trefoil_attest::Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap());
     let [Some(first), Some(second)] = seals.map(full) else { panic!("full attestations were asked for") };
     assert_eq!(second.header.previous, first.header.digest());
-    assert_eq!(service.server.trust_root(), &service.trust_root, "keys are kept");
+    assert_eq!(service.server.trust_root(), service.trust_root, "keys are kept");
     assert!(service.server.shutdown().await);
 }
 

@@ -11,15 +11,22 @@
 //! the next start finds keys that the newest trust root does not list and moves on to the version that lists them.
 //! After a rotation the old secret keys are gone, and the old public keys stay in the trust root as retired. A revocation (see
 //! `revocation`) leaves them there as revoked.
+//!
+//! Each node of a fleet has a directory with keys of its own (see `node`), and one trust root lists those of all nodes as active. A version that
+//! another node made comes into the directory as a file: it is taken if the version here accepts it and it lists the keys here.
 
 mod at_rest;
 mod error;
+mod node;
 mod passphrase;
 mod revocation;
+mod shown;
 
 pub use error::KeysError;
+pub use node::add_node;
 pub use passphrase::{Passphrase, Source};
 pub use revocation::revoke;
+pub use shown::Shown;
 
 use at_rest::AtRestError;
 use error::KEYS_FILE;
@@ -141,7 +148,7 @@ pub fn rotate(
     replace(directory, source, opened, KeySetStatus::Retired { since }, now)
 }
 
-/// Makes new keys and the next version of the trust root, in which the old keys have this status.
+/// Makes new keys and the next version of the trust root, in which the directory's old keys have this status. Key sets of other nodes stay.
 fn replace(
     directory: &DataDir,
     source: &Source,
@@ -150,19 +157,34 @@ fn replace(
     now: u64,
 ) -> Result<TrustRoot, KeysError> {
     let mut new = generate(now)?;
-    let mut key_sets = vec![TrustedKeySet { keys: new.public().clone(), status: KeySetStatus::Active }];
-    key_sets.extend(trust_root.key_sets().iter().map(|set| match set.status {
-        KeySetStatus::Active => TrustedKeySet { status, ..set.clone() },
-        _ => set.clone(),
-    }));
-    // The oldest are last. Their seals no longer verify, and no other key set can be dropped.
-    key_sets.truncate(KEY_SETS_MAX);
-    let next = next_version(&trust_root, key_sets, &mut [&mut old, &mut new])?;
+    let others = with_status(&trust_root, &old.id(), status);
+    let next = next_version(&trust_root, joined_by(&new, others), &mut [&mut old, &mut new])?;
     let sealed = sealed(&new, &source.find(directory)?);
     keep(directory, &next)?;
     directory.write(KEYS_FILE, &sealed)?;
     publish(directory, &next)?;
     Ok(next)
+}
+
+/// The key sets of a trust root, one of them with another status.
+fn with_status(trust_root: &TrustRoot, id: &KeySetId, status: KeySetStatus) -> Vec<TrustedKeySet> {
+    let changed = |set: &TrustedKeySet| match set.keys.id() == *id {
+        true => TrustedKeySet { status, ..set.clone() },
+        false => set.clone(),
+    };
+    trust_root.key_sets().iter().map(changed).collect()
+}
+
+/// New keys before those that are there. If these are too many, the oldest that do not sign go: they are last, and their seals no longer verify.
+fn joined_by(new: &SigningKeys, others: Vec<TrustedKeySet>) -> Vec<TrustedKeySet> {
+    let mut key_sets = vec![TrustedKeySet { keys: new.public().clone(), status: KeySetStatus::Active }];
+    key_sets.extend(others);
+    while key_sets.len() > KEY_SETS_MAX
+        && let Some(oldest) = key_sets.iter().rposition(|set| set.status != KeySetStatus::Active)
+    {
+        key_sets.remove(oldest);
+    }
+    key_sets
 }
 
 /// The next version with these key sets, which these keys sign.
@@ -241,27 +263,56 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
             root.version()
         )));
     }
-    if let Some(next) = after(directory, &root).filter(|next| lists(next, &keys.id())) {
-        publish(directory, &next)?;
-        return Ok(next);
+    let (published, own) = (root.version(), keys.id());
+    // Version 1 of an earlier release is not among the versions yet.
+    if is_first_of_its_kind && lists(&root, &own) {
+        keep(directory, &root)?;
     }
-    if lists(&root, &keys.id()) {
-        // Version 1 of an earlier release is not among the versions yet.
-        if is_first_of_its_kind {
-            keep(directory, &root)?;
-        }
-        return Ok(root);
+    let (newest, _) = followed(directory.path(), root, &own);
+    if !lists(&newest, &own) {
+        return Err(KeysError::Apart(format!(
+            "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
+            path.display()
+        )));
     }
-    Err(KeysError::Apart(format!(
-        "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
-        path.display()
-    )))
+    revocation::refuse_revoked_elsewhere(directory, &newest, &own)?;
+    if newest.version() > published {
+        publish(directory, &newest)?;
+    }
+    Ok(newest)
 }
 
-/// The version after this one, if an interrupted rotation or revocation left it.
-fn after(directory: &DataDir, root: &TrustRoot) -> Option<TrustRoot> {
-    let next = read(&directory.join(&version_file(root.version() + 1))).ok()?;
-    root.accept(&next).is_ok().then_some(next)
+/// The newest stored version that can be reached from `root` over versions that list these keys as active, and why the version after it is not
+/// taken, if there is one.
+fn followed(directory: &Path, mut root: TrustRoot, own: &KeySetId) -> (TrustRoot, Option<KeysError>) {
+    loop {
+        match next(directory, &root) {
+            Ok(None) => return (root, None),
+            Ok(Some(next)) if lists(&next, own) => root = next,
+            Ok(Some(next)) => {
+                let path = directory.join(version_file(next.version()));
+                let cause = format!(
+                    "{} does not list the keys that sign now as active; if they were rotated, start the service again",
+                    path.display()
+                );
+                return (root, Some(KeysError::Apart(cause)));
+            }
+            Err(cause) => return (root, Some(cause)),
+        }
+    }
+}
+
+/// The stored version after this one, which this one accepts.
+fn next(directory: &Path, root: &TrustRoot) -> Result<Option<TrustRoot>, KeysError> {
+    let path = directory.join(version_file(root.version() + 1));
+    if !path.exists() {
+        return Ok(None);
+    }
+    let next = read(&path)?;
+    match root.accept(&next) {
+        Ok(()) => Ok(Some(next)),
+        Err(cause) => Err(KeysError::Apart(format!("{}: {cause}", path.display()))),
+    }
 }
 
 fn lists(root: &TrustRoot, id: &KeySetId) -> bool {

@@ -1,15 +1,15 @@
 //! Revokes a key set that may be compromised: its seals no longer verify, whatever time they name.
 //!
-//! The key set that signs today is replaced by new keys, as in a rotation. A retired one only changes its status. In both cases
-//! the next version of the trust root is signed as [`TrustRoot::accept`] requires.
+//! The directory's own key set is replaced by new keys, as in a rotation. A retired one, and one of another node, only changes its status. In
+//! each case the next version of the trust root is signed as [`TrustRoot::accept`] requires.
 //!
-//! No service signs with a revoked key set: revoking takes the lock that a running service holds, and a service starts
-//! only with keys that its trust root lists as active. If the process dies before the new keys are stored, the next version
+//! No service signs with a revoked key set: revoking takes the lock that a running service of the directory holds, and a service starts
+//! only with keys that its trust root lists as active. Another node is to be stopped by its operator. If the process dies before the new keys are stored, the next version
 //! exists without its secret keys. A service then refuses to start until the revocation is repeated.
 
 use super::{
-    DataDir, DataDirError, KeySetId, KeySetStatus, KeysError, Opened, Source, TrustRoot, TrustedKeySet,
-    after, keep, next_version, open, publish, replace,
+    DataDir, DataDirError, KeySetId, KeySetStatus, KeysError, Opened, Source, TrustRoot, keep, lists, next,
+    next_version, open, publish, replace, with_status,
 };
 
 /// Revokes a key set from `now` on, and returns the version that says so.
@@ -21,16 +21,15 @@ pub fn revoke(
     now: u64,
 ) -> Result<TrustRoot, KeysError> {
     let mut opened = open(directory, issuer, source)?;
-    let _no_service = without_service(directory)?;
+    let status = opened.trust_root.key_set(id).map(|set| set.status);
+    let is_own = *id == opened.keys.id();
+    let is_elsewhere = status == Some(KeySetStatus::Active) && !is_own;
+    let _no_service = (!is_elsewhere).then(|| without_service(directory)).transpose()?;
     let revoked = KeySetStatus::Revoked { since: now };
-    match opened.trust_root.key_set(id).map(|set| set.status) {
-        Some(KeySetStatus::Active) => replace(directory, source, opened, revoked, now),
-        Some(KeySetStatus::Retired { .. }) => {
-            let revoke = |set: &TrustedKeySet| match set.keys.id() == *id {
-                true => TrustedKeySet { status: revoked, ..set.clone() },
-                false => set.clone(),
-            };
-            let key_sets = opened.trust_root.key_sets().iter().map(revoke).collect();
+    match status {
+        Some(KeySetStatus::Active) if is_own => replace(directory, source, opened, revoked, now),
+        Some(KeySetStatus::Active | KeySetStatus::Retired { .. }) => {
+            let key_sets = with_status(&opened.trust_root, id, revoked);
             let next = next_version(&opened.trust_root, key_sets, &mut [&mut opened.keys])?;
             keep(directory, &next)?;
             publish(directory, &next)?;
@@ -60,11 +59,37 @@ fn without_service(directory: &DataDir) -> Result<DataDir, KeysError> {
 /// Refuses keys that a stored but unpublished version revokes.
 pub(super) fn refuse_half_revoked(directory: &DataDir, opened: &Opened) -> Result<(), KeysError> {
     let id = opened.keys.id();
-    let next = after(directory, &opened.trust_root);
-    match next.as_ref().and_then(|next| next.key_set(&id)).map(|set| set.status) {
-        Some(KeySetStatus::Revoked { .. }) => Err(KeysError::HalfRevoked { id: hex::encode(id) }),
-        _ => Ok(()),
+    match after(directory, &opened.trust_root).is_some_and(|next| revokes(&next, &id)) {
+        true => Err(KeysError::HalfRevoked { id: hex::encode(id) }),
+        false => Ok(()),
     }
+}
+
+/// Refuses keys that the next version of another node revokes: it makes no keys active, as a revocation here would.
+pub(super) fn refuse_revoked_elsewhere(
+    directory: &DataDir,
+    root: &TrustRoot,
+    own: &KeySetId,
+) -> Result<(), KeysError> {
+    let Some(next) = after(directory, root).filter(|next| revokes(next, own)) else { return Ok(()) };
+    let mut active = next.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
+    match active.all(|set| lists(root, &set.keys.id())) {
+        true => Err(KeysError::Revocation(format!(
+            "version {} of the trust root revokes the signing keys of {}: another node made it. Nothing may sign with them; make this node's \
+             directory anew with `trefoil keys add-node`",
+            next.version(),
+            directory.path().display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn after(directory: &DataDir, root: &TrustRoot) -> Option<TrustRoot> {
+    next(directory.path(), root).ok().flatten()
+}
+
+fn revokes(root: &TrustRoot, id: &KeySetId) -> bool {
+    root.key_set(id).is_some_and(|set| matches!(set.status, KeySetStatus::Revoked { .. }))
 }
 
 #[cfg(test)]

@@ -18,8 +18,12 @@ impl World {
         }
     }
 
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
     pub(super) fn data(&self) -> DataDir {
-        DataDir::open_for_keys(&self.directory.path().join("data")).unwrap()
+        DataDir::open_for_keys(&self.path()).unwrap()
     }
 
     fn file(&self, name: &str, text: &str, mode: u32) -> PathBuf {

@@ -100,6 +100,22 @@ pub enum DataDirError {
         /// The directory.
         path: String,
     },
+    /// The directory of a further node is not whole.
+    #[error(
+        "{path}: `trefoil keys add-node` into this directory did not end, so it is not whole; repeat the command with the same two directories"
+    )]
+    UnfinishedNode {
+        /// The directory.
+        path: String,
+    },
+    /// A directory that must be new or empty has files.
+    #[error("{path} is not empty: it has {found}; name a directory that is new or empty")]
+    Occupied {
+        /// The directory.
+        path: String,
+        /// One of its entries.
+        found: String,
+    },
     /// A secret has a length that no version writes.
     #[error("{path} has {found} bytes, expected {expected}; restore it from a backup")]
     Length {

@@ -1,9 +1,9 @@
 //! Inspects a data directory for operators without changing it or taking a lock, also beside a running process.
 
-use super::DataDir;
 use super::error::{DataDirError, failed};
 use super::private_file::{read_private, refuse_foreign};
 use super::record::{self, Record};
+use super::unfinished;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -16,9 +16,7 @@ pub fn inspect(path: &Path) -> Vec<DataDirError> {
     };
     let mut found = Vec::new();
     found.extend(refuse_foreign(path, &metadata).err());
-    if path.join(DataDir::UNFINISHED).symlink_metadata().is_ok() {
-        found.push(DataDirError::Unfinished { path: path.display().to_string() });
-    }
+    found.extend(unfinished(path));
     found.extend(files(path).unwrap_or_else(|cause| vec![failed(path, "list", cause)]));
     found.extend(match path.join(record::FILE).exists() {
         true => recorded(path),

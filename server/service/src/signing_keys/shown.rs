@@ -1,0 +1,59 @@
+//! The trust root that a running service shows. It follows the versions that `trefoil keys` and the operator put into the directory.
+
+use super::{KeySetId, KeysError, Opened, TrustRoot, VERSIONS, followed, publish};
+use arc_swap::ArcSwap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+use trefoil_storage::data_dir::DataDir;
+
+/// See the module.
+pub struct Shown {
+    /// The key set that this service signs with.
+    own: KeySetId,
+    root: ArcSwap<TrustRoot>,
+}
+
+impl Shown {
+    /// The trust root of a start.
+    pub fn new(opened: &Opened) -> Shown {
+        Shown { own: opened.keys.id(), root: ArcSwap::from_pointee(opened.trust_root.clone()) }
+    }
+
+    /// The trust root, which relying parties pin.
+    pub fn root(&self) -> Arc<TrustRoot> {
+        self.root.load_full()
+    }
+
+    /// When the keys that this service signs with expire, unix seconds.
+    pub fn until(&self) -> Option<u64> {
+        self.root.load().key_set(&self.own).map(|set| set.keys.not_after)
+    }
+
+    /// When the file of the next version was last written; `None` if there is none.
+    pub fn written(&self, directory: &Path) -> Option<SystemTime> {
+        let file = format!("{}.json", self.root.load().version() + 1);
+        std::fs::metadata(directory.join(VERSIONS).join(file)).and_then(|about| about.modified()).ok()
+    }
+
+    /// Takes newer versions from the directory. Returns the version that is shown from now on, if it is another.
+    ///
+    /// # Errors
+    /// Why a stored version is not taken. Those before it are.
+    pub fn follow(&self, directory: &Path) -> Result<Option<u64>, KeysError> {
+        let before = self.root();
+        let (root, refused) = followed(directory, TrustRoot::clone(&before), &self.own);
+        let version = root.version();
+        if version > before.version() {
+            // A command that has the lock publishes the newest version itself.
+            if let Ok(directory) = DataDir::open_for_keys(directory) {
+                publish(&directory, &root)?;
+            }
+            self.root.store(Arc::new(root));
+        }
+        match refused {
+            Some(cause) => Err(cause),
+            None => Ok((version > before.version()).then_some(version)),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Follows the trust root's newer versions in the data directory of a running service.
+
+use super::Server;
+use crate::app::App;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// See the module.
+pub(crate) struct Follower {
+    app: Arc<App>,
+    directory: PathBuf,
+}
+
+impl Server {
+    /// What follows the trust root of this service.
+    pub(crate) fn follower(&self) -> Follower {
+        Follower { app: Arc::clone(&self.app), directory: self.directory.path().to_owned() }
+    }
+}
+
+impl Follower {
+    /// When the file of the next version was last written; `None` if there is none.
+    pub(crate) fn written(&self) -> Option<SystemTime> {
+        self.app.service.trust_root.written(&self.directory)
+    }
+
+    /// Shows the newest version that can be reached.
+    pub(crate) fn follow(&self) {
+        match self.app.service.trust_root.follow(&self.directory) {
+            Ok(None) => {}
+            Ok(Some(version)) => tracing::info!(version, "shows a newer trust root"),
+            Err(cause) => tracing::error!(%cause, "a newer trust root is not taken"),
+        }
+    }
+}
