@@ -45,6 +45,7 @@ macro_rules! mount {
                 panic_in_a_batch_leaves_the_service_running,
                 a_panicking_thread_is_named_and_neither_requests_nor_the_drain_hang,
                 a_worker_that_panics_with_a_seal_is_named_and_the_drain_does_not_hang,
+                requests_do_not_wake_the_dispatcher_while_others_wait_for_company,
                 seals_form_a_chain
             }
         }

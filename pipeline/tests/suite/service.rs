@@ -1,12 +1,12 @@
 //! The whole service with its threads: intake, dispatcher, pool, sealer.
 
-#![expect(clippy::disallowed_methods, reason = "threads of a test")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "threads of a test, and their time")]
 
 use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, after, bounded, unbounded};
 use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Seal, TrustRoot};
@@ -406,6 +406,64 @@ where
         // What waits for a dispatcher is refused; others had something in their hands.
         assert!(let_go < 50 || victim == "dispatcher", "{victim}");
     }
+}
+
+/// Stands still until it is told to go on, and counts how often the dispatcher reads it.
+struct Stopped {
+    inner: Arc<TestClock>,
+    goes: AtomicBool,
+    read: AtomicUsize,
+}
+
+impl Clock for Stopped {
+    fn unix_s(&self) -> u64 {
+        self.inner.unix_s()
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        if std::thread::current().name() == Some("dispatcher") {
+            self.read.fetch_add(1, Ordering::SeqCst);
+        }
+        if self.goes.load(Ordering::SeqCst) { self.inner.monotonic_ns() } else { 0 }
+    }
+}
+
+/// The dispatcher looks at its intake every 250 us then, and reads the clock twice each time. Each request would wake it otherwise.
+pub(crate) fn requests_do_not_wake_the_dispatcher_while_others_wait_for_company<C: Cache<Verdict>>(cache: C)
+where
+    C::Session: 'static,
+{
+    let world = World::new(cache);
+    world.prove_all();
+    let (send, out) = unbounded();
+    let clock = Arc::new(Stopped { inner: clock(), goes: AtomicBool::new(false), read: AtomicUsize::new(0) });
+    let service = Service::start(
+        world.pipeline_with(real(&world)),
+        signing_keys().0,
+        ChainHead::GENESIS,
+        config(Cadence::Group, Some(1), 1024),
+        Arc::clone(&clock) as Arc<dyn Clock>,
+        Arc::new(Open),
+        Arc::new(Outbox(send)),
+    )
+    .expect("service");
+    let intake = service.intake();
+    let began = Instant::now();
+    for i in 0..200 {
+        intake.submit(TENANT, world.request(0, 0, i)).expect("room");
+        std::thread::sleep(Duration::from_micros(50));
+    }
+    let most = 2 * (began.elapsed().as_micros() / 250) + 10;
+    let read = clock.read.load(Ordering::SeqCst);
+    assert!(read as u128 <= most, "{read} readings, at most {most}");
+    clock.goes.store(true, Ordering::SeqCst);
+    drop(intake);
+    service.drain().expect("no thread panicked");
+    let lanes = |item| match item {
+        Let::Go(sealed) => sealed.lanes().count(),
+        Let::Refused(..) | Let::Panicked(_) => 0,
+    };
+    assert_eq!(out.into_iter().map(lanes).sum::<usize>(), 200);
 }
 
 /// Panics on the worker that releases a seal.

@@ -1,8 +1,9 @@
 //! Byte strings in JSON.
 
 use base64::Engine as _;
+use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::de::Error as _;
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use trefoil_attest::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
@@ -23,13 +24,57 @@ impl<const N: usize> Serialize for Hex<N> {
     }
 }
 
+/// Reads a string where it is, without a copy if it has no escapes.
+struct Text<F>(F);
+
+impl<T, F: FnOnce(&str) -> Result<T, String>> Visitor<'_> for Text<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
+}
+
+/// The values of hexadecimal digits; 16 for other bytes. A table, because digits are random and each comparison would be mispredicted half of the time.
+const DIGITS: [u8; 256] = {
+    let mut digits = [16; 256];
+    let mut value = 0;
+    while value < 16 {
+        let lower = b"0123456789abcdef"[value];
+        digits[lower as usize] = value as u8;
+        digits[lower.to_ascii_uppercase() as usize] = value as u8;
+        value += 1;
+    }
+    digits
+};
+
+/// Reads exactly twice as many hexadecimal digits as there are bytes.
+fn hex_into(text: &str, bytes: &mut [u8]) -> Option<()> {
+    let (pairs, rest) = text.as_bytes().as_chunks();
+    if pairs.len() != bytes.len() || !rest.is_empty() {
+        return None;
+    }
+    let mut all = 0;
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        let (high, low) = (DIGITS[usize::from(*high)], DIGITS[usize::from(*low)]);
+        all |= high | low;
+        *byte = high << 4 | low;
+    }
+    (all < 16).then_some(())
+}
+
 impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Hex::parse(&text).ok_or_else(|| {
-            let (digits, given) = (2 * N, text.chars().count());
-            D::Error::custom(format_args!("expected {digits} hexadecimal digits, got {given} characters"))
-        })
+        deserializer.deserialize_str(Text(|text: &str| {
+            Hex::parse(text).ok_or_else(|| {
+                let (digits, given) = (2 * N, text.chars().count());
+                format!("expected {digits} hexadecimal digits, got {given} characters")
+            })
+        }))
     }
 }
 
@@ -37,7 +82,7 @@ impl<const N: usize> Hex<N> {
     /// Reads exactly `2 N` hexadecimal digits.
     pub fn parse(text: &str) -> Option<Hex<N>> {
         let mut bytes = [0; N];
-        hex::decode_to_slice(text, &mut bytes).ok()?;
+        hex_into(text, &mut bytes)?;
         Some(Hex(bytes))
     }
 }
@@ -71,9 +116,11 @@ impl Serialize for Nonce {
 
 impl<'de> Deserialize<'de> for Nonce {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let bytes = hex::decode(&text).ok().and_then(Nonce::new);
-        bytes.ok_or_else(|| D::Error::custom("expected 32 to 128 hexadecimal digits"))
+        deserializer.deserialize_str(Text(|text: &str| {
+            let mut bytes = vec![0; text.len().min(2 * NONCE_BYTES_MAX) / 2];
+            let read = hex_into(text, &mut bytes).and_then(|()| Nonce::new(bytes));
+            read.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())
+        }))
     }
 }
 
@@ -90,17 +137,17 @@ impl fmt::Debug for Base64 {
 
 impl Serialize for Base64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&BASE64.encode(&self.0))
+        serializer.collect_str(&Base64Display::new(&self.0, &BASE64))
     }
 }
 
 impl<'de> Deserialize<'de> for Base64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        BASE64.decode(text).map(Base64).map_err(|_| {
-            D::Error::custom(
-                "expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4",
-            )
-        })
+        deserializer.deserialize_str(Text(|text: &str| {
+            BASE64.decode(text).map(Base64).map_err(|_| {
+                "expected base64 of the standard alphabet (+ and /) with padding, RFC 4648 section 4"
+                    .to_owned()
+            })
+        }))
     }
 }

@@ -30,9 +30,11 @@ impl Vector {
 
     /// SHA3-256("trefoil/probe/1" | 512 bytes, little-endian), which a request's MAC covers in both forms.
     pub fn digest(&self) -> [u8; 32] {
-        let mut hash = Sha3_256::new_with_prefix(b"trefoil/probe/1");
-        self.0.iter().for_each(|x| hash.update(x.to_le_bytes()));
-        hash.finalize().into()
+        let mut bytes = [0; 4 * DIM];
+        bytes.as_chunks_mut().0.iter_mut().zip(&self.0).for_each(|(word, x)| *word = x.to_le_bytes());
+        let digest = Sha3_256::new_with_prefix(b"trefoil/probe/1").chain_update(bytes).finalize().into();
+        bytes.zeroize();
+        digest
     }
 }
 

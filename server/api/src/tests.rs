@@ -33,9 +33,33 @@ fn hexadecimal_has_exactly_the_right_length() {
     for wrong in ["", "0a", "0aff00", "0afg", "0x0a"] {
         assert_eq!(Hex::<2>::parse(wrong), None, "{wrong}");
     }
+    // Every pair of characters reads as another implementation reads it.
+    for pair in (0..1 << 14).map(|pair: u16| [(pair >> 7) as u8, (pair & 127) as u8]) {
+        let read = Hex::<1>::parse(std::str::from_utf8(&pair).unwrap());
+        assert_eq!(read.map(|hex| hex.0.to_vec()), hex::decode(pair).ok(), "{pair:?}");
+    }
+    assert_eq!(Hex::<1>::parse("\u{e9}"), None);
+    assert_eq!(serde_json::from_str::<Hex<1>>(r#""\u0030a""#).unwrap(), Hex([10]), "a digit as an escape");
+    let refused = |json: &str| serde_json::from_str::<Hex<2>>(json).unwrap_err().to_string();
+    assert!(refused("\"\u{e9}\"").starts_with("expected 4 hexadecimal digits, got 1 characters"));
+    assert!(refused("7").starts_with("invalid type: integer `7`, expected a string"));
     assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(15))).is_err());
     assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(16))).is_ok());
     assert!(serde_json::from_str::<Nonce>(&format!("\"{}\"", "00".repeat(65))).is_err());
+}
+
+#[test]
+fn base64_is_written_as_a_whole_and_in_parts_the_same() {
+    // Longer than the parts in which it is written.
+    for length in (0..100).chain(700..800).chain([22_000]) {
+        let bytes: Vec<u8> = (0..length).map(|i| (i * 7) as u8).collect();
+        let json = serde_json::to_string(&Base64(bytes.clone())).unwrap();
+        assert_eq!(json, format!("\"{}\"", BASE64.encode(&bytes)), "{length}");
+        assert_eq!(serde_json::from_str::<Base64>(&json).unwrap(), Base64(bytes));
+    }
+    assert!(
+        serde_json::from_str::<Base64>("\"_w==\"").unwrap_err().to_string().contains("standard alphabet")
+    );
 }
 
 #[test]

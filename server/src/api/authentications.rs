@@ -30,7 +30,8 @@ pub(super) async fn authenticate(
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    body::answer(StatusCode::OK, &in_time(&app, &caller, began_ns, &bytes).await?)
+    let answer = in_time(&app, &caller, began_ns, &bytes).await?;
+    body::sized_answer(StatusCode::OK, &answer, json_bytes(&answer))
 }
 
 /// One login that was worked on from `began_ns` on, alone or in a stream.
@@ -53,9 +54,16 @@ pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Aut
     let (request, form) = request(&caller.tenant, json)?;
     capture::is_of_subject(request.handle);
     let submitted_ns = traces::submits(&*app.service.clock);
-    let answer = app.service.login(&caller.tenant, &caller.failures, request).await?;
+    // In a box, because what encloses this future is moved several times before it begins.
+    let answer = Box::pin(app.service.login(&caller.tenant, &caller.failures, request)).await?;
     traces::answered(&*app.service.clock, submitted_ns, &answer);
     bodies::authenticated(&answer, form)
+}
+
+/// About how long an answer is in JSON.
+pub(super) fn json_bytes(answer: &Authenticated) -> usize {
+    // The attestation in base64, and all other fields.
+    answer.attestation.as_ref().map_or(0, |attestation| attestation.0.len().div_ceil(3) * 4) + 192
 }
 
 /// `GET /v1/attestations/{id}`: the attestation of a login that asked for none.
@@ -102,4 +110,25 @@ fn in_session(json: &[u8]) -> Option<Problem> {
 
 pub(super) fn late() -> Problem {
     Problem::new(Code::TimedOut, "no answer in time; the attempt may have been counted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trefoil_api::{AuthenticatedBatch, Base64, Decision, Hex, Outcome};
+
+    #[test]
+    fn the_buffer_of_an_answer_need_not_grow() {
+        for attestation in [None, Some(0), Some(1), Some(1_000), Some(22_001)] {
+            let attestation = attestation.map(|bytes| Base64(vec![255; bytes]));
+            let (id, seal_number) = (Hex([255; 32]), u64::MAX);
+            let answer = Authenticated { id, decision: Decision::NoMatch, attestation, seal_number };
+            for count in [1, 32] {
+                let results = vec![Outcome::<(), _>::Answered(&answer); count];
+                let bytes = serde_json::to_vec(&AuthenticatedBatch { results }).unwrap().len();
+                let expected = count * json_bytes(&answer);
+                assert!((bytes..bytes + 64 * count).contains(&expected), "{bytes} of {expected}");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Several authentications in one request. An entry goes through [`login`] like a single request. A batch saves a head, a
 //! look-up of the caller and an answer for each.
 
-use super::authentications::{late, login};
+use super::authentications::{json_bytes, late, login};
 use super::body;
 use super::caller::Caller;
 use super::sizes::BATCH_JSON_BYTES_MAX;
@@ -51,9 +51,11 @@ pub(super) async fn authenticate(
     let _ = tokio::time::timeout(app.limits.answer_timeout(), all).await;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(late()))).collect();
+    let mut bytes = 0;
     let results = answers.iter().map(|answer| match answer {
         Ok(answer) => {
             caller.decided(answer.decision);
+            bytes += json_bytes(answer);
             Outcome::Answered(answer)
         }
         Err(problem) => {
@@ -62,7 +64,8 @@ pub(super) async fn authenticate(
             Outcome::Refused { problem: problem.member() }
         }
     });
-    body::answer(StatusCode::OK, &AuthenticatedBatch { results: results.collect() })
+    let batch = AuthenticatedBatch { results: results.collect() };
+    body::sized_answer(StatusCode::OK, &batch, bytes)
 }
 
 /// Makes these logins at the same time. Each begins in a turn of its own, like a single request

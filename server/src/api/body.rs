@@ -155,9 +155,22 @@ fn plain(expected: &str) -> &str {
 
 /// An answer in JSON, which the outermost layer gives the form that the caller prefers.
 pub(super) fn answer(status: axum::http::StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
-    let bytes = serde_json::to_vec(body).map_err(Problem::internal)?;
-    Ok((status, [(header::CONTENT_TYPE, form::JSON)], bytes).into_response())
+    sized_answer(status, body, ANSWER_BYTES)
 }
+
+/// The same for a body of about `bytes`. Its buffer then does not grow by copying itself, again and again.
+pub(super) fn sized_answer(
+    status: axum::http::StatusCode,
+    body: &impl Serialize,
+    bytes: usize,
+) -> Result<Response, Problem> {
+    let mut json = Vec::with_capacity(bytes);
+    serde_json::to_writer(&mut json, body).map_err(Problem::internal)?;
+    Ok((status, [(header::CONTENT_TYPE, form::JSON)], json).into_response())
+}
+
+/// More than most answers have without an attestation.
+const ANSWER_BYTES: usize = 512;
 
 async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Option<Bytes>, Problem> {
     let timeout = limits.body_timeout();
