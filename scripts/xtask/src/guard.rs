@@ -40,10 +40,10 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     });
 }
 
-/// Builds the example. Not incrementally: that cuts crates into other units, in which other calls are inlined, and the counts
+/// Builds the example, with the features of the whole workspace, as everything else. Not incrementally: that cuts crates into other units, in which other calls are inlined, and the counts
 /// would depend on what was built before.
 fn build(repo: &Repo) -> Result<(), String> {
-    let mut build = repo.cargo(&["build", "--locked", "-p", "trefoil-pipeline", "--example", "guard"]);
+    let mut build = repo.cargo(&["build", "--locked", "--workspace", "--example", "guard"]);
     let status = build.env("CARGO_INCREMENTAL", "0").status().map_err(|cause| cause.to_string())?;
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(&build))) }
 }

@@ -2,12 +2,8 @@
 
 use std::process::ExitStatus;
 
-/// The arguments that make a test program print times. On a stable compiler they work only with [`PERMISSION`].
+/// The arguments that make a test program print times. On a stable compiler they work only in a program of [`crate::started`].
 pub(crate) const WITH_TIMES: [&str; 3] = ["--", "-Zunstable-options", "--report-time"];
-
-/// Lets test programs accept an unstable flag, but not compilers: the programs are started through `env`.
-pub(crate) const PERMISSION: [&str; 2] =
-    ["--config", "target.'cfg(all())'.runner=['env', 'RUSTC_BOOTSTRAP=1']"];
 
 /// Results of one test command or of many.
 #[derive(Debug, Default, PartialEq)]

@@ -27,6 +27,7 @@ mod quotes;
 mod repo;
 mod service;
 mod smoke;
+mod started;
 mod steps;
 mod test;
 mod tidy;
@@ -47,6 +48,10 @@ fn main() -> ExitCode {
             eprintln!("{why}");
             ExitCode::FAILURE
         });
+    }
+    if let ["start", program, rest @ ..] = arguments.as_slice() {
+        eprintln!("{}", started::run(program, rest));
+        return ExitCode::FAILURE;
     }
     let outcome = Repo::open().and_then(|repo| match arguments.as_slice() {
         ["check"] => test::check(&repo),

@@ -6,13 +6,14 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::time::UNIX_EPOCH;
 
 use trefoil_testing::VARIABLE;
 
 use crate::markdown;
 use crate::repo::Repo;
+use crate::started;
 use crate::steps::flush;
 
 /// Names the slow tests, each as `path.rs::name`; `tidy` checks that they exist.
@@ -26,14 +27,12 @@ const FOLDER: &str = "passed";
 /// # Errors
 /// If a file of the repository cannot be listed.
 pub(crate) fn as_runner(repo: &Repo) -> Result<[String; 2], String> {
-    let this = std::env::current_exe().map_err(|why| format!("this program: {why}"))?;
     let mut files = DefaultHasher::new();
     // Rust code is in the programs already.
     for path in repo.all_files()?.iter().filter(|path| !path.ends_with(".rs")) {
         state(&repo.root().join(path))?.hash(&mut files);
     }
-    let runner = format!("runner=['{}', 'once', '{:016x}']", this.display(), files.finish());
-    Ok(["--config".to_owned(), format!("target.'cfg(all())'.{runner}")])
+    started::as_runner(&["once", &format!("{:016x}", files.finish())])
 }
 
 /// Runs a test program, or repeats what it printed when it passed.
@@ -53,9 +52,8 @@ pub(crate) fn run(files: &str, program: &str, arguments: &[&str]) -> Result<Exit
         return Ok(ExitCode::SUCCESS);
     }
     let named = |why: std::io::Error| format!("{}: {why}", program.display());
-    let mut command = Command::new(program);
-    // Lets it print times on a stable compiler.
-    command.args(arguments).env("RUSTC_BOOTSTRAP", "1").stdout(Stdio::piped());
+    let mut command = started::command(program, arguments);
+    command.stdout(Stdio::piped());
     let mut child = command.spawn().map_err(named)?;
     let mut output = key;
     for line in BufReader::new(child.stdout.take().ok_or("no standard output")?).lines() {

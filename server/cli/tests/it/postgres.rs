@@ -267,11 +267,13 @@ async fn a_node_that_is_killed_loses_no_acknowledged_write() {
         let policy =
             json!({"embedder": "facenet-128", "threshold": {"fmr_class": 3}, "audiences": ["a.example"]});
         let tenant = json!({"name": "t", "policy": policy}).to_string();
+        let create =
+            async || admin.try_send(Method::POST, "/v1/tenants", &[], tenant.clone().into_bytes()).await;
+        // At least one is answered, however busy the machine is.
+        assert_eq!(create().await.unwrap().status, 201);
         let creating = async {
-            let mut made = 0;
-            while let Ok(reply) =
-                admin.try_send(Method::POST, "/v1/tenants", &[], tenant.clone().into_bytes()).await
-            {
+            let mut made = 1;
+            while let Ok(reply) = create().await {
                 assert_eq!(reply.status, 201, "{}", reply.text());
                 made += 1;
             }
@@ -284,7 +286,7 @@ async fn a_node_that_is_killed_loses_no_acknowledged_write() {
         let (made, ()) = tokio::join!(creating, killing);
         acknowledged += made;
         let stored: usize = server.sql(&name, "SELECT count(*) FROM tenants").parse().unwrap();
-        assert!(made > 0 && stored >= acknowledged, "round {round}: {stored} of {acknowledged}");
+        assert!(stored >= acknowledged, "round {round}: {stored} of {acknowledged}");
         // Those that were stored and whose answer was lost count from here on.
         acknowledged = stored;
     }
