@@ -29,7 +29,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     add_check(repo, &mut steps, Scale::Test, &runner, ("tests", demand_all));
     match tools::postgresql() {
         Ok(_) => {
-            steps.tests(ON_POSTGRES, on_postgres(repo, &runner));
+            steps.tests(ON_POSTGRES, on_postgres(repo, &runner, Scale::Test, &[]));
             steps.tests(ON_THREE_NODES, on_three_nodes(repo, &runner, Scale::Test, &[]));
         }
         Err(why) if demand_all => {
@@ -72,6 +72,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
         "tests",
         timed_tests(repo, Scale::Soak, &runner, &["--release", "--features", "trefoil-bench/pqcrypto"]),
     );
+    steps.tests(ON_POSTGRES, on_postgres(repo, &runner, Scale::Soak, &["--release"]));
     steps.tests(ON_THREE_NODES, on_three_nodes(repo, &runner, Scale::Soak, &["--release"]));
     steps.tests(OVER_BASELINE, over_baseline(repo, &runner, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
@@ -94,8 +95,8 @@ const OVER_BASELINE_FEATURES: &str = "trefoil-cli/cache-dashmap,trefoil-cli/otlp
 const END_TO_END: [&str; 2] = ["--workspace", "--test=it"];
 /// The step of [`on_postgres`].
 const ON_POSTGRES: &str = "service on PostgreSQL";
-/// Tests of the service that look into no file of its store.
-const STORE_BLIND: [&str; 14] = [
+/// As many modules of tests as an ordinary run has time for. A `soak` runs all of them, less those below.
+const ON_POSTGRES_OFTEN: [&str; 14] = [
     "access_tokens::",
     "batches::",
     "callers::",
@@ -110,6 +111,31 @@ const STORE_BLIND: [&str; 14] = [
     "session::",
     "subjects::",
     "unproven::",
+];
+
+/// Tests that copy, damage or open the file of a store, or audit it offline. A database is copied and looked at with its own tools, and its log is
+/// audited over HTTPS.
+const OF_A_FILE: [&str; 20] = [
+    "a_gateway_that_forgets_a_revocation_gets_no_decision",
+    "a_restart_ends_no_session_and_verifies_no_proof",
+    "a_store_whose_sessions_were_edited_does_not_start",
+    "an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant",
+    "an_installation_that_does_not_start_says_what_where_and_what_to_do",
+    "backup::",
+    "beside_a_running_service_it_exits_0_1_or_2",
+    "canary::",
+    "damage::",
+    "disk::",
+    "erasure::",
+    "every_change_answers_with_a_receipt_that_verifies_offline",
+    "every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept",
+    "log::",
+    "retention::",
+    "vaults::",
+    "what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start",
+    "what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start",
+    "what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_with_it",
+    "what_was_noted_and_not_sealed_is_sealed_by_the_next_start",
 ];
 
 /// The step of [`on_three_nodes`].
@@ -181,23 +207,22 @@ fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {
 }
 
 /// The same tests of the service, with its store in PostgreSQL.
-fn on_postgres(repo: &Repo, runner: &[String; 2]) -> Command {
-    // This one makes a backup, which of such a store is not `trefoil backup`; those have a part of a name above in theirs, and open the file.
-    let but = [
-        "--skip",
-        "an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant",
-        "--skip",
-        "revoked_subjects::",
-    ];
-    let arguments = [&END_TO_END[..], &WITH_TIMES, &STORE_BLIND, &but].concat();
-    let mut command = started_tests(repo, Scale::Test, runner, &arguments);
+fn on_postgres(repo: &Repo, runner: &[String; 2], scale: Scale, more: &[&str]) -> Command {
+    let (which, modules) = match scale {
+        // Without names of modules, the tests of other crates would run too.
+        Scale::Soak => (["--package=trefoil-cli", "--test=it"], &[][..]),
+        Scale::Check | Scale::Test => (END_TO_END, &ON_POSTGRES_OFTEN[..]),
+    };
+    let but: Vec<&str> = OF_A_FILE.iter().flat_map(|name| ["--skip", name]).collect();
+    let arguments = [&which[..], more, &WITH_TIMES, modules, &but].concat();
+    let mut command = started_tests(repo, scale, runner, &arguments);
     command.env("TREFOIL_TEST_STORE", "postgres");
     command
 }
 
 /// The same on three nodes that share a database: as many modules as an ordinary run has time for, all of them in a `soak`.
 fn on_three_nodes(repo: &Repo, runner: &[String; 2], scale: Scale, more: &[&str]) -> Command {
-    let modules = if scale == Scale::Soak { &STORE_BLIND[..] } else { &["policies::", "session::"] };
+    let modules = if scale == Scale::Soak { &ON_POSTGRES_OFTEN[..] } else { &["policies::", "session::"] };
     let but: Vec<&str> = OF_ONE_NODE.iter().flat_map(|name| ["--skip", name]).collect();
     let arguments = [&END_TO_END[..], more, &WITH_TIMES, modules, &but].concat();
     let mut command = started_tests(repo, scale, runner, &arguments);
