@@ -39,7 +39,7 @@ use trefoil_server::process::VERSION;
   \
                   trefoil key-holder                the keys and thresholds in a process of their own\n  \
                   trefoil keys export-trust-root    what relying parties pin\n  \
-                  trefoil verify answer.json --trust-root trust-root.json --audience shop.example"
+                  trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a..."
 )]
 struct Cli {
     #[command(subcommand)]

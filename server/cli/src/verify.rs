@@ -37,8 +37,8 @@ pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
     and, together with an attestation, that it backs it.\n\n\
     A relying party gives --audience and --nonce; without them the attestation could have been made for someone else\n\
     or be replayed, and the answer says so.\n\n\
-    Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n  \
-    trefoil verify answer.json --trust-root trust-root.json --audience shop.example --proof session.proof\n  \
+    Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a...\n  \
+    trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --proof session.proof\n  \
     trefoil verify --proof session.proof\n  \
     trefoil verify erased.json --trust-root trust-root.json --tenant 0011...     the receipt of an erasure\n  \
     trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --json"

@@ -33,11 +33,11 @@ use zeroize::Zeroizing;
     trefoil wallet commitment --wallet ann.wallet          give this to your issuer, and only this\n  \
     trefoil wallet receive ann.credential --wallet ann.wallet\n  \
     trefoil wallet enrol --wallet ann.wallet --embedding face.json --consent 'form 7' --service ... \n  \
-    trefoil wallet open --wallet ann.wallet --audience shop.example --service https://127.0.0.1:8443 \\\n      \
+    trefoil wallet open --wallet ann.wallet --audience https://shop.example --service https://127.0.0.1:8443 \\\n      \
     --ca trefoil-data/tls-certificate.pem --api-key-file api.key\n  \
-    trefoil wallet authenticate --wallet ann.wallet --audience shop.example --embedding face.json \\\n      \
+    trefoil wallet authenticate --wallet ann.wallet --audience https://shop.example --embedding face.json \\\n      \
     --nonce 5f3a... --output answer.json --service ...\n  \
-    trefoil verify answer.json --trust-root trust-root.json --audience shop.example --nonce 5f3a...\n\n\
+    trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a...\n\n\
     Exit codes: 0 done (for `authenticate`: a match), 1 refused, 2 wrong usage, 4 the face did not match."
 )]
 pub(super) struct WalletCommand {
