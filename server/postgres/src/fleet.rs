@@ -91,6 +91,11 @@ impl Heard {
         self.at.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Release);
     }
 
+    /// Whether a look that began after this time was taken over. Times are compared in whole milliseconds, to the safe side.
+    fn is_after(&self, asked: Instant) -> bool {
+        u128::from(self.at.load(Ordering::Acquire)) > asked.saturating_duration_since(self.since).as_millis()
+    }
+
     fn check(&self) -> Option<String> {
         let age = self.age();
         (age > STALE_MAX).then(|| {
@@ -159,6 +164,10 @@ impl Parts {
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(())
+    }
+
+    pub(crate) fn has_heard_since(&self, asked: Instant) -> bool {
+        self.heard.is_after(asked)
     }
 
     pub(crate) fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {

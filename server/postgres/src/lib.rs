@@ -49,7 +49,7 @@ use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
 use std::any::Any;
 use std::cell::Cell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use table::{Change, Item, Record as _, RowMac, Rows, Value};
 use threads::Threads;
 use trefoil_attest::Restoration;
@@ -165,6 +165,10 @@ impl Fleet for Postgres {
         let parts = self.parts()?;
         let last = self.0.read(|rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
         parts.until_seen(last.unwrap_or(0))
+    }
+
+    fn has_heard_since(&self, asked: Instant) -> bool {
+        self.1.as_ref().is_some_and(|parts| parts.has_heard_since(asked))
     }
 
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {

@@ -361,6 +361,12 @@ impl Directory {
         self.look_ups.sum()
     }
 
+    /// Whether there is such a tenant, or was one that is deleted.
+    pub fn knows(&self, tenant: &TenantId) -> bool {
+        let snapshot = self.snapshot.load();
+        snapshot.tenants.contains_key(tenant) || snapshot.deleted.contains_key(tenant)
+    }
+
     /// A tenant's present snapshot.
     pub fn tenant(&self, tenant: &TenantId) -> Result<Arc<Tenant>, Refused> {
         self.look_ups.add_one();

@@ -6,7 +6,7 @@
 
 use super::StoreError;
 use std::any::Any;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trefoil_types::{Handle, SessionId, TenantId};
 
 /// Age of what a node knows, above which it answers nothing.
@@ -41,6 +41,8 @@ pub trait Fleet: Send + Sync {
     fn follow(&self, apply: Apply) -> Result<(), StoreError>;
     /// Returns once this node has heard of every change of the registry until now.
     fn catch_up(&self) -> Result<(), StoreError>;
+    /// Whether this node has heard of every change that was there at this time.
+    fn has_heard_since(&self, asked: Instant) -> bool;
     /// Waits until this node alone may extend the log of seals. What it returns gives that up when it is dropped. The database also ends it after
     /// a few seconds, so that a node that hangs stops no other; then the seal that it stores is refused as a conflict.
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
