@@ -144,6 +144,33 @@ fn writes_of_many_nodes_follow_one_another_and_the_next_start_finds_them_all() {
     assert!(told.contains("no node of a fleet") && told.contains("--fleet"), "{told}");
 }
 
+/// While it reads all rows, which takes long in a large database.
+#[test]
+fn other_nodes_write_while_one_starts() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (one, _heard) = node(&url, "one");
+    one.create_tenant(tenant(T), note()).unwrap();
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let held = Link::open(&address, PATIENCE, PATIENCE).unwrap();
+    held.batch("BEGIN; LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE").unwrap();
+    let waits = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'tenants'::regclass AND NOT granted";
+    std::thread::scope(|scope| {
+        let starts = scope.spawn(|| open(&url, "two", PATIENCE).map(drop));
+        until("it waits for the tenants", || {
+            held.told(waits).unwrap().is_some_and(|row| row == [Some("t".to_owned())])
+        });
+        for id in 1..=5 {
+            one.put_sessions(vec![ended(id)]).unwrap();
+        }
+        assert!(!starts.is_finished());
+        held.batch("COMMIT").unwrap();
+        starts.join().unwrap().unwrap();
+    });
+    // It was not there when the sum was made, and counts nevertheless.
+    one.put_seal(0, vec![1], vec![]).unwrap();
+}
+
 #[test]
 fn a_change_of_the_registry_from_an_old_copy_of_it_is_refused() {
     let Some(server) = Server::shared() else { return };
