@@ -88,8 +88,6 @@ impl Fleet {
         let tenant = json!({"name": "shop", "policy": policy()});
         let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
         let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-        // A register that is new refuses requests of its first seconds.
-        tokio::time::sleep(Duration::from_secs(10)).await;
         Fleet { nodes, customer, key_holder, variables, folder, database, trust_root }
     }
 
