@@ -87,6 +87,19 @@ impl Service {
         Service::start_with(data_dir, &flags)
     }
 
+    /// The same, as a node of a fleet that shares the database and the key-holder at this address with other nodes.
+    pub(crate) fn start_node(
+        data_dir: &Path,
+        store: &str,
+        key_holder: &str,
+    ) -> Result<(Service, Reached), Failure> {
+        Service::start_with(data_dir, &["--on-all", "--store", store, "--key-holder", key_holder])
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Bytes of memory that it has.
     pub(crate) fn resident_bytes(&self) -> Result<u64, Failure> {
         resident_bytes(self.child.id())
@@ -153,6 +166,8 @@ pub(crate) struct Served {
     pub(crate) capture: Option<PathBuf>,
     /// The address of a PostgreSQL database.
     pub(crate) store: Option<String>,
+    /// The address of the key-holder that it shares with the other nodes of a fleet.
+    pub(crate) key_holder: Option<String>,
 }
 
 /// Bytes of memory that a process has, as the system counts them.
@@ -170,7 +185,8 @@ pub(crate) fn resident_bytes(process: u32) -> Result<u64, Failure> {
 ///
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
-pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture, store }: Served) -> Result<(), Failure> {
+pub(crate) fn serve(served: Served) -> Result<(), Failure> {
+    let Served { data_dir, is_slow, on_all, capture, store, key_holder } = served;
     if !on_all {
         stay_on(Half::First)?;
     }
@@ -187,6 +203,8 @@ pub(crate) fn serve(Served { data_dir, is_slow, on_all, capture, store }: Served
     let mut config = config(data_dir);
     config.capture.file = capture.unwrap_or_default();
     config.store.url = DatabaseUrl(store.unwrap_or_default());
+    config.store.fleet = key_holder.is_some();
+    config.key_holder.url = key_holder.unwrap_or_default();
     config.log.filter = "error".to_owned();
     // Reloading gives the same settings: there is no file.
     let again = config.clone();

@@ -6,6 +6,7 @@ mod compare;
 mod day;
 mod exact;
 mod fhe_peers;
+mod fleet;
 mod flood;
 mod history;
 mod hit_ratio;
@@ -48,6 +49,7 @@ use compare::CompareArgs;
 use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
+use fleet::FleetArgs;
 use flood::FloodArgs;
 use history::HistoryArgs;
 use hit_ratio::HitRatioArgs;
@@ -124,6 +126,8 @@ Examples:
     trefoil-bench day --folder /dev/shm
   How many bytes and writes is a subject, a session and a login in PostgreSQL?
     trefoil-bench size
+  What does a login cost on one node of a fleet and on three?
+    trefoil-bench fleet
   Which step made the difference between two records, and between two builds that run in turn?
     trefoil-bench compare before/run-engine.json after/run-engine.json
     trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
@@ -219,6 +223,8 @@ enum Benchmark {
     Day(DayArgs),
     /// Count bytes and writes of subjects, sessions and logins in PostgreSQL, in SQLite and in a vault
     Size(SizeArgs),
+    /// Count processor time, statements and writes of a login on one node of a fleet and on three
+    Fleet(FleetArgs),
 }
 
 /// Parses the process's arguments, runs, prints.
@@ -286,6 +292,7 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Hostile(args) => ("hostile", &args.output),
         Benchmark::Day(args) => ("day", &args.output),
         Benchmark::Size(args) => ("size", &args.output),
+        Benchmark::Fleet(args) => ("fleet", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
@@ -337,6 +344,7 @@ fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
         Benchmark::Hostile(args) => args.run(),
         Benchmark::Day(args) => args.run(),
         Benchmark::Size(args) => args.run(),
+        Benchmark::Fleet(args) => args.run(),
     }
 }
 

@@ -43,6 +43,7 @@ pub mod day;
 pub mod exact;
 pub mod faces;
 pub mod fhe_peers;
+pub mod fleet;
 pub mod flood;
 mod history;
 pub mod hit_ratio;

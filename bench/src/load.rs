@@ -56,7 +56,7 @@ const OPEN_SHARE: f64 = 0.5;
 /// Connections for those.
 const OPEN_CONNECTIONS: usize = 256;
 /// Requests that are made before a phase, for each second of it, before a rate is known; of logins in batches so many.
-const FIRST_GUESS_PER_S: f64 = 8_000.0;
+pub(crate) const FIRST_GUESS_PER_S: f64 = 8_000.0;
 const FIRST_GUESS_IN_BATCHES_PER_S: f64 = 60_000.0;
 
 /// Runs the phases.
@@ -69,8 +69,8 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     let runtime = runtime(1, 0)?;
     let world = runtime.block_on(World::at(&reached, "load", parameters.people, 2))?;
     let trust_root = runtime.block_on(world.trust_root())?;
-    let generator =
-        Generator { runtime, target: Target::of(&reached)?, world, trust_root, made: AtomicU64::new(0) };
+    let targets = vec![Target::of(&reached)?];
+    let generator = Generator { runtime, targets, world, trust_root, made: AtomicU64::new(0) };
     let most = parameters.connections.iter().copied().max().unwrap_or(1);
     // A warm-up: templates and verdicts settle in memory.
     let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
@@ -99,10 +99,10 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
 
 /// The result of phases of one kind.
 #[derive(Clone, Debug, Default)]
-struct Phase {
-    seconds: f64,
+pub(crate) struct Phase {
+    pub(crate) seconds: f64,
     /// Logins that were answered.
-    logins: u64,
+    pub(crate) logins: u64,
     /// Of requests.
     latencies_ns: Vec<u64>,
     runs_per_s: Vec<f64>,
@@ -113,11 +113,11 @@ struct Phase {
 }
 
 impl Phase {
-    fn per_s(&self) -> f64 {
+    pub(crate) fn per_s(&self) -> f64 {
         self.logins as f64 / self.seconds
     }
 
-    fn add(&mut self, run: Phase) {
+    pub(crate) fn add(&mut self, run: Phase) {
         self.runs_per_s.push(run.per_s());
         self.seconds += run.seconds;
         self.logins += run.logins;
@@ -127,7 +127,7 @@ impl Phase {
         self.unverified.extend(run.unverified);
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let ms = Distribution::new(self.latencies_ns.iter().map(|&ns| ns as f64 / 1e6).collect());
         json!({
             "logins": self.logins, "requests": self.latencies_ns.len(), "logins_per_s": rounded(self.per_s()), "p50_ms": rounded(ms.percentile(50)),
@@ -162,23 +162,27 @@ fn report(parameters: &Load, closed: &[Phase], open: &Phase) -> Report {
     line("half of the best, at random times".to_owned(), &half);
     half["wanted_per_s"] = json!(rounded(OPEN_SHARE * closed.iter().map(Phase::per_s).fold(0.0, f64::max)));
     let best = closed.iter().map(Phase::per_s).fold(0.0, f64::max);
-    let all = || closed.iter().chain([open]);
-    let (wrong, unverified) =
-        (all().map(|phase| phase.wrong).sum::<u64>(), all().flat_map(|phase| &phase.unverified));
-    let problem = match (wrong, unverified.clone().next()) {
-        (0, None) => None,
-        (wrong, first) => Some(format!(
-            "{wrong} answers were wrong, {} attestations did not verify{}",
-            unverified.count(),
-            first.map(|cause| format!(" ({cause})")).unwrap_or_default()
-        )),
-    };
+    let problem = problem(closed.iter().chain([open]));
     let result = json!({
         "closed": loops, "open": half, "best_per_s": rounded(best), "open_share": OPEN_SHARE,
         "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds, "people": parameters.people,
         "batch": parameters.batch, "verify_every": parameters.verify_every, "seed": parameters.seed,
     });
     Report { summary, result, problem }
+}
+
+/// What is wrong with these phases.
+pub(crate) fn problem<'a>(phases: impl Iterator<Item = &'a Phase> + Clone) -> Option<String> {
+    let wrong: u64 = phases.clone().map(|phase| phase.wrong).sum();
+    let unverified = phases.flat_map(|phase| &phase.unverified);
+    match (wrong, unverified.clone().next()) {
+        (0, None) => None,
+        (wrong, first) => Some(format!(
+            "{wrong} answers were wrong, {} attestations did not verify{}",
+            unverified.count(),
+            first.map(|cause| format!(" ({cause})")).unwrap_or_default()
+        )),
+    }
 }
 
 /// Those of a Poisson process within this time.
@@ -192,13 +196,29 @@ fn arrivals(per_s: f64, within: Duration, seed: u64) -> Vec<Duration> {
     times.take_while(|at| *at < within).collect()
 }
 
-struct Generator {
-    runtime: Runtime,
-    target: Target,
-    world: World,
-    trust_root: TrustRoot,
+pub(crate) struct Generator {
+    pub(crate) runtime: Runtime,
+    /// Connections take turns with them.
+    pub(crate) targets: Vec<Target>,
+    pub(crate) world: World,
+    pub(crate) trust_root: TrustRoot,
     /// Requests so far: each has its own nonce.
-    made: AtomicU64,
+    pub(crate) made: AtomicU64,
+}
+
+/// What a phase needs before its time begins.
+pub(crate) struct Ready {
+    made: Arc<Vec<Made>>,
+    opened: Vec<Connection>,
+    arrivals: Arrivals,
+}
+
+/// What a phase showed, before its attestations are verified.
+pub(crate) struct Sent {
+    made: Arc<Vec<Made>>,
+    seen: Vec<Seen>,
+    seconds: f64,
+    ran_out: bool,
 }
 
 /// A request as it is sent, and the expected contents of the attestations of its fully attested logins.
@@ -226,36 +246,61 @@ enum Arrivals {
 
 impl Generator {
     fn closed(&self, parameters: &Load, connections: usize, per_s: f64) -> Result<Phase, Failure> {
+        let ready = self.ready_closed(parameters, connections, per_s)?;
+        self.judged(parameters, self.send(parameters, ready))
+    }
+
+    /// Requests for a closed loop of no more than one and a half times this rate.
+    pub(crate) fn ready_closed(
+        &self,
+        parameters: &Load,
+        connections: usize,
+        per_s: f64,
+    ) -> Result<Ready, Failure> {
         let count = (1.5 * per_s / parameters.batch as f64 * parameters.phase.as_secs_f64()) as usize;
-        self.phase(parameters, connections, count, Arrivals::AtOnce)
+        self.ready(parameters, connections, count, Arrivals::AtOnce)
     }
 
     fn open(&self, parameters: &Load, per_s: f64, round: u64) -> Result<Phase, Failure> {
         let arrivals = arrivals(per_s / parameters.batch as f64, parameters.phase, parameters.seed ^ round);
         let count = arrivals.len();
-        self.phase(parameters, OPEN_CONNECTIONS, count, Arrivals::At(arrivals.into()))
+        let ready = self.ready(parameters, OPEN_CONNECTIONS, count, Arrivals::At(arrivals.into()))?;
+        self.judged(parameters, self.send(parameters, ready))
     }
 
-    /// Makes `count` requests, and sends them for as long as a phase takes.
-    fn phase(
+    /// Makes `count` requests, and opens the connections.
+    fn ready(
         &self,
         parameters: &Load,
         connections: usize,
         count: usize,
         arrivals: Arrivals,
-    ) -> Result<Phase, Failure> {
+    ) -> Result<Ready, Failure> {
         let made: Arc<Vec<Made>> =
             Arc::new((0..count).map(|at| self.make(at, parameters)).collect::<Result<_, _>>()?);
         let opened = self.runtime.block_on(self.connect(connections))?;
+        Ok(Ready { made, opened, arrivals })
+    }
+
+    /// Sends requests for as long as a phase takes.
+    pub(crate) fn send(&self, parameters: &Load, ready: Ready) -> Sent {
+        let Ready { made, opened, arrivals } = ready;
         let (next, began) = (Arc::<AtomicUsize>::default(), Instant::now());
         let until = began + parameters.phase;
         let senders = opened.into_iter().map(|connection| {
             let (made, next, arrivals) = (Arc::clone(&made), Arc::clone(&next), arrivals.clone());
             send(connection, made, next, arrivals, (began, until), parameters.batch)
         });
-        let senders = self.runtime.block_on(async { senders.collect::<JoinSet<_>>().join_all().await });
-        let mut phase = Phase { seconds: began.elapsed().as_secs_f64(), ..Phase::default() };
-        for seen in senders {
+        let seen = self.runtime.block_on(async { senders.collect::<JoinSet<_>>().join_all().await });
+        let ran_out = matches!(arrivals, Arrivals::AtOnce) && next.load(Relaxed) >= made.len();
+        Sent { made, seen, seconds: began.elapsed().as_secs_f64(), ran_out }
+    }
+
+    /// Verifies the sample.
+    pub(crate) fn judged(&self, parameters: &Load, sent: Sent) -> Result<Phase, Failure> {
+        let Sent { made, seen, seconds, ran_out } = sent;
+        let mut phase = Phase { seconds, ..Phase::default() };
+        for seen in seen {
             phase.wrong += seen.wrong;
             phase.logins += (seen.latencies_ns.len() * parameters.batch) as u64;
             phase.latencies_ns.extend(seen.latencies_ns);
@@ -269,7 +314,7 @@ impl Generator {
                 }
             }
         }
-        if matches!(arrivals, Arrivals::AtOnce) && next.load(Relaxed) >= count {
+        if ran_out {
             return Err(Failure::fault(
                 "more requests were answered than were made for the phase: use longer phases",
             ));
@@ -308,8 +353,8 @@ impl Generator {
 
     async fn connect(&self, connections: usize) -> Result<Vec<Connection>, Failure> {
         let mut opened = Vec::new();
-        for _ in 0..connections {
-            opened.push(self.target.connect(None).await.map_err(Failure::in_step("connection"))?);
+        for target in self.targets.iter().cycle().take(connections) {
+            opened.push(target.connect(None).await.map_err(Failure::in_step("connection"))?);
         }
         Ok(opened)
     }

@@ -7,7 +7,7 @@
 //! Figures for more subjects than were stored are computed, and stand apart in the record.
 
 mod caller;
-mod counts;
+pub(crate) mod counts;
 mod phases;
 mod projection;
 mod vault;

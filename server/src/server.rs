@@ -61,6 +61,7 @@ use trefoil_service::replay::AHEAD_S;
 use trefoil_service::retention::{Pruner, Retained};
 use trefoil_service::rotation::Rotations;
 use trefoil_service::seal_log::{self, SealLog};
+use trefoil_service::second_look::SecondLook;
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened, Shown};
 use trefoil_service::templates::Templates;
@@ -256,6 +257,7 @@ impl Server {
             answer_form: bodies::ANSWERS,
             session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
+            second_look: SecondLook::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,
         });

@@ -69,11 +69,14 @@ pub(super) struct ServiceArgs {
     /// Keep tenants, templates and the log in this PostgreSQL database
     #[arg(long)]
     store: Option<String>,
+    /// Be a node of a fleet, with the key-holder at this address
+    #[arg(long, requires = "store")]
+    key_holder: Option<String>,
 }
 
 impl ServiceArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let ServiceArgs { data_dir, slow, on_all, capture, store } = self.clone();
-        serve(Served { data_dir, is_slow: slow, on_all, capture, store })
+        let ServiceArgs { data_dir, slow, on_all, capture, store, key_holder } = self.clone();
+        serve(Served { data_dir, is_slow: slow, on_all, capture, store, key_holder })
     }
 }

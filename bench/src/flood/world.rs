@@ -30,6 +30,7 @@ pub(crate) struct World {
     /// Set if the service runs in this process.
     here: Option<(Server, tempfile::TempDir)>,
     admin: Admin,
+    tenant: trefoil_api::Hex<16>,
     honest: Client,
     flooder: Client,
     /// API key of the honest clients.
@@ -106,7 +107,9 @@ impl World {
             level: 2,
         };
         let holders = issue(people, &membership, &admin, &honest).await?;
-        let mut world = World { here: None, admin, honest, flooder, api_key, people: vec![], proofs: vec![] };
+        let tenant = tenant.tenant_id;
+        let mut world =
+            World { here: None, admin, tenant, honest, flooder, api_key, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
             // A second session of each, never opened, because a known proof is not verified again.
             let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
@@ -161,6 +164,24 @@ impl World {
         let at = bytes.len() / 3 + lane;
         bytes[at] ^= 1;
         bytes
+    }
+
+    /// More tenants, which nobody logs in to.
+    pub(crate) async fn add_tenants(&self, count: usize) -> Result<(), Failure> {
+        for number in 0..count {
+            let tenant = CreateTenant { name: format!("more {number}"), policy: policy() };
+            self.admin.create_tenant(&tenant).await.map_err(call("tenant"))?;
+        }
+        Ok(())
+    }
+
+    /// Changes by an operator, one after another.
+    pub(crate) async fn change(&self, count: usize) -> Result<(), Failure> {
+        for _ in 0..count {
+            let made = self.admin.create_api_key(self.tenant, vec![Scope::Enrol]).await;
+            made.map_err(call("API key"))?;
+        }
+        Ok(())
     }
 
     /// The trust root that a relying party pins.

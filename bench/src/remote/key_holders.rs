@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -55,20 +55,25 @@ impl Drop for Process {
 impl KeyHolders {
     /// One key-holder and, if wanted, three that decide together.
     pub(crate) fn start(three: bool) -> Result<KeyHolders, Failure> {
+        KeyHolders::start_at(0, three)
+    }
+
+    /// The same, beside others of this process, which are at the addresses before this one.
+    pub(crate) fn start_at(first: u32, three: bool) -> Result<KeyHolders, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::in_step("folder"))?;
         let at = |name: &str| folder.path().join(name);
         let config = at("one.toml");
-        let text = format!("[server]\ndata_dir = {:?}\nlisten = \"{}\"\n{LIMITS}", at("one"), listen(0));
+        let text = format!("[server]\ndata_dir = {:?}\nlisten = \"{}\"\n{LIMITS}", at("one"), listen(first));
         fs::write(&config, text).map_err(Failure::in_step("configuration"))?;
         program(&["init", "--config", text_of(&config)?, "--gateway", text_of(&at("gateway-of-one"))?])?;
         let one = Process::start(&config)?;
-        let three = if three { Some(KeyHolders::three(folder.path())?) } else { None };
+        let three = if three { Some(KeyHolders::three(folder.path(), first + 1)?) } else { None };
         Ok(KeyHolders { folder, one, three })
     }
 
-    fn three(folder: &Path) -> Result<[Process; 3], Failure> {
+    fn three(folder: &Path, first: u32) -> Result<[Process; 3], Failure> {
         let (dir, gateway) = (folder.join("three"), folder.join("gateway-of-three"));
-        let listen = [1, 2, 3].map(listen);
+        let listen = [0, 1, 2].map(|seat| listen(first + seat));
         let [one, two, three] = listen.each_ref().map(String::as_str);
         let (at, gateway) = (text_of(&dir)?, text_of(&gateway)?);
         program(&["init-quorum", "--dir", at, "--gateway", gateway, "--listen", one, two, three])?;
@@ -88,6 +93,11 @@ impl KeyHolders {
         let key_holder = KeyHolder::new(Box::new(vault), &mut rand::rng(), unix_s());
         let key_holder = key_holder.map_err(Failure::in_step("key-holder"))?;
         Ok(Arc::new(Local::new(key_holder.into(), unix_s)))
+    }
+
+    /// Of the one: its address, its process, and the directory with the gateway's credentials.
+    pub(crate) fn one(&self) -> (String, u32, PathBuf) {
+        (self.one.address.to_string(), self.one.child.id(), self.folder.path().join("gateway-of-one"))
     }
 
     /// The one in another process.

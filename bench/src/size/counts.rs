@@ -11,16 +11,18 @@ use crate::Failure;
 use crate::distribution::rounded;
 
 /// The service's database.
-pub(super) struct Database<'a> {
+pub(crate) struct Database<'a> {
     server: &'a Server,
     name: String,
 }
 
 /// The counts at one moment. Statistics of `pg_stat_database` come late; these are there at once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     transactions: f64,
     statements: f64,
+    /// That statements returned or changed.
+    rows: f64,
     /// Of the whole server, from the position in the write-ahead log.
     wal_bytes: f64,
     /// Images of whole pages, which are in the log once per page and checkpoint.
@@ -31,26 +33,32 @@ pub(super) struct Counts {
 
 impl<'a> Database<'a> {
     /// The one that an address of `server` names.
-    pub(super) fn of(server: &'a Server, url: &str) -> Result<Database<'a>, Failure> {
+    pub(crate) fn of(server: &'a Server, url: &str) -> Result<Database<'a>, Failure> {
         let name = url.split(['/', '?']).nth(3).unwrap_or_default().to_owned();
-        server.sql("postgres", "CREATE EXTENSION pg_stat_statements");
+        server.sql("postgres", "CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
         Ok(Database { server, name })
     }
 
-    pub(super) fn version(&self) -> String {
+    pub(crate) fn version(&self) -> String {
         self.server.sql("postgres", "SHOW server_version")
     }
 
     /// Sessions of the service.
-    pub(super) fn connections(&self) -> u64 {
+    pub(crate) fn connections(&self) -> u64 {
         let count = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{}'", self.name);
         self.server.sql("postgres", &count).parse().unwrap_or(0)
     }
 
+    /// The number of the newest seal.
+    pub(crate) fn newest_seal(&self) -> f64 {
+        self.server.sql(&self.name, "SELECT max(number) FROM seals").parse().unwrap_or(f64::NAN)
+    }
+
     /// The counts after a phase, to be compared with those before.
-    pub(super) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         let totals = format!(
             "SELECT coalesce(sum(calls) FILTER (WHERE query = 'COMMIT'), 0), coalesce(sum(calls), 0), coalesce(sum(wal_fpi), 0),
+                 coalesce(sum(rows), 0),
                  pg_current_wal_insert_lsn() - '0/0'
              FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = '{}'",
             self.name
@@ -69,13 +77,14 @@ impl<'a> Database<'a> {
             transactions: at(0),
             statements: at(1),
             wal_page_images: at(2),
-            wal_bytes: at(3),
+            rows: at(3),
+            wal_bytes: at(4),
             tables: tables.lines().filter_map(table).collect(),
         }
     }
 
     /// A dump by PostgreSQL's own program, uncompressed, into nothing.
-    pub(super) fn dump(&self) -> Result<Value, Failure> {
+    pub(crate) fn dump(&self) -> Result<Value, Failure> {
         let programs = postgres::find().ok_or_else(|| Failure::usage("no PostgreSQL"))?;
         let began = Instant::now();
         let mut command = Command::new(programs.join("pg_dump"));
@@ -96,7 +105,7 @@ impl<'a> Database<'a> {
 
     /// Bytes of a row of each table that has a hundred rows or more, indexes included, once the tables are rewritten. The service has stopped by
     /// then, because rewriting locks it out.
-    pub(super) fn compacted(&self, stop: impl FnOnce() -> Result<(), Failure>) -> Result<Value, Failure> {
+    pub(crate) fn compacted(&self, stop: impl FnOnce() -> Result<(), Failure>) -> Result<Value, Failure> {
         stop()?;
         self.server.sql(&self.name, "VACUUM FULL");
         let mut rows = serde_json::Map::new();
@@ -114,7 +123,7 @@ impl<'a> Database<'a> {
 
 impl Counts {
     /// What has grown since `before`, for each of `times`.
-    pub(super) fn since(&self, before: &Counts, times: f64) -> Value {
+    pub(crate) fn since(&self, before: &Counts, times: f64) -> Value {
         let each = |now: f64, then: f64| rounded((now - then) / times);
         let none = [0.0; 3];
         let mut tables = serde_json::Map::new();
@@ -130,6 +139,7 @@ impl Counts {
         json!({
             "transactions": each(self.transactions, before.transactions),
             "statements": each(self.statements, before.statements),
+            "rows": each(self.rows, before.rows),
             "wal_bytes": each(self.wal_bytes, before.wal_bytes),
             "wal_page_images": each(self.wal_page_images, before.wal_page_images),
             "bytes": rounded(bytes), "tables": tables,

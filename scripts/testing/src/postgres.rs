@@ -114,6 +114,15 @@ impl Server {
         self.port
     }
 
+    /// The number of its first process.
+    ///
+    /// # Panics
+    /// When it does not run.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.process.as_ref().expect("it runs").id()
+    }
+
     /// The directory of its data.
     #[must_use]
     pub fn data(&self) -> PathBuf {

@@ -21,9 +21,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use trefoil_attest::SERVICE;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::{Apply, News, Node, STALE_MAX};
+use trefoil_storage::store::{Registry, StoreError};
 
 /// Between two looks at the other nodes' changes.
 const POLL: Duration = Duration::from_millis(100);
@@ -89,6 +90,11 @@ impl Heard {
     fn note(&self, begun: Instant) {
         let at = begun.saturating_duration_since(self.since).as_millis();
         self.at.store(u64::try_from(at).unwrap_or(u64::MAX), Ordering::Release);
+    }
+
+    /// Whether a look that began after this time was taken over. Times are compared in whole milliseconds, to the safe side.
+    fn is_after(&self, asked: Instant) -> bool {
+        u128::from(self.at.load(Ordering::Acquire)) > asked.saturating_duration_since(self.since).as_millis()
     }
 
     fn check(&self) -> Option<String> {
@@ -161,6 +167,10 @@ impl Parts {
         Ok(())
     }
 
+    pub(crate) fn has_heard_since(&self, asked: Instant) -> bool {
+        self.heard.is_after(asked)
+    }
+
     pub(crate) fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
         let (answer, wait) = bounded(1);
         let ended = |_| StoreError::Fault("the thread that takes turns in the log has ended".to_owned());
@@ -176,6 +186,28 @@ impl Parts {
     pub(crate) fn keeps_house(&self) -> bool {
         self.house.load(Ordering::Acquire)
     }
+}
+
+/// What the registry has of one tenant, whose identifier is `key`.
+pub(crate) fn registry_of(rows: &Rows<'_>, key: &[Value]) -> Result<Registry, StoreError> {
+    let accepted = "WHERE tenant = $1 AND generation >= (SELECT generation_min FROM roots WHERE tenant = $1
+                    ORDER BY generation DESC LIMIT 1) ORDER BY generation";
+    Ok(Registry {
+        tenants: rows.select("WHERE id = $1", key)?,
+        api_keys: rows.select("WHERE tenant = $1 ORDER BY id", key)?,
+        roots: rows.select(accepted, key)?,
+        issuer_keys: rows.select("WHERE tenant = $1 ORDER BY number", key)?,
+        ..Registry::default()
+    })
+}
+
+/// The operators, in a registry without tenants.
+pub(crate) fn operators(rows: &Rows<'_>) -> Result<Registry, StoreError> {
+    Ok(Registry {
+        operators: rows.select("ORDER BY id", &[])?,
+        operator_tokens: rows.select("ORDER BY operator, number", &[])?,
+        ..Registry::default()
+    })
 }
 
 /// The nodes that share the lock.
@@ -315,6 +347,8 @@ impl Ears {
         if node.generation > self.last {
             self.read(link, node.generation, &mut news)?;
         }
+        // Each change of the registry names its tenant.
+        news.registry &= news.tenants.is_empty() && !news.operators;
         let fresh = news.clone();
         self.recent.retain(|(at, _)| begun.saturating_duration_since(*at) < AGAIN);
         for (_, old) in &self.recent {
@@ -347,8 +381,14 @@ impl Ears {
             &values,
         )?;
         news.everything |= changes.len() == CHANGES_MAX;
-        for Change { tenant, item, .. } in changes {
+        let seen = self.seen.load(Ordering::Acquire);
+        for Change { tenant, item, generation, .. } in changes {
             match item {
+                // This node has it in memory.
+                Item::Registry if generation <= seen => {}
+                Item::Registry if tenant == SERVICE => news.operators = true,
+                Item::Registry if news.tenants.contains(&tenant) => {}
+                Item::Registry => news.tenants.push(tenant),
                 Item::Subject(handle) => news.subjects.push((tenant, handle)),
                 Item::Session(id) => news.sessions.push((tenant, id)),
             }

@@ -49,7 +49,7 @@ use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
 use std::any::Any;
 use std::cell::Cell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use table::{Change, Item, Record as _, RowMac, Rows, Value};
 use threads::Threads;
 use trefoil_attest::Restoration;
@@ -149,7 +149,7 @@ impl Postgres {
         change: impl FnOnce(&Rows<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<u64, StoreError> {
         self.0.write(move |rows| {
-            rows.change_registry()?;
+            rows.change_registry(note.tenant)?;
             change(rows)?;
             add_note(rows, note)
         })
@@ -165,6 +165,19 @@ impl Fleet for Postgres {
         let parts = self.parts()?;
         let last = self.0.read(|rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
         parts.until_seen(last.unwrap_or(0))
+    }
+
+    fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError> {
+        let key = [of(tenant)];
+        self.0.read(move |rows| fleet::registry_of(rows, &key))
+    }
+
+    fn operators(&self) -> Result<Registry, StoreError> {
+        self.0.read(fleet::operators)
+    }
+
+    fn has_heard_since(&self, asked: Instant) -> bool {
+        self.1.as_ref().is_some_and(|parts| parts.has_heard_since(asked))
     }
 
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
@@ -362,7 +375,7 @@ impl Store for Postgres {
     fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
         let tenant = *tenant;
         self.0.write_long(move |rows| {
-            rows.change_registry()?;
+            rows.change_registry(tenant)?;
             let (its, key) = ("tenant = $1", [of(&tenant)]);
             rows.delete::<Enrolled>(its, &key)?;
             rows.delete::<Bytes>(its, &key)?;
@@ -458,7 +471,7 @@ impl Store for Postgres {
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
         self.0.write(move |rows| {
-            rows.change_registry()?;
+            rows.change_registry(root.tenant)?;
             let later = [of(&root.tenant), Value::number(root.generation)];
             match rows.one::<Root>("WHERE tenant = $1 AND generation >= $2", &later)? {
                 Some(_) => Err(StoreError::Conflict),

@@ -106,10 +106,11 @@ impl Hold {
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen) = (None, Arc::default());
         let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen };
+        let verified = hold.verified(&link)?;
         link.batch("BEGIN")?;
         link.be_patient(START)?;
         let node;
-        (node, hold.sum) = hold.tables(&link, migrate, reached)?;
+        (node, hold.sum) = hold.tables(&link, (migrate, reached), verified)?;
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
@@ -123,10 +124,32 @@ impl Hold {
         Ok((hold, link))
     }
 
-    /// The row of the installation and the sum that it vouches for, with tables of this version. In a transaction.
-    fn tables(&self, link: &Link, migrate: bool, reached: u64) -> Result<(Node, Sum), StoreError> {
-        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
-        if !is_there {
+    /// The transactions after which the row of the installation vouched for the rows that were there; `None` if its tables are missing or of another
+    /// version. The sum over all rows takes long in a large database, so it is made in a snapshot, beside which other nodes write.
+    fn verified(&self, link: &Link) -> Result<Option<u64>, StoreError> {
+        link.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        link.be_patient(START)?;
+        let stored = if is_there(link)? { stored(link, "", "")? } else { None };
+        let verified = stored.filter(|stored| stored.node.version == VERSION);
+        if let Some(stored) = &verified {
+            let sum = self.sum_of_rows(link)?;
+            if !stored.open(&self.mac).is_ok_and(|(_, shown)| shown == sum) {
+                return Err(unvouched());
+            }
+        }
+        link.batch("COMMIT")?;
+        Ok(verified.map(|stored| stored.node.generation))
+    }
+
+    /// The row of the installation and the sum that it vouches for, with tables of this version. In a transaction. `verified`: the
+    /// result of [`Hold::verified`]; each node verifies what it reads after that.
+    fn tables(
+        &self,
+        link: &Link,
+        (migrate, reached): (bool, u64),
+        verified: Option<u64>,
+    ) -> Result<(Node, Sum), StoreError> {
+        if !is_there(link)? {
             if reached > 0 {
                 return Err(self.unusable(
                     "it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored",
@@ -151,14 +174,18 @@ impl Hold {
                 node.version
             )));
         }
+        if let Some(verified) = verified {
+            let (node, sum) = stored.open(&self.mac).map_err(|_| unvouched())?;
+            return if node.generation < verified {
+                Err(self.older(node.generation, verified))
+            } else {
+                Ok((node, sum))
+            };
+        }
         let before = self.sum_of_rows(link)?;
         let is_shown = node.version == 1 || stored.open(&self.mac).is_ok_and(|(_, shown)| shown == before);
         if *code != self.code(&node, before) || !is_shown {
-            return Err(StoreError::Forged(
-                "the row of the table node does not vouch for the tenants, policies, API keys, operators and roots that are there: one of them \
-                 was removed, added or put back"
-                    .to_owned(),
-            ));
+            return Err(unvouched());
         }
         STEPS[from - 1..].iter().try_for_each(|step| link.batch(step))?;
         Ok((node, if STEPS.len() >= from { self.sum_of_rows(link)? } else { before }))
@@ -330,6 +357,18 @@ impl Hold {
     fn unusable(&self, why: &str) -> StoreError {
         StoreError::Unusable(format!("{}: {why}", self.address))
     }
+}
+
+fn is_there(link: &Link) -> Result<bool, StoreError> {
+    Ok(link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]))
+}
+
+fn unvouched() -> StoreError {
+    StoreError::Forged(
+        "the row of the table node does not vouch for the tenants, policies, API keys, operators and roots that are there: one of them \
+         was removed, added or put back"
+            .to_owned(),
+    )
 }
 
 /// The code of the row.

@@ -716,6 +716,7 @@ impl Record for Restoration {
 
 const SUBJECT: u64 = 1;
 const SESSION: u64 = 2;
+const REGISTRY: u64 = 3;
 
 impl Record for Change {
     const TABLE: Table = Table {
@@ -730,6 +731,7 @@ impl Record for Change {
         let (kind, item) = match item {
             Item::Subject(handle) => (SUBJECT, *handle.as_bytes()),
             Item::Session(id) => (SESSION, *id.as_bytes()),
+            Item::Registry => (REGISTRY, [0; 32]),
         };
         let [generation, number, at] = [*generation, *number, *at].map(Value::number);
         vec![
@@ -748,6 +750,7 @@ impl Record for Change {
         let item = match kind {
             SUBJECT => Item::Subject(Handle::new(item)),
             SESSION => Item::Session(SessionId::new(item)),
+            REGISTRY => Item::Registry,
             _ => return Err(fields.strange()),
         };
         Ok(Change { generation, number, tenant, item, at: fields.number()? })

@@ -287,6 +287,8 @@ pub(crate) struct Change {
 pub(crate) enum Item {
     Subject(Handle),
     Session(SessionId),
+    /// The tenant itself or one of its policies, API keys, roots and issuers' keys; of the service's own tenant the operators.
+    Registry,
 }
 
 impl Rows<'_> {
@@ -387,8 +389,9 @@ impl Rows<'_> {
         Ok(number.map(i64::cast_unsigned))
     }
 
-    /// Notes that the transaction changes the registry, of which each node has a copy. Refused where that copy is old.
-    pub(crate) fn change_registry(&self) -> Result<(), StoreError> {
+    /// Notes that the transaction changes what the registry has of a tenant, and tells the other nodes, each of which has a copy. Refused where the copy of
+    /// this one is old.
+    pub(crate) fn change_registry(&self, tenant: TenantId) -> Result<(), StoreError> {
         let Some(telling) = &self.telling else { return Ok(()) };
         if telling.is_behind {
             return Err(StoreError::Unreachable(
@@ -396,7 +399,7 @@ impl Rows<'_> {
             ));
         }
         telling.registry.set(true);
-        Ok(())
+        self.tell(tenant, Item::Registry)
     }
 
     /// Whether the transaction changes the registry of a fleet.

@@ -120,6 +120,17 @@ struct Snapshot {
     deleted: HashMap<TenantId, Vec<IssuerKey>>,
 }
 
+impl Snapshot {
+    /// All but what it has of this tenant.
+    fn without(&self, tenant: &TenantId) -> Snapshot {
+        let mut rest = self.clone();
+        rest.tenants.remove(tenant);
+        rest.deleted.remove(tenant);
+        rest.api_keys.retain(|_, key| key.tenant() != *tenant);
+        rest
+    }
+}
+
 impl Directory {
     /// Loads everything from the store.
     pub fn load(
@@ -150,23 +161,26 @@ impl Directory {
             changing: Mutex::default(),
             storing_usage: Mutex::default(),
         };
-        directory.take(registry)?;
+        directory.take(None, registry)?;
         Ok(directory)
     }
 
-    /// Replaces the snapshot by what the store has now. What tenants and API keys have in memory beside their records stays. Returns the tenants
-    /// that are gone. Requests go on with the snapshot before; changes of this node wait.
+    /// Replaces the snapshot, or the part of one tenant, by what the store has now. What tenants and API keys have in memory beside their records stays.
+    /// Returns the tenants that are gone. Requests go on with the snapshot before; changes of this node wait.
     pub(crate) fn refresh(
         &self,
+        of: Option<&TenantId>,
         read: impl FnOnce() -> Result<store::Registry, StoreError>,
     ) -> Result<Vec<TenantId>, String> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.take(read().map_err(|cause| cause.to_string())?)
+        self.take(of, read().map_err(|cause| cause.to_string())?)
     }
 
-    fn take(&self, registry: store::Registry) -> Result<Vec<TenantId>, String> {
+    /// Puts this registry into memory, in the place of all that is there, or of one tenant.
+    fn take(&self, of: Option<&TenantId>, registry: store::Registry) -> Result<Vec<TenantId>, String> {
         let store::Registry { tenants, api_keys, roots, issuer_keys, .. } = registry;
-        let (before, mut snapshot) = (self.snapshot.load_full(), Snapshot::default());
+        let before = self.snapshot.load_full();
+        let mut snapshot = of.map_or_else(Snapshot::default, |tenant| before.without(tenant));
         for record in tenants {
             if record.deleted_at.is_some() {
                 let own = issuer_keys.iter().filter(|key| key.tenant == record.id).cloned().collect();
@@ -179,7 +193,7 @@ impl Directory {
             snapshot.tenants.insert(tenant.id, Arc::new(tenant));
         }
         let held = |key: store::ApiKey| (key.id, Arc::new(HeldKey::again(key, &before)));
-        snapshot.api_keys = api_keys.into_iter().map(held).collect();
+        snapshot.api_keys.extend(api_keys.into_iter().map(held));
         let is_gone = |id: &&TenantId| !snapshot.tenants.contains_key(*id);
         let gone: Vec<TenantId> = before.tenants.keys().filter(is_gone).copied().collect();
         gone.iter().for_each(|id| self.registry.remove(id));
@@ -359,6 +373,12 @@ impl Directory {
     /// How often a tenant's present snapshot was asked for, by its identifier or an API key.
     pub fn look_ups(&self) -> u64 {
         self.look_ups.sum()
+    }
+
+    /// Whether there is such a tenant, or was one that is deleted.
+    pub fn knows(&self, tenant: &TenantId) -> bool {
+        let snapshot = self.snapshot.load();
+        snapshot.tenants.contains_key(tenant) || snapshot.deleted.contains_key(tenant)
     }
 
     /// A tenant's present snapshot.

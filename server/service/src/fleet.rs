@@ -37,12 +37,7 @@ impl Service {
                 tenant.verdicts.remove(id);
             }
         }
-        if news.registry || news.everything {
-            for gone in self.directory.refresh(|| self.store.registry())? {
-                self.templates.remove_tenant(&gone);
-            }
-            self.operators.refresh(|| self.store.registry())?;
-        }
+        self.take_over_registry(news)?;
         if news.everything {
             for tenant in self.directory.all() {
                 self.templates.remove_tenant(&tenant.id);
@@ -50,6 +45,22 @@ impl Service {
             }
         }
         Ok(())
+    }
+
+    /// Reads what changed, and no more: a change among many tenants costs each node the rows of one.
+    fn take_over_registry(&self, news: &News) -> Result<(), String> {
+        let fleet = self.store.fleet().ok_or("no fleet")?;
+        let is_all = news.registry || news.everything;
+        let mut gone =
+            if is_all { self.directory.refresh(None, || self.store.registry())? } else { Vec::new() };
+        for tenant in news.tenants.iter().filter(|_| !is_all) {
+            gone.extend(self.directory.refresh(Some(tenant), || fleet.registry_of(tenant))?);
+        }
+        gone.iter().for_each(|gone| self.templates.remove_tenant(gone));
+        match is_all || news.operators {
+            true => self.operators.refresh(|| fleet.operators()),
+            false => Ok(()),
+        }
     }
 }
 

@@ -55,6 +55,7 @@ pub mod rotation;
 #[cfg(test)]
 mod scratch;
 pub mod seal_log;
+pub mod second_look;
 mod service;
 pub mod sessions;
 pub mod signing_keys;

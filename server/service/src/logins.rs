@@ -252,9 +252,13 @@ impl Service {
 
     /// Reads the verdict of a session that is not in memory.
     async fn revived(&self, tenant: &Arc<Tenant>, session: &SessionId, now: u64) -> Result<Verdict, Refused> {
-        match self.sessions.revive(tenant, session, now).await? {
+        let mut kept = self.sessions.revive(tenant, session, now).await?;
+        if matches!(kept, Kept::Ahead) && self.heard().await {
+            kept = self.sessions.revive(&self.directory.tenant(&tenant.id)?, session, now).await?;
+        }
+        match kept {
             Kept::Live(verdict) => Ok(verdict),
-            Kept::Over | Kept::Ended => Err(Refused::SessionEnded),
+            Kept::Over | Kept::Ahead | Kept::Ended => Err(Refused::SessionEnded),
             Kept::Unknown => Err(Refused::SessionNotOpened),
         }
     }

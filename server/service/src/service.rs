@@ -21,6 +21,7 @@ use crate::refused::Refused;
 use crate::register::forgotten_until;
 use crate::retention::Retained;
 use crate::seal_log::Standing;
+use crate::second_look::SecondLook;
 use crate::sessions::Sessions;
 use crate::signing_keys::Shown;
 use crate::templates::Templates;
@@ -77,6 +78,8 @@ pub struct Service {
     pub door: Arc<FrontDoor>,
     /// What the nodes of a fleet used once, if this is a node of one.
     pub register: Option<Arc<dyn Register>>,
+    /// The requests that look again.
+    pub second_look: SecondLook,
     /// How many requests of a tenant may be in flight.
     pub pace: Pace,
     /// For how many different subjects an API key may fail.

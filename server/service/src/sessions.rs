@@ -63,6 +63,8 @@ pub enum Kept {
     Live(Verdict),
     /// It ended, its root was withdrawn, or its row does not open.
     Over,
+    /// It is open under a root of which this node has not heard yet.
+    Ahead,
     /// The tenant ended it: its proof cannot open it again.
     Ended,
     /// There is no such session.
@@ -345,7 +347,8 @@ impl Reading {
             return Ok(Kept::Over);
         };
         if !tenant.accepts(verdict.root_generation) {
-            return Ok(Kept::Over);
+            let is_ahead = is_fleet && tenant.is_before(verdict.root_generation);
+            return Ok(if is_ahead { Kept::Ahead } else { Kept::Over });
         }
         match place {
             Some(Place::Last(tip)) if !is_fleet => {

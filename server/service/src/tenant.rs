@@ -112,6 +112,11 @@ impl Tenant {
         self.roots.iter().any(|root| root.generation == generation)
     }
 
+    /// Whether the root of this generation is newer than all of these.
+    pub(crate) fn is_before(&self, generation: u32) -> bool {
+        self.roots.last().is_none_or(|newest| newest.generation < generation)
+    }
+
     /// The pipeline's view.
     pub fn attested(&self) -> trefoil_pipeline::Tenant {
         trefoil_pipeline::Tenant {

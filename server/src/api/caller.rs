@@ -112,7 +112,8 @@ impl FromRequestParts<Arc<App>> for Caller {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Caller, Problem> {
         check_ready(app)?;
         let key = bearer(&parts.headers)?.ok_or(Refused::Caller)?;
-        let known = app.service.directory.caller(key, app.service.now())?;
+        let directory = &app.service.directory;
+        let known = app.service.found(|| directory.caller(key, app.service.now())).await?;
         is_use_of(&known.uses);
         capture::is_of_tenant(known.tenant.id);
         traces::is_of_tenant(known.tenant.id);
@@ -125,15 +126,19 @@ impl FromRequestParts<Arc<App>> for Operator {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Operator, Problem> {
         let token = bearer(&parts.headers)?.unwrap_or("");
-        let acting = app.service.operators.caller(token, app.service.now())?;
+        let operators = &app.service.operators;
+        let acting = app.service.found(|| operators.caller(token, app.service.now())).await?;
         let needs = parts.extensions.get::<Needs>().copied();
         let Needs { role, changes } =
             needs.ok_or_else(|| Problem::internal("a route that operators use needs no role"))?;
         if acting.role >= role {
+            if let Some(tenant) = named_tenant(parts, app).await {
+                app.service.expect_tenant(&tenant).await;
+            }
             return Ok(Operator(acting.by));
         }
         if let Some(action) = changes {
-            let tenant = tenant_of(parts, app).await;
+            let tenant = named_tenant(parts, app).await.unwrap_or(SERVICE);
             app.service.note_refusal(tenant, action, acting.by, app.limits.answer_timeout()).await;
         }
         let detail =
@@ -143,10 +148,10 @@ impl FromRequestParts<Arc<App>> for Operator {
 }
 
 /// The tenant that the path names.
-async fn tenant_of(parts: &mut Parts, app: &Arc<App>) -> TenantId {
-    let Ok(parameters) = RawPathParams::from_request_parts(parts, app).await else { return SERVICE };
-    let named = parameters.iter().find(|(name, _)| *name == "tenant");
-    named.and_then(|(_, value)| trefoil_api::Hex::parse(value)).map_or(SERVICE, |hex| TenantId::new(hex.0))
+async fn named_tenant(parts: &mut Parts, app: &Arc<App>) -> Option<TenantId> {
+    let parameters = RawPathParams::from_request_parts(parts, app).await.ok()?;
+    let (_, value) = parameters.iter().find(|(name, _)| *name == "tenant")?;
+    trefoil_api::Hex::parse(value).map(|hex| TenantId::new(hex.0))
 }
 
 impl<const N: usize> FromRequestParts<Arc<App>> for PathBytes<N> {

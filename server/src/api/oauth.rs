@@ -49,8 +49,8 @@ pub(super) async fn token(State(app): State<Arc<App>>, request: Request) -> Resu
         }
     }
     let Client { id, secret } = client(&headers, &mut asked)?;
-    let now = app.service.now();
-    let known = app.service.directory.client(&id, &secret, now).map_err(unknown)?;
+    let (service, now) = (&app.service, app.service.now());
+    let known = service.found(|| service.directory.client(&id, &secret, now)).await.map_err(unknown)?;
     is_use_of(&known.uses);
     capture::is_of_tenant(known.tenant.id);
     traces::is_of_tenant(known.tenant.id);

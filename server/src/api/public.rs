@@ -133,6 +133,7 @@ pub(super) async fn fhe_keys(
     State(app): State<Arc<App>>,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
+    app.service.expect_tenant(&TenantId::new(tenant)).await;
     let keys = blocking(move || {
         let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
         let key = app.service.key_holder.sealing_key()?;

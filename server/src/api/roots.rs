@@ -64,6 +64,7 @@ pub(super) async fn log(
     let Query(Page { from }) = page.map_err(|_| {
         Problem::new(Code::MalformedRequest, "the query is `from` and a generation, or nothing")
     })?;
+    app.service.expect_tenant(&TenantId::new(tenant)).await;
     let page = blocking(move || Ok(app.service.directory.root_log(&TenantId::new(tenant), from)?)).await?;
     body::answer(StatusCode::OK, &bodies::root_log(TenantId::new(tenant), page))
 }

@@ -74,6 +74,7 @@ mod revoked_subjects;
 mod rotation;
 #[path = "../../../key-holder/tests/process/scan.rs"]
 mod scan;
+mod second_look;
 mod service;
 mod session;
 mod sessions;

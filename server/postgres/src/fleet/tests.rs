@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::{Opening, Postgres};
-use trefoil_storage::store::{IssuerKey, Note, Session, Store as _, Tenant};
+use trefoil_storage::store::{ApiKey, IssuerKey, Note, Operator, Root, Session, Store as _, Tenant};
 use trefoil_testing::postgres::Server;
-use trefoil_types::{Handle, SessionId, TenantId};
+use trefoil_testing::volume;
+use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 const T: TenantId = TenantId::new([1; 16]);
 const SECRET: [u8; 32] = [7; 32];
@@ -70,7 +71,7 @@ fn each_node_hears_what_another_changed_and_of_nothing_else() {
     let url = server.database();
     let ((one, at_one), (two, at_two)) = (node(&url, "one"), node(&url, "two"));
     one.create_tenant(tenant(T), note()).unwrap();
-    hears(&at_two, "the tenant", |news| news.registry);
+    hears(&at_two, "the tenant", |news| news.tenants == [T] && !news.registry && !news.operators);
     // Its own change is in its memory already.
     one.put_sessions(vec![ended(1)]).unwrap();
     for heard in [&at_one, &at_two] {
@@ -142,6 +143,118 @@ fn writes_of_many_nodes_follow_one_another_and_the_next_start_finds_them_all() {
         panic!("two kinds at once")
     };
     assert!(told.contains("no node of a fleet") && told.contains("--fleet"), "{told}");
+}
+
+/// While it reads all rows, which takes long in a large database.
+#[test]
+fn other_nodes_write_while_one_starts() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (one, _heard) = node(&url, "one");
+    one.create_tenant(tenant(T), note()).unwrap();
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let held = Link::open(&address, PATIENCE, PATIENCE).unwrap();
+    held.batch("BEGIN; LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE").unwrap();
+    let waits = "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'tenants'::regclass AND NOT granted";
+    std::thread::scope(|scope| {
+        let starts = scope.spawn(|| open(&url, "two", PATIENCE).map(drop));
+        until("it waits for the tenants", || {
+            held.told(waits).unwrap().is_some_and(|row| row == [Some("t".to_owned())])
+        });
+        for id in 1..=5 {
+            one.put_sessions(vec![ended(id)]).unwrap();
+        }
+        assert!(!starts.is_finished());
+        held.batch("COMMIT").unwrap();
+        starts.join().unwrap().unwrap();
+    });
+    // It was not there when the sum was made, and counts nevertheless.
+    one.put_seal(0, vec![1], vec![]).unwrap();
+}
+
+/// Whatever the number of tenants.
+#[test]
+fn of_a_changed_tenant_its_own_rows_are_read_and_they_are_those_of_the_whole_registry() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let ((one, _heard), (two, at_two)) = (node(&url, "one"), node(&url, "two"));
+    let id = |number: usize| TenantId::new(u128::to_be_bytes(number as u128 + 1));
+    let of = |tenant| Note { tenant, ..note() };
+    let tenants = volume(1000, 20);
+    for number in 0..tenants {
+        one.create_tenant(tenant(id(number)), of(id(number))).unwrap();
+    }
+    one.fleet().unwrap().catch_up().unwrap();
+    for (number, generation) in [(0, 1), (0, 2), (0, 3), (7, 1), (7, 2)] {
+        let (tenant, key) = (id(number), vec![generation as u8; 9]);
+        let root = Root {
+            tenant,
+            root: [1; 32],
+            generation,
+            generation_min: generation.min(2),
+            statement: key.clone(),
+            signature: key.clone(),
+            published_at: 4,
+        };
+        one.publish_root(root).unwrap();
+        one.add_issuer_key(IssuerKey { tenant, number: generation, key, registered_at: 4 }, of(tenant))
+            .unwrap();
+        one.add_api_key(api_key(tenant, (number * 10) as u8 + generation as u8), of(tenant)).unwrap();
+    }
+    two.fleet().unwrap().catch_up().unwrap();
+    at_two.try_iter().for_each(drop);
+    one.add_api_key(api_key(id(7), 99), of(id(7))).unwrap();
+    hears(&at_two, "one tenant", |news| {
+        assert!(!news.registry && !news.everything && !news.operators, "{news:?}");
+        news.tenants == [id(7)]
+    });
+    let (all, fleet) = (two.registry().unwrap(), two.fleet().unwrap());
+    assert_eq!((all.tenants.len(), all.api_keys.len(), all.roots.len()), (tenants, 6, 3));
+    for number in [0, 7, 8] {
+        let own = fleet.registry_of(&id(number)).unwrap();
+        assert_eq!(own.tenants.len(), 1, "the rows of one");
+        let mut wanted = all.clone();
+        wanted.tenants.retain(|tenant| tenant.id == id(number));
+        wanted.api_keys.retain(|key| key.tenant == id(number));
+        wanted.roots.retain(|root| root.tenant == id(number));
+        wanted.issuer_keys.retain(|key| key.tenant == id(number));
+        assert_eq!(own, wanted);
+    }
+    // An operator is no tenant's.
+    let operator = Operator {
+        id: OperatorId::new([1; 8]),
+        name: "ann".to_owned(),
+        role: 0,
+        created_at: 1,
+        revoked_at: None,
+    };
+    one.put_operator(operator.clone(), None, of(SERVICE)).unwrap();
+    hears(&at_two, "the operator", |news| {
+        assert!(!news.registry && news.tenants.is_empty(), "{news:?}");
+        news.operators
+    });
+    assert_eq!(fleet.operators().unwrap(), Registry { operators: vec![operator], ..Registry::default() });
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    server.sql(
+        name,
+        &format!("UPDATE tenants SET policy_version = 9 WHERE id = '\\x{}'", hex::encode(id(7).as_bytes())),
+    );
+    assert!(matches!(fleet.registry_of(&id(7)), Err(StoreError::Forged(_))));
+    assert!(fleet.registry_of(&id(8)).is_ok());
+}
+
+fn api_key(tenant: TenantId, id: u8) -> ApiKey {
+    ApiKey {
+        id: ApiKeyId::new([id; 8]),
+        tenant,
+        tag: [1; 32],
+        scopes: 1,
+        created_at: 2,
+        label: String::new(),
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: None,
+    }
 }
 
 #[test]

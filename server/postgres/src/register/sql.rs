@@ -79,10 +79,14 @@ pub(super) const REMEMBERS: &str = concat!("SELECT since, ", now!(), " FROM ", r
 pub(super) const LOCK: &str = "BEGIN; LOCK TABLE register IN EXCLUSIVE MODE";
 
 /// Old positions go too, because they may be those of an older copy. The name is that of the new files.
+///
+/// Before the first tenant there was no login, so nothing is forgotten, and the register remembers everything since 0. The row of a tenant is never
+/// deleted, so its table has bytes from the first one on. They are asked for and not the rows, which another role might not see: no table means that
+/// there may have been tenants.
 pub(super) const BEGIN_ANEW: &str = concat!(
-    "TRUNCATE register_nonces, register_positions; DELETE FROM register; INSERT INTO register VALUES (0, ",
+    "TRUNCATE register_nonces, register_positions; DELETE FROM register; INSERT INTO register VALUES (0, CASE coalesce(pg_relation_size(to_regclass('tenants')), 1) WHEN 0 THEN 0 ELSE ",
     now!(),
-    ", ",
+    " END, ",
     name!(),
     "); COMMIT"
 );

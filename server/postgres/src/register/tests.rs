@@ -268,6 +268,23 @@ fn a_copy_that_was_put_back_and_a_table_that_was_emptied_count_as_forgotten() {
     }
 }
 
+/// Of an installation without a tenant no login was ever accepted.
+#[test]
+fn before_the_first_tenant_nothing_is_forgotten_and_after_it_everything_may_be() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = database_of(&url);
+    server.sql(&name, "CREATE TABLE tenants (id bytea)");
+    let register = open(&url);
+    let found = register.spend(&[nonce(1)]).unwrap();
+    assert_eq!((found.since, &found.spent[..]), (0, &[Spent::First][..]));
+    assert_eq!(spend(&register, &[nonce(1)]), [Spent::Nonce]);
+    // A row that another role could not see, or that is gone, counts too.
+    server.sql(&name, "INSERT INTO tenants VALUES ('x'); DELETE FROM tenants; TRUNCATE register_nonces");
+    let again = spend_when_back(&register, &[nonce(1)]);
+    assert!(again.since >= found.now, "{again:?} {found:?}");
+}
+
 #[test]
 fn a_server_that_gives_no_answer_is_given_up_in_time_and_found_again() {
     let Some(server) = Server::start(&[]) else { return };

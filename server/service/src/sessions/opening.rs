@@ -78,6 +78,7 @@ impl Service {
         envelope: ProofEnvelope,
         patience: Duration,
     ) -> Result<Opened, Refused> {
+        let tenant = &self.with_root(tenant, envelope.statement.root_generation).await?;
         let now = self.now();
         check(&envelope, tenant, now).inspect_err(|_| self.counters.proofs.count(Event::Stale))?;
         let id = SessionId::new(envelope.statement.digest());

@@ -4,9 +4,9 @@
 //! every node, which has heard of it within [`STALE_MAX`] or is unready ([`super::Store::unready`]). A change of the registry is refused on a node that has
 //! not heard of the one before.
 
-use super::StoreError;
+use super::{Registry, StoreError};
 use std::any::Any;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trefoil_types::{Handle, SessionId, TenantId};
 
 /// Age of what a node knows, above which it answers nothing.
@@ -17,8 +17,12 @@ pub const STALE_MAX: Duration = Duration::from_millis(1000);
 pub struct News {
     /// Nothing that is in memory can be relied on.
     pub everything: bool,
-    /// Tenants, API keys, roots, issuers' keys or operators.
+    /// Any of the tenants, API keys, roots, issuers' keys and operators.
     pub registry: bool,
+    /// Tenants of which one of these changed.
+    pub tenants: Vec<TenantId>,
+    /// Operators.
+    pub operators: bool,
     /// Subjects whose template is another one, or none, or revoked.
     pub subjects: Vec<(TenantId, Handle)>,
     /// Sessions that a tenant ended.
@@ -39,8 +43,14 @@ pub type Apply = Box<dyn FnMut(&News) -> Result<(), String> + Send>;
 pub trait Fleet: Send + Sync {
     /// From now on tells this node's news to `apply`, on a thread of the store.
     fn follow(&self, apply: Apply) -> Result<(), StoreError>;
+    /// The part of the registry that a tenant has, with its own roots, keys and API keys.
+    fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError>;
+    /// The operators and their tokens, in a registry without tenants.
+    fn operators(&self) -> Result<Registry, StoreError>;
     /// Returns once this node has heard of every change of the registry until now.
     fn catch_up(&self) -> Result<(), StoreError>;
+    /// Whether this node has heard of every change that was there at this time.
+    fn has_heard_since(&self, asked: Instant) -> bool;
     /// Waits until this node alone may extend the log of seals. What it returns gives that up when it is dropped. The database also ends it after
     /// a few seconds, so that a node that hangs stops no other; then the seal that it stores is refused as a conflict.
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;

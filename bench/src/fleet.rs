@@ -1,0 +1,279 @@
+//! What a login costs on one node of a fleet and on three: processor time, statements and write-ahead log.
+//!
+//! Two installations, each with a PostgreSQL server, a key-holder and its nodes in processes of their own. The same load, with the same number of
+//! logins in flight, goes to one installation and then to the other, in an order that changes from round to round, so that both see
+//! the same disturbances. The processor time is that of the processes, as the system counts it, so it can be compared where the machine has
+//! fewer processors than there are processes, and the rates cannot.
+//!
+//! A second of an installation that nobody calls is measured too: the nodes ask for changes, and keep connections.
+
+mod installation;
+mod spent;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::Failure;
+use crate::Report;
+use crate::distribution::{Distribution, rounded};
+use crate::load::{FIRST_GUESS_PER_S, Generator, Load, Phase, problem};
+use installation::Installation;
+use spent::{PARTS, Spent};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    /// Length of a phase.
+    pub phase: Duration,
+    /// Rounds of all phases.
+    pub rounds: usize,
+    /// People who log in, each with a session.
+    pub people: usize,
+    /// Logins in flight together.
+    pub in_flight: Vec<usize>,
+    /// Verify one login in this many offline.
+    pub verify_every: usize,
+    /// Tenants beside the one that people log in to, while an operator changes things.
+    pub tenants: usize,
+}
+
+/// The installations: their names in the record, and their nodes.
+const INSTALLATIONS: [(&str, usize); 2] = [("one", 1), ("three", 3)];
+/// Changes by an operator, one after another.
+const CHANGES: usize = 50;
+/// Room for phases that are faster than those before.
+const FASTER: f64 = 1.5;
+
+/// Measures.
+///
+/// # Errors
+/// When PostgreSQL is missing, or a step fails. A decision that is wrong is in the report.
+pub fn fleet(parameters: &Fleet) -> Result<Report, Failure> {
+    let mut sides = Vec::new();
+    for (name, nodes) in INSTALLATIONS {
+        sides.push(Side::start(name, nodes, parameters)?);
+    }
+    for side in &mut sides {
+        side.settle(parameters)?;
+    }
+    for round in 0..parameters.rounds {
+        for (at, &in_flight) in parameters.in_flight.iter().enumerate() {
+            for turn in 0..sides.len() {
+                let place = (round + turn) % sides.len();
+                sides[place].load(parameters, (at, in_flight))?;
+            }
+        }
+        for side in &mut sides {
+            side.rest(parameters)?;
+        }
+    }
+    for side in &mut sides {
+        side.change(parameters)?;
+    }
+    let report = report(parameters, &sides)?;
+    sides.into_iter().try_for_each(|side| side.installation.stop())?;
+    Ok(report)
+}
+
+/// An installation and all that it has shown.
+struct Side {
+    name: &'static str,
+    installation: Installation,
+    loads: Vec<Loaded>,
+    idle: (Spent, f64),
+    changes: Spent,
+    /// The best rate until now.
+    per_s: f64,
+}
+
+/// All phases with one number of logins in flight.
+#[derive(Default)]
+struct Loaded {
+    phase: Phase,
+    spent: Spent,
+    /// Of each round, microseconds of the installation's processors for a login.
+    us_runs: Vec<f64>,
+}
+
+impl Side {
+    fn start(name: &'static str, nodes: usize, parameters: &Fleet) -> Result<Side, Failure> {
+        let installation = Installation::start(nodes, parameters.people)?;
+        let loads = parameters.in_flight.iter().map(|_| Loaded::default()).collect();
+        Ok(Side {
+            name,
+            installation,
+            loads,
+            idle: Default::default(),
+            changes: Spent::default(),
+            per_s: 0.0,
+        })
+    }
+
+    /// Waits until nothing of the start is left to do, and brings templates, sessions and connections up.
+    fn settle(&mut self, parameters: &Fleet) -> Result<(), Failure> {
+        self.installation.settle()?;
+        let most = parameters.in_flight.iter().copied().max().unwrap_or(1);
+        self.per_s = self.phase(parameters, most, FIRST_GUESS_PER_S)?.0.per_s();
+        Ok(())
+    }
+
+    fn phase(&self, parameters: &Fleet, in_flight: usize, per_s: f64) -> Result<(Phase, Spent), Failure> {
+        let generator = &self.installation.generator;
+        let load = parameters.load();
+        let ready = generator.ready_closed(&load, in_flight, per_s)?;
+        let before = self.installation.begin()?;
+        let sent = generator.send(&load, ready);
+        let spent = self.installation.end(&before)?;
+        Ok((generator.judged(&load, sent)?, spent))
+    }
+
+    fn load(&mut self, parameters: &Fleet, (at, in_flight): (usize, usize)) -> Result<(), Failure> {
+        let (phase, spent) = self.phase(parameters, in_flight, FASTER * self.per_s)?;
+        self.per_s = self.per_s.max(phase.per_s());
+        let us = spent.installation_s() * 1e6 / phase.logins as f64;
+        eprintln!(
+            "{}, {in_flight} in flight: {:.0} logins/s, {us:.0} us of processors each",
+            self.name,
+            phase.per_s()
+        );
+        let loaded = &mut self.loads[at];
+        loaded.phase.add(phase);
+        loaded.spent.add(&spent);
+        loaded.us_runs.push(us);
+        Ok(())
+    }
+
+    /// Changes by an operator at the first node, of which the others hear, among many tenants.
+    fn change(&mut self, parameters: &Fleet) -> Result<(), Failure> {
+        let Generator { runtime, world, .. } = &self.installation.generator;
+        runtime.block_on(world.add_tenants(parameters.tenants))?;
+        std::thread::sleep(installation::STORED);
+        let before = self.installation.begin()?;
+        runtime.block_on(world.change(CHANGES))?;
+        std::thread::sleep(installation::STORED);
+        self.changes = self.installation.end(&before)?;
+        Ok(())
+    }
+
+    /// A phase in which nobody calls, after the usage of the last one is stored.
+    fn rest(&mut self, parameters: &Fleet) -> Result<(), Failure> {
+        std::thread::sleep(installation::STORED);
+        let before = self.installation.begin()?;
+        std::thread::sleep(parameters.phase);
+        self.idle.0.add(&self.installation.end(&before)?);
+        self.idle.1 += parameters.phase.as_secs_f64();
+        Ok(())
+    }
+}
+
+impl Fleet {
+    fn load(&self) -> Load {
+        Load {
+            phase: self.phase,
+            rounds: self.rounds,
+            people: self.people,
+            connections: self.in_flight.clone(),
+            batch: 1,
+            verify_every: self.verify_every,
+            seed: 1,
+        }
+    }
+}
+
+impl Loaded {
+    fn json(&self) -> Value {
+        let mut figures = self.phase.json();
+        let logins = self.phase.logins as f64;
+        figures["us_per_login"] = self.spent.processors(1e6 / logins);
+        figures["us_per_login_runs"] = Distribution::new(self.us_runs.clone()).runs_json();
+        for (name, count) in self.spent.counts() {
+            figures[format!("{name}_per_login")] = json!(rounded(count / logins));
+        }
+        figures["logins_per_seal"] = json!(rounded(logins / self.spent.seals()));
+        figures["seals_per_s"] = json!(rounded(self.spent.seals() / self.phase.seconds));
+        figures
+    }
+}
+
+fn report(parameters: &Fleet, sides: &[Side]) -> Result<Report, Failure> {
+    let mut summary = String::new();
+    let mut by_load = Map::new();
+    for (at, in_flight) in parameters.in_flight.iter().enumerate() {
+        let mut figures = Map::new();
+        for side in sides {
+            let shown = side.loads[at].json();
+            summary.push_str(&line(side.name, *in_flight, &shown));
+            figures.insert(side.name.to_owned(), shown);
+        }
+        let ratio = |pointer: &str| {
+            let of = |name: &str| figures[name].pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
+            rounded(of("three") / of("one"))
+        };
+        let parts = PARTS.iter().map(|part| (*part).to_owned());
+        let cost = parts
+            .map(|part| (part.clone(), json!(ratio(&format!("/us_per_login/{part}")))))
+            .collect::<Map<_, _>>();
+        let ratios = json!({
+            "us_per_login": cost, "logins_per_s": ratio("/logins_per_s"), "statements": ratio("/statements_per_login"),
+            "wal_bytes": ratio("/wal_bytes_per_login"), "p50_ms": ratio("/p50_ms"), "p99_ms": ratio("/p99_ms"),
+        });
+        summary.push_str(&format!("  three to one: {ratios}\n"));
+        figures.insert("three_to_one".to_owned(), ratios);
+        by_load.insert(in_flight.to_string(), figures.into());
+    }
+    let idle = sides.iter().map(|side| Ok((side.name.to_owned(), side.idle_json()?)));
+    let idle = idle.collect::<Result<Map<_, _>, Failure>>()?;
+    summary.push_str(&format!("a second without callers: {}\n", json!(idle)));
+    let changes = sides.iter().map(|side| (side.name.to_owned(), side.change_json())).collect::<Map<_, _>>();
+    summary.push_str(&format!("a change among {} tenants: {}\n", parameters.tenants, json!(changes)));
+    let problem = problem(sides.iter().flat_map(|side| side.loads.iter().map(|loaded| &loaded.phase)));
+    let result = json!({
+        "in_flight": by_load, "idle": idle, "change": changes, "tenants": parameters.tenants, "changes": CHANGES, "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds,
+        "people": parameters.people, "verify_every": parameters.verify_every, "settings": installation::SETTINGS,
+        "postgresql_version": sides.first().map(|side| side.installation.version()),
+    });
+    Ok(Report { summary, result, problem })
+}
+
+impl Side {
+    fn change_json(&self) -> Value {
+        let each = 1.0 / CHANGES as f64;
+        let counts =
+            self.changes.counts().map(|(name, count)| (name.to_owned(), json!(rounded(count * each))));
+        let mut figures: Value = counts.collect::<Map<_, _>>().into();
+        figures["ms"] = self.changes.processors(1e3 * each);
+        figures
+    }
+
+    fn idle_json(&self) -> Result<Value, Failure> {
+        let (spent, seconds) = &self.idle;
+        let mut figures = json!({
+            "ms_per_s": spent.processors(1e3 / seconds), "seals_per_s": rounded(spent.seals() / seconds),
+            "connections": self.installation.connections()?,
+        });
+        for (name, count) in spent.counts() {
+            figures[format!("{name}_per_s")] = json!(rounded(count / seconds));
+        }
+        Ok(figures)
+    }
+}
+
+fn line(name: &str, in_flight: usize, shown: &Value) -> String {
+    let at = |pointer: &str| shown.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    format!(
+        "{in_flight:>5} in flight, {name:<5} {:>6.0} logins/s  p50 {:>7.2} ms  p99 {:>7.2} ms  us/login: nodes {:.0}, key-holder {:.0}, PostgreSQL {:.0}, \
+         together {:.0}, generator {:.0}  statements {:.2}  WAL {:.0}  logins/seal {:.1}\n",
+        at("/logins_per_s"),
+        at("/p50_ms"),
+        at("/p99_ms"),
+        at("/us_per_login/nodes"),
+        at("/us_per_login/key_holder"),
+        at("/us_per_login/postgresql"),
+        at("/us_per_login/installation"),
+        at("/us_per_login/generator"),
+        at("/statements_per_login"),
+        at("/wal_bytes_per_login"),
+        at("/logins_per_seal"),
+    )
+}
