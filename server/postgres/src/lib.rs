@@ -4,7 +4,9 @@
 //! |---|---|
 //! | [`address`] | where the database is, the password, TLS |
 //! | [`link`] | one connection, with a deadline for each answer |
-//! | [`node`] | the lock of the one process or of the fleet, the tables' version, the count of transactions |
+//! | [`node`] | the lock of the one process or of the fleet, the count of transactions |
+//! | [`schema`] | the tables and their version |
+//! | [`inspect`] | looks at a database that another process may use |
 //! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
 //! | [`register`] | what the nodes of a fleet have used once |
@@ -30,10 +32,12 @@
 
 mod address;
 mod fleet;
+mod inspect;
 mod link;
 mod node;
 mod records;
 mod register;
+mod schema;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,15 +46,13 @@ mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
 use fleet::Parts;
-use link::Link;
+pub use inspect::Inspected;
 pub use node::Opening;
-use node::VERSION;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
 use std::any::Any;
-use std::cell::Cell;
 use std::time::Duration;
-use table::{Change, Item, Record as _, RowMac, Rows, Value};
+use table::{Change, Item, Record as _, Rows, Value};
 use threads::Threads;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
@@ -66,17 +68,6 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// See the module.
 pub struct Postgres(Threads, Option<Parts>);
-
-/// What a look at a database shows.
-#[derive(Debug)]
-pub struct Inspected {
-    /// The process that uses it, in words.
-    pub holder: Option<String>,
-    /// Transactions that were committed; `None` if it has no tables yet.
-    pub generation: Option<u64>,
-    /// The newest seal.
-    pub newest_seal: Option<Vec<u8>>,
-}
 
 impl Postgres {
     /// Takes the database for this process, and makes or upgrades its tables. `secret` authenticates its rows. No statement takes longer than
@@ -102,44 +93,6 @@ impl Postgres {
 
     fn parts(&self) -> Result<&Parts, StoreError> {
         self.1.as_ref().ok_or_else(|| StoreError::Fault("this node is in no fleet".to_owned()))
-    }
-
-    /// The process that uses a database, in words.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreachable`], and a fault.
-    pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
-        node::holder(&Link::open(address, patience, link::CONNECT_MAX)?)
-    }
-
-    /// Looks at a database without taking it and without changing it.
-    ///
-    /// # Errors
-    /// As [`Postgres::open`].
-    pub fn inspect(
-        address: &Address,
-        secret: &[u8; 32],
-        patience: Duration,
-    ) -> Result<Inspected, StoreError> {
-        let (link, mac) = (Link::open(address, patience, link::CONNECT_MAX)?, RowMac::of(secret));
-        let holder = node::holder(&link)?;
-        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
-        if !is_there {
-            return Ok(Inspected { holder, generation: None, newest_seal: None });
-        }
-        let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
-        let generation = match node::stored(&link, "", "")?.map(|stored| stored.node) {
-            Some(node) if node.version == VERSION => Some(node.generation),
-            Some(node) => {
-                return Err(StoreError::Unusable(format!(
-                    "{address}: its tables have version {}, and this program writes {VERSION}",
-                    node.version
-                )));
-            }
-            None => None,
-        };
-        let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
-        Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes) })
     }
 
     /// One change of the registry by an operator. Returns the number of its entry in the audit trail.

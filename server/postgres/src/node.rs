@@ -1,4 +1,4 @@
-//! The process that uses the database, alone or as a node of a fleet: its lock, its term, the tables' version, and the count of transactions.
+//! The process that uses the database, alone or as a node of a fleet: its lock, its term, and the count of transactions.
 //!
 //! A process that is alone keeps the tenants, the end of the log and more in memory, so two processes on one database would contradict each other. Three
 //! facts exclude that:
@@ -17,6 +17,7 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
+use crate::schema::VERSION;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -24,7 +25,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::store::StoreError;
-use trefoil_storage::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
 
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,11 +39,6 @@ pub(crate) struct Node {
     pub(crate) registry: u64,
 }
 
-/// The version of the tables.
-pub(crate) const VERSION: u64 = 2;
-const SCHEMA: &str = include_str!("schema.sql");
-/// Steps from each version to the next, beginning with that from version 1.
-const STEPS: &[&str] = &[include_str!("schema_2.sql")];
 /// `trefoil` and a number, as bytes.
 pub(crate) const LOCK: i64 = i64::from_be_bytes(*b"trefoil\x01");
 /// How long a start waits for the lock: PostgreSQL may still end the session of a process that was killed.
@@ -69,7 +64,7 @@ pub struct Opening {
 /// The hold of this process on the database.
 pub(crate) struct Hold {
     address: Address,
-    mac: RowMac,
+    pub(crate) mac: RowMac,
     patience: Duration,
     node: Node,
     /// Over the rows that are committed.
@@ -87,8 +82,8 @@ pub(crate) struct Hold {
 pub(crate) struct Stored {
     pub(crate) node: Node,
     /// Hidden.
-    sum: Option<Vec<u8>>,
-    code: Vec<u8>,
+    pub(crate) sum: Option<Vec<u8>>,
+    pub(crate) code: Vec<u8>,
 }
 
 impl Hold {
@@ -123,61 +118,8 @@ impl Hold {
         Ok((hold, link))
     }
 
-    /// The row of the installation and the sum that it vouches for, with tables of this version. In a transaction.
-    fn tables(&self, link: &Link, migrate: bool, reached: u64) -> Result<(Node, Sum), StoreError> {
-        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
-        if !is_there {
-            if reached > 0 {
-                return Err(self.unusable(
-                    "it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored",
-                ));
-            }
-            std::iter::once(&SCHEMA).chain(STEPS).try_for_each(|step| link.batch(step))?;
-            link.batch("INSERT INTO node (id, version, term, generation, mac) VALUES (0, 0, 0, 0, '')")?;
-            return Ok((Node { version: VERSION, ..Node::default() }, Sum::default()));
-        }
-        let stored = self.stored(link)?;
-        let (node, code) = (stored.node, &stored.code);
-        let from = usize::try_from(node.version).unwrap_or(usize::MAX);
-        if node.version > VERSION || from == 0 {
-            return Err(self.unusable(&format!(
-                "its tables have version {}, and this program knows {VERSION}: use the program that wrote them, or a later one",
-                node.version
-            )));
-        }
-        if node.version < VERSION && !migrate {
-            return Err(self.unusable(&format!(
-                "its tables have version {}, and this program writes {VERSION}: back it up with pg_dump, then start once with --migrate",
-                node.version
-            )));
-        }
-        let before = self.sum_of_rows(link)?;
-        let is_shown = node.version == 1 || stored.open(&self.mac).is_ok_and(|(_, shown)| shown == before);
-        if *code != self.code(&node, before) || !is_shown {
-            return Err(StoreError::Forged(
-                "the row of the table node does not vouch for the tenants, policies, API keys, operators and roots that are there: one of them \
-                 was removed, added or put back"
-                    .to_owned(),
-            ));
-        }
-        STEPS[from - 1..].iter().try_for_each(|step| link.batch(step))?;
-        Ok((node, if STEPS.len() >= from { self.sum_of_rows(link)? } else { before }))
-    }
-
-    /// The sum over the rows of every summed table.
-    fn sum_of_rows(&self, link: &Link) -> Result<Sum, StoreError> {
-        let rows = self.rows(link);
-        let sum = rows.sum_of::<Tenant>(Sum::default())?;
-        let sum = rows.sum_of::<PolicyVersion>(sum)?;
-        let sum = rows.sum_of::<ApiKey>(sum)?;
-        let sum = rows.sum_of::<Root>(sum)?;
-        let sum = rows.sum_of::<IssuerKey>(sum)?;
-        let sum = rows.sum_of::<Operator>(sum)?;
-        rows.sum_of::<OperatorToken>(sum)
-    }
-
     /// The row of the installation with its code, which is still to be checked.
-    fn stored(&self, link: &Link) -> Result<Stored, StoreError> {
+    pub(crate) fn stored(&self, link: &Link) -> Result<Stored, StoreError> {
         stored(link, "", "FOR UPDATE")?.ok_or_else(|| self.missing())
     }
 
@@ -187,7 +129,7 @@ impl Hold {
         )
     }
 
-    fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
+    pub(crate) fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
         code(&self.mac, node, sum)
     }
 
@@ -327,7 +269,7 @@ impl Hold {
         ))
     }
 
-    fn unusable(&self, why: &str) -> StoreError {
+    pub(crate) fn unusable(&self, why: &str) -> StoreError {
         StoreError::Unusable(format!("{}: {why}", self.address))
     }
 }

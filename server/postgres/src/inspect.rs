@@ -1,0 +1,63 @@
+//! Looks at a database that another process may use.
+
+use crate::Postgres;
+use crate::address::Address;
+use crate::link::{CONNECT_MAX, Link};
+use crate::node::{holder, stored};
+use crate::records::Seal;
+use crate::schema::VERSION;
+use crate::table::{RowMac, Rows};
+use std::cell::Cell;
+use std::time::Duration;
+use trefoil_storage::store::StoreError;
+
+/// What a look at a database shows.
+#[derive(Debug)]
+pub struct Inspected {
+    /// The process that uses it, in words.
+    pub holder: Option<String>,
+    /// Transactions that were committed; `None` if it has no tables yet.
+    pub generation: Option<u64>,
+    /// The newest seal.
+    pub newest_seal: Option<Vec<u8>>,
+}
+
+impl Postgres {
+    /// The process that uses a database, in words.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], and a fault.
+    pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
+        holder(&Link::open(address, patience, CONNECT_MAX)?)
+    }
+
+    /// Looks at a database without taking it and without changing it.
+    ///
+    /// # Errors
+    /// As [`Postgres::open`].
+    pub fn inspect(
+        address: &Address,
+        secret: &[u8; 32],
+        patience: Duration,
+    ) -> Result<Inspected, StoreError> {
+        let (link, mac) = (Link::open(address, patience, CONNECT_MAX)?, RowMac::of(secret));
+        let holder = holder(&link)?;
+        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
+        if !is_there {
+            return Ok(Inspected { holder, generation: None, newest_seal: None });
+        }
+        let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
+        let generation = match stored(&link, "", "")?.map(|stored| stored.node) {
+            Some(node) if node.version == VERSION => Some(node.generation),
+            Some(node) => {
+                return Err(StoreError::Unusable(format!(
+                    "{address}: its tables have version {}, and this program writes {VERSION}",
+                    node.version
+                )));
+            }
+            None => None,
+        };
+        let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
+        Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes) })
+    }
+}
