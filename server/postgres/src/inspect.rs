@@ -5,7 +5,7 @@ use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{holder, stored};
 use crate::records::Seal;
-use crate::schema::VERSION;
+use crate::schema::{PROGRAM, are_there};
 use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
@@ -42,19 +42,20 @@ impl Postgres {
     ) -> Result<Inspected, StoreError> {
         let (link, mac) = (Link::open(address, patience, CONNECT_MAX)?, RowMac::of(secret));
         let holder = holder(&link)?;
-        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
-        if !is_there {
+        if !are_there(&link)? {
             return Ok(Inspected { holder, generation: None, newest_seal: None });
         }
         let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
-        let generation = match stored(&link, "", "")?.map(|stored| stored.node) {
-            Some(node) if node.version == VERSION => Some(node.generation),
-            Some(node) => {
-                return Err(StoreError::Unusable(format!(
-                    "{address}: its tables have version {}, and this program writes {VERSION}",
-                    node.version
-                )));
-            }
+        let stored = stored(&link, "", "")?;
+        let expanded = stored.as_ref().map_or(0, |stored| stored.expanded);
+        let older = (expanded < PROGRAM.version()).then(|| {
+            format!("its tables have version {expanded}, and this program writes {}", PROGRAM.version())
+        });
+        let generation = match stored.map(|stored| stored.node) {
+            Some(node) => match PROGRAM.refused(node.version).or(older) {
+                Some(why) => return Err(StoreError::Unusable(format!("{address}: {why}"))),
+                None => Some(node.generation),
+            },
             None => None,
         };
         let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;

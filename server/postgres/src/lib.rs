@@ -50,6 +50,7 @@ pub use inspect::Inspected;
 pub use node::Opening;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
+use schema::{PROGRAM, Program};
 use std::any::Any;
 use std::time::Duration;
 use table::{Change, Item, Record as _, Rows, Value};
@@ -83,11 +84,22 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        let name = opening.fleet.clone();
-        let (threads, (begun, seen)) = Threads::start(supervisor, address, secret, patience, opening)?;
-        let fleet = name
-            .map(|name| Parts::start(supervisor, address, secret, patience, (begun, seen, &name)))
-            .transpose()?;
+        Postgres::open_as(supervisor, address, secret, patience, (opening, PROGRAM))
+    }
+
+    /// The same, as this program.
+    fn open_as(
+        supervisor: &Supervisor,
+        address: &Address,
+        secret: &[u8; 32],
+        patience: Duration,
+        opening: (Opening, &'static Program),
+    ) -> Result<Postgres, StoreError> {
+        let (name, program) = (opening.0.fleet.clone(), opening.1);
+        let (threads, begun) = Threads::start(supervisor, address, secret, patience, opening)?;
+        let start =
+            |name: String| Parts::start(supervisor, address, secret, patience, begun, (&name, program));
+        let fleet = name.map(start).transpose()?;
         Ok(Postgres(threads, fleet))
     }
 

@@ -17,7 +17,7 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
-use crate::schema::VERSION;
+use crate::schema::Program;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use trefoil_storage::store::StoreError;
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Of the tables.
+    /// The oldest program that may use the tables.
     pub(crate) version: u64,
     /// Counts the processes that have held the database.
     pub(crate) term: u64,
@@ -73,7 +73,8 @@ pub(crate) struct Hold {
     in_doubt: Option<Sum>,
     mark: Option<HighWater>,
     /// The name of this node of a fleet.
-    fleet: Option<String>,
+    pub(crate) fleet: Option<String>,
+    pub(crate) program: &'static Program,
     /// The last change of the registry that this node has in memory.
     seen: Arc<AtomicU64>,
 }
@@ -84,6 +85,8 @@ pub(crate) struct Stored {
     /// Hidden.
     pub(crate) sum: Option<Vec<u8>>,
     pub(crate) code: Vec<u8>,
+    /// The version of the tables. Without a code, because programs of version 2 write the row too.
+    pub(crate) expanded: u64,
 }
 
 impl Hold {
@@ -92,7 +95,7 @@ impl Hold {
         address: Address,
         secret: &[u8; 32],
         patience: Duration,
-        opening: Opening,
+        (opening, program): (Opening, &'static Program),
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
         let Opening { mark, migrate, restored, fleet } = opening;
@@ -100,7 +103,7 @@ impl Hold {
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen) = (None, Arc::default());
-        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen };
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, program, seen };
         link.batch("BEGIN")?;
         link.be_patient(START)?;
         let node;
@@ -109,7 +112,7 @@ impl Hold {
             return Err(hold.older(node.generation, reached));
         }
         let generation = node.generation.max(reached) + 1;
-        hold.node = Node { version: VERSION, term: node.term + 1, generation, registry: node.registry };
+        hold.node = Node { term: node.term + 1, generation, ..node };
         hold.seen.store(node.registry, Ordering::Release);
         link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
         link.be_usual(patience);
@@ -123,7 +126,7 @@ impl Hold {
         stored(link, "", "FOR UPDATE")?.ok_or_else(|| self.missing())
     }
 
-    fn missing(&self) -> StoreError {
+    pub(crate) fn missing(&self) -> StoreError {
         self.unusable(
             "the row of its table node is missing or not one of Trefoil's: restore it with PostgreSQL's tools",
         )
@@ -219,10 +222,8 @@ impl Hold {
     /// Takes over what other nodes of the fleet left.
     fn take_over(&mut self, stored: &Stored) -> Result<(), StoreError> {
         let (found, sum) = stored.open(&self.mac)?;
-        if found.version != VERSION {
-            return Err(self.unusable(
-                "another node upgraded its tables: start this one again, with the program of that one",
-            ));
+        if let Some(why) = self.program.refused(found.version) {
+            return Err(self.unusable(&why));
         }
         if found.generation < self.node.generation {
             return Err(self.older(found.generation, self.node.generation));
@@ -298,11 +299,11 @@ impl Stored {
     }
 }
 
-/// The row of the installation, without a check of it. Tables of version 1 lack its last two columns.
+/// The row of the installation, without a check of it. Tables of versions 1 and 2 lack some of its columns.
 pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stored>, StoreError> {
     let told = link.told(&format!(
         "{before} SELECT version, term, generation, coalesce(to_jsonb(node)->>'registry', '0'), encode(mac, 'hex'),
-         coalesce(to_jsonb(node)->>'sum', '') FROM node WHERE id = 0 {how}"
+         coalesce(to_jsonb(node)->>'sum', ''), coalesce(to_jsonb(node)->>'expanded', version::text) FROM node WHERE id = 0 {how}"
     ))?;
     let Some(columns) = told else { return Ok(None) };
     let text = |at: usize| columns.get(at).cloned().flatten();
@@ -312,7 +313,7 @@ pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stor
         let (version, term, generation, registry) = (number(0)?, number(1)?, number(2)?, number(3)?);
         let node = Node { version, term, generation, registry };
         let sum = text(5).and_then(|sum| bytes(sum.strip_prefix("\\x")?));
-        Some(Stored { node, sum, code: bytes(&text(4)?)? })
+        Some(Stored { node, sum, code: bytes(&text(4)?)?, expanded: number(6)? })
     };
     Ok(found())
 }
@@ -358,14 +359,22 @@ pub(crate) fn is_true(link: &Link, expression: &str) -> Result<bool, StoreError>
     Ok(link.told(&format!("SELECT {expression}"))? == Some(vec![Some("t".to_owned())]))
 }
 
+/// The condition that a row of `pg_locks AS l` is a hold of the lock.
+pub(crate) fn held() -> String {
+    let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
+    format!(
+        "l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+}
+
 /// Who has the lock.
 pub(crate) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
-    let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
     let told = link.told(&format!(
         "SELECT l.pid, a.usename, coalesce(host(a.client_addr), 'this machine'), a.backend_start
          FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
-         WHERE l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
-         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+         WHERE {}",
+        held()
     ))?;
     Ok(told.map(|columns| {
         let [pid, user, from, since] =

@@ -16,6 +16,7 @@
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening};
+use crate::schema::Program;
 use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::cell::Cell;
@@ -113,7 +114,7 @@ impl Threads {
         address: &Address,
         secret: &[u8; 32],
         patience: Duration,
-        opening: Opening,
+        opening: (Opening, &'static Program),
     ) -> Result<(Threads, (u64, Arc<AtomicU64>)), StoreError> {
         let standing = Arc::<Standing>::default();
         let ((writes, queue), (reads, asked)) = (bounded(QUEUE_MAX), bounded::<Read>(QUEUE_MAX));
