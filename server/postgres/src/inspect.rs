@@ -5,6 +5,7 @@ use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{holder, stored};
 use crate::records::Seal;
+use crate::roles::{Rights, rights};
 use crate::schema::{PROGRAM, are_there};
 use crate::table::{RowMac, Rows};
 use std::cell::Cell;
@@ -20,6 +21,8 @@ pub struct Inspected {
     pub generation: Option<u64>,
     /// The newest seal.
     pub newest_seal: Option<Vec<u8>>,
+    /// What the role may do.
+    pub rights: Rights,
 }
 
 impl Postgres {
@@ -43,7 +46,7 @@ impl Postgres {
         let (link, mac) = (Link::open(address, patience, CONNECT_MAX)?, RowMac::of(secret));
         let holder = holder(&link)?;
         if !are_there(&link)? {
-            return Ok(Inspected { holder, generation: None, newest_seal: None });
+            return Ok(Inspected { holder, generation: None, newest_seal: None, rights: Rights::default() });
         }
         let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
         let stored = stored(&link, "", "")?;
@@ -59,6 +62,7 @@ impl Postgres {
             None => None,
         };
         let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
-        Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes) })
+        let rights = rights(&link)?;
+        Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes), rights })
     }
 }

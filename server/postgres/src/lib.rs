@@ -5,7 +5,8 @@
 //! | [`address`] | where the database is, the password, TLS |
 //! | [`link`] | one connection, with a deadline for each answer |
 //! | [`node`] | the lock of the one process or of the fleet, the count of transactions |
-//! | [`schema`] | the tables and their version |
+//! | [`schema`] | the tables, and which programs may use them |
+//! | [`roles`] | what the role that serves may do |
 //! | [`inspect`] | looks at a database that another process may use |
 //! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
@@ -37,6 +38,7 @@ mod link;
 mod node;
 mod records;
 mod register;
+mod roles;
 mod schema;
 mod table;
 #[cfg(test)]
@@ -50,6 +52,7 @@ pub use inspect::Inspected;
 pub use node::Opening;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
+pub use roles::{Rights, migrate};
 use schema::{PROGRAM, Program};
 use std::any::Any;
 use std::time::Duration;
@@ -392,7 +395,7 @@ impl Store for Postgres {
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
         self.0.write(move |rows| match rows.get::<AuditEntry>(&[Value::bound(number)])? {
             Some(entry) if entry.receipt.is_none() => {
-                rows.update(&AuditEntry { receipt: Some(receipt), ..entry })
+                rows.update_only(&AuditEntry { receipt: Some(receipt), ..entry }, "receipt")
             }
             _ => Ok(()),
         })
@@ -705,12 +708,7 @@ impl Store for Postgres {
 
     fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
         self.0.write(move |rows| {
-            for (number, bytes) in headers {
-                if rows.delete::<Seal>("number = $1", &[Value::bound(number)])? == 1 {
-                    rows.insert(&Seal { number, bytes })?;
-                }
-            }
-            Ok(())
+            headers.into_iter().try_for_each(|(number, bytes)| rows.prune(&Seal { number, bytes }))
         })
     }
 

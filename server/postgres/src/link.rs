@@ -159,6 +159,11 @@ impl Link {
                 self.lost.set(true);
                 self.unreachable(&text)
             }
+            // Not where a policy of row security refuses a row.
+            ("42501", _) if !text.contains("row-level security") => StoreError::Fault(format!(
+                "{}: {text}. Run `trefoil store migrate` with the address of the role that owns the tables",
+                self.place
+            )),
             _ => StoreError::Fault(format!("{}: {text}", self.place)),
         }
     }

@@ -16,6 +16,7 @@
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening};
+use crate::roles;
 use crate::schema::Program;
 use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
@@ -124,7 +125,8 @@ impl Threads {
         let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
         let (shared, watching, key) = (Arc::clone(&standing), supervisor.clone(), secret.clone());
         let writer = move || {
-            let (hold, link) = match Hold::take(own.clone(), &key, patience, opening) {
+            let taken = Hold::take(own.clone(), &key, patience, opening);
+            let (hold, link) = match taken.and_then(|held| roles::check(&held.1, &own).map(|()| held)) {
                 Ok(taken) => taken,
                 Err(cause) => return drop(tell.send(Err(cause))),
             };

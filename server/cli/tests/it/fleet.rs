@@ -41,10 +41,22 @@ struct Fleet {
 
 impl Fleet {
     async fn start(server: &Server) -> Fleet {
-        let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+        let (folder, [owner, url]) = (tempfile::tempdir().unwrap(), server.roles());
         let data = |number: usize| folder.path().join(format!("node-{number}"));
         let (vault, address) = (folder.path().join("vault"), listen());
         KeyHolder::init(&vault, &data(0), &address);
+        let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+        let role = format!("serving_{database}");
+        succeeded(&trefoil(&[
+            "store",
+            "migrate",
+            "--data-dir",
+            text(&data(0)),
+            "--store",
+            &owner,
+            "--serve-as",
+            &role,
+        ]));
         let key_holder = KeyHolder::start(&vault, &address);
         let variables = [
             ("TREFOIL_STORE_URL", url.as_str()),
@@ -87,7 +99,6 @@ impl Fleet {
         }
         let tenant = json!({"name": "shop", "policy": policy()});
         let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
-        let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
         // A register that is new refuses requests of its first seconds.
         tokio::time::sleep(Duration::from_secs(10)).await;
         Fleet { nodes, customer, key_holder, variables, folder, database, trust_root }
