@@ -151,12 +151,7 @@ impl Server {
         let rights = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS";
         self.sql("postgres", &format!("CREATE ROLE {owner} {rights}; CREATE ROLE {serving} {rights}"));
         self.sql("postgres", &format!("CREATE DATABASE {name} OWNER {owner}"));
-        self.sql(
-            "postgres",
-            &format!(
-                "REVOKE ALL ON DATABASE {name} FROM PUBLIC; GRANT CONNECT ON DATABASE {name} TO {serving}"
-            ),
-        );
+        self.sql("postgres", &format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"));
         [owner, serving].map(|role| self.address(&name).replace("user=trefoil", &format!("user={role}")))
     }
 

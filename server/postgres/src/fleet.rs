@@ -186,7 +186,8 @@ fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
     let (high, house) = (HOUSE.cast_unsigned() >> 32, HOUSE.cast_unsigned() & 0xffff_ffff);
     let rows = link.rows(
         &format!(
-            "SELECT a.application_name, coalesce(host(a.client_addr), 'this machine'), coalesce(extract(epoch FROM a.backend_start)::bigint, 0),
+            "SELECT a.application_name, CASE WHEN a.backend_start IS NULL THEN 'another role' ELSE coalesce(host(a.client_addr), 'this machine') END,
+             coalesce(extract(epoch FROM a.backend_start)::bigint, 0),
              EXISTS (SELECT FROM pg_locks AS h JOIN pg_stat_activity AS b ON b.pid = h.pid WHERE h.locktype = 'advisory'
                      AND h.classid = {high} AND h.objid = {house} AND h.granted AND b.application_name = a.application_name)
              FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid

@@ -7,6 +7,7 @@
 //! | [`node`] | the lock of the one process or of the fleet, the count of transactions |
 //! | [`schema`] | the tables, and which programs may use them |
 //! | [`roles`] | what the role that serves may do |
+//! | [`scope`] | whose rows a transaction sees |
 //! | [`inspect`] | looks at a database that another process may use |
 //! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
@@ -40,6 +41,7 @@ mod records;
 mod register;
 mod roles;
 mod schema;
+mod scope;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -54,6 +56,7 @@ use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
 pub use roles::{Rights, migrate};
 use schema::{PROGRAM, Program};
+use scope::Scope::{self, All};
 use std::any::Any;
 use std::time::Duration;
 use table::{Change, Item, Record as _, Rows, Value};
@@ -116,7 +119,7 @@ impl Postgres {
         note: Note,
         change: impl FnOnce(&Rows<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<u64, StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             rows.change_registry()?;
             change(rows)?;
             add_note(rows, note)
@@ -131,7 +134,7 @@ impl Fleet for Postgres {
 
     fn catch_up(&self) -> Result<(), StoreError> {
         let parts = self.parts()?;
-        let last = self.0.read(|rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
+        let last = self.0.read(All, |rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
         parts.until_seen(last.unwrap_or(0))
     }
 
@@ -225,7 +228,7 @@ impl Store for Postgres {
     }
 
     fn registry(&self) -> Result<Registry, StoreError> {
-        self.0.read_long(|rows| {
+        self.0.read_long(All, |rows| {
             let accepted =
                 "AS r WHERE generation >= (SELECT generation_min FROM roots AS n WHERE n.tenant = r.tenant
                             ORDER BY n.generation DESC LIMIT 1) ORDER BY tenant, generation";
@@ -260,7 +263,7 @@ impl Store for Postgres {
 
     fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError> {
         let values = [of(tenant), Value::number(from), count_of(count)];
-        self.0.read(move |rows| {
+        self.0.read(*tenant, move |rows| {
             rows.select("WHERE tenant = $1 AND version >= $2 ORDER BY version LIMIT $3", &values)
         })
     }
@@ -283,7 +286,7 @@ impl Store for Postgres {
     }
 
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             for (id, at) in uses {
                 let found = rows.one::<ApiKey>("WHERE id = $1", &[Value::bytes(*id.as_bytes())])?;
                 if let Some(key) = found.filter(|key| key.last_used_at.is_none_or(|before| before < at)) {
@@ -295,7 +298,7 @@ impl Store for Postgres {
     }
 
     fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             for added in more {
                 let key =
                     [of(&added.tenant), Value::bytes(*added.api_key.as_bytes()), Value::number(added.day)];
@@ -319,7 +322,7 @@ impl Store for Postgres {
                 ORDER BY api_key LIMIT $4
             ) ORDER BY api_key, day";
         let values = [of(tenant), Value::bytes(*from.as_bytes()), Value::bound(since_day), count_of(keys)];
-        self.0.read(move |rows| rows.select(sql, &values))
+        self.0.read(*tenant, move |rows| rows.select(sql, &values))
     }
 
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError> {
@@ -329,7 +332,7 @@ impl Store for Postgres {
 
     fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
         let tenant = *tenant;
-        self.0.write_long(move |rows| {
+        self.0.write_long(All, move |rows| {
             rows.change_registry()?;
             let (its, key) = ("tenant = $1", [of(&tenant)]);
             rows.delete::<Enrolled>(its, &key)?;
@@ -376,7 +379,7 @@ impl Store for Postgres {
     }
 
     fn note(&self, note: Note) -> Result<u64, StoreError> {
-        self.0.write(move |rows| add_note(rows, note))
+        self.0.write(All, move |rows| add_note(rows, note))
     }
 
     fn created(
@@ -385,7 +388,7 @@ impl Store for Postgres {
         key: &str,
     ) -> Result<Option<([u8; 32], AuditEntry)>, StoreError> {
         let key = [Value::bytes(*operator.as_bytes()), Value::bytes(key)];
-        self.0.read(move |rows| {
+        self.0.read(All, move |rows| {
             let Some(made) = rows.get::<Create>(&key)? else { return Ok(None) };
             let entry: Option<AuditEntry> = rows.get(&[Value::number(made.entry)])?;
             Ok(entry.map(|entry| (made.request_digest, entry)))
@@ -393,7 +396,7 @@ impl Store for Postgres {
     }
 
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
-        self.0.write(move |rows| match rows.get::<AuditEntry>(&[Value::bound(number)])? {
+        self.0.write(All, move |rows| match rows.get::<AuditEntry>(&[Value::bound(number)])? {
             Some(entry) if entry.receipt.is_none() => {
                 rows.update_only(&AuditEntry { receipt: Some(receipt), ..entry }, "receipt")
             }
@@ -407,8 +410,9 @@ impl Store for Postgres {
         tenant: Option<&TenantId>,
         count: usize,
     ) -> Result<Vec<AuditEntry>, StoreError> {
+        let scope = tenant.map_or(All, |tenant| Scope::from(*tenant));
         let (from, count, tenant) = (Value::bound(from), count_of(count), tenant.map(of));
-        self.0.read(move |rows| match &tenant {
+        self.0.read(scope, move |rows| match &tenant {
             None => {
                 rows.select("WHERE number >= $1 ORDER BY number LIMIT $2", &[from.clone(), count.clone()])
             }
@@ -421,11 +425,11 @@ impl Store for Postgres {
 
     fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError> {
         let count = [count_of(count)];
-        self.0.read(move |rows| rows.select("WHERE receipt IS NULL ORDER BY number LIMIT $1", &count))
+        self.0.read(All, move |rows| rows.select("WHERE receipt IS NULL ORDER BY number LIMIT $1", &count))
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(root.tenant, move |rows| {
             rows.change_registry()?;
             let later = [of(&root.tenant), Value::number(root.generation)];
             match rows.one::<Root>("WHERE tenant = $1 AND generation >= $2", &later)? {
@@ -437,7 +441,7 @@ impl Store for Postgres {
 
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError> {
         let values = [of(tenant), Value::number(from), count_of(count)];
-        self.0.read(move |rows| {
+        self.0.read(*tenant, move |rows| {
             rows.select("WHERE tenant = $1 AND generation >= $2 ORDER BY generation LIMIT $3", &values)
         })
     }
@@ -448,14 +452,14 @@ impl Store for Postgres {
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| match enrolled(rows, &tenant, &handle)? {
+        self.0.write(tenant, move |rows| match enrolled(rows, &tenant, &handle)? {
             Some(_) => Err(StoreError::Conflict),
             None => next_generation(rows, tenant, handle),
         })
     }
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(template.tenant, move |rows| {
             let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
             if tenant.is_none_or(|tenant| tenant.deleted_at.is_some()) {
                 return Err(StoreError::Conflict);
@@ -483,7 +487,7 @@ impl Store for Postgres {
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError> {
         let values = [of(tenant), Value::number(epoch)];
         let sql = "SELECT count(*) FROM templates WHERE tenant = $1 AND epoch = $2";
-        self.0.read_long(move |rows| Ok(rows.number(sql, &values)?.unwrap_or(0)))
+        self.0.read_long(*tenant, move |rows| Ok(rows.number(sql, &values)?.unwrap_or(0)))
     }
 
     fn subjects_of_epoch(
@@ -493,7 +497,7 @@ impl Store for Postgres {
         count: usize,
     ) -> Result<Vec<Handle>, StoreError> {
         let values = [of(tenant), Value::number(epoch), count_of(count)];
-        self.0.read(move |rows| {
+        self.0.read(*tenant, move |rows| {
             let found: Vec<Enrolled> =
                 rows.select("WHERE tenant = $1 AND epoch = $2 AND revoked_at IS NULL LIMIT $3", &values)?;
             Ok(found.into_iter().map(|found| found.handle).collect())
@@ -502,14 +506,14 @@ impl Store for Postgres {
 
     fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| match enrolled(rows, &tenant, &handle)? {
+        self.0.write(tenant, move |rows| match enrolled(rows, &tenant, &handle)? {
             Some(_) => next_generation(rows, tenant, handle),
             None => Err(StoreError::Conflict),
         })
     }
 
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(template.tenant, move |rows| {
             let found = enrolled(rows, &template.tenant, &template.handle)?;
             let is_it = |found: &Enrolled| found.generation == from && found.revoked_at.is_none();
             let Some(found) = found.filter(is_it) else { return Ok(false) };
@@ -524,7 +528,7 @@ impl Store for Postgres {
 
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| {
+        self.0.write(tenant, move |rows| {
             let found = enrolled(rows, &tenant, &handle)?.ok_or(StoreError::Conflict)?;
             let next = next_generation(rows, tenant, handle)?;
             rows.insert(&TemplateName { tenant, handle, generation: next })?;
@@ -539,7 +543,7 @@ impl Store for Postgres {
         from: Present,
         answer: Idempotency,
     ) -> Result<bool, StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(template.tenant, move |rows| {
             let Template { tenant, handle, generation, .. } = template;
             let found = enrolled(rows, &tenant, &handle)?;
             let is_it =
@@ -571,7 +575,7 @@ impl Store for Postgres {
         at: u64,
     ) -> Result<Option<Revocation>, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| {
+        self.0.write(tenant, move |rows| {
             let Some(found) = enrolled(rows, &tenant, &handle)? else { return Ok(None) };
             let generation = found.generation;
             if let Some(revoked_at) = found.revoked_at {
@@ -585,18 +589,20 @@ impl Store for Postgres {
     }
 
     fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError> {
-        self.0.read_long(|rows| rows.select("ORDER BY tenant, handle, generation", &[]))
+        self.0.read_long(All, |rows| rows.select("ORDER BY tenant, handle, generation", &[]))
     }
 
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
         let [tenant, handle] = subject(&name.tenant, &name.handle);
         let key = [tenant, handle, Value::number(name.generation)];
-        self.0.write(move |rows| rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &key).map(drop))
+        self.0.write(name.tenant, move |rows| {
+            rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &key).map(drop)
+        })
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.read(move |rows| {
+        self.0.read(tenant, move |rows| {
             // Between the two reads the template may be replaced, or deleted and enrolled again.
             for _ in 0..8 {
                 let found = enrolled(rows, &tenant, &handle)?.filter(|found| found.revoked_at.is_none());
@@ -611,9 +617,9 @@ impl Store for Postgres {
     }
 
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
-        let [tenant, from] = subject(tenant, from);
-        let values = [tenant, from, count_of(count)];
-        self.0.read(move |rows| {
+        let [key, from] = subject(tenant, from);
+        let values = [key, from, count_of(count)];
+        self.0.read(*tenant, move |rows| {
             let found: Vec<Enrolled> =
                 rows.select("WHERE tenant = $1 AND handle >= $2 ORDER BY handle LIMIT $3", &values)?;
             Ok(found.into_iter().map(Enrolled::subject).collect())
@@ -622,7 +628,7 @@ impl Store for Postgres {
 
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| {
+        self.0.write(tenant, move |rows| {
             let Some(found) = enrolled(rows, &tenant, &handle)? else { return Ok(None) };
             let key = subject(&tenant, &handle);
             rows.delete::<Enrolled>(&Enrolled::TABLE.keyed(), &key)?;
@@ -633,7 +639,10 @@ impl Store for Postgres {
     }
 
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        let mut tenants = sessions.iter().map(|session| session.tenant);
+        let first = tenants.next();
+        let one = first.filter(|first| tenants.all(|tenant| tenant == *first));
+        self.0.write(one.map_or(All, Scope::from), move |rows| {
             for session in &sessions {
                 rows.put(session)?;
                 if session.wrapped.is_empty() {
@@ -646,7 +655,7 @@ impl Store for Postgres {
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
         let key = [of(tenant), Value::bytes(*id.as_bytes())];
-        self.0.read(move |rows| rows.get(&key))
+        self.0.read(*tenant, move |rows| rows.get(&key))
     }
 
     fn live_sessions(
@@ -659,18 +668,18 @@ impl Store for Postgres {
         let after: &[u8] = after.map_or(&[], |after| after.as_bytes());
         let values = [of(tenant), Value::bytes(after), Value::bound(now), count_of(limit)];
         let sql = "WHERE tenant = $1 AND id > $2 AND expires_at > $3 ORDER BY id LIMIT $4";
-        self.0.read(move |rows| rows.select(sql, &values))
+        self.0.read(*tenant, move |rows| rows.select(sql, &values))
     }
 
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError> {
         let key = [of(tenant), Value::bytes(key)];
-        self.0.read(move |rows| rows.get(&key))
+        self.0.read(*tenant, move |rows| rows.get(&key))
     }
 
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
         let old = [Value::bound(now.saturating_sub(fleet::KEPT_S))];
         let (now, before) = ([Value::bound(now)], [Value::bound(idempotency_before)]);
-        self.0.write_long(move |rows| {
+        self.0.write_long(All, move |rows| {
             rows.delete::<Session>("expires_at < $1", &now)?;
             rows.delete::<Idempotency>("created_at < $1", &before)?;
             rows.delete::<Create>("created_at < $1", &before)?;
@@ -679,7 +688,7 @@ impl Store for Postgres {
     }
 
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             match rows.insert(&Seal { number, bytes: bytes.clone() }) {
                 // It is stored, and the answer was lost.
                 Err(StoreError::Conflict)
@@ -696,18 +705,18 @@ impl Store for Postgres {
     }
 
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.read(move |rows| Ok(rows.get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes)))
+        self.0.read(All, move |rows| Ok(rows.get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes)))
     }
 
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        self.0.read(|rows| {
+        self.0.read(All, |rows| {
             let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
             Ok(newest.map(|Seal { number, bytes }| (number, bytes)))
         })
     }
 
     fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             headers.into_iter().try_for_each(|(number, bytes)| rows.prune(&Seal { number, bytes }))
         })
     }
@@ -715,13 +724,13 @@ impl Store for Postgres {
     fn last_pruned(&self) -> Result<Option<u64>, StoreError> {
         let newest =
             "SELECT number FROM seals WHERE length(bytes)::bigint <= $1 ORDER BY number DESC LIMIT 1";
-        self.0.read_long(move |rows| rows.number(newest, &[Value::bound(PRUNED_BYTES_MAX as u64)]))
+        self.0.read_long(All, move |rows| rows.number(newest, &[Value::bound(PRUNED_BYTES_MAX as u64)]))
     }
 
     fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError> {
         let values = [Value::bound(number), Value::bound(PRUNED_BYTES_MAX as u64)];
         let next = "SELECT number FROM seals WHERE number > $1 AND length(bytes)::bigint > $2 ORDER BY number LIMIT 1";
-        self.0.read(move |rows| rows.number(next, &values))
+        self.0.read(All, move |rows| rows.number(next, &values))
     }
 
     /// The server reuses the space, see autovacuum.
@@ -730,11 +739,11 @@ impl Store for Postgres {
     }
 
     fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {
-        self.0.write(move |rows| rows.insert(&Cosignature { size, witness, line }))
+        self.0.write(All, move |rows| rows.insert(&Cosignature { size, witness, line }))
     }
 
     fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError> {
-        self.0.read(move |rows| {
+        self.0.read(All, move |rows| {
             let found: Vec<Cosignature> =
                 rows.select("WHERE size = $1 ORDER BY witness", &[Value::bound(size)])?;
             Ok(found.into_iter().map(|found| found.line).collect())
@@ -742,22 +751,22 @@ impl Store for Postgres {
     }
 
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
-        self.0.read(|rows| {
+        self.0.read(All, |rows| {
             let newest: Option<Cosignature> = rows.one("ORDER BY size DESC", &[])?;
             Ok(newest.map(|newest| newest.size))
         })
     }
 
     fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError> {
-        self.0.write(move |rows| rows.insert(&restoration))
+        self.0.write(All, move |rows| rows.insert(&restoration))
     }
 
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
-        self.0.read(|rows| rows.one("ORDER BY restored_at DESC", &[]))
+        self.0.read(All, |rows| rows.one("ORDER BY restored_at DESC", &[]))
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {
         let key = [Value::number(level), Value::bound(number)];
-        self.0.read(move |rows| Ok(rows.get::<LogNode>(&key)?.map(|node| node.hash)))
+        self.0.read(All, move |rows| Ok(rows.get::<LogNode>(&key)?.map(|node| node.hash)))
     }
 }

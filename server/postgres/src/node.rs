@@ -18,6 +18,7 @@
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::schema::Program;
+use crate::scope::Scope;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ impl Hold {
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen) = (None, Arc::default());
         let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, program, seen };
-        link.batch("BEGIN")?;
+        link.batch(&format!("BEGIN; {}", Scope::All.local()))?;
         link.be_patient(START)?;
         let node;
         (node, hold.sum) = hold.tables(&link, migrate, reached)?;
@@ -203,12 +204,15 @@ impl Hold {
     }
 
     /// Begins a transaction of this term, or of the fleet.
-    pub(crate) fn begin(&mut self, link: &Link) -> Result<(), StoreError> {
+    pub(crate) fn begin(&mut self, link: &Link, scope: Scope) -> Result<(), StoreError> {
+        let begin = format!("BEGIN; {};", scope.local());
         if self.fleet.is_some() {
-            let stored = stored(link, "BEGIN;", "FOR UPDATE")?;
+            let stored = stored(link, &begin, "FOR UPDATE")?;
             return self.take_over(&stored.ok_or_else(|| self.missing())?);
         }
-        let told = link.told("BEGIN; SELECT term, generation FROM node WHERE id = 0")?.unwrap_or_default();
+        let told = link
+            .told(&format!("{begin} SELECT term, generation FROM node WHERE id = 0"))?
+            .unwrap_or_default();
         let Node { term, generation, .. } = self.node;
         let expected = [term, generation].map(|number| Some(number.to_string()));
         match told == expected {

@@ -70,20 +70,22 @@ pub fn migrate(
     let (_hold, link) = Hold::take(address.clone(), secret, patience, (opening, PROGRAM))?;
     link.batch(register::TABLES)?;
     if let Some(role) = serving {
-        let schema = link.told("SELECT current_schema()")?.and_then(|row| row.into_iter().next()?);
-        link.batch(&grants(role, &schema.unwrap_or_default()))?;
+        let places = link.told("SELECT current_database(), current_schema()")?.unwrap_or_default();
+        let [database, schema] = places.try_into().unwrap_or_default();
+        link.batch(&grants(role, &database.unwrap_or_default(), &schema.unwrap_or_default()))?;
     }
     Ok(PROGRAM.version())
 }
 
 /// The statements, of one transaction, after which a role has what it needs and no more.
-fn grants(role: &str, schema: &str) -> String {
-    let [role, schema] = [role, schema].map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
+fn grants(role: &str, database: &str, schema: &str) -> String {
+    let [role, database, schema] =
+        [role, database, schema].map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
     let tables = GRANTS.map(|(table, rights)| {
         format!("REVOKE ALL ON {table} FROM {role}, PUBLIC; GRANT SELECT, {rights} ON {table} TO {role};")
     });
     format!(
-        "BEGIN; GRANT USAGE ON SCHEMA {schema} TO {role}; {} REVOKE ALL ON FUNCTION {PRUNE} FROM PUBLIC;
+        "BEGIN; GRANT CONNECT ON DATABASE {database} TO {role}; GRANT USAGE ON SCHEMA {schema} TO {role}; {} REVOKE ALL ON FUNCTION {PRUNE} FROM PUBLIC;
          GRANT EXECUTE ON FUNCTION {PRUNE} TO {role}; COMMIT",
         tables.concat()
     )
@@ -103,7 +105,7 @@ pub(crate) fn rights(link: &Link) -> Result<Rights, StoreError> {
                      WHEN has_schema_privilege(current_schema(), 'CREATE') THEN 'may make tables'
                      ELSE string_agg(what || ' on ' || name, ', ') FILTER (WHERE has AND NOT needed) END,
                 concat_ws(', ', string_agg(what || ' on ' || name, ', ') FILTER (WHERE needed AND NOT has),
-                          CASE WHEN NOT has_function_privilege('{PRUNE}', 'EXECUTE') THEN 'EXECUTE on prune_seal' END)
+                          CASE WHEN NOT has_function_privilege(to_regprocedure('{PRUNE}'), 'EXECUTE') THEN 'EXECUTE on prune_seal' END)
          FROM (SELECT *, has_table_privilege(to_regclass(name), what) AS has FROM (VALUES {}) AS one (name, what, needed)) AS each",
         rows.collect::<Vec<_>>().join(", ")
     ))?;
@@ -129,4 +131,4 @@ pub(crate) fn check(link: &Link, address: &Address) -> Result<(), StoreError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -17,3 +17,36 @@ BEGIN ATOMIC
     SELECT count(*) FROM pruned;
 END;
 REVOKE ALL ON FUNCTION prune_seal FROM PUBLIC;
+-- The role that serves sees rows of the tenant for which it works, or of all where it says so: see scope.rs. The owner is held by no policy, so that
+-- programs of version 2 and pg_dump, which are the owner's, go on.
+CREATE FUNCTION is_served(tenant bytea) RETURNS boolean STABLE PARALLEL SAFE
+    RETURN current_setting('trefoil.tenant', true) IN ('all', encode(tenant, 'hex'));
+ALTER TABLE tenants ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON tenants USING (is_served(id));
+ALTER TABLE policies ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON policies USING (is_served(tenant));
+ALTER TABLE api_keys ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON api_keys USING (is_served(tenant));
+ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON usage USING (is_served(tenant));
+ALTER TABLE roots ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON roots USING (is_served(tenant));
+ALTER TABLE issuer_keys ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON issuer_keys USING (is_served(tenant));
+ALTER TABLE generations ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON generations USING (is_served(tenant));
+ALTER TABLE templates ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON templates USING (is_served(tenant));
+ALTER TABLE template_bytes ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON template_bytes USING (is_served(tenant));
+ALTER TABLE leftovers ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON leftovers USING (is_served(tenant));
+ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON sessions USING (is_served(tenant));
+ALTER TABLE idempotency ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON idempotency USING (is_served(tenant));
+-- An entry of the audit trail gets its receipt once, and nothing else changes: no other column may be updated by the role that serves.
+ALTER TABLE audit ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_tenant ON audit FOR SELECT USING (is_served(tenant));
+CREATE POLICY of_tenant_new ON audit FOR INSERT WITH CHECK (is_served(tenant));
+CREATE POLICY of_tenant_unsealed ON audit FOR UPDATE USING (is_served(tenant) AND receipt IS NULL) WITH CHECK (is_served(tenant));

@@ -7,7 +7,7 @@ use trefoil_storage::store::suite;
 use trefoil_testing::postgres::Server;
 
 pub(crate) const T: TenantId = TenantId::new([1; 16]);
-const H: Handle = Handle::new([3; 32]);
+pub(crate) const H: Handle = Handle::new([3; 32]);
 pub(crate) const SECRET: [u8; 32] = [7; 32];
 /// For tests that do not wait for it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);

@@ -308,7 +308,7 @@ fn tables_of_version_1_are_upgraded_on_request() {
     server.sql(
         &name,
         &format!(
-            "DROP TABLE changes; ALTER TABLE node DROP COLUMN registry, DROP COLUMN sum, DROP COLUMN expanded;
+            "DROP TABLE changes; DROP FUNCTION prune_seal, is_served CASCADE; ALTER TABLE node DROP COLUMN registry, DROP COLUMN sum, DROP COLUMN expanded;
              UPDATE node SET version = 1, mac = '\\x{}'",
             hex::encode(code)
         ),

@@ -9,7 +9,7 @@ use trefoil_testing::postgres::Server;
 use trefoil_types::KeySetId;
 
 /// A database with tables: its addresses for the owner and the role that serves, and its name.
-fn migrated(server: &Server) -> (String, String, String) {
+pub(crate) fn migrated(server: &Server) -> (String, String, String) {
     let [owner, serving] = server.roles();
     let name = owner.split(['/', '?']).nth(3).unwrap().to_owned();
     let role = format!("serving_{name}");
@@ -17,7 +17,7 @@ fn migrated(server: &Server) -> (String, String, String) {
     (owner, serving, name)
 }
 
-fn link(url: &str) -> Link {
+pub(crate) fn link(url: &str) -> Link {
     Link::open(&address(url), PATIENCE, CONNECT_MAX).unwrap()
 }
 
@@ -66,6 +66,10 @@ fn a_thief_of_the_serving_password_drops_and_rewrites_nothing_that_is_sealed() {
         refused(&format!("DELETE FROM {table}"));
         refused(&format!("UPDATE {table} SET mac = mac, {} = NULL", column(table)));
     }
+    thief.batch("SET trefoil.tenant = 'all'").unwrap();
+    let sealed = "UPDATE audit SET receipt = NULL, mac = '' WHERE receipt IS NOT NULL";
+    assert_eq!(server.sql(&name, "SELECT count(*) > 0 FROM audit WHERE receipt IS NOT NULL"), "t");
+    assert_eq!(thief.execute(sealed, &[]), Ok(0), "a sealed entry stays as it is");
     refused("INSERT INTO node SELECT * FROM node");
     refused("DELETE FROM node");
     refused("CREATE TABLE more (x int)");
@@ -74,6 +78,7 @@ fn a_thief_of_the_serving_password_drops_and_rewrites_nothing_that_is_sealed() {
         "CREATE OR REPLACE FUNCTION prune_seal(bigint, bytea, bytea) RETURNS bigint LANGUAGE sql AS 'SELECT 1'",
     );
     refused("SELECT * FROM other.secret");
+    refused("SET ROLE trefoil");
     refused(&format!("SET ROLE owner_{name}"));
     refused(&format!("ALTER DATABASE {name} SET search_path = other"));
     refused("SELECT pg_read_file('PG_VERSION')");
@@ -179,6 +184,8 @@ fn a_role_with_too_many_rights_is_named_and_one_with_too_few_is_refused() {
 fn a_role_that_owns_nothing_says_who_makes_and_upgrades_the_tables() {
     let Some(server) = Server::shared() else { return };
     let [owner, serving] = server.roles();
+    let name = owner.split(['/', '?']).nth(3).unwrap();
+    server.sql(name, &format!("GRANT CONNECT ON DATABASE {name} TO serving_{name}"));
     let Err(StoreError::Fault(told)) = open(&serving).map(drop) else { panic!("it made tables") };
     assert!(told.contains("permission denied") && told.contains("trefoil store migrate"), "{told}");
     let missing = migrate(&address(&owner), &SECRET, PATIENCE, Some("nobody\"; DROP TABLE node; --"));
