@@ -234,6 +234,9 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
         .await;
     let disabled = fleet.at(0).admin.post(&format!("{tenant}/disable"), &json!({})).await;
     assert_eq!(disabled.status, 200, "{}", disabled.text());
+    let is_disabled =
+        async |customer: &Customer| customer.admin.get(&tenant).await.json()["disabled_at"].is_u64();
+    fleet.holds("disabled", is_disabled).await;
     let deleted = fleet.at(1).admin.send(Method::DELETE, &tenant, &[], "").await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     fleet.holds("tenant", async |customer| customer.admin.get(&tenant).await.status == 404).await;
