@@ -150,6 +150,20 @@ impl Server {
         self.address(&name)
     }
 
+    /// The addresses of a new, empty database for its owner and for another role, neither of which may do more than a role of its own.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn roles(&self) -> [String; 2] {
+        let name = format!("d{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let [owner, serving] = ["owner", "serving"].map(|role| format!("{role}_{name}"));
+        let rights = "LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS";
+        self.sql("postgres", &format!("CREATE ROLE {owner} {rights}; CREATE ROLE {serving} {rights}"));
+        self.sql("postgres", &format!("CREATE DATABASE {name} OWNER {owner}"));
+        self.sql("postgres", &format!("REVOKE ALL ON DATABASE {name} FROM PUBLIC"));
+        [owner, serving].map(|role| self.address(&name).replace("user=trefoil", &format!("user={role}")))
+    }
+
     /// The address of a database over the unix socket.
     #[must_use]
     pub fn address(&self, database: &str) -> String {

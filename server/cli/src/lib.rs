@@ -15,6 +15,7 @@ mod passphrase;
 mod quickstart;
 mod remote;
 mod serve;
+mod store;
 mod values;
 mod verify;
 mod wallet;
@@ -60,6 +61,8 @@ enum Command {
     Admin(admin::AdminCommand),
     /// Diagnose an installation: faults, their places, and what to do.
     Doctor(doctor::Doctor),
+    /// Make or upgrade the tables of a store in PostgreSQL.
+    Store(store::Store),
     /// Make or check a backup of a service's data directory, also while it runs.
     Backup(backup::Backup),
     /// Restore a backup into a new directory. Every later seal of the log names the restoration.
@@ -100,6 +103,7 @@ pub fn main() -> ExitCode {
         Command::Quickstart(quickstart) => quickstart.run(),
         Command::Admin(admin) => admin.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Store(store) => store.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Verify(verify) => verify.run(),

@@ -11,7 +11,8 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
-use crate::node::{LOCK, is_true, named, stored};
+use crate::node::{held, is_true, named, stored};
+use crate::schema::Program;
 use crate::table::{Change, Item, RowMac, Rows, Value};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
@@ -67,6 +68,7 @@ struct Place {
     mac: Arc<RowMac>,
     patience: Duration,
     supervisor: Supervisor,
+    program: &'static Program,
     /// The statement that gives a connection the node's name.
     named: String,
 }
@@ -112,10 +114,11 @@ impl Parts {
         address: &Address,
         secret: &[u8; 32],
         patience: Duration,
-        (begun, seen, name): (u64, Arc<AtomicU64>, &str),
+        (begun, seen): (u64, Arc<AtomicU64>),
+        (name, program): (&str, &'static Program),
     ) -> Result<Parts, StoreError> {
         let (address, mac, supervisor) = (address.clone(), Arc::new(RowMac::of(secret)), supervisor.clone());
-        let place = Place { address, mac, patience, supervisor, named: named(name) };
+        let place = Place { address, mac, patience, supervisor, program, named: named(name) };
         let (log, asked) = bounded::<Ask>(1);
         let turns = place.clone();
         let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
@@ -210,18 +213,18 @@ pub(crate) fn operators(rows: &Rows<'_>) -> Result<Registry, StoreError> {
     })
 }
 
-/// The nodes that share the lock.
+/// The nodes that share the lock. PostgreSQL shows a role only of its own sessions since when they are, and from where.
 fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
-    let key = |lock: i64| (lock.cast_unsigned() >> 32, lock.cast_unsigned() & 0xffff_ffff);
-    let ((high, low), (_, house)) = (key(LOCK), key(HOUSE));
+    let (high, house) = (HOUSE.cast_unsigned() >> 32, HOUSE.cast_unsigned() & 0xffff_ffff);
     let rows = link.rows(
         &format!(
-            "SELECT a.application_name, coalesce(host(a.client_addr), 'this machine'), extract(epoch FROM a.backend_start)::bigint,
+            "SELECT a.application_name, CASE WHEN a.backend_start IS NULL THEN 'another role' ELSE coalesce(host(a.client_addr), 'this machine') END,
+             coalesce(extract(epoch FROM a.backend_start)::bigint, 0),
              EXISTS (SELECT FROM pg_locks AS h JOIN pg_stat_activity AS b ON b.pid = h.pid WHERE h.locktype = 'advisory'
                      AND h.classid = {high} AND h.objid = {house} AND h.granted AND b.application_name = a.application_name)
              FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
-             WHERE l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
-             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY 3, 1"
+             WHERE {} ORDER BY 3, 1",
+            held()
         ),
         &[],
     )?;
@@ -333,6 +336,9 @@ impl Ears {
         let missing =
             || StoreError::Unusable(format!("{}: the row of its table node is missing", self.place.address));
         let (node, _) = stored(link, "", "")?.ok_or_else(missing)?.open(&self.place.mac)?;
+        if let Some(why) = self.place.program.refused(node.version) {
+            return Err(StoreError::Unusable(format!("{}: {why}", self.place.address)));
+        }
         if node.generation < self.last {
             return Err(StoreError::Unusable(format!(
                 "{}: it counts {} transactions, and this node has heard of {}: a standby took over that lacked some. Switch to a server that has them",

@@ -4,7 +4,11 @@
 //! |---|---|
 //! | [`address`] | where the database is, the password, TLS |
 //! | [`link`] | one connection, with a deadline for each answer |
-//! | [`node`] | the lock of the one process or of the fleet, the tables' version, the count of transactions |
+//! | [`node`] | the lock of the one process or of the fleet, the count of transactions |
+//! | [`schema`] | the tables, and which programs may use them |
+//! | [`roles`] | what the role that serves may do |
+//! | [`scope`] | whose rows a transaction sees |
+//! | [`inspect`] | looks at a database that another process may use |
 //! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
 //! | [`register`] | what the nodes of a fleet have used once |
@@ -30,10 +34,14 @@
 
 mod address;
 mod fleet;
+mod inspect;
 mod link;
 mod node;
 mod records;
 mod register;
+mod roles;
+mod schema;
+mod scope;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -42,15 +50,16 @@ mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
 use fleet::Parts;
-use link::Link;
+pub use inspect::Inspected;
 pub use node::Opening;
-use node::VERSION;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
+pub use roles::{Rights, migrate};
+use schema::{PROGRAM, Program};
+use scope::Scope::{self, All};
 use std::any::Any;
-use std::cell::Cell;
 use std::time::{Duration, Instant};
-use table::{Change, Item, Record as _, RowMac, Rows, Value};
+use table::{Change, Item, Record as _, Rows, Value};
 use threads::Threads;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
@@ -67,17 +76,6 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 /// See the module.
 pub struct Postgres(Threads, Option<Parts>);
 
-/// What a look at a database shows.
-#[derive(Debug)]
-pub struct Inspected {
-    /// The process that uses it, in words.
-    pub holder: Option<String>,
-    /// Transactions that were committed; `None` if it has no tables yet.
-    pub generation: Option<u64>,
-    /// The newest seal.
-    pub newest_seal: Option<Vec<u8>>,
-}
-
 impl Postgres {
     /// Takes the database for this process, and makes or upgrades its tables. `secret` authenticates its rows. No statement takes longer than
     /// `patience`, except those over all rows of a tenant.
@@ -92,54 +90,27 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        let name = opening.fleet.clone();
-        let (threads, (begun, seen)) = Threads::start(supervisor, address, secret, patience, opening)?;
-        let fleet = name
-            .map(|name| Parts::start(supervisor, address, secret, patience, (begun, seen, &name)))
-            .transpose()?;
+        Postgres::open_as(supervisor, address, secret, patience, (opening, PROGRAM))
+    }
+
+    /// The same, as this program.
+    fn open_as(
+        supervisor: &Supervisor,
+        address: &Address,
+        secret: &[u8; 32],
+        patience: Duration,
+        opening: (Opening, &'static Program),
+    ) -> Result<Postgres, StoreError> {
+        let (name, program) = (opening.0.fleet.clone(), opening.1);
+        let (threads, begun) = Threads::start(supervisor, address, secret, patience, opening)?;
+        let start =
+            |name: String| Parts::start(supervisor, address, secret, patience, begun, (&name, program));
+        let fleet = name.map(start).transpose()?;
         Ok(Postgres(threads, fleet))
     }
 
     fn parts(&self) -> Result<&Parts, StoreError> {
         self.1.as_ref().ok_or_else(|| StoreError::Fault("this node is in no fleet".to_owned()))
-    }
-
-    /// The process that uses a database, in words.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreachable`], and a fault.
-    pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
-        node::holder(&Link::open(address, patience, link::CONNECT_MAX)?)
-    }
-
-    /// Looks at a database without taking it and without changing it.
-    ///
-    /// # Errors
-    /// As [`Postgres::open`].
-    pub fn inspect(
-        address: &Address,
-        secret: &[u8; 32],
-        patience: Duration,
-    ) -> Result<Inspected, StoreError> {
-        let (link, mac) = (Link::open(address, patience, link::CONNECT_MAX)?, RowMac::of(secret));
-        let holder = node::holder(&link)?;
-        let is_there = link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]);
-        if !is_there {
-            return Ok(Inspected { holder, generation: None, newest_seal: None });
-        }
-        let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
-        let generation = match node::stored(&link, "", "")?.map(|stored| stored.node) {
-            Some(node) if node.version == VERSION => Some(node.generation),
-            Some(node) => {
-                return Err(StoreError::Unusable(format!(
-                    "{address}: its tables have version {}, and this program writes {VERSION}",
-                    node.version
-                )));
-            }
-            None => None,
-        };
-        let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
-        Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes) })
     }
 
     /// One change of the registry by an operator. Returns the number of its entry in the audit trail.
@@ -148,7 +119,7 @@ impl Postgres {
         note: Note,
         change: impl FnOnce(&Rows<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<u64, StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             rows.change_registry(note.tenant)?;
             change(rows)?;
             add_note(rows, note)
@@ -163,17 +134,17 @@ impl Fleet for Postgres {
 
     fn catch_up(&self) -> Result<(), StoreError> {
         let parts = self.parts()?;
-        let last = self.0.read(|rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
+        let last = self.0.read(All, |rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
         parts.until_seen(last.unwrap_or(0))
     }
 
     fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError> {
         let key = [of(tenant)];
-        self.0.read(move |rows| fleet::registry_of(rows, &key))
+        self.0.read(*tenant, move |rows| fleet::registry_of(rows, &key))
     }
 
     fn operators(&self) -> Result<Registry, StoreError> {
-        self.0.read(fleet::operators)
+        self.0.read(All, fleet::operators)
     }
 
     fn has_heard_since(&self, asked: Instant) -> bool {
@@ -270,7 +241,7 @@ impl Store for Postgres {
     }
 
     fn registry(&self) -> Result<Registry, StoreError> {
-        self.0.read_long(|rows| {
+        self.0.read_long(All, |rows| {
             let accepted =
                 "AS r WHERE generation >= (SELECT generation_min FROM roots AS n WHERE n.tenant = r.tenant
                             ORDER BY n.generation DESC LIMIT 1) ORDER BY tenant, generation";
@@ -305,7 +276,7 @@ impl Store for Postgres {
 
     fn policies(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<PolicyVersion>, StoreError> {
         let values = [of(tenant), Value::number(from), count_of(count)];
-        self.0.read(move |rows| {
+        self.0.read(*tenant, move |rows| {
             rows.select("WHERE tenant = $1 AND version >= $2 ORDER BY version LIMIT $3", &values)
         })
     }
@@ -328,7 +299,7 @@ impl Store for Postgres {
     }
 
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             for (id, at) in uses {
                 let found = rows.one::<ApiKey>("WHERE id = $1", &[Value::bytes(*id.as_bytes())])?;
                 if let Some(key) = found.filter(|key| key.last_used_at.is_none_or(|before| before < at)) {
@@ -340,7 +311,7 @@ impl Store for Postgres {
     }
 
     fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             for added in more {
                 let key =
                     [of(&added.tenant), Value::bytes(*added.api_key.as_bytes()), Value::number(added.day)];
@@ -364,7 +335,7 @@ impl Store for Postgres {
                 ORDER BY api_key LIMIT $4
             ) ORDER BY api_key, day";
         let values = [of(tenant), Value::bytes(*from.as_bytes()), Value::bound(since_day), count_of(keys)];
-        self.0.read(move |rows| rows.select(sql, &values))
+        self.0.read(*tenant, move |rows| rows.select(sql, &values))
     }
 
     fn set_tenant_disabled(&self, tenant: &TenantId, at: Option<u64>, note: Note) -> Result<u64, StoreError> {
@@ -374,7 +345,7 @@ impl Store for Postgres {
 
     fn delete_tenant(&self, tenant: &TenantId, at: u64, note: Note) -> Result<u64, StoreError> {
         let tenant = *tenant;
-        self.0.write_long(move |rows| {
+        self.0.write_long(All, move |rows| {
             rows.change_registry(tenant)?;
             let (its, key) = ("tenant = $1", [of(&tenant)]);
             rows.delete::<Enrolled>(its, &key)?;
@@ -421,7 +392,7 @@ impl Store for Postgres {
     }
 
     fn note(&self, note: Note) -> Result<u64, StoreError> {
-        self.0.write(move |rows| add_note(rows, note))
+        self.0.write(All, move |rows| add_note(rows, note))
     }
 
     fn created(
@@ -430,7 +401,7 @@ impl Store for Postgres {
         key: &str,
     ) -> Result<Option<([u8; 32], AuditEntry)>, StoreError> {
         let key = [Value::bytes(*operator.as_bytes()), Value::bytes(key)];
-        self.0.read(move |rows| {
+        self.0.read(All, move |rows| {
             let Some(made) = rows.get::<Create>(&key)? else { return Ok(None) };
             let entry: Option<AuditEntry> = rows.get(&[Value::number(made.entry)])?;
             Ok(entry.map(|entry| (made.request_digest, entry)))
@@ -438,9 +409,9 @@ impl Store for Postgres {
     }
 
     fn seal_note(&self, number: u64, receipt: Vec<u8>) -> Result<(), StoreError> {
-        self.0.write(move |rows| match rows.get::<AuditEntry>(&[Value::bound(number)])? {
+        self.0.write(All, move |rows| match rows.get::<AuditEntry>(&[Value::bound(number)])? {
             Some(entry) if entry.receipt.is_none() => {
-                rows.update(&AuditEntry { receipt: Some(receipt), ..entry })
+                rows.update_only(&AuditEntry { receipt: Some(receipt), ..entry }, "receipt")
             }
             _ => Ok(()),
         })
@@ -452,8 +423,9 @@ impl Store for Postgres {
         tenant: Option<&TenantId>,
         count: usize,
     ) -> Result<Vec<AuditEntry>, StoreError> {
+        let scope = tenant.map_or(All, |tenant| Scope::from(*tenant));
         let (from, count, tenant) = (Value::bound(from), count_of(count), tenant.map(of));
-        self.0.read(move |rows| match &tenant {
+        self.0.read(scope, move |rows| match &tenant {
             None => {
                 rows.select("WHERE number >= $1 ORDER BY number LIMIT $2", &[from.clone(), count.clone()])
             }
@@ -466,11 +438,11 @@ impl Store for Postgres {
 
     fn unsealed_notes(&self, count: usize) -> Result<Vec<AuditEntry>, StoreError> {
         let count = [count_of(count)];
-        self.0.read(move |rows| rows.select("WHERE receipt IS NULL ORDER BY number LIMIT $1", &count))
+        self.0.read(All, move |rows| rows.select("WHERE receipt IS NULL ORDER BY number LIMIT $1", &count))
     }
 
     fn publish_root(&self, root: Root) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(root.tenant, move |rows| {
             rows.change_registry(root.tenant)?;
             let later = [of(&root.tenant), Value::number(root.generation)];
             match rows.one::<Root>("WHERE tenant = $1 AND generation >= $2", &later)? {
@@ -482,7 +454,7 @@ impl Store for Postgres {
 
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError> {
         let values = [of(tenant), Value::number(from), count_of(count)];
-        self.0.read(move |rows| {
+        self.0.read(*tenant, move |rows| {
             rows.select("WHERE tenant = $1 AND generation >= $2 ORDER BY generation LIMIT $3", &values)
         })
     }
@@ -493,14 +465,14 @@ impl Store for Postgres {
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| match enrolled(rows, &tenant, &handle)? {
+        self.0.write(tenant, move |rows| match enrolled(rows, &tenant, &handle)? {
             Some(_) => Err(StoreError::Conflict),
             None => next_generation(rows, tenant, handle),
         })
     }
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(template.tenant, move |rows| {
             let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
             if tenant.is_none_or(|tenant| tenant.deleted_at.is_some()) {
                 return Err(StoreError::Conflict);
@@ -528,7 +500,7 @@ impl Store for Postgres {
     fn count_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<u64, StoreError> {
         let values = [of(tenant), Value::number(epoch)];
         let sql = "SELECT count(*) FROM templates WHERE tenant = $1 AND epoch = $2";
-        self.0.read_long(move |rows| Ok(rows.number(sql, &values)?.unwrap_or(0)))
+        self.0.read_long(*tenant, move |rows| Ok(rows.number(sql, &values)?.unwrap_or(0)))
     }
 
     fn subjects_of_epoch(
@@ -538,7 +510,7 @@ impl Store for Postgres {
         count: usize,
     ) -> Result<Vec<Handle>, StoreError> {
         let values = [of(tenant), Value::number(epoch), count_of(count)];
-        self.0.read(move |rows| {
+        self.0.read(*tenant, move |rows| {
             let found: Vec<Enrolled> =
                 rows.select("WHERE tenant = $1 AND epoch = $2 AND revoked_at IS NULL LIMIT $3", &values)?;
             Ok(found.into_iter().map(|found| found.handle).collect())
@@ -547,14 +519,14 @@ impl Store for Postgres {
 
     fn reserve_renewal(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| match enrolled(rows, &tenant, &handle)? {
+        self.0.write(tenant, move |rows| match enrolled(rows, &tenant, &handle)? {
             Some(_) => next_generation(rows, tenant, handle),
             None => Err(StoreError::Conflict),
         })
     }
 
     fn renew_template(&self, template: Template, from: u32) -> Result<bool, StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(template.tenant, move |rows| {
             let found = enrolled(rows, &template.tenant, &template.handle)?;
             let is_it = |found: &Enrolled| found.generation == from && found.revoked_at.is_none();
             let Some(found) = found.filter(is_it) else { return Ok(false) };
@@ -569,7 +541,7 @@ impl Store for Postgres {
 
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| {
+        self.0.write(tenant, move |rows| {
             let found = enrolled(rows, &tenant, &handle)?.ok_or(StoreError::Conflict)?;
             let next = next_generation(rows, tenant, handle)?;
             rows.insert(&TemplateName { tenant, handle, generation: next })?;
@@ -584,7 +556,7 @@ impl Store for Postgres {
         from: Present,
         answer: Idempotency,
     ) -> Result<bool, StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(template.tenant, move |rows| {
             let Template { tenant, handle, generation, .. } = template;
             let found = enrolled(rows, &tenant, &handle)?;
             let is_it =
@@ -616,7 +588,7 @@ impl Store for Postgres {
         at: u64,
     ) -> Result<Option<Revocation>, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| {
+        self.0.write(tenant, move |rows| {
             let Some(found) = enrolled(rows, &tenant, &handle)? else { return Ok(None) };
             let generation = found.generation;
             if let Some(revoked_at) = found.revoked_at {
@@ -630,18 +602,20 @@ impl Store for Postgres {
     }
 
     fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError> {
-        self.0.read_long(|rows| rows.select("ORDER BY tenant, handle, generation", &[]))
+        self.0.read_long(All, |rows| rows.select("ORDER BY tenant, handle, generation", &[]))
     }
 
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
         let [tenant, handle] = subject(&name.tenant, &name.handle);
         let key = [tenant, handle, Value::number(name.generation)];
-        self.0.write(move |rows| rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &key).map(drop))
+        self.0.write(name.tenant, move |rows| {
+            rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &key).map(drop)
+        })
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.read(move |rows| {
+        self.0.read(tenant, move |rows| {
             // Between the two reads the template may be replaced, or deleted and enrolled again.
             for _ in 0..8 {
                 let found = enrolled(rows, &tenant, &handle)?.filter(|found| found.revoked_at.is_none());
@@ -656,9 +630,9 @@ impl Store for Postgres {
     }
 
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError> {
-        let [tenant, from] = subject(tenant, from);
-        let values = [tenant, from, count_of(count)];
-        self.0.read(move |rows| {
+        let [key, from] = subject(tenant, from);
+        let values = [key, from, count_of(count)];
+        self.0.read(*tenant, move |rows| {
             let found: Vec<Enrolled> =
                 rows.select("WHERE tenant = $1 AND handle >= $2 ORDER BY handle LIMIT $3", &values)?;
             Ok(found.into_iter().map(Enrolled::subject).collect())
@@ -667,7 +641,7 @@ impl Store for Postgres {
 
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError> {
         let (tenant, handle) = (*tenant, *handle);
-        self.0.write(move |rows| {
+        self.0.write(tenant, move |rows| {
             let Some(found) = enrolled(rows, &tenant, &handle)? else { return Ok(None) };
             let key = subject(&tenant, &handle);
             rows.delete::<Enrolled>(&Enrolled::TABLE.keyed(), &key)?;
@@ -678,7 +652,10 @@ impl Store for Postgres {
     }
 
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        let mut tenants = sessions.iter().map(|session| session.tenant);
+        let first = tenants.next();
+        let one = first.filter(|first| tenants.all(|tenant| tenant == *first));
+        self.0.write(one.map_or(All, Scope::from), move |rows| {
             for session in &sessions {
                 rows.put(session)?;
                 if session.wrapped.is_empty() {
@@ -691,7 +668,7 @@ impl Store for Postgres {
 
     fn session(&self, tenant: &TenantId, id: &SessionId) -> Result<Option<Session>, StoreError> {
         let key = [of(tenant), Value::bytes(*id.as_bytes())];
-        self.0.read(move |rows| rows.get(&key))
+        self.0.read(*tenant, move |rows| rows.get(&key))
     }
 
     fn live_sessions(
@@ -704,18 +681,18 @@ impl Store for Postgres {
         let after: &[u8] = after.map_or(&[], |after| after.as_bytes());
         let values = [of(tenant), Value::bytes(after), Value::bound(now), count_of(limit)];
         let sql = "WHERE tenant = $1 AND id > $2 AND expires_at > $3 ORDER BY id LIMIT $4";
-        self.0.read(move |rows| rows.select(sql, &values))
+        self.0.read(*tenant, move |rows| rows.select(sql, &values))
     }
 
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError> {
         let key = [of(tenant), Value::bytes(key)];
-        self.0.read(move |rows| rows.get(&key))
+        self.0.read(*tenant, move |rows| rows.get(&key))
     }
 
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
         let old = [Value::bound(now.saturating_sub(fleet::KEPT_S))];
         let (now, before) = ([Value::bound(now)], [Value::bound(idempotency_before)]);
-        self.0.write_long(move |rows| {
+        self.0.write_long(All, move |rows| {
             rows.delete::<Session>("expires_at < $1", &now)?;
             rows.delete::<Idempotency>("created_at < $1", &before)?;
             rows.delete::<Create>("created_at < $1", &before)?;
@@ -724,7 +701,7 @@ impl Store for Postgres {
     }
 
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
+        self.0.write(All, move |rows| {
             match rows.insert(&Seal { number, bytes: bytes.clone() }) {
                 // It is stored, and the answer was lost.
                 Err(StoreError::Conflict)
@@ -741,37 +718,32 @@ impl Store for Postgres {
     }
 
     fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.0.read(move |rows| Ok(rows.get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes)))
+        self.0.read(All, move |rows| Ok(rows.get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes)))
     }
 
     fn last_seal(&self) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        self.0.read(|rows| {
+        self.0.read(All, |rows| {
             let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
             Ok(newest.map(|Seal { number, bytes }| (number, bytes)))
         })
     }
 
     fn prune_seals(&self, headers: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
-        self.0.write(move |rows| {
-            for (number, bytes) in headers {
-                if rows.delete::<Seal>("number = $1", &[Value::bound(number)])? == 1 {
-                    rows.insert(&Seal { number, bytes })?;
-                }
-            }
-            Ok(())
+        self.0.write(All, move |rows| {
+            headers.into_iter().try_for_each(|(number, bytes)| rows.prune(&Seal { number, bytes }))
         })
     }
 
     fn last_pruned(&self) -> Result<Option<u64>, StoreError> {
         let newest =
             "SELECT number FROM seals WHERE length(bytes)::bigint <= $1 ORDER BY number DESC LIMIT 1";
-        self.0.read_long(move |rows| rows.number(newest, &[Value::bound(PRUNED_BYTES_MAX as u64)]))
+        self.0.read_long(All, move |rows| rows.number(newest, &[Value::bound(PRUNED_BYTES_MAX as u64)]))
     }
 
     fn unpruned_after(&self, number: u64) -> Result<Option<u64>, StoreError> {
         let values = [Value::bound(number), Value::bound(PRUNED_BYTES_MAX as u64)];
         let next = "SELECT number FROM seals WHERE number > $1 AND length(bytes)::bigint > $2 ORDER BY number LIMIT 1";
-        self.0.read(move |rows| rows.number(next, &values))
+        self.0.read(All, move |rows| rows.number(next, &values))
     }
 
     /// The server reuses the space, see autovacuum.
@@ -780,11 +752,11 @@ impl Store for Postgres {
     }
 
     fn put_cosignature(&self, size: u64, witness: String, line: String) -> Result<(), StoreError> {
-        self.0.write(move |rows| rows.insert(&Cosignature { size, witness, line }))
+        self.0.write(All, move |rows| rows.insert(&Cosignature { size, witness, line }))
     }
 
     fn cosignatures(&self, size: u64) -> Result<Vec<String>, StoreError> {
-        self.0.read(move |rows| {
+        self.0.read(All, move |rows| {
             let found: Vec<Cosignature> =
                 rows.select("WHERE size = $1 ORDER BY witness", &[Value::bound(size)])?;
             Ok(found.into_iter().map(|found| found.line).collect())
@@ -792,22 +764,22 @@ impl Store for Postgres {
     }
 
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
-        self.0.read(|rows| {
+        self.0.read(All, |rows| {
             let newest: Option<Cosignature> = rows.one("ORDER BY size DESC", &[])?;
             Ok(newest.map(|newest| newest.size))
         })
     }
 
     fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError> {
-        self.0.write(move |rows| rows.insert(&restoration))
+        self.0.write(All, move |rows| rows.insert(&restoration))
     }
 
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
-        self.0.read(|rows| rows.one("ORDER BY restored_at DESC", &[]))
+        self.0.read(All, |rows| rows.one("ORDER BY restored_at DESC", &[]))
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {
         let key = [Value::number(level), Value::bound(number)];
-        self.0.read(move |rows| Ok(rows.get::<LogNode>(&key)?.map(|node| node.hash)))
+        self.0.read(All, move |rows| Ok(rows.get::<LogNode>(&key)?.map(|node| node.hash)))
     }
 }

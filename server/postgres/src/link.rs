@@ -4,6 +4,7 @@
 //! a deadline is lost: its answer might come later and be taken for another one.
 
 use crate::address::Address;
+use crate::scope::Scope;
 use crate::table::{Value, parameters};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,6 +26,10 @@ pub(crate) struct Link {
     place: String,
     patience: Cell<Duration>,
     lost: Cell<bool>,
+    /// The scope for the next query.
+    wanted: Cell<Option<Scope>>,
+    /// That of the session.
+    scope: Cell<Option<Scope>>,
     runtime: Runtime,
 }
 
@@ -57,6 +62,8 @@ impl Link {
             place: address.to_string(),
             patience: Cell::new(patience),
             lost: Cell::new(false),
+            wanted: Cell::new(None),
+            scope: Cell::new(None),
             runtime,
         };
         link.batch(&settings(patience))?;
@@ -91,7 +98,23 @@ impl Link {
     /// The same, with parameters of any kind.
     pub(crate) fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
         let statement = self.prepared(sql)?;
-        self.within(self.client.query(&statement, values))
+        let asked = self.client.query(&statement, values);
+        let Some(wanted) = self.wanted.take().filter(|wanted| self.scope.get() != Some(*wanted)) else {
+            return self.within(asked);
+        };
+        // Both are on their way before either is answered.
+        let set = wanted.set("");
+        let rows = self.within(async {
+            let (set, rows) = tokio::join!(self.client.batch_execute(&set), asked);
+            set.and(rows)
+        });
+        self.scope.set(rows.is_ok().then_some(wanted));
+        rows
+    }
+
+    /// Sets whose rows the queries see from now on, in the round trip of the next one. For a connection that is in no transaction.
+    pub(crate) fn set_scope(&self, scope: Scope) {
+        self.wanted.set(Some(scope));
     }
 
     /// Prepares a statement, so that its first use is one round trip.
@@ -159,6 +182,11 @@ impl Link {
                 self.lost.set(true);
                 self.unreachable(&text)
             }
+            // Not where a policy of row security refuses a row.
+            ("42501", _) if !text.contains("row-level security") => StoreError::Fault(format!(
+                "{}: {text}. Run `trefoil store migrate` with the address of the role that owns the tables",
+                self.place
+            )),
             _ => StoreError::Fault(format!("{}: {text}", self.place)),
         }
     }

@@ -1,4 +1,4 @@
-//! The process that uses the database, alone or as a node of a fleet: its lock, its term, the tables' version, and the count of transactions.
+//! The process that uses the database, alone or as a node of a fleet: its lock, its term, and the count of transactions.
 //!
 //! A process that is alone keeps the tenants, the end of the log and more in memory, so two processes on one database would contradict each other. Three
 //! facts exclude that:
@@ -17,6 +17,8 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
+use crate::schema::Program;
+use crate::scope::Scope;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -24,12 +26,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::store::StoreError;
-use trefoil_storage::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
 
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Of the tables.
+    /// The oldest program that may use the tables.
     pub(crate) version: u64,
     /// Counts the processes that have held the database.
     pub(crate) term: u64,
@@ -39,11 +40,6 @@ pub(crate) struct Node {
     pub(crate) registry: u64,
 }
 
-/// The version of the tables.
-pub(crate) const VERSION: u64 = 2;
-const SCHEMA: &str = include_str!("schema.sql");
-/// Steps from each version to the next, beginning with that from version 1.
-const STEPS: &[&str] = &[include_str!("schema_2.sql")];
 /// `trefoil` and a number, as bytes.
 pub(crate) const LOCK: i64 = i64::from_be_bytes(*b"trefoil\x01");
 /// How long a start waits for the lock: PostgreSQL may still end the session of a process that was killed.
@@ -51,7 +47,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// Between two tries.
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for a start's statements, which may make indexes.
-const START: Duration = Duration::from_secs(300);
+pub(crate) const START: Duration = Duration::from_secs(300);
 
 /// How a database is opened.
 #[derive(Debug, Default)]
@@ -69,7 +65,7 @@ pub struct Opening {
 /// The hold of this process on the database.
 pub(crate) struct Hold {
     address: Address,
-    mac: RowMac,
+    pub(crate) mac: RowMac,
     patience: Duration,
     node: Node,
     /// Over the rows that are committed.
@@ -78,7 +74,8 @@ pub(crate) struct Hold {
     in_doubt: Option<Sum>,
     mark: Option<HighWater>,
     /// The name of this node of a fleet.
-    fleet: Option<String>,
+    pub(crate) fleet: Option<String>,
+    pub(crate) program: &'static Program,
     /// The last change of the registry that this node has in memory.
     seen: Arc<AtomicU64>,
 }
@@ -87,8 +84,10 @@ pub(crate) struct Hold {
 pub(crate) struct Stored {
     pub(crate) node: Node,
     /// Hidden.
-    sum: Option<Vec<u8>>,
-    code: Vec<u8>,
+    pub(crate) sum: Option<Vec<u8>>,
+    pub(crate) code: Vec<u8>,
+    /// The version of the tables. Without a code, because programs of version 2 write the row too.
+    pub(crate) expanded: u64,
 }
 
 impl Hold {
@@ -97,7 +96,7 @@ impl Hold {
         address: Address,
         secret: &[u8; 32],
         patience: Duration,
-        opening: Opening,
+        (opening, program): (Opening, &'static Program),
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
         let Opening { mark, migrate, restored, fleet } = opening;
@@ -105,9 +104,9 @@ impl Hold {
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen) = (None, Arc::default());
-        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen };
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, program, seen };
         let verified = hold.verified(&link)?;
-        link.batch("BEGIN")?;
+        link.batch(&format!("BEGIN; {}", Scope::All.local()))?;
         link.be_patient(START)?;
         let node;
         (node, hold.sum) = hold.tables(&link, (migrate, reached), verified)?;
@@ -115,7 +114,7 @@ impl Hold {
             return Err(hold.older(node.generation, reached));
         }
         let generation = node.generation.max(reached) + 1;
-        hold.node = Node { version: VERSION, term: node.term + 1, generation, registry: node.registry };
+        hold.node = Node { term: node.term + 1, generation, ..node };
         hold.seen.store(node.registry, Ordering::Release);
         link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
         link.be_usual(patience);
@@ -124,97 +123,18 @@ impl Hold {
         Ok((hold, link))
     }
 
-    /// The transactions after which the row of the installation vouched for the rows that were there; `None` if its tables are missing or of another
-    /// version. The sum over all rows takes long in a large database, so it is made in a snapshot, beside which other nodes write.
-    fn verified(&self, link: &Link) -> Result<Option<u64>, StoreError> {
-        link.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        link.be_patient(START)?;
-        let stored = if is_there(link)? { stored(link, "", "")? } else { None };
-        let verified = stored.filter(|stored| stored.node.version == VERSION);
-        if let Some(stored) = &verified {
-            let sum = self.sum_of_rows(link)?;
-            if !stored.open(&self.mac).is_ok_and(|(_, shown)| shown == sum) {
-                return Err(unvouched());
-            }
-        }
-        link.batch("COMMIT")?;
-        Ok(verified.map(|stored| stored.node.generation))
-    }
-
-    /// The row of the installation and the sum that it vouches for, with tables of this version. In a transaction. `verified`: the
-    /// result of [`Hold::verified`]; each node verifies what it reads after that.
-    fn tables(
-        &self,
-        link: &Link,
-        (migrate, reached): (bool, u64),
-        verified: Option<u64>,
-    ) -> Result<(Node, Sum), StoreError> {
-        if !is_there(link)? {
-            if reached > 0 {
-                return Err(self.unusable(
-                    "it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored",
-                ));
-            }
-            std::iter::once(&SCHEMA).chain(STEPS).try_for_each(|step| link.batch(step))?;
-            link.batch("INSERT INTO node (id, version, term, generation, mac) VALUES (0, 0, 0, 0, '')")?;
-            return Ok((Node { version: VERSION, ..Node::default() }, Sum::default()));
-        }
-        let stored = self.stored(link)?;
-        let (node, code) = (stored.node, &stored.code);
-        let from = usize::try_from(node.version).unwrap_or(usize::MAX);
-        if node.version > VERSION || from == 0 {
-            return Err(self.unusable(&format!(
-                "its tables have version {}, and this program knows {VERSION}: use the program that wrote them, or a later one",
-                node.version
-            )));
-        }
-        if node.version < VERSION && !migrate {
-            return Err(self.unusable(&format!(
-                "its tables have version {}, and this program writes {VERSION}: back it up with pg_dump, then start once with --migrate",
-                node.version
-            )));
-        }
-        if let Some(verified) = verified {
-            let (node, sum) = stored.open(&self.mac).map_err(|_| unvouched())?;
-            return if node.generation < verified {
-                Err(self.older(node.generation, verified))
-            } else {
-                Ok((node, sum))
-            };
-        }
-        let before = self.sum_of_rows(link)?;
-        let is_shown = node.version == 1 || stored.open(&self.mac).is_ok_and(|(_, shown)| shown == before);
-        if *code != self.code(&node, before) || !is_shown {
-            return Err(unvouched());
-        }
-        STEPS[from - 1..].iter().try_for_each(|step| link.batch(step))?;
-        Ok((node, if STEPS.len() >= from { self.sum_of_rows(link)? } else { before }))
-    }
-
-    /// The sum over the rows of every summed table.
-    fn sum_of_rows(&self, link: &Link) -> Result<Sum, StoreError> {
-        let rows = self.rows(link);
-        let sum = rows.sum_of::<Tenant>(Sum::default())?;
-        let sum = rows.sum_of::<PolicyVersion>(sum)?;
-        let sum = rows.sum_of::<ApiKey>(sum)?;
-        let sum = rows.sum_of::<Root>(sum)?;
-        let sum = rows.sum_of::<IssuerKey>(sum)?;
-        let sum = rows.sum_of::<Operator>(sum)?;
-        rows.sum_of::<OperatorToken>(sum)
-    }
-
     /// The row of the installation with its code, which is still to be checked.
-    fn stored(&self, link: &Link) -> Result<Stored, StoreError> {
+    pub(crate) fn stored(&self, link: &Link) -> Result<Stored, StoreError> {
         stored(link, "", "FOR UPDATE")?.ok_or_else(|| self.missing())
     }
 
-    fn missing(&self) -> StoreError {
+    pub(crate) fn missing(&self) -> StoreError {
         self.unusable(
             "the row of its table node is missing or not one of Trefoil's: restore it with PostgreSQL's tools",
         )
     }
 
-    fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
+    pub(crate) fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
         code(&self.mac, node, sum)
     }
 
@@ -285,12 +205,15 @@ impl Hold {
     }
 
     /// Begins a transaction of this term, or of the fleet.
-    pub(crate) fn begin(&mut self, link: &Link) -> Result<(), StoreError> {
+    pub(crate) fn begin(&mut self, link: &Link, scope: Scope) -> Result<(), StoreError> {
+        let begin = format!("BEGIN; {};", scope.local());
         if self.fleet.is_some() {
-            let stored = stored(link, "BEGIN;", "FOR UPDATE")?;
+            let stored = stored(link, &begin, "FOR UPDATE")?;
             return self.take_over(&stored.ok_or_else(|| self.missing())?);
         }
-        let told = link.told("BEGIN; SELECT term, generation FROM node WHERE id = 0")?.unwrap_or_default();
+        let told = link
+            .told(&format!("{begin} SELECT term, generation FROM node WHERE id = 0"))?
+            .unwrap_or_default();
         let Node { term, generation, .. } = self.node;
         let expected = [term, generation].map(|number| Some(number.to_string()));
         match told == expected {
@@ -304,10 +227,8 @@ impl Hold {
     /// Takes over what other nodes of the fleet left.
     fn take_over(&mut self, stored: &Stored) -> Result<(), StoreError> {
         let (found, sum) = stored.open(&self.mac)?;
-        if found.version != VERSION {
-            return Err(self.unusable(
-                "another node upgraded its tables: start this one again, with the program of that one",
-            ));
+        if let Some(why) = self.program.refused(found.version) {
+            return Err(self.unusable(&why));
         }
         if found.generation < self.node.generation {
             return Err(self.older(found.generation, self.node.generation));
@@ -347,28 +268,16 @@ impl Hold {
         }
     }
 
-    fn older(&self, found: u64, reached: u64) -> StoreError {
+    pub(crate) fn older(&self, found: u64, reached: u64) -> StoreError {
         self.unusable(&format!(
             "it counts {found} transactions and {reached} were acknowledged. It is an older copy, or a standby took over that lacked some. \
              Switch to a server that has them; if there is none, start once with --store-restored, which every seal will show"
         ))
     }
 
-    fn unusable(&self, why: &str) -> StoreError {
+    pub(crate) fn unusable(&self, why: &str) -> StoreError {
         StoreError::Unusable(format!("{}: {why}", self.address))
     }
-}
-
-fn is_there(link: &Link) -> Result<bool, StoreError> {
-    Ok(link.told("SELECT to_regclass('node')")?.is_some_and(|row| row != [None]))
-}
-
-fn unvouched() -> StoreError {
-    StoreError::Forged(
-        "the row of the table node does not vouch for the tenants, policies, API keys, operators and roots that are there: one of them \
-         was removed, added or put back"
-            .to_owned(),
-    )
 }
 
 /// The code of the row.
@@ -395,11 +304,11 @@ impl Stored {
     }
 }
 
-/// The row of the installation, without a check of it. Tables of version 1 lack its last two columns.
+/// The row of the installation, without a check of it. Tables of versions 1 and 2 lack some of its columns.
 pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stored>, StoreError> {
     let told = link.told(&format!(
         "{before} SELECT version, term, generation, coalesce(to_jsonb(node)->>'registry', '0'), encode(mac, 'hex'),
-         coalesce(to_jsonb(node)->>'sum', '') FROM node WHERE id = 0 {how}"
+         coalesce(to_jsonb(node)->>'sum', ''), coalesce(to_jsonb(node)->>'expanded', version::text) FROM node WHERE id = 0 {how}"
     ))?;
     let Some(columns) = told else { return Ok(None) };
     let text = |at: usize| columns.get(at).cloned().flatten();
@@ -409,7 +318,7 @@ pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stor
         let (version, term, generation, registry) = (number(0)?, number(1)?, number(2)?, number(3)?);
         let node = Node { version, term, generation, registry };
         let sum = text(5).and_then(|sum| bytes(sum.strip_prefix("\\x")?));
-        Some(Stored { node, sum, code: bytes(&text(4)?)? })
+        Some(Stored { node, sum, code: bytes(&text(4)?)?, expanded: number(6)? })
     };
     Ok(found())
 }
@@ -455,14 +364,22 @@ pub(crate) fn is_true(link: &Link, expression: &str) -> Result<bool, StoreError>
     Ok(link.told(&format!("SELECT {expression}"))? == Some(vec![Some("t".to_owned())]))
 }
 
+/// The condition that a row of `pg_locks AS l` is a hold of the lock.
+pub(crate) fn held() -> String {
+    let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
+    format!(
+        "l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+}
+
 /// Who has the lock.
 pub(crate) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
-    let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
     let told = link.told(&format!(
         "SELECT l.pid, a.usename, coalesce(host(a.client_addr), 'this machine'), a.backend_start
          FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
-         WHERE l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
-         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+         WHERE {}",
+        held()
     ))?;
     Ok(told.map(|columns| {
         let [pid, user, from, since] =

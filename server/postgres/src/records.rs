@@ -1,14 +1,14 @@
 //! The records of the store as rows.
 
 use crate::table::Kind::{Bytes as B, Number as N};
-use crate::table::{Change, Fields, Item, Record, Table, Value};
+use crate::table::{Change, Fields, Item, Record, Rows, Table, Value};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Root, Session,
-    Subject, Template, Tenant, Usage, UsageCounts,
+    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
+    PolicyVersion, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
@@ -754,5 +754,22 @@ impl Record for Change {
             _ => return Err(fields.strange()),
         };
         Ok(Change { generation, number, tenant, item, at: fields.number()? })
+    }
+}
+
+impl Rows<'_> {
+    /// Puts the header of a seal in its place, through the function that sees to it that it is that header.
+    pub(crate) fn prune(&self, header: &Seal) -> Result<(), StoreError> {
+        let pruned = self.number("SELECT prune_seal($1, $2, $3)", &self.signed(header))?;
+        let left = || self.get::<Seal>(&[Value::number(header.number)]);
+        match pruned {
+            Some(0) if left()?.is_some_and(|seal| seal.bytes.len() > PRUNED_BYTES_MAX) => {
+                Err(StoreError::Fault(format!(
+                    "the database does not find this header in seal {}, and keeps the seal: upgrade its tables with `trefoil store migrate`",
+                    header.number
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -25,6 +25,7 @@ use trefoil_storage::Supervisor;
 use trefoil_storage::store::{Register, Registered, SessionId, Spending, Spent, StoreError};
 
 mod sql;
+pub(crate) use sql::TABLES;
 #[cfg(test)]
 mod tests;
 
@@ -124,16 +125,19 @@ impl PostgresRegister {
         Ok((PostgresRegister { idle, back, calls, state, patience, place, keeper }, now))
     }
 
-    /// Removes the register of a database that one process will use, which has no use for it: what that process accepts would not be in it.
+    /// Empties the register of a database that one process will use, which has no use for it: what that process accepts would not be in it.
     ///
     /// # Errors
     /// [`StoreError::Unreachable`], and a fault.
-    pub fn remove(address: &Address, patience: Duration) -> Result<(), StoreError> {
-        let remove = || Link::open(address, patience, CONNECT_MAX)?.batch(sql::REMOVE);
+    pub fn forget(address: &Address, patience: Duration) -> Result<(), StoreError> {
+        let forget = || {
+            let link = Link::open(address, patience, CONNECT_MAX)?;
+            if are_there(&link)? { link.batch(sql::FORGET) } else { Ok(()) }
+        };
         // A connection may not be opened on a thread of an asynchronous caller.
-        let removed = std::thread::scope(|scope| scope.spawn(remove).join());
-        removed.unwrap_or_else(|_| {
-            Err(StoreError::Fault("the thread that removes the register has ended".to_owned()))
+        let forgotten = std::thread::scope(|scope| scope.spawn(forget).join());
+        forgotten.unwrap_or_else(|_| {
+            Err(StoreError::Fault("the thread that empties the register has ended".to_owned()))
         })
     }
 
@@ -334,7 +338,10 @@ impl Keeper {
     fn tend(&mut self) -> Result<(u64, u64), StoreError> {
         if self.link.is_none() {
             let link = Link::open(&self.address, self.patience, CONNECT_MAX)?;
-            link.batch(sql::TABLES)?;
+            // Not "IF NOT EXISTS" alone, which needs the right to make them.
+            if !are_there(&link)? {
+                link.batch(TABLES)?;
+            }
             self.link = Some(link);
         }
         let link = self.link.as_ref().expect("it is there");
@@ -363,6 +370,11 @@ impl Keeper {
             }
         }
     }
+}
+
+/// Whether the tables are there.
+fn are_there(link: &Link) -> Result<bool, StoreError> {
+    Ok(link.told(sql::ARE_THERE)? == Some(vec![Some("3".to_owned())]))
 }
 
 /// Since when the register remembers, and its time; none if it forgot.

@@ -345,16 +345,28 @@ impl Rows<'_> {
 
     /// Replaces the record with the same key, which exists.
     pub(crate) fn update<R: Record>(&self, record: &R) -> Result<(), StoreError> {
-        let (table, values) = (R::TABLE, self.signed(record));
-        if table.summed {
-            for before in self.select::<R>(&format!("WHERE {}", table.keyed()), &values[..table.key])? {
+        if R::TABLE.summed {
+            let key = &record.values()[..R::TABLE.key];
+            for before in self.select::<R>(&format!("WHERE {}", R::TABLE.keyed()), key)? {
                 self.sum
                     .set(self.sum.get().subtract(&self.mac.digest(&before)).add(&self.mac.digest(record)));
             }
         }
-        let changed = table.columns.iter().map(|(name, _)| *name).chain(["mac"]);
+        self.update_from(record, R::TABLE.key)
+    }
+
+    /// The same, of one whose columns before `first` stay as they are. For a table that is not summed.
+    pub(crate) fn update_only<R: Record>(&self, record: &R, first: &str) -> Result<(), StoreError> {
+        let place = R::TABLE.columns.iter().position(|(name, _)| *name == first);
+        self.update_from(record, place.expect("the table has this column"))
+    }
+
+    fn update_from<R: Record>(&self, record: &R, first: usize) -> Result<(), StoreError> {
+        let (table, mut values) = (R::TABLE, self.signed(record));
+        values.drain(table.key..first);
+        let changed = table.columns[first..].iter().map(|(name, _)| *name).chain(["mac"]);
         let changed: Vec<String> =
-            changed.enumerate().skip(table.key).map(|(at, name)| format!("{name} = ${}", at + 1)).collect();
+            changed.zip(table.key + 1..).map(|(name, at)| format!("{name} = ${at}")).collect();
         let sql = format!("UPDATE {} SET {} WHERE {}", table.name, changed.join(", "), table.keyed());
         match self.link.execute(&sql, &values)? {
             1 => Ok(()),
@@ -415,7 +427,8 @@ impl Rows<'_> {
         self.insert(&Change { generation: telling.generation, number, tenant, item, at })
     }
 
-    fn signed<R: Record>(&self, record: &R) -> Vec<Value> {
+    /// The columns of a record and their code.
+    pub(crate) fn signed<R: Record>(&self, record: &R) -> Vec<Value> {
         let mut values = record.values();
         let code = self.mac.sign(R::TABLE.name, &values);
         values.push(Value::bytes(code));

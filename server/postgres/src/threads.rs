@@ -16,6 +16,9 @@
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening};
+use crate::roles;
+use crate::schema::Program;
+use crate::scope::Scope;
 use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::cell::Cell;
@@ -58,6 +61,7 @@ struct Write {
     run: Run,
     /// How long its statements may take, if longer than usual.
     long: Option<Duration>,
+    scope: Scope,
     /// When its caller gives up.
     until: Instant,
 }
@@ -113,7 +117,7 @@ impl Threads {
         address: &Address,
         secret: &[u8; 32],
         patience: Duration,
-        opening: Opening,
+        opening: (Opening, &'static Program),
     ) -> Result<(Threads, (u64, Arc<AtomicU64>)), StoreError> {
         let standing = Arc::<Standing>::default();
         let ((writes, queue), (reads, asked)) = (bounded(QUEUE_MAX), bounded::<Read>(QUEUE_MAX));
@@ -123,7 +127,8 @@ impl Threads {
         let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
         let (shared, watching, key) = (Arc::clone(&standing), supervisor.clone(), secret.clone());
         let writer = move || {
-            let (hold, link) = match Hold::take(own.clone(), &key, patience, opening) {
+            let taken = Hold::take(own.clone(), &key, patience, opening);
+            let (hold, link) = match taken.and_then(|held| roles::check(&held.1, &own).map(|()| held)) {
                 Ok(taken) => taken,
                 Err(cause) => return drop(tell.send(Err(cause))),
             };
@@ -162,22 +167,25 @@ impl Threads {
     /// Runs `operation` in the next transaction, and returns once that is durable.
     pub(crate) fn write<T: Send + 'static>(
         &self,
+        scope: impl Into<Scope>,
         operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(None, operation)
+        self.submit(None, scope.into(), operation)
     }
 
     /// The same, for a change that may touch many rows.
     pub(crate) fn write_long<T: Send + 'static>(
         &self,
+        scope: impl Into<Scope>,
         operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(Some(LONG), operation)
+        self.submit(Some(LONG), scope.into(), operation)
     }
 
     fn submit<T: Send + 'static>(
         &self,
         long: Option<Duration>,
+        scope: Scope,
         operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.standing.check()?;
@@ -193,7 +201,7 @@ impl Threads {
             Done { acknowledge, is_ok }
         };
         let wanted = long.unwrap_or(self.patience) + MARGIN;
-        let write = Write { run: Box::new(run), long, until: Instant::now() + wanted };
+        let write = Write { run: Box::new(run), long, scope, until: Instant::now() + wanted };
         queue(self.writes.as_ref(), write)?;
         answered(&wait, wanted)
     }
@@ -201,19 +209,25 @@ impl Threads {
     /// Runs `operation` on a connection that reads, a second time if the connection was lost before.
     pub(crate) fn read<T: Send + 'static>(
         &self,
+        scope: impl Into<Scope>,
         operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.ask(self.patience + MARGIN, operation)
+        let scope = scope.into();
+        self.ask(self.patience + MARGIN, move |rows| {
+            rows.link.set_scope(scope);
+            operation(rows)
+        })
     }
 
     /// The same, of many rows, as they are at one moment.
     pub(crate) fn read_long<T: Send + 'static>(
         &self,
+        scope: impl Into<Scope>,
         operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let patience = self.patience;
+        let (patience, set) = (self.patience, scope.into().local());
         self.ask(LONG + MARGIN, move |rows| {
-            rows.link.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            rows.link.batch(&format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {set}"))?;
             let outcome = rows.link.be_patient(LONG).and_then(|()| operation(rows));
             rows.link.be_usual(patience);
             let ended = rows.link.batch("COMMIT");
@@ -344,11 +358,12 @@ impl Writer {
 
     /// One transaction of this write and those that wait.
     fn group(&mut self, link: Link, first: Write, queue: &Receiver<Write>) {
+        let scope = first.scope;
         let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
-        let begun = match self.hold.begin(&link) {
+        let begun = match self.hold.begin(&link, scope) {
             // It was lost while it was idle, and nothing had begun on it.
             Err(_) if link.is_closed() => {
-                self.hold.again(self.patience).and_then(|link| self.hold.begin(&link).map(|()| link))
+                self.hold.again(self.patience).and_then(|link| self.hold.begin(&link, scope).map(|()| link))
             }
             begun => begun.map(|()| link),
         };
@@ -388,7 +403,7 @@ impl Writer {
                 Some(cause) => Err(cause.clone()),
                 None if Instant::now() >= write.until => Err(StoreError::Busy),
                 None if is_alone => Ok(()),
-                None => link.batch("SAVEPOINT one"),
+                None => link.batch(&format!("SAVEPOINT one; {}", write.scope.local())),
             };
             let has_begun = begun.is_ok();
             let Done { acknowledge, is_ok } = (write.run)(begun.map(|()| &rows));

@@ -77,7 +77,7 @@ fn node_name() -> String {
     format!("{}/{}", machine.trim(), std::process::id())
 }
 
-/// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and removes
+/// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties
 /// that of a fleet before it, which would lack what this process accepts.
 pub(super) fn register(
     supervisor: &Supervisor,
@@ -87,7 +87,7 @@ pub(super) fn register(
     let Some(address) = database(config)? else { return Ok(None) };
     let patience = config.store.patience();
     if !config.store.fleet {
-        PostgresRegister::remove(&address, patience).map_err(StartError::Database)?;
+        PostgresRegister::forget(&address, patience).map_err(StartError::Database)?;
         return Ok(None);
     }
     // As many as there are, or may be.

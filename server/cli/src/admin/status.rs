@@ -23,7 +23,8 @@ pub(super) fn nodes(place: &Place, json: bool) -> Result<String, String> {
         let row = |node: &FleetNode| {
             let FleetNode { name, address, since, keeps_house } = node;
             let house = if *keeps_house { "keeps house" } else { "" };
-            [name.clone(), address.clone(), time::format(*since), house.to_owned()]
+            let since = if *since == 0 { "-".to_owned() } else { time::format(*since) };
+            [name.clone(), address.clone(), since, house.to_owned()]
         };
         table(["NODE", "FROM", "SINCE", ""], nodes.iter().map(row))
     })

@@ -41,10 +41,22 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     pub(crate) async fn start(server: &Server) -> Fleet {
-        let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+        let (folder, [owner, url]) = (tempfile::tempdir().unwrap(), server.roles());
         let data = |number: usize| folder.path().join(format!("node-{number}"));
         let (vault, address) = (folder.path().join("vault"), listen());
         KeyHolder::init(&vault, &data(0), &address);
+        let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+        let role = format!("serving_{database}");
+        succeeded(&trefoil(&[
+            "store",
+            "migrate",
+            "--data-dir",
+            text(&data(0)),
+            "--store",
+            &owner,
+            "--serve-as",
+            &role,
+        ]));
         let key_holder = KeyHolder::start(&vault, &address);
         let variables = [
             ("TREFOIL_STORE_URL", url.as_str()),
@@ -87,7 +99,6 @@ impl Fleet {
         }
         let tenant = json!({"name": "shop", "policy": policy()});
         let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
-        let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
         Fleet { nodes, customer, key_holder, variables, folder, database, trust_root }
     }
 
@@ -221,6 +232,9 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
         .await;
     let disabled = fleet.at(0).admin.post(&format!("{tenant}/disable"), &json!({})).await;
     assert_eq!(disabled.status, 200, "{}", disabled.text());
+    let is_disabled =
+        async |customer: &Customer| customer.admin.get(&tenant).await.json()["disabled_at"].is_u64();
+    fleet.holds("disabled", is_disabled).await;
     let deleted = fleet.at(1).admin.send(Method::DELETE, &tenant, &[], "").await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     fleet.holds("tenant", async |customer| customer.admin.get(&tenant).await.status == 404).await;

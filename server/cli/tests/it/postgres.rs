@@ -229,6 +229,7 @@ async fn the_program_takes_the_store_as_a_flag_and_its_commands_know_where_it_is
     };
     let (_, told) = trefoil(&["doctor", "--store", &url]);
     assert!(told.contains("in use by server process") && told.contains("newest seal"), "{told}");
+    assert!(told.contains("database-rights") && told.contains("is a superuser"), "{told}");
     assert!(program.terminate().success());
     let backup = folder.path().join("backup").display().to_string();
     let (code, told) = trefoil(&["backup", &backup]);

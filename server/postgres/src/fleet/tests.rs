@@ -11,6 +11,8 @@ const T: TenantId = TenantId::new([1; 16]);
 const SECRET: [u8; 32] = [7; 32];
 const PATIENCE: Duration = Duration::from_secs(10);
 
+mod versions;
+
 type Heard = Receiver<News>;
 
 fn open(url: &str, name: &str, patience: Duration) -> Result<(Postgres, Supervisor), StoreError> {
@@ -23,10 +25,15 @@ fn open(url: &str, name: &str, patience: Duration) -> Result<(Postgres, Supervis
 /// A node, and what it hears.
 fn node(url: &str, name: &str) -> (Postgres, Heard) {
     let (store, _) = open(url, name, PATIENCE).unwrap();
+    let heard = follow(&store);
+    (store, heard)
+}
+
+fn follow(store: &Postgres) -> Heard {
     let (tell, heard) = crossbeam_channel::unbounded();
     let apply = move |news: &News| tell.send(news.clone()).map_err(|cause| cause.to_string());
     store.fleet().unwrap().follow(Box::new(apply)).unwrap();
-    (store, heard)
+    heard
 }
 
 fn note() -> Note {
@@ -414,7 +421,7 @@ fn tables_of_version_1_are_upgraded_on_request() {
     server.sql(
         &name,
         &format!(
-            "DROP TABLE changes; ALTER TABLE node DROP COLUMN registry; ALTER TABLE node DROP COLUMN sum;
+            "DROP TABLE changes; DROP FUNCTION prune_seal, is_served CASCADE; ALTER TABLE node DROP COLUMN registry, DROP COLUMN sum, DROP COLUMN expanded;
              UPDATE node SET version = 1, mac = '\\x{}'",
             hex::encode(code)
         ),

@@ -60,7 +60,7 @@ macro_rules! answer {
 }
 
 /// Each batch of a call is one transaction, and the lock lets one node at a time make the tables.
-pub(super) const TABLES: &str = "
+pub(crate) const TABLES: &str = "
     SELECT pg_advisory_xact_lock(hashtext('trefoil register'));
     CREATE UNLOGGED TABLE IF NOT EXISTS register (id bigint PRIMARY KEY, since bigint NOT NULL, name text NOT NULL);
     CREATE UNLOGGED TABLE IF NOT EXISTS register_nonces (half bytea PRIMARY KEY, at bigint NOT NULL);
@@ -70,7 +70,9 @@ pub(super) const TABLES: &str = "
     );
     CREATE INDEX IF NOT EXISTS register_positions_by_end ON register_positions (until)";
 
-pub(super) const REMOVE: &str = "DROP TABLE IF EXISTS register, register_nonces, register_positions";
+pub(super) const ARE_THERE: &str = "SELECT count(to_regclass(name)) FROM (VALUES ('register'), ('register_nonces'), ('register_positions')) AS needed (name)";
+
+pub(super) const FORGET: &str = "TRUNCATE register, register_nonces, register_positions";
 
 /// Since when everything is remembered, and the time; no row if the register forgot.
 pub(super) const REMEMBERS: &str = concat!("SELECT since, ", now!(), " FROM ", row!());

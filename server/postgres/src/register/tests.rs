@@ -373,8 +373,10 @@ fn what_is_old_is_deleted_and_nothing_else() {
     assert_eq!(server.sql(&name, "SELECT count(*) FROM register_positions"), "1");
     assert_eq!(spend(&register, &[nonce(1), reveal(2, SESSION, 1)]), [Spent::Nonce, Spent::First]);
     drop(register);
-    PostgresRegister::remove(&keeper.address, PATIENCE).unwrap();
-    assert_eq!(server.sql(&name, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"), "0");
+    PostgresRegister::forget(&keeper.address, PATIENCE).unwrap();
+    for table in ["register", "register_nonces", "register_positions"] {
+        assert_eq!(server.sql(&name, &format!("SELECT count(*) FROM {table}")), "0", "{table}");
+    }
 }
 
 /// A figure for people, not an assertion.

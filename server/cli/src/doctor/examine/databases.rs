@@ -6,7 +6,7 @@ use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::vault::{self, VAULT_FILE};
 use trefoil_matching::MALFORMED_MAX;
-use trefoil_postgres::{Address, Postgres};
+use trefoil_postgres::{Address, Postgres, Rights};
 use trefoil_server::config::Config;
 use trefoil_server::findings::{MALFORMED, frozen};
 use trefoil_service::STORE_FILE;
@@ -74,7 +74,20 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
     let (mut findings, header) = newest_seal(&address, found.newest_seal.as_deref(), now);
     findings.push(Finding::ok("database", address, holder));
+    findings.extend(role(address, found.rights));
     (findings, header)
+}
+
+/// A role of the service with other rights than it needs.
+fn role(address: &Address, rights: Rights) -> Option<Finding> {
+    let Rights { excess, lacks } = rights;
+    let lacks =
+        lacks.map(|lacks| Finding::broken("database-rights", address, format!("its role lacks {lacks}")));
+    let excess = excess.map(|excess| {
+        Finding::warning("database-rights", address, format!("its role may do more than it needs: {excess}"))
+    });
+    let remedy = "run `trefoil store migrate --serve-as` as the owner, see OPERATING.md, \"Two roles\"";
+    lacks.or(excess).map(|found| found.do_this(remedy))
 }
 
 /// The newest seal against the clock.
