@@ -3,7 +3,7 @@
 //! | part | what |
 //! |---|---|
 //! | [`address`] | where the database is, the password, TLS |
-//! | [`link`] | one connection, with a deadline for each answer |
+//! | [`servers`], [`link`] | which server is the primary; one connection, with a deadline for each answer |
 //! | [`node`] | the lock of the one process or of the fleet, the tables' version, the count of transactions |
 //! | [`fleet`] | what a node hears of the others, and its turns in the log |
 //! | [`threads`] | the threads that own the connections |
@@ -34,6 +34,7 @@ mod link;
 mod node;
 mod records;
 mod register;
+mod servers;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -779,10 +780,7 @@ impl Store for Postgres {
     }
 
     fn last_cosigned(&self) -> Result<Option<u64>, StoreError> {
-        self.0.read(|rows| {
-            let newest: Option<Cosignature> = rows.one("ORDER BY size DESC", &[])?;
-            Ok(newest.map(|newest| newest.size))
-        })
+        self.0.read(|rows| Ok(rows.one::<Cosignature>("ORDER BY size DESC", &[])?.map(|newest| newest.size)))
     }
 
     fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError> {

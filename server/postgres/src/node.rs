@@ -116,7 +116,7 @@ impl Hold {
         let generation = node.generation.max(reached) + 1;
         hold.node = Node { version: VERSION, term: node.term + 1, generation, registry: node.registry };
         hold.seen.store(node.registry, Ordering::Release);
-        link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
+        link.commit(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
         link.be_usual(patience);
         warn_of_lost_writes(&link, &hold.address)?;
         hold.reach();
@@ -294,7 +294,7 @@ impl Hold {
         let generation = self.node.generation + 1;
         let last = if registry { generation } else { self.node.registry };
         let next = Node { generation, registry: last, ..self.node };
-        match link.batch(&format!("{}; COMMIT", self.written(&next, sum)?)) {
+        match link.commit(&format!("{}; COMMIT", self.written(&next, sum)?)) {
             Ok(()) => {
                 if registry {
                     self.seen.store(generation, Ordering::Release);
