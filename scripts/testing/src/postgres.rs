@@ -74,8 +74,7 @@ impl Server {
         let programs = programs()?;
         // A unix socket's path has at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a temporary directory");
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.expect("a free port").port();
+        let port = free_port();
         let mut server =
             Server { folder, programs, port, process: None, guardian: None, made: AtomicU32::new(0) };
         server.give_away(server.folder.path());
@@ -125,9 +124,7 @@ impl Server {
     /// # Panics
     /// When the file cannot be given away.
     pub fn give_away(&self, path: &Path) {
-        if let Some((user, group)) = user() {
-            std::os::unix::fs::chown(path, Some(user), Some(group)).expect("root may give files away");
-        }
+        give_away(path);
     }
 
     /// The address of a new, empty database over the unix socket.
@@ -241,18 +238,7 @@ impl Server {
 
     /// A program of the server, as its user.
     fn command(&self, name: &str) -> Command {
-        let program = self.programs.join(name);
-        let mut command = match user() {
-            None => Command::new(program),
-            Some((user, group)) => {
-                let mut command = Command::new("setpriv");
-                command.arg(format!("--reuid={user}")).arg(format!("--regid={group}")).arg("--clear-groups");
-                command.arg(program);
-                command
-            }
-        };
-        command.current_dir(self.folder.path()).env_remove("PGPASSFILE").stdin(Stdio::null());
-        command
+        as_its_user(&self.programs.join(name), self.folder.path())
     }
 }
 
@@ -260,6 +246,33 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop("immediate");
     }
+}
+
+/// A program as the server's user, in this directory.
+pub(crate) fn as_its_user(program: &Path, folder: &Path) -> Command {
+    let mut command = match user() {
+        None => Command::new(program),
+        Some((user, group)) => {
+            let mut command = Command::new("setpriv");
+            command.arg(format!("--reuid={user}")).arg(format!("--regid={group}")).arg("--clear-groups");
+            command.arg(program);
+            command
+        }
+    };
+    command.current_dir(folder).env_remove("PGPASSFILE").stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn give_away(path: &Path) {
+    if let Some((user, group)) = user() {
+        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("root may give files away");
+    }
+}
+
+/// A port of the loopback address that nobody has now.
+pub(crate) fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free.expect("a free port").port()
 }
 
 /// Whom to run it as, where this process is root's.
@@ -282,7 +295,7 @@ fn signal_to(process: &Child, signal: &str) {
 }
 
 /// What a command prints, once it has succeeded.
-fn said(command: &mut Command) -> String {
+pub(crate) fn said(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let told = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{command:?}: {told}");

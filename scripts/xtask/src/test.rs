@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use trefoil_testing::{POSTGRES, Scale, VARIABLE};
+use trefoil_testing::{PATRONI, POSTGRES, Scale, VARIABLE};
 
 use crate::libtest::{PERMISSION, WITH_TIMES};
 use crate::repo::Repo;
@@ -35,6 +35,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         }
         Err(why) => steps.not_run(ON_POSTGRES, why),
     }
+    add_failover(repo, &mut steps, Scale::Test, &[]);
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
@@ -75,6 +76,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
         ),
     );
     steps.tests(ON_THREE_NODES, on_three_nodes(repo, Scale::Soak, &["--release"]));
+    add_failover(repo, &mut steps, Scale::Soak, &["--release"]);
     steps.tests(OVER_BASELINE, over_baseline(repo, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
     let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
@@ -162,11 +164,31 @@ fn add_check(
     steps.tests(tests, command);
 }
 
+/// The primary of a cluster under Patroni dies or hangs, in a step of its own: other tests beside it would take the seconds that it counts.
+fn add_failover(repo: &Repo, steps: &mut Steps, scale: Scale, more: &[&str]) {
+    const NAME: &str = "service on PostgreSQL that fails over";
+    let needed = [tools::postgresql(), tools::patroni(repo), tools::etcd(repo)];
+    let missing: Vec<String> = needed.into_iter().filter_map(Result::err).collect();
+    match (missing.is_empty(), steps.demand_all()) {
+        (true, _) => {
+            let which = [&PERMISSION[..], &["--package=trefoil-cli", "--test=it"], more].concat();
+            let arguments = [&which[..], &WITH_TIMES, &["failover::"]].concat();
+            steps.tests(NAME, cargo_test(repo, scale, &arguments));
+        }
+        (false, true) => {
+            steps.step(NAME, || Err(missing.join("; ")));
+        }
+        (false, false) => steps.not_run(NAME, missing.join("; ")),
+    }
+}
+
 /// The tests of all crates with their times, started by `runner`.
 fn timed_tests(repo: &Repo, scale: Scale, runner: &[String; 2], more: &[&str]) -> Command {
     let runner = runner.each_ref().map(String::as_str);
     let arguments = [&runner[..], &["--workspace"], more, &["--tests"], &WITH_TIMES].concat();
-    cargo_test(repo, scale, &arguments)
+    let mut command = cargo_test(repo, scale, &arguments);
+    command.env(PATRONI, "absent");
+    command
 }
 
 fn cargo_test(repo: &Repo, scale: Scale, arguments: &[&str]) -> Command {

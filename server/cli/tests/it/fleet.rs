@@ -26,22 +26,30 @@ use trefoil_testing::volume;
 
 /// How soon a change holds on every node.
 const HOLDS_WITHIN: Duration = Duration::from_secs(2);
-const NODES: usize = 3;
+pub(crate) const NODES: usize = 3;
 
 /// Nodes that run, and what they share.
-struct Fleet {
-    nodes: Vec<Program>,
-    customer: Customer,
+pub(crate) struct Fleet {
+    pub(crate) nodes: Vec<Program>,
+    pub(crate) customer: Customer,
     key_holder: KeyHolder,
     variables: Vec<(String, String)>,
     folder: TempDir,
     database: String,
-    trust_root: TrustRoot,
+    pub(crate) trust_root: TrustRoot,
 }
 
 impl Fleet {
     async fn start(server: &Server) -> Fleet {
-        let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+        let fleet = Fleet::on(server.database()).await;
+        // A register that is new refuses requests of its first seconds.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        fleet
+    }
+
+    /// On a database of any server. Its register is new.
+    pub(crate) async fn on(url: String) -> Fleet {
+        let folder = tempfile::tempdir().unwrap();
         let data = |number: usize| folder.path().join(format!("node-{number}"));
         let (vault, address) = (folder.path().join("vault"), listen());
         KeyHolder::init(&vault, &data(0), &address);
@@ -88,20 +96,18 @@ impl Fleet {
         let tenant = json!({"name": "shop", "policy": policy()});
         let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
         let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-        // A register that is new refuses requests of its first seconds.
-        tokio::time::sleep(Duration::from_secs(10)).await;
         Fleet { nodes, customer, key_holder, variables, folder, database, trust_root }
     }
 
     /// The customer's calls go to this node from now on.
-    fn at(&mut self, node: usize) -> &Customer {
+    pub(crate) fn at(&mut self, node: usize) -> &Customer {
         let Program { public, admin, .. } = &self.nodes[node];
         self.customer.moved((public.clone(), admin.clone()));
         self.customer.clock = Arc::new(TestClock::of_machine());
         &self.customer
     }
 
-    async fn login(&mut self, node: usize, person: &Person, face: &[f32; 128]) -> Reply {
+    pub(crate) async fn login(&mut self, node: usize, person: &Person, face: &[f32; 128]) -> Reply {
         let customer = self.at(node);
         customer.authenticate(&customer.request(person, face, rand::rng().random())).await
     }

@@ -38,6 +38,7 @@ mod early;
 mod enrolment;
 mod erasure;
 mod faces;
+mod failover;
 mod first_login;
 mod fleet;
 mod flood;
