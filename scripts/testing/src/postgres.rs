@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The settings of a server that archives its write-ahead log, for [`Server::back_up`].
+pub const ARCHIVING: [&str; 2] =
+    ["archive_mode = on", "archive_command = 'mkdir -p ../archive && cp %p ../archive/%f'"];
 /// Where Debian, Fedora and a build from source put the programs.
 const PLACES: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql", "/usr/local/pgsql"];
 /// Longest wait for a server to begin or to end.
@@ -216,6 +219,54 @@ impl Server {
             }
             let log = || std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
             assert!(begun.elapsed() < PATIENCE, "postgres does not start: {}", log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Copies its data while it runs, as the base of [`Server::restore`].
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn back_up(&self) {
+        let mut copy = self.command("pg_basebackup");
+        copy.args(["-U", "trefoil", "--checkpoint=fast", "--no-sync", "-X", "none", "-D", "base"]);
+        said(copy.arg("-h").arg(self.folder.path()).args(["-p", &self.port.to_string()]));
+    }
+
+    /// Names this moment, up to which it can be restored.
+    ///
+    /// # Panics
+    /// When the log is not archived.
+    pub fn name_moment(&self, name: &str) {
+        self.sql("postgres", &format!("SELECT pg_create_restore_point('{name}')"));
+        let segment = self.sql("postgres", "SELECT pg_walfile_name(pg_switch_wal())");
+        let begun = Instant::now();
+        while !self.folder.path().join("archive").join(&segment).exists() {
+            assert!(begun.elapsed() < PATIENCE, "the log is not archived");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Replaces its data by the copy, and replays the archive up to the moment of this name.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn restore(&mut self, to: &str) {
+        self.stop("fast");
+        let [data, base] = ["data", "base"].map(|name| self.folder.path().join(name));
+        std::fs::rename(&data, self.folder.path().join("lost")).expect("the old data goes");
+        std::fs::rename(base, &data).expect("the copy comes");
+        std::fs::write(data.join("recovery.signal"), "").expect("it is written");
+        let path = data.join("postgresql.conf");
+        let before = std::fs::read_to_string(&path).expect("it was copied");
+        let own = format!(
+            "\nrestore_command = 'cp ../archive/%f %p'\nrecovery_target_name = '{to}'\nrecovery_target_action = promote\n"
+        );
+        std::fs::write(&path, before + &own).expect("the settings are written");
+        self.go();
+        let begun = Instant::now();
+        while self.sql("postgres", "SELECT pg_is_in_recovery()") != "f" {
+            assert!(begun.elapsed() < PATIENCE, "the archive is not replayed");
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -113,6 +113,14 @@ impl Hold {
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
+        if restored {
+            let (found, lacks) = (node.generation, reached.saturating_sub(node.generation));
+            tracing::warn!(
+                found,
+                lacks,
+                "the restored database lacks so many of the transactions that were acknowledged here"
+            );
+        }
         let generation = node.generation.max(reached) + 1;
         hold.node = Node { version: VERSION, term: node.term + 1, generation, registry: node.registry };
         hold.seen.store(node.registry, Ordering::Release);

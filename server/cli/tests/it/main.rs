@@ -60,6 +60,7 @@ mod modes;
 mod nodes;
 mod operators;
 mod partitions;
+mod point_in_time;
 mod policies;
 mod postgres;
 mod program;
