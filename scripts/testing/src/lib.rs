@@ -5,6 +5,8 @@ mod damage;
 #[cfg(feature = "sqlite")]
 mod fields;
 #[cfg(feature = "postgres")]
+pub mod patroni;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 mod search;
 
@@ -20,6 +22,8 @@ use std::sync::LazyLock;
 pub const VARIABLE: &str = "TREFOIL_TEST_SCALE";
 /// Set to `absent` where PostgreSQL is not installed: its tests then pass without running, and say so.
 pub const POSTGRES: &str = "TREFOIL_TEST_POSTGRES";
+/// Set to `absent` where Patroni or etcd is not installed, or where its tests run in a step of their own: they then pass without running, and say so.
+pub const PATRONI: &str = "TREFOIL_TEST_PATRONI";
 
 /// How much of its full volume a volume test does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

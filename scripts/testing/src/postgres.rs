@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The settings of a server that archives its write-ahead log, for [`Server::back_up`].
+pub const ARCHIVING: [&str; 2] =
+    ["archive_mode = on", "archive_command = 'mkdir -p ../archive && cp %p ../archive/%f'"];
 /// Where Debian, Fedora and a build from source put the programs.
 const PLACES: [&str; 3] = ["/usr/lib/postgresql", "/usr/pgsql", "/usr/local/pgsql"];
 /// Longest wait for a server to begin or to end.
@@ -74,8 +77,7 @@ impl Server {
         let programs = programs()?;
         // A unix socket's path has at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a temporary directory");
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.expect("a free port").port();
+        let port = free_port();
         let mut server =
             Server { folder, programs, port, process: None, guardian: None, made: AtomicU32::new(0) };
         server.give_away(server.folder.path());
@@ -134,9 +136,7 @@ impl Server {
     /// # Panics
     /// When the file cannot be given away.
     pub fn give_away(&self, path: &Path) {
-        if let Some((user, group)) = user() {
-            std::os::unix::fs::chown(path, Some(user), Some(group)).expect("root may give files away");
-        }
+        give_away(path);
     }
 
     /// The address of a new, empty database over the unix socket.
@@ -246,6 +246,54 @@ impl Server {
         }
     }
 
+    /// Copies its data while it runs, as the base of [`Server::restore`].
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn back_up(&self) {
+        let mut copy = self.command("pg_basebackup");
+        copy.args(["-U", "trefoil", "--checkpoint=fast", "--no-sync", "-X", "none", "-D", "base"]);
+        said(copy.arg("-h").arg(self.folder.path()).args(["-p", &self.port.to_string()]));
+    }
+
+    /// Names this moment, up to which it can be restored.
+    ///
+    /// # Panics
+    /// When the log is not archived.
+    pub fn name_moment(&self, name: &str) {
+        self.sql("postgres", &format!("SELECT pg_create_restore_point('{name}')"));
+        let segment = self.sql("postgres", "SELECT pg_walfile_name(pg_switch_wal())");
+        let begun = Instant::now();
+        while !self.folder.path().join("archive").join(&segment).exists() {
+            assert!(begun.elapsed() < PATIENCE, "the log is not archived");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Replaces its data by the copy, and replays the archive up to the moment of this name.
+    ///
+    /// # Panics
+    /// When that fails.
+    pub fn restore(&mut self, to: &str) {
+        self.stop("fast");
+        let [data, base] = ["data", "base"].map(|name| self.folder.path().join(name));
+        std::fs::rename(&data, self.folder.path().join("lost")).expect("the old data goes");
+        std::fs::rename(base, &data).expect("the copy comes");
+        std::fs::write(data.join("recovery.signal"), "").expect("it is written");
+        let path = data.join("postgresql.conf");
+        let before = std::fs::read_to_string(&path).expect("it was copied");
+        let own = format!(
+            "\nrestore_command = 'cp ../archive/%f %p'\nrecovery_target_name = '{to}'\nrecovery_target_action = promote\n"
+        );
+        std::fs::write(&path, before + &own).expect("the settings are written");
+        self.go();
+        let begun = Instant::now();
+        while self.sql("postgres", "SELECT pg_is_in_recovery()") != "f" {
+            assert!(begun.elapsed() < PATIENCE, "the archive is not replayed");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Stops all of its processes where they are, so that it takes connections and gives no answers, or lets them go on.
     ///
     /// # Panics
@@ -264,18 +312,7 @@ impl Server {
 
     /// A program of the server, as its user.
     fn command(&self, name: &str) -> Command {
-        let program = self.programs.join(name);
-        let mut command = match user() {
-            None => Command::new(program),
-            Some((user, group)) => {
-                let mut command = Command::new("setpriv");
-                command.arg(format!("--reuid={user}")).arg(format!("--regid={group}")).arg("--clear-groups");
-                command.arg(program);
-                command
-            }
-        };
-        command.current_dir(self.folder.path()).env_remove("PGPASSFILE").stdin(Stdio::null());
-        command
+        as_its_user(&self.programs.join(name), self.folder.path())
     }
 }
 
@@ -283,6 +320,33 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop("immediate");
     }
+}
+
+/// A program as the server's user, in this directory.
+pub(crate) fn as_its_user(program: &Path, folder: &Path) -> Command {
+    let mut command = match user() {
+        None => Command::new(program),
+        Some((user, group)) => {
+            let mut command = Command::new("setpriv");
+            command.arg(format!("--reuid={user}")).arg(format!("--regid={group}")).arg("--clear-groups");
+            command.arg(program);
+            command
+        }
+    };
+    command.current_dir(folder).env_remove("PGPASSFILE").stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn give_away(path: &Path) {
+    if let Some((user, group)) = user() {
+        std::os::unix::fs::chown(path, Some(user), Some(group)).expect("root may give files away");
+    }
+}
+
+/// A port of the loopback address that nobody has now.
+pub(crate) fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free.expect("a free port").port()
 }
 
 /// Whom to run it as, where this process is root's.
@@ -305,7 +369,7 @@ fn signal_to(process: &Child, signal: &str) {
 }
 
 /// What a command prints, once it has succeeded.
-fn said(command: &mut Command) -> String {
+pub(crate) fn said(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let told = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{command:?}: {told}");

@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use trefoil_testing::{POSTGRES, Scale, VARIABLE};
+use trefoil_testing::{PATRONI, POSTGRES, Scale, VARIABLE};
 
 use crate::libtest::WITH_TIMES;
 use crate::repo::Repo;
@@ -37,6 +37,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         }
         Err(why) => steps.not_run(ON_POSTGRES, why),
     }
+    add_failover(repo, &mut steps, &runner, Scale::Test, &[]);
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
@@ -74,6 +75,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     );
     steps.tests(ON_POSTGRES, on_postgres(repo, &runner, Scale::Soak, &["--release"]));
     steps.tests(ON_THREE_NODES, on_three_nodes(repo, &runner, Scale::Soak, &["--release"]));
+    add_failover(repo, &mut steps, &runner, Scale::Soak, &["--release"]);
     steps.tests(OVER_BASELINE, over_baseline(repo, &runner, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
     let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
@@ -190,9 +192,29 @@ fn add_check(
     steps.tests(tests, command);
 }
 
+/// The primary of a cluster under Patroni dies or hangs, in a step of its own: other tests beside it would take the seconds that it counts.
+fn add_failover(repo: &Repo, steps: &mut Steps, runner: &[String; 2], scale: Scale, more: &[&str]) {
+    const NAME: &str = "service on PostgreSQL that fails over";
+    let needed = [tools::postgresql(), tools::patroni(repo), tools::etcd(repo)];
+    let missing: Vec<String> = needed.into_iter().filter_map(Result::err).collect();
+    match (missing.is_empty(), steps.demand_all()) {
+        (true, _) => {
+            let arguments = [&END_TO_END[..], more, &WITH_TIMES, &["failover::"]].concat();
+            steps.tests(NAME, started_tests(repo, scale, runner, &arguments));
+        }
+        (false, true) => {
+            steps.step(NAME, || Err(missing.join("; ")));
+        }
+        (false, false) => steps.not_run(NAME, missing.join("; ")),
+    }
+}
+
 /// The tests of all crates with their times, started by `runner`.
 fn timed_tests(repo: &Repo, scale: Scale, runner: &[String; 2], more: &[&str]) -> Command {
-    started_tests(repo, scale, runner, &[&["--workspace", "--tests"], more, &WITH_TIMES].concat())
+    let arguments = [&["--workspace", "--tests"], more, &WITH_TIMES].concat();
+    let mut command = started_tests(repo, scale, runner, &arguments);
+    command.env(PATRONI, "absent");
+    command
 }
 
 fn started_tests(repo: &Repo, scale: Scale, runner: &[String; 2], arguments: &[&str]) -> Command {

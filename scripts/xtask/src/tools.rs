@@ -57,6 +57,16 @@ pub(crate) fn postgresql() -> Found {
     }
 }
 
+/// Patroni, which makes a standby the primary.
+pub(crate) fn patroni(repo: &Repo) -> Found {
+    at_least(repo, "patroni", "--version", (3, 0), "patroni, such as apt-get install patroni")
+}
+
+/// What Patroni agrees through.
+pub(crate) fn etcd(repo: &Repo) -> Found {
+    at_least(repo, "etcd", "--version", (3, 4), "etcd, such as apt-get install etcd-server")
+}
+
 /// The load balancer of a fleet.
 pub(crate) fn haproxy(repo: &Repo) -> Found {
     at_least(repo, "haproxy", "-v", (2, 4), "haproxy, such as apt-get install haproxy")

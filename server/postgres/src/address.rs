@@ -4,9 +4,11 @@
 //! `sslmode=disable` is accepted for a loopback address, and a unix socket never has TLS. The other modes of libpq are refused, because with
 //! them anybody on the way may read or replace what is sent.
 
+use crate::servers::Servers;
 use crate::tls::Tls;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
@@ -29,7 +31,9 @@ pub struct PasswordFiles {
 /// A database that can be connected to.
 #[derive(Clone)]
 pub struct Address {
-    pub(crate) config: Config,
+    #[cfg(test)]
+    config: Config,
+    pub(crate) servers: Arc<Servers>,
     pub(crate) tls: Option<Tls>,
     /// Without the password.
     place: String,
@@ -118,18 +122,28 @@ impl Address {
             None => None,
         };
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        config.connect_timeout(CONNECT).application_name("trefoil");
-        config.keepalives_idle(Duration::from_secs(5)).keepalives_interval(Duration::from_secs(2));
-        config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(10));
         if config.get_password().is_none()
             && let Some(password) =
                 password(&config, &user, &database, passwords).map_err(|cause| refused(&cause))?
         {
             config.password(password.as_bytes());
         }
-        Ok(Address { place: place(&config, &user, &database), config, tls })
+        Ok(Address {
+            servers: Arc::new(Servers::of(&config, patient)),
+            place: place(&config, &user, &database),
+            #[cfg(test)]
+            config,
+            tls,
+        })
     }
+}
+
+/// A connection that writes, and that ends when the server does.
+fn patient(config: &mut Config) {
+    config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    config.connect_timeout(CONNECT).application_name("trefoil");
+    config.keepalives_idle(Duration::from_secs(5)).keepalives_interval(Duration::from_secs(2));
+    config.keepalives_retries(3).tcp_user_timeout(Duration::from_secs(10));
 }
 
 /// Where it is, in words: a socket's directory is in brackets.

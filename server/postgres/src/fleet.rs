@@ -29,6 +29,8 @@ use trefoil_storage::store::{Registry, StoreError};
 
 /// Between two looks at the other nodes' changes.
 const POLL: Duration = Duration::from_millis(100);
+/// Between two proofs that the server which tells the news is the primary.
+const PROOF_PAUSE: Duration = Duration::from_millis(250);
 /// For how long news are taken over again: the longest read of a row, and a margin.
 const AGAIN: Duration = Duration::from_millis(1500);
 /// A node that has not heard for so long may have missed changes that are not kept any more.
@@ -245,13 +247,14 @@ fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
 
 impl Place {
     fn open(&self) -> Result<Link, StoreError> {
-        Link::open(&self.address, self.patience, CONNECT_MAX.min(STALE_MAX))
+        Link::open(&self.address, self.patience, CONNECT_MAX)
     }
 
     fn take_turns(&self, asked: &Receiver<Ask>) {
         let mut kept: Option<Link> = None;
         for ask in asked {
-            let link = match kept.take().filter(|link| !link.is_lost()).map_or_else(|| self.turning(), Ok) {
+            let held = kept.take().filter(|link| !link.is_lost() && link.assure().is_ok());
+            let link = match held.map_or_else(|| self.turning(), Ok) {
                 Ok(link) => link,
                 Err(cause) => {
                     drop(ask.send(Err(cause)));
@@ -335,6 +338,8 @@ impl Ears {
     fn hear_on(&mut self, link: &Link, begun: Instant) -> Result<(), StoreError> {
         let missing =
             || StoreError::Unusable(format!("{}: the row of its table node is missing", self.place.address));
+        // Of an old primary that still runs, no news is no proof that there is none.
+        let proven = link.assure_within(PROOF_PAUSE)?;
         let (node, _) = stored(link, "", "")?.ok_or_else(missing)?.open(&self.place.mac)?;
         if let Some(why) = self.place.program.refused(node.version) {
             return Err(StoreError::Unusable(format!("{}: {why}", self.place.address)));
@@ -369,7 +374,7 @@ impl Ears {
         if !(fresh.subjects.is_empty() && fresh.sessions.is_empty()) {
             self.recent.push_back((begun, fresh));
         }
-        self.heard.note(begun);
+        self.heard.note(begun.min(proven));
         self.look_around(link, begun)
     }
 

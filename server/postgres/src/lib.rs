@@ -3,7 +3,7 @@
 //! | part | what |
 //! |---|---|
 //! | [`address`] | where the database is, the password, TLS |
-//! | [`link`] | one connection, with a deadline for each answer |
+//! | [`servers`], [`link`] | which server is the primary; one connection, with a deadline for each answer |
 //! | [`node`] | the lock of the one process or of the fleet, the count of transactions |
 //! | [`schema`] | the tables, and which programs may use them |
 //! | [`roles`] | what the role that serves may do |
@@ -42,6 +42,7 @@ mod register;
 mod roles;
 mod schema;
 mod scope;
+mod servers;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -5,14 +5,22 @@
 
 use crate::address::Address;
 use crate::scope::Scope;
+use crate::servers::{PROOF, PROVEN_FOR, Servers, TIMELINE};
 use crate::table::{Value, parameters};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::error::Error as _;
-use std::time::Duration;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error, NoTls, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{
+    AsyncMessage, Client, Connection, Error, NoTls, Row, SimpleQueryMessage, Socket, Statement,
+};
 use trefoil_storage::store::StoreError;
 
 /// Longest wait for a connection, over all addresses of the server.
@@ -24,7 +32,13 @@ pub(crate) struct Link {
     client: Client,
     prepared: RefCell<HashMap<String, Statement>>,
     place: String,
+    servers: Arc<Servers>,
+    /// Which of them it is with, and that one's timeline.
+    at: usize,
+    timeline: u64,
     patience: Cell<Duration>,
+    /// Whether the server has warned of something.
+    warned: Arc<AtomicBool>,
     lost: Cell<bool>,
     /// The scope for the next query.
     wanted: Cell<Option<Scope>>,
@@ -34,21 +48,41 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Connects within `wait`. `patience` is the longest wait for an answer, here and a little shorter in the server.
+    /// Connects within `wait` to the first of the servers that writes. `patience` is the longest wait for an answer, here and a little shorter in
+    /// the server.
     pub(crate) fn open(address: &Address, patience: Duration, wait: Duration) -> Result<Link, StoreError> {
+        let until = Instant::now() + wait;
+        let mut failed = None;
+        for (at, left) in address.servers.order() {
+            // One that gives no answer leaves time for the others.
+            let wait = until.saturating_duration_since(Instant::now()) / left;
+            match Link::open_at(address, at, patience, wait) {
+                Ok(link) => {
+                    address.servers.prefer(at);
+                    return Ok(link);
+                }
+                Err(cause) => failed = Some(cause),
+            }
+        }
+        Err(failed.unwrap_or_else(|| StoreError::Unreachable(format!("{address}: it names no server"))))
+    }
+
+    fn open_at(address: &Address, at: usize, patience: Duration, wait: Duration) -> Result<Link, StoreError> {
+        let until = Instant::now() + wait;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| StoreError::Fault(cause.to_string()))?;
         let unreachable = |cause: String| StoreError::Unreachable(format!("{address}: {cause}"));
+        let (config, warned) = (address.servers.config(at), Arc::<AtomicBool>::default());
         let connect = async {
             match &address.tls {
                 None => {
-                    let (client, connection) = address.config.connect(NoTls).await?;
-                    tokio::spawn(connection);
+                    let (client, connection) = config.connect(NoTls).await?;
+                    tokio::spawn(attend(connection, Arc::clone(&warned)));
                     Ok::<_, Error>(client)
                 }
                 Some(tls) => {
-                    let (client, connection) = address.config.connect(tls.clone()).await?;
-                    tokio::spawn(connection);
+                    let (client, connection) = config.connect(tls.clone()).await?;
+                    tokio::spawn(attend(connection, Arc::clone(&warned)));
                     Ok::<_, Error>(client)
                 }
             }
@@ -56,18 +90,75 @@ impl Link {
         let connected = runtime.block_on(async { tokio::time::timeout(wait, connect).await });
         let late = |_| unreachable(format!("no connection within {} ms", wait.as_millis()));
         let client = connected.map_err(late)?.map_err(|cause: Error| unreachable(text(&cause)))?;
-        let link = Link {
+        let mut link = Link {
             client,
             prepared: RefCell::default(),
             place: address.to_string(),
-            patience: Cell::new(patience),
+            servers: Arc::clone(&address.servers),
+            at,
+            timeline: 0,
+            patience: Cell::new(patience.min(until.saturating_duration_since(Instant::now()))),
+            warned,
             lost: Cell::new(false),
             wanted: Cell::new(None),
             scope: Cell::new(None),
             runtime,
         };
         link.batch(&settings(patience))?;
+        let told = link.told(TIMELINE)?.and_then(|row| row.into_iter().next().flatten());
+        link.timeline = told.and_then(|told| u64::from_str_radix(&told, 16).ok()).unwrap_or(0);
+        link.assure()?;
+        link.be_usual(patience);
         Ok(link)
+    }
+
+    /// Proves that its server was the primary a moment ago, unless a proof is that young. Outside transactions.
+    pub(crate) fn assure(&self) -> Result<(), StoreError> {
+        self.assure_within(PROVEN_FOR).map(drop)
+    }
+
+    /// The same with a proof that is at most this old. Returns when the proof began.
+    pub(crate) fn assure_within(&self, age: Duration) -> Result<Instant, StoreError> {
+        if self.servers.is_over(self.timeline) {
+            return Err(self.lose("this server was the primary before another one"));
+        }
+        match self.servers.proven_at(self.at) {
+            Some(proven) if proven.elapsed() <= age => Ok(proven),
+            _ => self.prove(),
+        }
+    }
+
+    fn prove(&self) -> Result<Instant, StoreError> {
+        let begun = Instant::now();
+        let told = self.confirmed(|| self.told(PROOF))?.and_then(|row| row.into_iter().next().flatten());
+        if told.as_deref() == Some("waits") {
+            self.servers.suspect(self.at);
+            return Err(
+                self.lose("its commits wait for a synchronous standby, so another server may be the primary")
+            );
+        }
+        self.servers.prove(self.at, self.timeline, begun);
+        Ok(begun)
+    }
+
+    /// Statements that end with a commit.
+    pub(crate) fn commit(&self, sql: &str) -> Result<(), StoreError> {
+        self.confirmed(|| self.batch(sql))
+    }
+
+    /// If an administrator cancels a commit that waits for its standby, the server reports success, and warns.
+    fn confirmed<T>(&self, commit: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.warned.store(false, Ordering::Release);
+        let told = commit()?;
+        match self.warned.load(Ordering::Acquire) {
+            true => Err(self.lose("no synchronous standby confirmed a commit, which may have happened")),
+            false => Ok(told),
+        }
+    }
+
+    fn lose(&self, cause: &str) -> StoreError {
+        self.lost.set(true);
+        self.unreachable(cause)
     }
 
     /// Whether it cannot be used any more.
@@ -160,8 +251,8 @@ impl Link {
         let patience = self.patience.get();
         let done = self.runtime.block_on(async { tokio::time::timeout(patience, work).await });
         let Ok(done) = done else {
-            self.lost.set(true);
-            return Err(self.unreachable(&format!("no answer within {} ms", patience.as_millis())));
+            self.servers.suspect(self.at);
+            return Err(self.lose(&format!("no answer within {} ms", patience.as_millis())));
         };
         done.map_err(|cause| self.failed(&cause))
     }
@@ -193,6 +284,24 @@ impl Link {
 
     fn unreachable(&self, cause: &str) -> StoreError {
         StoreError::Unreachable(format!("{}: {cause}", self.place))
+    }
+}
+
+/// Drives a connection, and notes warnings of the class that has no meaning of its own, as that of a commit which no standby confirmed.
+async fn attend<T: AsyncRead + AsyncWrite + Unpin>(
+    mut connection: Connection<Socket, T>,
+    warned: Arc<AtomicBool>,
+) {
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) if *notice.code() == SqlState::WARNING => {
+                warned.store(true, Ordering::Release);
+                tracing::warn!(told = notice.message(), "the store's database warns");
+            }
+            Ok(_) => {}
+            // Calls on it fail from now on.
+            Err(cause) => return tracing::debug!(%cause, "a connection to the store's database has ended"),
+        }
     }
 }
 

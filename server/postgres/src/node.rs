@@ -113,10 +113,18 @@ impl Hold {
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
+        if restored {
+            let (found, lacks) = (node.generation, reached.saturating_sub(node.generation));
+            tracing::warn!(
+                found,
+                lacks,
+                "the restored database lacks so many of the transactions that were acknowledged here"
+            );
+        }
         let generation = node.generation.max(reached) + 1;
         hold.node = Node { term: node.term + 1, generation, ..node };
         hold.seen.store(node.registry, Ordering::Release);
-        link.batch(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
+        link.commit(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
         link.be_usual(patience);
         warn_of_lost_writes(&link, &hold.address)?;
         hold.reach();
@@ -242,7 +250,7 @@ impl Hold {
         let generation = self.node.generation + 1;
         let last = if registry { generation } else { self.node.registry };
         let next = Node { generation, registry: last, ..self.node };
-        match link.batch(&format!("{}; COMMIT", self.written(&next, sum)?)) {
+        match link.commit(&format!("{}; COMMIT", self.written(&next, sum)?)) {
             Ok(()) => {
                 if registry {
                     self.seen.store(generation, Ordering::Release);

@@ -150,6 +150,7 @@ impl PostgresRegister {
         let outcome = self.link(until).and_then(|lent| {
             lent.0.be_usual(until.saturating_duration_since(Instant::now()));
             let answer = ask(&lent.0)?;
+            lent.0.assure()?;
             // There is room for all.
             let _ = self.back.try_send(lent);
             Ok(answer)
@@ -345,6 +346,7 @@ impl Keeper {
             self.link = Some(link);
         }
         let link = self.link.as_ref().expect("it is there");
+        link.assure()?;
         if let Some(times) = remembered(link)? {
             return Ok(times);
         }

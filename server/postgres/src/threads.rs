@@ -251,6 +251,7 @@ impl Threads {
             let outcome = match rows {
                 Ok(rows) => {
                     let outcome = operation(rows);
+                    let outcome = outcome.and_then(|found| rows.link.assure().map(|()| found));
                     if rows.link.is_lost() && !is_final {
                         return false;
                     }
@@ -339,7 +340,7 @@ impl Writer {
             return;
         }
         let looked = match self.link.take() {
-            Some(link) => link.batch("SELECT 1").map(|()| link),
+            Some(link) => link.batch("SELECT 1").and_then(|()| link.assure()).map(|()| link),
             None => self.hold.again(CONNECT_MAX),
         };
         match looked {

@@ -5,8 +5,10 @@ use crate::config::{self, Config, ConfigError};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
+use trefoil_matching::KeyHolding;
 use trefoil_postgres::{Address, Opening, Postgres, PostgresRegister};
 use trefoil_service::backup::note_restoration;
+use trefoil_service::log_store::SealedVaults;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE, register};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
@@ -69,6 +71,28 @@ pub(super) fn open(
     }
     tracing::info!(%address, "keeps the store in PostgreSQL");
     Ok((Arc::new(store), PathBuf::from(address.to_string())))
+}
+
+/// Says how far the vaults are ahead of a store that was restored: what the newest seal in it says of them, and what they say.
+pub(super) fn tell_of_vaults(key_holder: &dyn KeyHolding, sealed: Option<&SealedVaults>) {
+    let Some((seal, sealed)) = sealed else { return };
+    let now = match key_holder.status() {
+        Ok(status) => status.vaults,
+        Err(cause) => {
+            return tracing::warn!(%cause, "how far the vaults are ahead of the restored store is not known");
+        }
+    };
+    for (seat, (sealed, now)) in (1..).zip(sealed.iter().zip(now)) {
+        let (Some(sealed), Some(now)) = (sealed, now) else { continue };
+        let ahead = now.generation.saturating_sub(sealed.generation);
+        tracing::warn!(
+            seat,
+            seal,
+            ahead,
+            "the vault counts so many changes after the newest seal of the restored store: subjects that were enrolled since are not in the \
+             store and enrol again, and subjects that were deleted since are in the store and match nobody"
+        );
+    }
 }
 
 /// The machine and the process.

@@ -36,27 +36,27 @@ pub(crate) struct Fleet {
     variables: Vec<(String, String)>,
     folder: TempDir,
     database: String,
-    trust_root: TrustRoot,
+    pub(crate) trust_root: TrustRoot,
 }
 
 impl Fleet {
     pub(crate) async fn start(server: &Server) -> Fleet {
-        let (folder, [owner, url]) = (tempfile::tempdir().unwrap(), server.roles());
+        let [owner, url] = server.roles();
+        Fleet::on(url, Some(&owner)).await
+    }
+
+    /// On a database of any server. An owner, if there is one beside the role that serves, makes its tables.
+    pub(crate) async fn on(url: String, owner: Option<&str>) -> Fleet {
+        let folder = tempfile::tempdir().unwrap();
         let data = |number: usize| folder.path().join(format!("node-{number}"));
         let (vault, address) = (folder.path().join("vault"), listen());
         KeyHolder::init(&vault, &data(0), &address);
         let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-        let role = format!("serving_{database}");
-        succeeded(&trefoil(&[
-            "store",
-            "migrate",
-            "--data-dir",
-            text(&data(0)),
-            "--store",
-            &owner,
-            "--serve-as",
-            &role,
-        ]));
+        if let Some(owner) = owner {
+            let (role, data) = (format!("serving_{database}"), data(0));
+            let roles = ["--store", owner, "--serve-as", &role];
+            succeeded(&trefoil(&[&["store", "migrate", "--data-dir", text(&data)], &roles[..]].concat()));
+        }
         let key_holder = KeyHolder::start(&vault, &address);
         let variables = [
             ("TREFOIL_STORE_URL", url.as_str()),

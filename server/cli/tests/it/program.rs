@@ -41,6 +41,13 @@ impl Program {
         Program::start_by(shell, data, log, &[])
     }
 
+    /// Starts on a database that was restored.
+    pub(crate) fn start_restored(data: &Path, log: impl Into<Stdio>, variables: &[(&str, &str)]) -> Program {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" --store-restored", PROGRAM]);
+        Program::start_by(shell, data, log, variables)
+    }
+
     /// Starts on a small disk, with its data in `data` and its log in `log` there.
     pub(crate) fn start_on(disk: &SmallDisk, variables: &[(&str, &str)]) -> Program {
         let (inside, outside) = (disk.inside("data"), disk.outside("data"));

@@ -1,0 +1,352 @@
+//! A fleet whose database fails over, under Patroni with etcd.
+
+use crate::fleet::{Fleet, NODES};
+use crate::http::{Endpoint, Reply};
+use crate::postgres::is_one_chain;
+use crate::service::{AUDIENCE, Person, answer, policy, request_at, templates_path};
+use hyper::Method;
+use rand::RngExt as _;
+use serde_json::{Value, json};
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use trefoil_api::{Authentication, Decision};
+use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, Seal, verify};
+use trefoil_testing::patroni::{Cluster, FAILOVER};
+
+/// What a client sees beside the failover itself: a call that waits for its deadline, and a node that looks for the new primary.
+const NOTICED: Duration = Duration::from_secs(10);
+/// After a failover, logins are refused for this long: the register of nonces is new.
+const REGISTER: Duration = Duration::from_secs(12);
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// What was answered with success.
+#[derive(Default)]
+struct Acknowledged {
+    logins: Vec<(Authentication, Vec<u8>)>,
+    keys: Vec<String>,
+    tenants: Vec<String>,
+    versions: Vec<u64>,
+    welcomed: Vec<usize>,
+    refused: usize,
+}
+
+/// What a client needs: the listeners of each node, the customer's API key, and its tenant's path.
+struct Callers {
+    nodes: Vec<(Endpoint, Endpoint)>,
+    tenant: String,
+}
+
+impl Callers {
+    fn of(fleet: &Fleet) -> Callers {
+        let bearer = fleet.customer.public.bearer.clone().unwrap();
+        let ends = |node: &crate::program::Program| (node.public.with_bearer(&bearer), node.admin.clone());
+        let tenant = format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant));
+        Callers { nodes: fleet.nodes.iter().map(ends).collect(), tenant }
+    }
+
+    /// Sends a request; `None` if it was refused because the database is away. Any other refusal fails the test.
+    async fn ask(&self, end: &Endpoint, method: Method, path: &str, body: Vec<u8>) -> Option<Reply> {
+        let reply = end.try_send(method, path, &JSON, body).await.ok()?;
+        match reply.status.as_u16() {
+            // Away, or used at the other node.
+            503 | 409 => None,
+            200 | 201 => Some(reply),
+            _ => panic!("{path}: {} {}", reply.status, reply.text()),
+        }
+    }
+
+    async fn create(&self, node: usize, path: &str, body: Value) -> Option<Value> {
+        let body = body.to_string().into_bytes();
+        Some(self.ask(&self.nodes[node].1, Method::POST, path, body).await?.json())
+    }
+
+    async fn login(&self, node: usize, request: &Authentication) -> Option<Vec<u8>> {
+        let body = serde_json::to_vec(request).unwrap();
+        let reply = self.ask(&self.nodes[node].0, Method::POST, "/v1/authentications", body).await?;
+        let answer = answer(&reply);
+        assert_eq!(answer.decision, Decision::Match, "a wrong decision");
+        Some(answer.attestation.unwrap().0)
+    }
+
+    /// Enrols a person and opens the session.
+    async fn welcome(&self, node: usize, person: &Person) -> Option<()> {
+        let body = json!({"embedding": trefoil_api::Vector::new(person.face), "consent_ref": "form 7"});
+        let (public, key) = (&self.nodes[node].0, hex::encode(person.session_id));
+        let headers = [("idempotency-key", key.as_str())];
+        let path = templates_path(person);
+        let enrolled = public.try_send(Method::POST, &path, &headers, body.to_string()).await.ok()?;
+        if enrolled.status != 201 {
+            assert_eq!(enrolled.status, 503, "{}", enrolled.text());
+            return None;
+        }
+        let headers = [("content-type", "application/octet-stream")];
+        let opened = public.try_send(Method::POST, "/v1/proof-sessions", &headers, person.envelope.clone());
+        let opened = opened.await.ok()?;
+        assert!([200, 201, 503].contains(&opened.status.as_u16()), "{}", opened.text());
+        (opened.status != 503).then_some(())
+    }
+
+    /// The numbers of the policies at a node.
+    async fn versions(&self, node: usize) -> Vec<u64> {
+        let listed = self.nodes[node].1.get(&format!("{}/policies", self.tenant)).await.json();
+        listed["policies"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["policy_version"].as_u64().unwrap())
+            .collect()
+    }
+}
+
+fn fresh(person: &Person) -> Authentication {
+    request_at(trefoil_key_holder::unix_s(), person, &person.face, rand::rng().random())
+}
+
+/// Changes of each kind at one node, one after the other. People come in by their place in `people`.
+async fn changes(
+    callers: &Callers,
+    node: usize,
+    people: &[Person],
+    stop: &AtomicBool,
+    done: &mut Acknowledged,
+) {
+    let mut newcomers = (node..people.len()).step_by(NODES);
+    let mut next = newcomers.next();
+    while !stop.load(Ordering::Relaxed) {
+        let key =
+            callers.create(node, &format!("{}/api-keys", callers.tenant), json!({"scopes": ["enrol"]})).await;
+        let id = |made: Value, name: &str| made[name].as_str().unwrap().to_owned();
+        match key {
+            Some(made) => done.keys.push(id(made, "id")),
+            None => done.refused += 1,
+        }
+        let tenant = callers.create(node, "/v1/tenants", json!({"name": "t", "policy": policy()})).await;
+        done.tenants.extend(tenant.map(|made| id(made, "tenant_id")));
+        let body = json!({"policy": policy()}).to_string().into_bytes();
+        let path = format!("{}/policy", callers.tenant);
+        let put = callers.ask(&callers.nodes[node].1, Method::PUT, &path, body).await;
+        done.versions.extend(put.map(|put| put.json()["policy_version"].as_u64().unwrap()));
+        if let Some(who) = next
+            && callers.welcome(node, &people[who]).await.is_some()
+        {
+            done.welcomed.push(who);
+            next = newcomers.next();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Logs in with each request at two nodes at once, of which one may accept it.
+async fn logins(callers: &Callers, people: &[Person], stop: &AtomicBool, done: &mut Acknowledged) {
+    while !stop.load(Ordering::Relaxed) {
+        let (node, who) = (rand::rng().random_range(0..NODES), rand::rng().random_range(0..people.len()));
+        let request = fresh(&people[who]);
+        let (one, other) =
+            tokio::join!(callers.login(node, &request), callers.login((node + 1) % NODES, &request));
+        assert!(one.is_none() || other.is_none(), "two nodes accepted one request");
+        match one.or(other) {
+            Some(attestation) => done.logins.push((request, attestation)),
+            None => {
+                done.refused += 1;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+}
+
+/// Waits until a change succeeds at every node, and returns how long that took.
+async fn writes_again(callers: &Callers, begun: Instant) -> Duration {
+    for node in 0..NODES {
+        let path = format!("{}/api-keys", callers.tenant);
+        while callers.create(node, &path, json!({"scopes": ["enrol"]})).await.is_none() {
+            assert!(begun.elapsed() < FAILOVER + NOTICED, "node {node} refuses changes");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    begun.elapsed()
+}
+
+/// Waits until a login succeeds at every node.
+async fn logs_in_again(callers: &Callers, person: &Person, begun: Instant) -> Duration {
+    for node in 0..NODES {
+        while callers.login(node, &fresh(person)).await.is_none() {
+            assert!(begun.elapsed() < FAILOVER + NOTICED + REGISTER, "node {node} refuses logins");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    begun.elapsed()
+}
+
+impl Acknowledged {
+    /// Everything is at every node, every attestation verifies, the log is one chain, and no request is accepted a second time.
+    async fn all_there(&self, fleet: &Fleet, callers: &Callers, people: &[Person]) {
+        for (node, (public, admin)) in callers.nodes.iter().enumerate() {
+            let keys = admin.get(&format!("{}/api-keys", callers.tenant)).await.text().to_owned();
+            assert!(self.keys.iter().all(|id| keys.contains(id)), "an API key is missing at node {node}");
+            let tenants = admin.get("/v1/tenants").await.text().to_owned();
+            assert!(self.tenants.iter().all(|id| tenants.contains(id)), "a tenant is missing at node {node}");
+            let versions = callers.versions(node).await;
+            assert!(self.versions.iter().all(|one| versions.contains(one)), "a policy is missing at {node}");
+            for &who in &self.welcomed {
+                assert!(
+                    callers.login(node, &fresh(&people[who])).await.is_some(),
+                    "person {who}, node {node}"
+                );
+            }
+            for (request, _) in self.logins.iter().rev().take(5) {
+                let again = public.post("/v1/authentications", &serde_json::to_value(request).unwrap()).await;
+                assert_ne!(again.status, 200, "node {node} accepted a request twice");
+            }
+        }
+        let newest = self.one_log(fleet, &callers.nodes[0].0).await;
+        for (public, _) in &callers.nodes {
+            is_one_chain(public, newest).await;
+        }
+    }
+
+    async fn one_log(&self, fleet: &Fleet, public: &Endpoint) -> u64 {
+        let mut seals = HashMap::new();
+        for (request, bytes) in &self.logins {
+            let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
+            let policy = Policy::new(fleet.trust_root.clone(), AUDIENCE, nonce);
+            verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
+            let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
+                panic!("it is full")
+            };
+            let digest = seal.header.digest();
+            assert_eq!(*seals.entry(seal.header.seal_number).or_insert(digest), digest, "two contents");
+        }
+        for (number, digest) in &seals {
+            let stored = Seal::decode(&public.get(&format!("/v1/seals/{number}")).await.body).unwrap();
+            assert_eq!(stored.header.digest(), *digest, "seal {number} is not the one that was answered");
+        }
+        seals.into_keys().max().unwrap()
+    }
+}
+
+/// A login load and changes at all nodes while something happens to the database. Returns what was acknowledged.
+async fn under_load(
+    callers: &Callers,
+    (known, new): (&[Person], &[Person]),
+    happens: impl Future<Output = ()>,
+) -> Acknowledged {
+    let stop = AtomicBool::new(false);
+    let mut done: [Acknowledged; NODES + 1] = Default::default();
+    let [one, two, three, four] = &mut done;
+    let ends = async {
+        happens.await;
+        stop.store(true, Ordering::Relaxed);
+    };
+    tokio::join!(
+        logins(callers, known, &stop, one),
+        changes(callers, 0, new, &stop, two),
+        changes(callers, 1, new, &stop, three),
+        changes(callers, 2, new, &stop, four),
+        ends
+    );
+    done.into_iter().fold(Acknowledged::default(), |mut all, more| {
+        all.logins.extend(more.logins);
+        all.keys.extend(more.keys);
+        all.tenants.extend(more.tenants);
+        all.versions.extend(more.versions);
+        all.welcomed.extend(more.welcomed);
+        all.refused += more.refused;
+        all
+    })
+}
+
+/// What a failover took, from the death of the primary: until each node takes changes, and logins.
+struct Took {
+    changes: Duration,
+    logins: Duration,
+}
+
+async fn back(callers: &Callers, person: &Person) -> Took {
+    let begun = Instant::now();
+    let changes = writes_again(callers, begun).await;
+    Took { changes, logins: logs_in_again(callers, person, begun).await }
+}
+
+impl Took {
+    fn tell(&self, how: &str, done: &Acknowledged) {
+        let Acknowledged { logins, keys, tenants, versions, welcomed, refused } = done;
+        let counts = [logins.len(), keys.len(), tenants.len(), versions.len(), welcomed.len(), *refused];
+        println!(
+            "{how}: changes after {:?}, logins after {:?}; logins, keys, tenants, policies, people, refused: {counts:?}",
+            self.changes, self.logins
+        );
+    }
+}
+
+fn is_streaming(cluster: &Cluster, member: usize) -> bool {
+    let status = "SELECT status FROM pg_stat_wal_receiver";
+    cluster.try_sql(member, "postgres", status).as_deref() == Some("streaming")
+}
+
+/// The primary is killed, with its Patroni, as if its machine had gone. It comes back as a standby.
+async fn killed(cluster: &mut Cluster, fleet: &Fleet, callers: &Callers, people: (&[Person], &[Person])) {
+    let old = cluster.primary().unwrap();
+    let took = OnceCell::new();
+    let done = under_load(callers, people, async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        cluster.kill(old);
+        assert!(took.set(back(callers, &people.0[0]).await).is_ok());
+    })
+    .await;
+    took.get().unwrap().tell("killed", &done);
+    assert_ne!(cluster.next_primary(old), old);
+    cluster.begin(old);
+    cluster.wait("standby", |cluster| is_streaming(cluster, old));
+    done.all_there(fleet, callers, people.1).await;
+}
+
+/// Patroni at the primary hangs, so its lease runs out and a standby is promoted, while the old primary still takes connections and answers.
+async fn hung(cluster: &mut Cluster, fleet: &Fleet, callers: &Callers, people: (&[Person], &[Person])) {
+    let old = cluster.primary().unwrap();
+    let took = OnceCell::new();
+    let still = || cluster.try_sql(old, "postgres", "SELECT pg_is_in_recovery()").as_deref() == Some("f");
+    let done = under_load(callers, people, async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cluster.freeze(old, true);
+        assert_ne!(cluster.next_primary(old), old);
+        assert!(took.set(back(callers, &people.0[0]).await).is_ok());
+        assert!(still(), "the old primary does not run any more: the test shows nothing");
+    })
+    .await;
+    took.get().unwrap().tell("hung", &done);
+    // What is done at one node holds at the others, so each of them hears of the new primary.
+    let session = format!("/v1/proof-sessions/{}", hex::encode(people.0[1].session_id));
+    assert_eq!(callers.nodes[0].0.send(Method::DELETE, &session, &[], "").await.status, 200);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for (node, (public, _)) in callers.nodes.iter().enumerate() {
+        let ended =
+            public.post("/v1/authentications", &serde_json::to_value(fresh(&people.0[1])).unwrap()).await;
+        assert_eq!(ended.status, 410, "node {node}: {}", ended.text());
+    }
+    assert!(still(), "the old primary does not run any more: the test shows nothing");
+    cluster.freeze(old, false);
+    cluster.wait("standby", |cluster| is_streaming(cluster, old));
+    done.all_there(fleet, callers, people.1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failover_loses_nothing_and_an_old_primary_that_still_answers_is_left() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let mut fleet = Fleet::on(cluster.database("trefoil"), None).await;
+    // As if it had been there for minutes: a new register refuses requests of its first seconds.
+    cluster.sql(cluster.primary().unwrap(), "trefoil", "UPDATE register SET since = since - 600");
+    let people = fleet.at(0).people(2 + 2 * NODES as u32, 1, 51).await;
+    let (known, new) = people.split_at(2);
+    for person in known {
+        fleet.at(0).welcome(person).await;
+    }
+    let callers = Callers::of(&fleet);
+    let (first, second) = new.split_at(NODES);
+    killed(&mut cluster, &fleet, &callers, (known, first)).await;
+    hung(&mut cluster, &fleet, &callers, (known, second)).await;
+    for node in fleet.nodes.drain(..) {
+        assert!(node.terminate().success());
+    }
+}

@@ -1,0 +1,128 @@
+//! A PostgreSQL database that is restored to a point in time, while the key-holder's vault stays as it is.
+
+use crate::http::Reply;
+use crate::key_holder_process::{KeyHolder, listen};
+use crate::program::Program;
+use crate::service::{self, Customer, Person, TestClock, answer, templates_path};
+use hyper::Method;
+use serde_json::json;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use trefoil_api::{Authenticated, Decision};
+use trefoil_attest::{Attestation, Evidence, LogError, SealHeader, verify_same_log};
+use trefoil_testing::postgres::{ARCHIVING, Server};
+
+/// Logs in, again while the service refuses requests that the process before may have attested.
+async fn tried(customer: &mut Customer, person: &Person) -> Reply {
+    let begun = Instant::now();
+    loop {
+        customer.clock = Arc::new(TestClock::of_machine());
+        let request = customer.request(person, &person.face, begun.elapsed().as_nanos() as u64);
+        let reply = customer.authenticate(&request).await;
+        if reply.status != 503 || reply.json()["code"] != "before-restart" {
+            return reply;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn login(customer: &mut Customer, person: &Person) -> Authenticated {
+    answer(&tried(customer, person).await)
+}
+
+fn header(answer: Authenticated) -> SealHeader {
+    let attestation = answer.attestation.unwrap().0;
+    match Attestation::decode(&attestation).unwrap().evidence {
+        Evidence::Full(seal) => seal.header,
+        Evidence::Compact(_) => panic!("it is full"),
+    }
+}
+
+/// What an auditor says that keeps its head in this folder. The log passes.
+fn audit(folder: &Path, program: &Program) -> String {
+    let data = folder.join("data");
+    let mut audit = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    audit.args(["log", "audit", "--service", &format!("https://{}", program.public.address)]);
+    audit.arg("--ca").arg(data.join("tls-certificate.pem")).arg("--head").arg(folder.join("head"));
+    let output = audit.arg("--trust-root").arg(data.join("trust-root.json")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_parties_see_it() {
+    let Some(mut server) = Server::start(&ARCHIVING) else { return };
+    let (folder, url, address) = (tempfile::tempdir().unwrap(), server.database(), listen());
+    let (vault, data) = (folder.path().join("vault"), folder.path().join("data"));
+    KeyHolder::init(&vault, &data, &address);
+    let key_holder = KeyHolder::start(&vault, &address);
+    let variables = [
+        ("TREFOIL_STORE_URL", url.as_str()),
+        ("TREFOIL_STORE_TIMEOUT_MS", "10000"),
+        ("TREFOIL_KEYHOLDER_URL", key_holder.url()),
+        ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000"),
+    ];
+    let program = Program::start(&data, Stdio::null(), &variables);
+    let tenant = json!({"name": "shop", "policy": service::policy()});
+    let ends = (program.public.clone(), program.admin.clone());
+    let clock = Arc::new(TestClock::of_machine());
+    let mut customer = Customer::new(ends.0, ends.1, clock, tenant).await;
+    let people = customer.people(3, 1, 61).await;
+    let [stays, erased, late] = &people[..] else { panic!("three people") };
+    customer.welcome(stays).await;
+    customer.welcome(erased).await;
+    server.back_up();
+    // After the copy, and before the moment.
+    let kept = header(login(&mut customer, stays).await);
+    server.name_moment("noon");
+    customer.welcome(late).await;
+    let gone = customer.public.send(Method::DELETE, &templates_path(erased), &[], "").await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    let lost = header(login(&mut customer, late).await);
+    audit(folder.path(), &program);
+    assert!(program.terminate().success());
+    server.restore("noon");
+
+    // It is not taken for the database that it was.
+    let mut serve = Command::new("timeout");
+    serve.args(["60", env!("CARGO_BIN_EXE_trefoil"), "serve", "--listen", "127.0.0.1:0", "--admin-listen"]);
+    let refused = serve.args(["127.0.0.1:0", "--data-dir"]).arg(&data).envs(variables).output().unwrap();
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && why.contains("start once with --store-restored"), "{why}");
+
+    let log = folder.path().join("log");
+    let program = Program::start_restored(&data, std::fs::File::create(&log).unwrap(), &variables);
+    let told = std::fs::read_to_string(&log).unwrap();
+    let number = |name: &str| -> u64 {
+        let (_, after) = told.split_once(name).unwrap_or_else(|| panic!("{name}: {told}"));
+        after.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap()
+    };
+    assert!(number(" lacks=") >= 3 && number(" ahead=") >= 2, "{told}");
+    customer.moved((program.public.clone(), program.admin.clone()));
+    // Sessions have ended, also those that the copy has.
+    assert_eq!(tried(&mut customer, stays).await.status, 404);
+    assert_eq!(customer.prove(stays).await.status, 201);
+    let after = login(&mut customer, stays).await;
+    assert_eq!(after.decision, Decision::Match);
+    // Relying parties with an attestation of either part, and auditors, see a restoration and no fork.
+    let after = header(after);
+    let restored = after.restored.expect("every later seal shows it");
+    assert!(kept.seal_number < restored.first && restored.first <= lost.seal_number, "{restored:?}");
+    assert_eq!(verify_same_log(&lost, &after, &[], &[]), Err(LogError::Restored(restored)));
+    let told = audit(folder.path(), &program);
+    let noticed = format!("went on at seal {}.", restored.first);
+    assert!(told.contains(&noticed) && told.contains("are lost"), "{told}");
+    // The vault was not restored. Who was deleted since is in the store again, and matches nobody.
+    assert_eq!(customer.prove(erased).await.status, 201);
+    let again = tried(&mut customer, erased).await;
+    assert!(again.status != 200 || answer(&again).decision == Decision::NoMatch, "{}", again.text());
+    // Who was enrolled since enrols again. The vault has the generation that the store takes first, so the first try fails.
+    let tries = [customer.enrol(late, "again").await, customer.enrol(late, "again").await];
+    assert_eq!(tries[1].status, 201, "{} {}", tries[0].text(), tries[1].text());
+    assert_eq!(customer.prove(late).await.status, 201);
+    assert_eq!(login(&mut customer, late).await.decision, Decision::Match);
+    assert!(program.terminate().success());
+}

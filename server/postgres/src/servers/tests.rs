@@ -1,0 +1,123 @@
+//! An old primary as a node meets it: it takes connections and answers reads, and its commits wait. And a server that says nothing at all.
+
+use crate::link::Link;
+use crate::{Address, Opening, PasswordFiles, Postgres, PostgresRegister};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+use trefoil_storage::Supervisor;
+use trefoil_storage::store::{Register as _, Session, Spending, Store as _, StoreError};
+use trefoil_testing::postgres::Server;
+use trefoil_types::{SessionId, TenantId};
+
+const PATIENCE: Duration = Duration::from_secs(1);
+const T: TenantId = TenantId::new([1; 16]);
+/// A proof is that old at most, and the next one is given up after the patience.
+const NOTICED: Duration = Duration::from_secs(3);
+
+fn address(url: &str) -> Address {
+    Address::read(url, &PasswordFiles::default()).unwrap()
+}
+
+fn until(what: &str, longest: Duration, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < longest, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Has commits wait for this standby.
+fn standbys(server: &Server, names: &str) {
+    server.sql("postgres", &format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'"));
+    server.sql("postgres", "SELECT pg_reload_conf()");
+}
+
+fn session(id: u8) -> Vec<Session> {
+    vec![Session { tenant: T, id: SessionId::new([id; 32]), expires_at: 100, wrapped: vec![1; 100] }]
+}
+
+#[test]
+fn a_commit_that_an_administrator_keeps_from_waiting_for_its_standby_is_not_acknowledged() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let patience = Duration::from_secs(10);
+    let opened =
+        Postgres::open(&Supervisor::default(), &address(&url), &[7; 32], patience, Opening::default());
+    let store = opened.unwrap();
+    store.put_sessions(session(1)).unwrap();
+    standbys(&server, "gone");
+    let written = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| store.put_sessions(session(2)));
+        let cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+        until("no commit waits", patience, || server.sql("postgres", cancel) == "t");
+        writing.join().unwrap()
+    });
+    assert!(matches!(written, Err(StoreError::Unreachable(_))), "{written:?}");
+    standbys(&server, "");
+    until("it does not go on", patience, || store.put_sessions(session(3)).is_ok());
+}
+
+#[test]
+fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
+    let Some(server) = Server::start(&[]) else { return };
+    let url = server.database();
+    let supervisor = Supervisor::default();
+    let opening = Opening { fleet: Some("one".to_owned()), ..Opening::default() };
+    let store = Postgres::open(&supervisor, &address(&url), &[7; 32], PATIENCE, opening).unwrap();
+    store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
+    let (register, _) = PostgresRegister::open(&supervisor, &address(&url), PATIENCE, (2, 180)).unwrap();
+    let number = std::cell::Cell::new(0_u8);
+    let spend = || {
+        number.set(number.get().wrapping_add(1));
+        register.spend(&[Spending { nonce: [number.get(); 16], reveal: None }])
+    };
+    let read = || store.last_seal();
+    assert!(spend().is_ok() && read().is_ok() && store.unready().is_none());
+    // As on a primary whose synchronous standby has become the primary.
+    standbys(&server, "gone");
+    until("nonces still count", NOTICED, || spend().is_err());
+    until("reads still count", NOTICED, || read().is_err());
+    until("the node says that it is ready", NOTICED, || store.unready().is_some());
+    for _ in 0..5 {
+        assert!(matches!(store.put_sessions(session(1)), Err(StoreError::Unreachable(_))));
+        assert!(matches!(read(), Err(StoreError::Unreachable(_))));
+        assert!(matches!(spend(), Err(StoreError::Unreachable(_))));
+    }
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let waiting: u32 = server.sql("postgres", waiting).parse().unwrap();
+    assert!((1..20).contains(&waiting), "{waiting} calls pile up");
+    standbys(&server, "");
+    until("it is not found again", NOTICED, || spend().is_ok() && read().is_ok());
+    until("the node is not ready", NOTICED, || store.unready().is_none());
+}
+
+#[test]
+fn a_server_that_takes_connections_and_says_nothing_leaves_time_for_the_next_one() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let database = url.split(['/', '?']).nth(3).unwrap();
+    // The kernel takes the connections, and nobody reads.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", silent.local_addr().unwrap().port(), server.port());
+    let both = address(&format!("postgres://trefoil@{hosts}/{database}?sslmode=disable"));
+    let begun = Instant::now();
+    let link = Link::open(&both, PATIENCE, PATIENCE).unwrap();
+    assert!(begun.elapsed() < PATIENCE);
+    link.batch("SELECT 1").unwrap();
+    // The next connection goes there at once.
+    let begun = Instant::now();
+    Link::open(&both, PATIENCE, PATIENCE).unwrap();
+    assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_connection_to_an_older_timeline_is_not_used_once_a_newer_one_is_known() {
+    let Some(server) = Server::shared() else { return };
+    let address = address(&server.database());
+    let link = Link::open(&address, PATIENCE, PATIENCE).unwrap();
+    link.assure().unwrap();
+    address.servers.prove(0, 2, Instant::now());
+    let told = link.assure().unwrap_err().to_string();
+    assert!(told.contains("was the primary before another one") && link.is_lost(), "{told}");
+    assert!(Link::open(&address, PATIENCE, PATIENCE).is_err());
+}
