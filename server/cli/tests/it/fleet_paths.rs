@@ -6,8 +6,9 @@ use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
 use crate::service::{self, Person};
 use std::time::{Duration, Instant};
-use tokio::task::block_in_place;
+use tokio::task::{JoinHandle, block_in_place};
 use trefoil_api::Decision;
+use trefoil_attest::{Attestation, Evidence};
 use trefoil_testing::Scale;
 use trefoil_testing::postgres::Server;
 
@@ -16,7 +17,7 @@ const REFUSED_WITHIN: Duration = Duration::from_secs(2);
 const BACK_WITHIN: Duration = Duration::from_secs(5);
 const TURN_ENDS_WITHIN: Duration = Duration::from_secs(2);
 /// From the end of the turn to the next login that succeeds.
-const GOES_ON_WITHIN: Duration = Duration::from_secs(2);
+const GOES_ON_WITHIN: Duration = Duration::from_secs(5);
 
 /// `keyholder.timeout_ms`.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(2);
@@ -26,6 +27,12 @@ const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 /// Who holds the turn in the log, as the locks of the database have it.
 const TURN: &str = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = x'74726566'::int AND objid = x'6f696c02'::int
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// Why a node refuses without its database.
+const AWAY: [&str; 2] = ["store-unavailable", "unsealed"];
+
+/// A login that is under way: its attestation or why there is none, and when that was known.
+type Asked = JoinHandle<(Result<Vec<u8>, String>, Instant)>;
 
 /// A fleet whose first node is on the other side of these proxies.
 struct Paths {
@@ -73,6 +80,16 @@ impl Paths {
         decided(&customer.public, &request).await.map(|(decision, _)| assert_eq!(decision, expected))
     }
 
+    /// A login at the first node beside what the test does then; how it went, and when.
+    fn asks(&mut self) -> Asked {
+        let (customer, person) = (self.fleet.at(0), &self.people[0]);
+        let request = customer.request(person, &person.face, rand::random());
+        let public = customer.public.clone();
+        tokio::spawn(
+            async move { (decided(&public, &request).await.map(|(_, bytes)| bytes), Instant::now()) },
+        )
+    }
+
     /// Logs in until it succeeds. Returns how long that took.
     async fn goes_on(&mut self, node: usize, within: Duration, what: &str) -> Duration {
         let begun = Instant::now();
@@ -98,10 +115,10 @@ async fn a_node_whose_paths_are_slow_silent_or_closed_refuses_in_time_forks_noth
     let Some(server) = Server::shared() else { return };
     let mut paths = Paths::start(server).await;
     slow(&mut paths).await;
-    cut_off_in_its_turn(&mut paths, server).await;
-    let store = ["store-unavailable", "unsealed"];
+    silent_in_its_turn(&mut paths, server).await;
+    stopped_in_its_turn(&mut paths, server).await;
     paths.database.set(Way::Closed);
-    paths.is_refused(&store, "a closed path to the database").await;
+    paths.is_refused(&AWAY, "a closed path to the database").await;
     paths.database.set(Way::Open);
     let back = paths.goes_on(0, BACK_WITHIN, "the path to the database is open again").await;
     println!("after a closed path to the database: back after {back:?}");
@@ -129,8 +146,8 @@ async fn slow(paths: &mut Paths) {
     paths.goes_on(0, BACK_WITHIN, "paths are fast again").await;
 }
 
-/// The path to the database falls silent while the first node holds the turn in the log.
-async fn cut_off_in_its_turn(paths: &mut Paths, server: &Server) {
+/// Begins a login at the first node, and returns while that node holds the turn in the log and is cut off.
+async fn cut_off_in_its_turn(paths: &mut Paths, server: &Server, cut: fn(&Paths, bool)) -> [Asked; 2] {
     let name = paths.fleet.plan.database.clone();
     let until_turn = format!(
         "DO $$ BEGIN FOR i IN 1..2000 LOOP
@@ -142,27 +159,68 @@ async fn cut_off_in_its_turn(paths: &mut Paths, server: &Server) {
     loop {
         // So slow that the turn is seen in time.
         paths.database.set(Way::Slow(Duration::from_millis(60)));
-        let public = paths.fleet.at(0).public.clone();
-        let request = paths.fleet.at(0).request(&paths.people[0], &paths.people[0].face, rand::random());
-        let login = tokio::spawn(async move { decided(&public, &request).await });
+        let in_turn = paths.asks();
         block_in_place(|| server.sql(&name, &until_turn));
-        paths.database.set(Way::Silent);
+        cut(paths, true);
         if is_held() {
-            break;
+            return [in_turn, paths.asks()];
         }
+        cut(paths, false);
         paths.database.set(Way::Open);
-        login.await.unwrap().unwrap();
+        in_turn.await.unwrap().0.unwrap();
     }
+}
+
+/// The path to the database falls silent while the first node holds the turn in the log.
+async fn silent_in_its_turn(paths: &mut Paths, server: &Server) {
+    let cut = |paths: &Paths, is_cut| paths.database.set(if is_cut { Way::Silent } else { Way::Open });
+    let asks = cut_off_in_its_turn(paths, server, cut).await;
     let cut_off = Instant::now();
-    let within = TURN_ENDS_WITHIN + GOES_ON_WITHIN;
-    paths.goes_on(1, within, "another node held the turn").await;
-    let others = cut_off.elapsed();
-    paths.goes_on(2, within, "another node held the turn").await;
-    paths.is_refused(&["store-unavailable", "unsealed"], "a silent path to the database").await;
+    others_go_on(paths, server, async |paths| {
+        for asked in asks {
+            let (outcome, at) = asked.await.unwrap();
+            let (reason, after) = (outcome.unwrap_err(), at - cut_off);
+            assert!(AWAY.contains(&reason.as_str()), "{reason}");
+            assert!(after < REFUSED_WITHIN, "{reason} after {after:?}");
+        }
+        paths.is_refused(&AWAY, "a silent path to the database").await;
+        // What the first node sent in its turn arrives now.
+        cut(paths, false);
+    })
+    .await;
+}
+
+/// The first node is stopped while it holds the turn in the log, and goes on with what it was doing when others have taken turns.
+async fn stopped_in_its_turn(paths: &mut Paths, server: &Server) {
+    let cut = |paths: &Paths, is_cut| paths.fleet.nodes[0].signal(if is_cut { "-STOP" } else { "-CONT" });
+    let asks = cut_off_in_its_turn(paths, server, cut).await;
+    others_go_on(paths, server, async |paths| {
+        paths.database.set(Way::Open);
+        cut(paths, false);
+    })
+    .await;
+    let log = block_in_place(|| is_one_log(server, &paths.fleet.plan.database));
+    for asked in asks {
+        let Ok(attestation) = asked.await.unwrap().0 else { continue };
+        let Evidence::Full(seal) = Attestation::decode(&attestation).unwrap().evidence else { continue };
+        assert_eq!(
+            log[seal.header.seal_number as usize],
+            seal.header.digest(),
+            "a seal that is not the log's"
+        );
+    }
+}
+
+/// The other nodes extend the log without the one that holds the turn, which changes nothing of that when it is `back`.
+async fn others_go_on(paths: &mut Paths, server: &Server, back: impl AsyncFnOnce(&mut Paths)) {
+    let (name, begun) = (paths.fleet.plan.database.clone(), Instant::now());
+    for node in [1, 2] {
+        paths.goes_on(node, TURN_ENDS_WITHIN + GOES_ON_WITHIN, "another node held the turn").await;
+    }
+    let others = begun.elapsed();
     let before = block_in_place(|| is_one_log(server, &name));
-    // What the first node sent in its turn arrives now.
-    paths.database.set(Way::Open);
-    let back = paths.goes_on(0, BACK_WITHIN, "the path to the database is open again").await;
+    back(paths).await;
+    let back = paths.goes_on(0, BACK_WITHIN, "it is not cut off any more").await;
     println!("a node cut off in its turn: the others went on after {others:?}, and it after {back:?}");
     let after = block_in_place(|| is_one_log(server, &name));
     assert!(after.len() > before.len() && after.starts_with(&before), "the log was changed");
