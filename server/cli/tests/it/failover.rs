@@ -334,7 +334,7 @@ async fn hung(cluster: &mut Cluster, fleet: &Fleet, callers: &Callers, people: (
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failover_loses_nothing_and_an_old_primary_that_still_answers_is_left() {
     let Some(mut cluster) = Cluster::start() else { return };
-    let mut fleet = Fleet::on(cluster.database("trefoil"), None).await;
+    let mut fleet = Fleet::on(&cluster.database("trefoil")).await;
     // As if it had been there for minutes: a new register refuses requests of its first seconds.
     cluster.sql(cluster.primary().unwrap(), "trefoil", "UPDATE register SET since = since - 600");
     let people = fleet.at(0).people(2 + 2 * NODES as u32, 1, 51).await;

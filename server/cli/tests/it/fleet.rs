@@ -1,4 +1,4 @@
-//! Three nodes that share a PostgreSQL database and a key-holder.
+//! Three nodes that share a PostgreSQL database and key-holders.
 
 use crate::cli::{code, trefoil};
 use crate::http::{Endpoint, Reply};
@@ -6,21 +6,20 @@ use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes::copied;
 use crate::postgres::is_one_chain;
 use crate::program::Program;
-use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, policy, templates_path};
+use crate::quorum;
+use crate::service::{Customer, Person, TestClock, answer, policy, templates_path};
 use hyper::Method;
 use rand::RngExt as _;
-use serde_json::json;
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use trefoil_api::{Authentication, Decision};
-use trefoil_attest::{
-    Attestation, Evidence, ExpectedNonce, Policy, Statement, TrustRoot, verify, verify_seal,
-};
+use trefoil_api::Decision;
+use trefoil_attest::{Attestation, Evidence, Seal, Statement, TrustRoot, verify_seal};
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
 
@@ -32,47 +31,117 @@ pub(crate) const NODES: usize = 3;
 pub(crate) struct Fleet {
     pub(crate) nodes: Vec<Program>,
     pub(crate) customer: Customer,
-    key_holder: KeyHolder,
-    variables: Vec<(String, String)>,
-    folder: TempDir,
-    database: String,
+    pub(crate) plan: Plan,
     pub(crate) trust_root: TrustRoot,
 }
 
-impl Fleet {
-    pub(crate) async fn start(server: &Server) -> Fleet {
-        let [owner, url] = server.roles();
-        Fleet::on(url, Some(&owner)).await
-    }
+/// What a fleet is made of.
+pub(crate) struct Plan {
+    pub(crate) folder: TempDir,
+    pub(crate) database: String,
+    pub(crate) key_holders: Vec<KeyHolder>,
+    /// Settings of all nodes.
+    variables: Vec<(String, String)>,
+    /// Settings of the first node, which replace those.
+    first: Vec<(String, String)>,
+}
 
-    /// On a database of any server. An owner, if there is one beside the role that serves, makes its tables.
-    pub(crate) async fn on(url: String, owner: Option<&str>) -> Fleet {
+fn settings(variables: &[(&str, &str)]) -> Vec<(String, String)> {
+    variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+impl Plan {
+    /// Nodes with one key-holder, which never give a call up because the machine is busy.
+    fn patient(url: &str, owner: Option<&str>) -> Plan {
         let folder = tempfile::tempdir().unwrap();
-        let data = |number: usize| folder.path().join(format!("node-{number}"));
-        let (vault, address) = (folder.path().join("vault"), listen());
-        KeyHolder::init(&vault, &data(0), &address);
-        let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
-        if let Some(owner) = owner {
-            let (role, data) = (format!("serving_{database}"), data(0));
-            let roles = ["--store", owner, "--serve-as", &role];
-            succeeded(&trefoil(&[&["store", "migrate", "--data-dir", text(&data)], &roles[..]].concat()));
-        }
+        let (vault, address, data) = (folder.path().join("vault"), listen(), folder.path().join("node-0"));
+        KeyHolder::init(&vault, &data, &address);
+        tables_made(&data, url, owner);
         let key_holder = KeyHolder::start(&vault, &address);
-        let variables = [
-            ("TREFOIL_STORE_URL", url.as_str()),
+        let variables = settings(&[
+            ("TREFOIL_STORE_URL", url),
             ("TREFOIL_STORE_FLEET", "true"),
             ("TREFOIL_STORE_TIMEOUT_MS", "2000"),
             ("TREFOIL_KEYHOLDER_URL", key_holder.url()),
             ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000"),
             ("TREFOIL_PROOFS_DEADLINE_MS", "60000"),
-        ];
+        ]);
+        let (key_holders, first) = (vec![key_holder], Vec::new());
+        Plan { folder, database: name_of(url), key_holders, variables, first }
+    }
+
+    /// Nodes with three key-holders of which two decide, all with the timeouts of an operator who changed none.
+    pub(crate) fn quorum(server: &Server) -> Plan {
+        let (folder, [owner, url]) = (tempfile::tempdir().unwrap(), server.roles());
+        let data = folder.path().join("node-0");
+        let configs = quorum::made(&folder.path().join("key-holders"), &data);
+        tables_made(&data, &url, Some(&owner));
+        let key_holders = configs.each_ref().map(|config| quorum::start_lax(config));
+        let addresses = key_holders.each_ref().map(KeyHolder::url).join(",");
+        let variables = settings(&[
+            ("TREFOIL_STORE_URL", &url),
+            ("TREFOIL_STORE_FLEET", "true"),
+            ("TREFOIL_KEYHOLDER_QUORUM", &addresses),
+        ]);
+        let first = Vec::new();
+        Plan { folder, database: name_of(&url), key_holders: key_holders.into(), variables, first }
+    }
+
+    /// Another setting of the first node alone.
+    pub(crate) fn first_node(&mut self, name: &str, value: &str) {
+        self.first.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Starts a node.
+    pub(crate) fn started(&self, number: usize) -> Program {
+        let own: &[_] = if number == 0 { &self.first } else { &[] };
         let variables: Vec<_> =
-            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let first = started(&folder, 0, &variables);
-        let pinned = folder.path().join("pinned.json");
-        std::fs::copy(data(0).join("trust-root.json"), &pinned).unwrap();
+            self.variables.iter().chain(own).map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let log = self.folder.path().join(format!("log-{number}"));
+        let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
+        Program::start(&self.data(number), log, &variables)
+    }
+
+    /// Starts a key-holder of a quorum again.
+    pub(crate) fn key_holder_back(&mut self, seat: usize) {
+        let config = self.folder.path().join(format!("key-holders/{}.toml", seat + 1));
+        self.key_holders[seat] = quorum::start_lax(&config);
+    }
+
+    fn data(&self, number: usize) -> PathBuf {
+        self.folder.path().join(format!("node-{number}"))
+    }
+}
+
+fn name_of(url: &str) -> String {
+    url.split(['/', '?']).nth(3).unwrap().to_owned()
+}
+
+/// Makes the tables as their owner, if that is another role than the one that serves.
+fn tables_made(data: &Path, url: &str, owner: Option<&str>) {
+    let Some(owner) = owner else { return };
+    let role = format!("serving_{}", name_of(url));
+    let roles = ["--store", owner, "--serve-as", &role];
+    succeeded(&trefoil(&[&["store", "migrate", "--data-dir", text(data)], &roles[..]].concat()));
+}
+
+impl Fleet {
+    pub(crate) async fn start(server: &Server) -> Fleet {
+        let [owner, url] = server.roles();
+        Fleet::of(Plan::patient(&url, Some(&owner)), policy()).await
+    }
+
+    /// On a database of any server.
+    pub(crate) async fn on(url: &str) -> Fleet {
+        Fleet::of(Plan::patient(url, None), policy()).await
+    }
+
+    pub(crate) async fn of(plan: Plan, policy: Value) -> Fleet {
+        let first = plan.started(0);
+        let pinned = plan.folder.path().join("pinned.json");
+        std::fs::copy(plan.data(0).join("trust-root.json"), &pinned).unwrap();
         for number in 1..NODES {
-            succeeded(&added(&data(0), &data(number)));
+            succeeded(&added(&plan.data(0), &plan.data(number)));
             // A relying party follows offline, and so does every node that was made before.
             let next = format!("trust-roots/{}.json", number + 1);
             succeeded(&trefoil(&[
@@ -81,14 +150,14 @@ impl Fleet {
                 "--pinned",
                 text(&pinned),
                 "--next",
-                text(&data(0).join(&next)),
+                text(&plan.data(0).join(&next)),
             ]));
             for before in 1..number {
-                std::fs::copy(data(0).join(&next), data(before).join(&next)).unwrap();
+                std::fs::copy(plan.data(0).join(&next), plan.data(before).join(&next)).unwrap();
             }
         }
-        let others = (1..NODES).map(|number| started(&folder, number, &variables));
-        let nodes: Vec<Program> = std::iter::once(first).chain(others).collect();
+        let nodes: Vec<Program> =
+            std::iter::once(first).chain((1..NODES).map(|number| plan.started(number))).collect();
         let (public, admin) = (nodes[0].public.clone(), nodes[0].admin.clone());
         let trust_root = TrustRoot::from_json(&std::fs::read_to_string(pinned).unwrap()).unwrap();
         nodes[0].signal("-HUP");
@@ -97,9 +166,9 @@ impl Fleet {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         }
-        let tenant = json!({"name": "shop", "policy": policy()});
+        let tenant = json!({"name": "shop", "policy": policy});
         let customer = Customer::new(public, admin, Arc::new(TestClock::of_machine()), tenant).await;
-        Fleet { nodes, customer, key_holder, variables, folder, database, trust_root }
+        Fleet { nodes, customer, plan, trust_root }
     }
 
     /// The customer's calls go to this node from now on.
@@ -126,6 +195,32 @@ impl Fleet {
     }
 }
 
+/// The digests of all seals in the database, in their order. They are one chain without a gap.
+pub(crate) fn is_one_log(server: &Server, database: &str) -> Vec<[u8; 32]> {
+    let mut digests = Vec::new();
+    loop {
+        let from = digests.len();
+        let some = format!(
+            "SELECT number, encode(bytes, 'hex') FROM seals WHERE number >= {from} ORDER BY number LIMIT 256"
+        );
+        let rows = server.sql(database, &some);
+        for row in rows.lines() {
+            let (number, bytes) = row.split_once('|').unwrap();
+            let header = Seal::decode(&hex::decode(bytes).unwrap()).unwrap().header;
+            let next = digests.len() as u64;
+            assert_eq!((number.parse(), header.seal_number), (Ok(next), next), "the log has a gap");
+            assert!(
+                digests.last().is_none_or(|last| *last == header.previous),
+                "the log forks before seal {next}"
+            );
+            digests.push(header.digest());
+        }
+        if rows.is_empty() {
+            return digests;
+        }
+    }
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -136,13 +231,6 @@ fn added(first: &Path, to: &Path) -> Output {
 
 fn succeeded(output: &Output) {
     assert_eq!(code(output), 0, "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn started(folder: &TempDir, number: usize, variables: &[(String, String)]) -> Program {
-    let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let log = folder.path().join(format!("log-{number}"));
-    let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
-    Program::start(&folder.path().join(format!("node-{number}")), log, &variables)
 }
 
 fn seal_of(reply: &Reply) -> u64 {
@@ -242,7 +330,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
         .args(["admin", "nodes", "--admin"])
         .arg(format!("https://{}", fleet.nodes[1].admin.address))
         .arg("--data-dir")
-        .arg(fleet.folder.path().join("node-1"))
+        .arg(fleet.plan.folder.path().join("node-1"))
         .output()
         .unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
@@ -323,110 +411,8 @@ async fn operators_change_things_at_all_nodes_at_a_time_and_nothing_is_lost() {
             made.iter().all(|id| listed.contains(id))
         })
         .await;
-    let audit = server.sql(&fleet.database, "SELECT count(*) FROM audit WHERE receipt IS NULL");
+    let audit = server.sql(&fleet.plan.database, "SELECT count(*) FROM audit WHERE receipt IS NULL");
     assert_eq!(audit, "0", "each change has its receipt in the one log");
-}
-
-/// Logs people in at random nodes until it is told to stop. Returns attestations and the number of requests that were refused.
-async fn load(
-    fleet: &[(Endpoint, Endpoint)],
-    bearer: &str,
-    people: &[Person],
-    stop: &AtomicBool,
-) -> (Vec<(Vec<u8>, Vec<u8>)>, u64) {
-    let (mut attested, mut refused) = (Vec::new(), 0);
-    while !stop.load(Ordering::Relaxed) {
-        let (node, who) =
-            (rand::rng().random_range(0..fleet.len()), rand::rng().random_range(0..people.len()));
-        let public = fleet[node].0.with_bearer(bearer);
-        let (person, nonce) = (&people[who], rand::rng().random::<u64>());
-        let request = request(person, nonce);
-        let body = serde_json::to_vec(&request).unwrap();
-        match public.try_send(Method::POST, "/v1/authentications", &[], body).await {
-            Ok(reply) if reply.status == 200 => {
-                let answer = answer(&reply);
-                assert_eq!(answer.decision, Decision::Match, "a wrong decision");
-                let nonce = [nonce.to_le_bytes(), nonce.to_le_bytes()].concat();
-                attested.push((answer.attestation.unwrap().0, nonce));
-            }
-            Ok(reply) => {
-                assert!(reply.status == 503, "{}", reply.text());
-                refused += 1;
-            }
-            Err(_) => {
-                refused += 1;
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        }
-    }
-    (attested, refused)
-}
-
-fn request(person: &Person, nonce: u64) -> Authentication {
-    service::request_at(trefoil_key_holder::unix_s(), person, &person.face, nonce)
-}
-
-/// Nodes killed at random, and the sessions of others at the database ended, under load.
-#[tokio::test(flavor = "multi_thread")]
-async fn nodes_and_connections_that_are_killed_under_load_leave_one_log_and_lose_nothing() {
-    let Some(server) = Server::shared() else { return };
-    let mut fleet = Fleet::start(server).await;
-    let people = fleet.at(0).people(6, 1, 33).await;
-    for person in &people {
-        fleet.at(0).welcome(person).await;
-    }
-    let bearer = fleet.customer.public.bearer.clone().unwrap();
-    let (mut attested, mut refused) = (Vec::new(), 0);
-    for round in 0..volume(60, 2) {
-        let ends: Vec<_> = fleet.nodes.iter().map(|node| (node.public.clone(), node.admin.clone())).collect();
-        let stop = AtomicBool::new(false);
-        let victim = round % NODES;
-        let disturb = async {
-            tokio::time::sleep(Duration::from_millis(1500)).await;
-            if round % 2 == 0 {
-                fleet.nodes[victim].kill();
-            } else {
-                let away = format!(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}' AND random() < 0.5",
-                    fleet.database
-                );
-                server.sql("postgres", &away);
-            }
-            tokio::time::sleep(Duration::from_millis(2500)).await;
-            stop.store(true, Ordering::Relaxed);
-        };
-        let (one, two, ()) =
-            tokio::join!(load(&ends, &bearer, &people, &stop), load(&ends, &bearer, &people, &stop), disturb);
-        for (more, not) in [one, two] {
-            attested.extend(more);
-            refused += not;
-        }
-        if round % 2 == 0 {
-            fleet.nodes[victim] = started(&fleet.folder, victim, &fleet.variables);
-        }
-    }
-    assert!(attested.len() > 20, "{} logins, {refused} refused", attested.len());
-    // Every attestation verifies, and no two seals have one number.
-    let (mut seals, mut newest, mut signers) = (HashMap::new(), 0, HashSet::new());
-    for (bytes, nonce) in &attested {
-        let policy = Policy::new(fleet.trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(nonce.clone()));
-        verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
-        let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else { panic!("it is full") };
-        let (number, digest) = (seal.header.seal_number, seal.header.digest());
-        assert_eq!(*seals.entry(number).or_insert(digest), digest, "seal {number} has two contents");
-        newest = newest.max(number);
-        signers.insert(seal.header.key_set_id);
-    }
-    assert_eq!(signers.len(), NODES, "each node signs with keys of its own");
-    let public = fleet.at(1).public.clone();
-    is_one_chain(&public, newest).await;
-    for (number, digest) in &seals {
-        let stored = public.get(&format!("/v1/seals/{number}")).await;
-        let stored = trefoil_attest::Seal::decode(&stored.body).unwrap();
-        assert_eq!(stored.header.digest(), *digest, "seal {number} is not the one that was answered");
-    }
-    println!("{} logins attested, {refused} requests refused, newest seal {newest}", attested.len());
-    drop(fleet.key_holder);
 }
 
 /// A node that was away while another was added, and the command that adds one, killed at random.
@@ -434,17 +420,17 @@ async fn nodes_and_connections_that_are_killed_under_load_leave_one_log_and_lose
 async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition_can_be_repeated() {
     let Some(server) = Server::shared() else { return };
     let fleet = Fleet::start(server).await;
-    let data = |name: &str| fleet.folder.path().join(name);
+    let data = |name: &str| fleet.plan.folder.path().join(name);
     copied(&data("node-0"), &data("away"));
     succeeded(&added(&data("node-0"), &data("node-3")));
-    let fourth = started(&fleet.folder, 3, &fleet.variables);
+    let fourth = fleet.plan.started(3);
     assert_eq!(fourth.create_tenant().await.status, 201);
     assert!(fourth.terminate().success());
     let serve = |name: &str| {
         let mut command = Command::new("timeout");
         command.args(["60", env!("CARGO_BIN_EXE_trefoil"), "serve", "--listen", "127.0.0.1:0"]);
         command.args(["--admin-listen", "127.0.0.1:0", "--data-dir", text(&data(name))]);
-        command.envs(fleet.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(fleet.plan.variables.iter().map(|(name, value)| (name, value)));
         command.output().unwrap()
     };
     let refused = serve("away");
@@ -457,7 +443,7 @@ async fn a_node_with_an_older_trust_root_says_what_to_copy_and_a_killed_addition
     std::fs::copy(data("node-0").join("trust-roots/4.json"), data("away").join("trust-roots/4.json"))
         .unwrap();
     std::fs::rename(data("away"), data("node-4")).unwrap();
-    let back = started(&fleet.folder, 4, &fleet.variables);
+    let back = fleet.plan.started(4);
     assert_eq!(back.public.get("/v1/keys/4").await.status, 200);
     assert!(back.terminate().success());
 

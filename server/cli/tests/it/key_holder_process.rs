@@ -73,3 +73,19 @@ pub(crate) fn trefoil(command: &[&str], keys: &Path, listen: &str) -> Command {
     program.args(command).args(["--data-dir", keys.to_str().unwrap(), "--listen", listen]);
     program
 }
+
+/// Leaves all limits of attempts to the tenants' policies.
+pub(crate) fn lax(program: &mut Command) -> &mut Command {
+    for limit in [
+        "CONSECUTIVE",
+        "FAILURES_PER_DAY",
+        "FAILURES_PER_GENERATION",
+        "ATTEMPTS_PER_DAY",
+        "ATTEMPTS_PER_GENERATION",
+    ] {
+        program.env(format!("TREFOIL_KEY_HOLDER_POLICY_{limit}_MAX"), "1000000");
+    }
+    program
+        .env("TREFOIL_KEY_HOLDER_POLICY_DELAY_S_MIN", "0")
+        .env("TREFOIL_KEY_HOLDER_POLICY_THRESHOLD_MIN", "0")
+}

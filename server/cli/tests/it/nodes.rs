@@ -1,7 +1,7 @@
 //! The service of a test: one node, or with `TREFOIL_TEST_STORE=fleet` three that share a database and a key-holder. Then each request goes to one of
 //! them at random, and one that changes something is followed by the time in which every node hears of it.
 
-use crate::key_holder_process::{KeyHolder, listen};
+use crate::key_holder_process::{KeyHolder, lax, listen};
 use crate::service::TestClock;
 use crate::siblings;
 use crate::store;
@@ -103,19 +103,8 @@ fn key_holder(data: &Path) -> String {
         KeyHolder::init(&vault, data, &address);
         let mut program = Command::new("setpriv");
         program.args(["--pdeathsig", "KILL", env!("CARGO_BIN_EXE_trefoil"), "key-holder", "--data-dir"]);
-        // As lax as the key-holder that a service has in its own process.
-        for limit in [
-            "CONSECUTIVE",
-            "FAILURES_PER_DAY",
-            "FAILURES_PER_GENERATION",
-            "ATTEMPTS_PER_DAY",
-            "ATTEMPTS_PER_GENERATION",
-        ] {
-            program.env(format!("TREFOIL_KEY_HOLDER_POLICY_{limit}_MAX"), "1000000");
-        }
-        program
-            .env("TREFOIL_KEY_HOLDER_POLICY_DELAY_S_MIN", "0")
-            .env("TREFOIL_KEY_HOLDER_POLICY_THRESHOLD_MIN", "0");
+        // As the key-holder that a service has in its own process.
+        let program = lax(&mut program);
         KeyHolder::run(program.arg(&vault).args(["--listen", &address]))
     });
     made.url().to_owned()

@@ -1,6 +1,6 @@
 //! A gateway with three key-holder processes, of which first one is stopped, and then two.
 
-use crate::key_holder_process::KeyHolder;
+use crate::key_holder_process::{KeyHolder, lax};
 use crate::service::{self, Service, answer};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +12,24 @@ pub(crate) fn start(config: &Path) -> KeyHolder {
     KeyHolder::run(program.args(["key-holder", "--config", config.to_str().unwrap()]))
 }
 
-/// Makes three key-holders and their gateway; the configurations of the three.
+/// One of three, which leaves all limits to the tenants' policies.
+pub(crate) fn start_lax(config: &Path) -> KeyHolder {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    KeyHolder::run(lax(program.args(["key-holder", "--config", config.to_str().unwrap()])))
+}
+
+/// As [`made`], with timeouts that are long enough for the busiest machine.
 pub(crate) fn init(three: &Path, gateway: &Path) -> [PathBuf; 3] {
+    let configs = made(three, gateway);
+    for config in &configs {
+        let toml = std::fs::read_to_string(config).unwrap() + "timeout_ms = 60000\n";
+        std::fs::write(config, toml).unwrap();
+    }
+    configs
+}
+
+/// Makes three key-holders and their gateway; the configurations of the three.
+pub(crate) fn made(three: &Path, gateway: &Path) -> [PathBuf; 3] {
     // Three addresses that nobody else has.
     let listen = [(); 3].map(|()| crate::key_holder_process::listen());
     let init = Command::new(env!("CARGO_BIN_EXE_trefoil"))
@@ -23,13 +39,7 @@ pub(crate) fn init(three: &Path, gateway: &Path) -> [PathBuf; 3] {
         .output()
         .unwrap();
     assert!(init.status.success(), "{}", String::from_utf8_lossy(&init.stderr));
-    let configs = ["1.toml", "2.toml", "3.toml"].map(|name| three.join(name));
-    for config in &configs {
-        // Long enough for the busiest machine.
-        let toml = std::fs::read_to_string(config).unwrap() + "timeout_ms = 60000\n";
-        std::fs::write(config, toml).unwrap();
-    }
-    configs
+    ["1.toml", "2.toml", "3.toml"].map(|name| three.join(name))
 }
 
 async fn until_ready(service: &Service, what: impl Fn(u16, &str) -> bool) {
