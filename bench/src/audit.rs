@@ -86,7 +86,7 @@ fn verify_samples(
     trust_root: &TrustRoot,
 ) -> Result<usize, String> {
     for (at, Sample { lane, leaf_index, under }) in samples.iter().enumerate() {
-        let SealedTree { seal, tree } = &**under;
+        let SealedTree { seal, tree, .. } = &**under;
         let path = tree.path(*leaf_index).ok_or_else(|| format!("no leaf {leaf_index}"))?;
         let ticket = lane.reply;
         let policy = Policy::new(trust_root.clone(), AUDIENCE, ExpectedNonce::Exactly(ticket.nonce()))

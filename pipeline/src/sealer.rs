@@ -10,13 +10,14 @@
 //!
 //! Under [`Cadence::Group`], [`Sequence::sealers`] dedicated threads. Group commit bounds both cost and latency without a
 //! tuning knob: while seals are being made, digests gather for the next one, so the cost per batch falls as load rises. One thread
-//! makes the largest groups and takes the least from the workers; its digests are released after at most two seals' times.
+//! makes the largest groups and takes the least from the workers; its digests are released after at most two seals' times, if the floor sets no seals apart.
 //! `k` threads start a seal every `k`th part of a seal's time, so a digest waits for that part and for its own seal. They make
 //! `k` times the seals, and each seal costs a processor's milliseconds and 21.7 KB of disk. So [`Placement::sealers`] takes two
 //! if two cores can be spared, and one otherwise.
 //!
-//! At low load each login would get its own seal. So a [`Floor`] keeps seals apart until enough lanes wait. The first
-//! after a quiet moment is sealed at once.
+//! At low load each login would get its own seal, and under load seals would take a whole processor. So a [`Floor`] keeps seals apart: until
+//! enough lanes wait, and under load by more than a seal takes, so that logins wait longer and pay less. The first after a quiet moment is
+//! sealed at once.
 //!
 //! Under [`Cadence::PerBatch`] the worker that decided a batch seals it, with its own copy of the keys. A seal is then nine tenths
 //! of a batch's work. Dedicated threads would need as many cores as there are workers, and contend with the workers for the same ones;
@@ -70,7 +71,7 @@ pub enum Cadence {
 pub struct Sequence {
     /// How many batches one covers.
     pub cadence: Cadence,
-    /// How far apart seals are at low load. It holds for [`Cadence::Group`].
+    /// How far apart seals are. It holds for [`Cadence::Group`].
     pub floor: Floor,
     /// Threads that seal, each a seal at a time; at least 1. It holds for [`Cadence::Group`].
     pub sealers: usize,
@@ -213,6 +214,7 @@ impl<R: Send + 'static> Sealer<R> {
             sealers: sealers.max(1) as u64,
             began: None,
             took: 0,
+            covered: 0,
             clock: Arc::clone(&signers.clock),
         });
         for index in 0..sealers.max(1) {

@@ -44,7 +44,7 @@ pub struct Config {
     pub delay: Delay,
     /// Batches per seal.
     pub cadence: Cadence,
-    /// Minimum interval between seals at low load.
+    /// Minimum interval between seals.
     pub floor: Floor,
     /// Threads that seal; none for as many as the placement has room for. Under [`Cadence::PerBatch`] workers seal.
     pub sealers: Option<usize>,

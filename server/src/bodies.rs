@@ -226,7 +226,7 @@ fn attestation(answer: &Answer, encoding: Encoding) -> Result<Base64, Problem> {
     let bytes = match encoding {
         Encoding::Full => {
             let Answer { statement, leaf_index, under, .. } = answer;
-            let SealedTree { seal, tree } = &**under;
+            let SealedTree { seal, tree, .. } = &**under;
             let path = tree.path(*leaf_index).ok_or_else(no_leaf)?;
             seal.attestation(statement, *leaf_index, &path)
         }

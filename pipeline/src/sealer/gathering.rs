@@ -12,19 +12,25 @@ use crate::request::Bound;
 /// ([`UNSEALED_MAX`](crate::UNSEALED_MAX)), so a seal covers all batches that wait when it starts.
 pub(super) const BATCHES_MAX: usize = 1024;
 
-/// The minimum interval between the starts of two seals while few lanes wait. It bounds the disk space of a login at low load:
-/// a login waits for company, and never longer than this.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// With this many lanes under the last seal there is load, and [`Floor::spacing`] holds. Fewer are mostly answered within one more seal, so they
+/// would wait for nobody.
+const LANES_UNDER_LOAD: usize = 16;
+
+/// How far apart seals start: `distance` while few lanes wait, and `spacing` under load. The first bounds the disk space of a login at low load, the
+/// second the processor's time for seals. A login waits for company, and never longer than this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floor {
     /// From the start of one seal to the start of the next.
     pub distance: Duration,
-    /// With this many lanes the floor does not apply.
+    /// With this many lanes that distance does not apply.
     pub lanes: usize,
+    /// Under load: from the start of one seal to the start of the next by the same thread, in durations of a seal. 1: as soon as a thread is free.
+    pub spacing: u64,
 }
 
 impl Floor {
     /// No floor: seals follow at once.
-    pub const NONE: Floor = Floor { distance: Duration::ZERO, lanes: 0 };
+    pub const NONE: Floor = Floor { distance: Duration::ZERO, lanes: 0, spacing: 1 };
 }
 
 /// The queue of decided batches; the thread whose turn it is waits for them.
@@ -37,6 +43,8 @@ pub(super) struct Gathering<R> {
     pub(super) began: Option<u64>,
     /// How long the last finished one took, nanoseconds.
     pub(super) took: u64,
+    /// Lanes under the last one.
+    pub(super) covered: usize,
     pub(super) clock: Arc<dyn Clock>,
 }
 
@@ -44,16 +52,18 @@ impl<R> Gathering<R> {
     /// Waits for a batch and takes all waiting ones; none when all senders are gone.
     pub(super) fn group(&mut self) -> Option<Vec<Bound<R>>> {
         let mut batches = vec![self.batches.recv().ok()?];
-        self.gather(&mut batches);
+        self.covered = self.gather(&mut batches);
         self.began = Some(self.clock.monotonic_ns());
         Some(batches)
     }
 
     /// Takes all waiting batches, and those that arrive until the next seal is due: seals start evenly spaced over the threads that make them, or
-    /// one would cover only what the previous one just missed. Fewer lanes than the floor's also wait for the floor.
-    fn gather(&self, batches: &mut Vec<Bound<R>>) {
+    /// one would cover only what the previous one just missed. Fewer lanes than the floor's also wait for its distance.
+    /// Returns the number of lanes.
+    fn gather(&self, batches: &mut Vec<Bound<R>>) -> usize {
         let due = |wait| self.began.map_or(0, |began| began.saturating_add(wait));
-        let spaced = due(self.took / self.sealers);
+        let spacing = if self.covered < LANES_UNDER_LOAD { 1 } else { self.floor.spacing };
+        let spaced = due(spacing * self.took / self.sealers);
         let floored = spaced.max(due(nanoseconds(self.floor.distance)));
         loop {
             batches.extend(self.batches.try_iter().take(BATCHES_MAX - batches.len()));
@@ -61,10 +71,10 @@ impl<R> Gathering<R> {
             let due = if lanes >= self.floor.lanes { spaced } else { floored };
             let wait = due.saturating_sub(self.clock.monotonic_ns());
             if wait == 0 || batches.len() == BATCHES_MAX {
-                return;
+                return lanes;
             }
             // Nothing came, or nothing will: a drain does not wait.
-            let Ok(batch) = self.batches.recv_timeout(Duration::from_nanos(wait)) else { return };
+            let Ok(batch) = self.batches.recv_timeout(Duration::from_nanos(wait)) else { return lanes };
             batches.push(batch);
         }
     }

@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use trefoil_attest::Seal;
 use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
+use trefoil_attest::{Seal, SealReference};
 
 use super::chain::LogTurn;
 use crate::request::{Bound, BoundLane, Refusal};
@@ -16,6 +16,15 @@ pub struct SealedTree {
     pub seal: Seal,
     /// The tree whose root they sign.
     pub tree: MerkleTree,
+    /// The seal's name, which each compact answer has.
+    pub reference: SealReference,
+}
+
+impl SealedTree {
+    /// A seal over the root of this tree.
+    pub fn new(seal: Seal, tree: MerkleTree) -> SealedTree {
+        SealedTree { reference: seal.reference(), seal, tree }
+    }
 }
 
 /// A seal and all it covers.

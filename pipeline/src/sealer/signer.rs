@@ -77,7 +77,7 @@ impl<R> Signer<R> {
     pub(super) fn finish(&mut self, begun: Begun<R>) -> Option<u64> {
         let Begun { placed: Placed { place, head, header, turn }, tree, batches, began } = begun;
         let why = if header.is_some() { Refusal::Fault } else { Refusal::Unsealed };
-        let under = header.and_then(|header| self.keys.seal(header)).map(|seal| SealedTree { seal, tree });
+        let under = header.and_then(|header| self.keys.seal(header)).map(|seal| SealedTree::new(seal, tree));
         let seal_ns = self.clock.monotonic_ns() - began;
         let mut releasing = self.releasing.take()?;
         releasing.finish(Finished { place, head, turn, batches, under, why, begun_ns: began, seal_ns });

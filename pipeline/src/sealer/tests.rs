@@ -267,14 +267,14 @@ impl Clock for Hand {
 }
 
 /// Longer than any test: what ends a wait is what the test does.
-const FLOOR: Floor = Floor { distance: Duration::from_secs(3600), lanes: 2 };
+const FLOOR: Floor = Floor { distance: Duration::from_secs(3600), lanes: 2, spacing: 1 };
 
 /// A queue by such a clock, and the way to it.
 fn gathering(floor: Floor, sealers: u64) -> (Sender<Bound<u64>>, Gathering<u64>, Arc<Hand>) {
     let (sender, batches) = unbounded();
     let clock = Arc::new(Hand::default());
     let by = Arc::clone(&clock) as Arc<dyn Clock>;
-    let gathering = Gathering { batches, floor, sealers, began: None, took: 0, clock: by };
+    let gathering = Gathering { batches, floor, sealers, began: None, took: 0, covered: 0, clock: by };
     (sender, gathering, clock)
 }
 
@@ -327,22 +327,30 @@ fn seals_that_are_to_follow_at_once_do() {
 #[test]
 fn threads_begin_their_seals_evenly_spaced_and_a_drain_waits_for_no_spacing() {
     const HOUR: u64 = 3_600_000_000_000;
-    let (sender, mut gathering, clock) = gathering(Floor::NONE, 4);
+    let (sender, mut gathering, clock) = gathering(Floor { spacing: 2, ..Floor::NONE }, 4);
     sender.send(batch(0)).expect("it gathers");
     assert_eq!(size(&mut gathering), 1, "nothing was sealed before");
     gathering.took = 4 * HOUR;
-    sender.send(batch(1)).expect("it gathers");
-    let thread = std::thread::spawn(move || (size(&mut gathering), gathering));
-    wait_for(|| sender.is_empty());
-    // A quarter of a seal's time after the last one began, and not before, however many lanes wait.
-    sender.send(batch(2)).expect("it gathers");
-    pause(20);
-    assert!(!thread.is_finished());
-    clock.0.fetch_add(HOUR, Ordering::Relaxed);
-    sender.send(batch(3)).expect("it gathers");
-    let (shared, mut gathering) = thread.join().expect("it gathers");
-    assert_eq!(shared, 3);
-    sender.send(batch(4)).expect("it gathers");
+    let mut next = 1;
+    // A seal after few lanes begins a quarter of a seal's time after the last one began, and a seal after many after twice that, and not before, however
+    // many lanes wait.
+    for hours in [1, 2] {
+        sender.send(batch(next)).expect("it gathers");
+        let thread = std::thread::spawn(move || (size(&mut gathering), gathering));
+        wait_for(|| sender.is_empty());
+        clock.0.fetch_add(hours * HOUR / 2, Ordering::Relaxed);
+        (0..16).for_each(|reply| sender.send(batch(next + 1 + reply)).expect("it gathers"));
+        wait_for(|| sender.is_empty());
+        pause(20);
+        assert!(!thread.is_finished(), "{hours}");
+        clock.0.fetch_add(hours * HOUR / 2, Ordering::Relaxed);
+        sender.send(batch(next + 17)).expect("it gathers");
+        let shared;
+        (shared, gathering) = thread.join().expect("it gathers");
+        assert_eq!(shared, 18);
+        next += 18;
+    }
+    sender.send(batch(next)).expect("it gathers");
     drop(sender);
     assert_eq!(size(&mut gathering), 1);
 }

@@ -161,7 +161,7 @@ where
     assert_eq!(all.iter().collect::<HashSet<_>>().len(), 500, "no request is answered twice");
     for seal in &sealed {
         let (first, last) = ((0..).zip(seal.lanes()).next(), (0..).zip(seal.lanes()).last());
-        let SealedTree { seal, tree } = &*seal.under;
+        let SealedTree { seal, tree, .. } = &*seal.under;
         for (leaf_index, lane) in [first, last].into_iter().flatten() {
             let attestation = Attestation {
                 statement: &lane.statement,

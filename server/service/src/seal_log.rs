@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-use trefoil_attest::Decision;
 use trefoil_attest::tree::Hash;
+use trefoil_attest::{Attestation, Decision, Evidence};
 use trefoil_pipeline::{Bound, Refusal, Release, Sealed, SealedTree};
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::StoreError;
@@ -92,9 +92,11 @@ pub struct Answer {
 impl Answer {
     /// The attestation that names its seal; `None` if the answer is no leaf of it.
     pub fn compact(&self) -> Option<Vec<u8>> {
-        let SealedTree { seal, tree } = &*self.under;
-        let path = tree.path(self.leaf_index)?;
-        Some(seal.compact_attestation(&self.statement, self.leaf_index, &path))
+        let Answer { statement, leaf_index, under, .. } = self;
+        let SealedTree { tree, reference, .. } = &**under;
+        let (tree_size, path) = (tree.size(), tree.path(*leaf_index)?);
+        let evidence = Evidence::Compact(*reference);
+        Some(Attestation { statement, leaf_index: *leaf_index, tree_size, path, evidence }.encode())
     }
 }
 

@@ -43,7 +43,7 @@ fn with_header(header: SealHeader, log: Frontier) -> (Sealed<Asker>, Waiting) {
     let reply = Asker::Login(Login { claim: Claim::default(), is_spent: true, reply });
     let lane = BoundLane { reply, decision: Some(Decision::Match), statement: vec![8], digest: [9; 32] };
     let batches = vec![Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }];
-    let under = Arc::new(SealedTree { seal, tree });
+    let under = Arc::new(SealedTree::new(seal, tree));
     (Sealed { under, batches, log, turn: None, begun_ns: 0, seal_ns: 0 }, answer)
 }
 
