@@ -195,9 +195,7 @@ impl Server {
         let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
-        if config.store.restored {
-            store::tell_of_vaults(key_holder.as_ref(), sealed.as_ref());
-        }
+        store::tell_of_vaults(&config, key_holder.as_ref(), sealed.as_ref());
         let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         check_clock(restored, clock.unix_s())?;

@@ -163,6 +163,9 @@ postgresql:
     }
 
     /// The same; `None` if it fails.
+    ///
+    /// # Panics
+    /// When psql is not there.
     #[must_use]
     pub fn try_sql(&self, member: usize, database: &str, statements: &str) -> Option<String> {
         let output = self.psql(member, database, statements).output().expect("psql starts");

@@ -99,8 +99,8 @@ mod tests {
     use std::any::Any;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    use trefoil_storage::store::StoreError;
     use trefoil_storage::store::fleet::{Apply, Node};
+    use trefoil_storage::store::{Registry, StoreError};
 
     #[derive(Default)]
     struct Ears(AtomicBool);
@@ -112,6 +112,14 @@ mod tests {
 
         fn follow(&self, _: Apply) -> Result<(), StoreError> {
             Ok(())
+        }
+
+        fn registry_of(&self, _: &TenantId) -> Result<Registry, StoreError> {
+            Ok(Registry::default())
+        }
+
+        fn operators(&self) -> Result<Registry, StoreError> {
+            Ok(Registry::default())
         }
 
         fn catch_up(&self) -> Result<(), StoreError> {
@@ -170,7 +178,9 @@ mod tests {
                 tokio::spawn(async move { second.heard(Some(&*ears)).await })
             })
             .collect();
-        tokio::task::yield_now().await;
+        while second.0.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
         assert!(!second.heard(Some(&*ears)).await, "there is no place left");
         assert_eq!(begun.elapsed(), Duration::ZERO, "it did not wait");
         for wait in waits {

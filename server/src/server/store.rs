@@ -74,8 +74,8 @@ pub(super) fn open(
 }
 
 /// Says how far the vaults are ahead of a store that was restored: what the newest seal in it says of them, and what they say.
-pub(super) fn tell_of_vaults(key_holder: &dyn KeyHolding, sealed: Option<&SealedVaults>) {
-    let Some((seal, sealed)) = sealed else { return };
+pub(super) fn tell_of_vaults(config: &Config, key_holder: &dyn KeyHolding, sealed: Option<&SealedVaults>) {
+    let Some((seal, sealed)) = sealed.filter(|_| config.store.restored) else { return };
     let now = match key_holder.status() {
         Ok(status) => status.vaults,
         Err(cause) => {

@@ -21,7 +21,7 @@ async fn what_was_made_at_one_node_is_there_at_the_others_at_once() {
     assert_eq!(answer(&login).decision, Decision::Match);
     for round in 0..volume(50, 8) {
         let (made_at, others) = (round % NODES, [(round + 1) % NODES, (round + 2) % NODES]);
-        let key = fleet.at(made_at).api_key(&["enrol"]).await;
+        let key = fleet.at(made_at).api_key(&["authenticate"]).await;
         for node in others {
             let reply = fleet.nodes[node].public.with_bearer(&key).get("/v1/tenant").await;
             assert_eq!(reply.status, 200, "API key {round} at node {node}: {}", reply.text());
