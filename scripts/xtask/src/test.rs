@@ -37,7 +37,6 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         }
         Err(why) => steps.not_run(ON_POSTGRES, why),
     }
-    add_failover(repo, &mut steps, &runner, Scale::Test, &[]);
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
     no_std::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
@@ -75,7 +74,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     );
     steps.tests(ON_POSTGRES, on_postgres(repo, &runner, Scale::Soak, &["--release"]));
     steps.tests(ON_THREE_NODES, on_three_nodes(repo, &runner, Scale::Soak, &["--release"]));
-    add_failover(repo, &mut steps, &runner, Scale::Soak, &["--release"]);
+    add_failover(repo, &mut steps, &runner);
     steps.tests(OVER_BASELINE, over_baseline(repo, &runner, Scale::Soak, &["--release"]));
     steps.command("packages of what clients link, built", packages::built(repo));
     let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
@@ -92,6 +91,9 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
 const OVER_BASELINE: &str = "server over the baseline map, and with traces";
 
 const OVER_BASELINE_FEATURES: &str = "trefoil-cli/cache-dashmap,trefoil-cli/otlp";
+
+/// The step of [`add_failover`].
+const FAILS_OVER: &str = "service on PostgreSQL that fails over";
 
 /// The end-to-end tests. Some crates beside the service have a program of this name; a name of a module below occurs in few of them.
 const END_TO_END: [&str; 2] = ["--workspace", "--test=it"];
@@ -192,20 +194,17 @@ fn add_check(
     steps.tests(tests, command);
 }
 
-/// The primary of a cluster under Patroni dies or hangs, in a step of its own: other tests beside it would take the seconds that it counts.
-fn add_failover(repo: &Repo, steps: &mut Steps, runner: &[String; 2], scale: Scale, more: &[&str]) {
-    const NAME: &str = "service on PostgreSQL that fails over";
+/// The primary of a cluster under Patroni dies or hangs: minutes, in a step of its own, because other tests beside it would take the seconds that it
+/// counts.
+fn add_failover(repo: &Repo, steps: &mut Steps, runner: &[String; 2]) {
     let needed = [tools::postgresql(), tools::patroni(repo), tools::etcd(repo)];
-    let missing: Vec<String> = needed.into_iter().filter_map(Result::err).collect();
-    match (missing.is_empty(), steps.demand_all()) {
-        (true, _) => {
-            let arguments = [&END_TO_END[..], more, &WITH_TIMES, &["failover::"]].concat();
-            steps.tests(NAME, started_tests(repo, scale, runner, &arguments));
+    let which = ["--package=trefoil-cli", "--test=it", "--release"];
+    let arguments = [&which[..], &WITH_TIMES, &["failover::"]].concat();
+    match needed.into_iter().find_map(Result::err) {
+        None => steps.tests(FAILS_OVER, started_tests(repo, Scale::Soak, runner, &arguments)),
+        Some(missing) => {
+            steps.step(FAILS_OVER, || Err(missing));
         }
-        (false, true) => {
-            steps.step(NAME, || Err(missing.join("; ")));
-        }
-        (false, false) => steps.not_run(NAME, missing.join("; ")),
     }
 }
 
@@ -238,7 +237,7 @@ fn on_postgres(repo: &Repo, runner: &[String; 2], scale: Scale, more: &[&str]) -
     let but: Vec<&str> = OF_A_FILE.iter().flat_map(|name| ["--skip", name]).collect();
     let arguments = [&which[..], more, &WITH_TIMES, modules, &but].concat();
     let mut command = started_tests(repo, scale, runner, &arguments);
-    command.env("TREFOIL_TEST_STORE", "postgres");
+    command.env("TREFOIL_TEST_STORE", "postgres").env(PATRONI, "absent");
     command
 }
 
