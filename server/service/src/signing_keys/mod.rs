@@ -109,6 +109,11 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     let path = directory.join(KEYS_FILE);
     let named =
         |cause: &dyn ToString| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() };
+    if !directory.has(KEYS_FILE)? {
+        let cause =
+            format!("{} is missing; name the service's data directory with --data-dir", path.display());
+        return Err(KeysError::Apart(cause));
+    }
     let missing = || Zeroizing::new(Vec::new());
     let passphrase = source.find(directory)?;
     let file = directory.file(KEYS_FILE, missing)?;
