@@ -32,5 +32,6 @@ impl Follower {
             Ok(Some(version)) => tracing::info!(version, "shows a newer trust root"),
             Err(cause) => tracing::warn!(%cause, "a newer trust root is not taken"),
         }
+        self.app.service.announce_keys();
     }
 }

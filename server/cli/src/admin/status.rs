@@ -21,11 +21,12 @@ pub(super) fn nodes(place: &Place, json: bool) -> Result<String, String> {
             return "this service is alone: it is not started with --fleet\n".to_owned();
         }
         let row = |node: &FleetNode| {
-            let FleetNode { name, address, since, keeps_house } = node;
+            let FleetNode { name, address, since, keeps_house, key_set } = node;
             let house = if *keeps_house { "keeps house" } else { "" };
-            [name.clone(), address.clone(), time::format(*since), house.to_owned()]
+            let key_set = key_set.clone().unwrap_or_default();
+            [name.clone(), address.clone(), time::format(*since), key_set, house.to_owned()]
         };
-        table(["NODE", "FROM", "SINCE", ""], nodes.iter().map(row))
+        table(["NODE", "FROM", "SINCE", "KEY SET", ""], nodes.iter().map(row))
     })
 }
 
