@@ -1,5 +1,7 @@
 //! `trefoil keys`
 
+mod newest;
+
 use super::exit::{USAGE, fail};
 use super::remote;
 use clap::{Subcommand, ValueEnum};
@@ -144,12 +146,10 @@ impl Keys {
         let done = match self.command {
             Command::Init(private) => private.open().and_then(|opened| opened.init()),
             Command::Rotate { private, overlap } => {
-                private.open_existing().and_then(|opened| opened.rotate(overlap))
+                private.open_newest().and_then(|opened| opened.rotate(overlap))
             }
-            Command::Revoke { id, private } => private.open_existing().and_then(|opened| opened.revoke(&id)),
-            Command::AddNode { private, to } => {
-                private.open_existing().and_then(|opened| opened.add_node(&to))
-            }
+            Command::Revoke { id, private } => private.open_newest().and_then(|opened| opened.revoke(&id)),
+            Command::AddNode { private, to } => private.open_newest().and_then(|opened| opened.add_node(&to)),
             Command::Reencrypt { private, new_passphrase_file } => {
                 private.open_existing().and_then(|opened| opened.reencrypt(&new_passphrase_file))
             }
@@ -196,6 +196,14 @@ impl Private {
     fn open_existing(mut self) -> Result<Opened, Failure> {
         let config = self.load()?;
         refuse_missing(&config.server.data_dir).map_err(refused)?;
+        self.open_configured(&config)
+    }
+
+    /// Refuses a directory that other nodes of its fleet are ahead of.
+    fn open_newest(mut self) -> Result<Opened, Failure> {
+        let config = self.load()?;
+        refuse_missing(&config.server.data_dir).map_err(refused)?;
+        newest::refuse_behind(&config).map_err(refused)?;
         self.open_configured(&config)
     }
 
