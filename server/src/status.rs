@@ -105,7 +105,10 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let awaited = service.trust_root.retires(directory);
     found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
     if let Some(fleet) = service.store.fleet() {
-        found.extend(findings::fleet_keys(&service.trust_root.told(), &node_name(), &fleet.nodes()));
+        let differences = findings::fleet_keys(&service.trust_root.told(), &node_name(), &fleet.nodes());
+        // Rotated keys wait for a restart together with the version that lists them.
+        let waits = |found: &Finding| awaited.is_some() && found.code == "trust-root-behind";
+        found.extend(differences.into_iter().filter(|found| !waits(found)));
     }
     let [free, low] = gauges.disk;
     let short = findings::disk(directory.display(), free >> 20, low >> 20);
