@@ -5,6 +5,7 @@ use crate::tls::SOON_S;
 use std::fmt::Display;
 use trefoil_api::Finding;
 use trefoil_service::time::format as time;
+use trefoil_storage::store::fleet::{Node, NodeKeys};
 use trefoil_types::TenantId;
 
 /// What to do about malformed jobs.
@@ -70,6 +71,55 @@ pub fn signing_keys(place: impl Display, until: u64, now: u64) -> Option<Finding
     }
 }
 
+/// New signing keys that a running node does not use yet, while the ones it uses retire at `since`.
+pub fn awaits_restart(place: impl Display, since: u64, now: u64) -> Finding {
+    let what =
+        format!("the node signs with keys that retire at {}: new ones wait for its restart", time(since));
+    let found = match since <= now {
+        true => Finding::broken("keys-await-restart", place, what),
+        false => Finding::warning("keys-await-restart", place, what),
+    };
+    found.do_this("give relying parties the next trust root, then restart this node; seals by the old keys are refused from that time on")
+}
+
+/// What a running node alone can find about its keys: `trefoil doctor` asks it for these.
+pub const OF_RUNNING_KEYS: [&str; 4] =
+    ["keys-await-restart", "keys-shared", "trust-root-behind", "trust-root-split"];
+
+/// Keys and trust roots of the fleet's nodes against those of the node with this name.
+pub fn fleet_keys(own: &NodeKeys, own_name: &str, nodes: &[Node]) -> Vec<Finding> {
+    let others = nodes.iter().filter(|node| node.name != own_name);
+    let mut found = Vec::new();
+    for (name, theirs) in others.filter_map(|node| Some((&node.name, node.keys?))) {
+        let place = format!("node {name}");
+        if theirs.version > own.version {
+            let what =
+                format!("version {} of the trust root, and this node has {}", theirs.version, own.version);
+            let remedy = format!(
+                "copy trust-roots/{}.json and the versions after it from its data directory into trust-roots of this node's",
+                own.version + 1
+            );
+            found.push(Finding::warning("trust-root-behind", &place, what).do_this(remedy));
+        } else if theirs.version == own.version && theirs.digest != own.digest {
+            let what = format!(
+                "another version {} of the trust root than this node's: relying parties refuse one of the two",
+                own.version
+            );
+            let remedy = "see OPERATING.md, \"A split trust root\"";
+            found.push(Finding::broken("trust-root-split", &place, what).do_this(remedy));
+        }
+        if theirs.key_set == own.key_set {
+            let what = format!(
+                "key set {} signs here too: a rotation at one of the two nodes retires the keys of the other",
+                hex::encode(own.key_set)
+            );
+            let remedy = "give it a directory of its own with `trefoil keys add-node`, or change keys only while every node with these keys is stopped";
+            found.push(Finding::warning("keys-shared", &place, what).do_this(remedy));
+        }
+    }
+    found
+}
+
 /// Too little free space on the disk, or soon too little, in MiB.
 pub fn disk(place: impl Display, free: u64, low: u64) -> Option<Finding> {
     if free < low {
@@ -121,6 +171,35 @@ pub fn budget_trips(name: impl Display, tenant: &TenantId, recent: u64) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_nodes_keys_are_findings_where_they_do_not_fit_this_nodes() {
+        let own = NodeKeys { key_set: [1; 4], version: 3, digest: [3; 3] };
+        let codes = |name: &str, keys: Option<NodeKeys>| {
+            let address = "192.0.2.7".to_owned();
+            let node = Node { name: name.to_owned(), address, since: 1, keeps_house: false, keys };
+            fleet_keys(&own, "me/1", &[node]).into_iter().map(|found| found.code).collect::<Vec<_>>()
+        };
+        let other = NodeKeys { key_set: [2; 4], ..own };
+        assert_eq!(codes("you/1", None), [""; 0]);
+        assert_eq!(codes("you/1", Some(other)), [""; 0]);
+        assert_eq!(codes("you/1", Some(NodeKeys { version: 2, digest: [2; 3], ..other })), [""; 0]);
+        assert_eq!(
+            codes("you/1", Some(NodeKeys { version: 4, digest: [4; 3], ..other })),
+            ["trust-root-behind"]
+        );
+        assert_eq!(codes("you/1", Some(NodeKeys { digest: [4; 3], ..other })), ["trust-root-split"]);
+        assert_eq!(codes("you/1", Some(own)), ["keys-shared"]);
+        assert_eq!(codes("me/1", Some(own)), [""; 0], "its own connection");
+        assert_eq!(NodeKeys::read(&own.to_string()), Some(own));
+        assert_eq!(NodeKeys::read("01010101 3:0303"), None, "cut off");
+    }
+
+    #[test]
+    fn keys_that_wait_for_a_restart_are_broken_once_the_old_ones_retire() {
+        let level = |now| awaits_restart("trust-root.json", 100, now).level;
+        assert_eq!((level(99), level(100)), (trefoil_api::Level::Warning, trefoil_api::Level::Broken));
+    }
 
     #[test]
     fn refused_attempts_are_a_finding_at_the_rate_of_the_alert() {

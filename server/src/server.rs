@@ -11,6 +11,7 @@ mod tasks;
 pub(crate) use follower::Follower;
 pub use standing::Standing;
 pub use store::database;
+pub(crate) use store::node_name;
 use tasks::{
     keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, watch_disk, watch_key_holder,
     watched,
@@ -19,6 +20,7 @@ use tasks::{
 use crate::app::App;
 use crate::capture::{Capture, Writer};
 use crate::config::{self, CaptureFile, Config, ConfigError, Place};
+use crate::findings;
 use crate::limits::LiveLimits;
 use crate::listener::Listener;
 use crate::listener::connections::Connections;
@@ -649,6 +651,12 @@ fn proof_pool(
 
 /// Begins to hear of what the other nodes of a fleet change.
 async fn follow_fleet(service: Arc<Service>) -> Result<(), StartError> {
-    let followed = tokio::task::spawn_blocking(move || service.follow_fleet()).await;
-    followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)
+    let following = Arc::clone(&service);
+    let followed = tokio::task::spawn_blocking(move || following.follow_fleet()).await;
+    followed.map_err(|cause| StartError::Thread(cause.to_string()))?.map_err(StartError::Database)?;
+    let nodes = service.store.fleet().map(|fleet| fleet.nodes()).unwrap_or_default();
+    for found in findings::fleet_keys(&service.trust_root.told(), &node_name(), &nodes) {
+        tracing::warn!(code = found.code, place = found.place, remedy = found.remedy, "{}", found.what);
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL};
 use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, process, requests, text};
+use crate::server::node_name;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use trefoil_api::{
@@ -82,8 +83,8 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
 }
 
 fn node(node: fleet::Node) -> FleetNode {
-    let fleet::Node { name, address, since, keeps_house } = node;
-    FleetNode { name, address, since, keeps_house }
+    let fleet::Node { name, address, since, keeps_house, keys } = node;
+    FleetNode { name, address, since, keeps_house, key_set: keys.map(|keys| hex::encode(keys.key_set)) }
 }
 
 /// Findings that need attention, the worst first.
@@ -101,6 +102,14 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     }
     let trust_root = directory.join(TRUST_ROOT_FILE);
     found.extend(keys.and_then(|until| findings::signing_keys(trust_root.display(), until, now)));
+    let awaited = service.trust_root.retires(directory);
+    found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
+    if let Some(fleet) = service.store.fleet() {
+        let differences = findings::fleet_keys(&service.trust_root.told(), &node_name(), &fleet.nodes());
+        // Rotated keys wait for a restart together with the version that lists them.
+        let waits = |found: &Finding| awaited.is_some() && found.code == "trust-root-behind";
+        found.extend(differences.into_iter().filter(|found| !waits(found)));
+    }
     let [free, low] = gauges.disk;
     let short = findings::disk(directory.display(), free >> 20, low >> 20);
     let key_holder = "key-holder";

@@ -267,6 +267,9 @@ pub struct FleetNode {
     pub since: u64,
     /// Whether it is the one that prunes old seals and finishes what other nodes left.
     pub keeps_house: bool,
+    /// The first eight digits of the key set that it signs with; `null` if it has not told yet.
+    #[serde(default)]
+    pub key_set: Option<String>,
 }
 
 /// One of three key-holders.

@@ -1,5 +1,7 @@
 //! `trefoil keys`
 
+mod newest;
+
 use super::exit::{USAGE, fail};
 use super::remote;
 use clap::{Subcommand, ValueEnum};
@@ -18,7 +20,7 @@ use trefoil_storage::data_dir::DataDir;
 #[command(
     after_help = "Examples:\n  trefoil keys init --issuer https://auth.example --passphrase-file /run/secrets/trefoil\n  \
     trefoil keys rotate --data-dir trefoil-data     then start the service again\n  \
-    trefoil keys revoke 5a0c...   --data-dir trefoil-data     after a theft, with the service stopped\n  \
+    trefoil keys revoke KEY_SET --data-dir trefoil-data     after a theft, with the service stopped\n  \
     trefoil keys add-node --data-dir node-1 --to node-2     in a fleet, for one more node\n  \
     trefoil keys show --data-dir trefoil-data\n  \
     trefoil keys export-trust-root --data-dir trefoil-data > trust-root.json\n  \
@@ -143,13 +145,13 @@ impl Keys {
     pub(super) fn run(self) -> ExitCode {
         let done = match self.command {
             Command::Init(private) => private.open().and_then(|opened| opened.init()),
-            Command::Rotate { private, overlap } => private.open().and_then(|opened| opened.rotate(overlap)),
-            Command::Revoke { id, private } => private.open().and_then(|opened| opened.revoke(&id)),
-            Command::AddNode { private, to } => {
-                private.open_existing().and_then(|opened| opened.add_node(&to))
+            Command::Rotate { private, overlap } => {
+                private.open_newest().and_then(|opened| opened.rotate(overlap))
             }
+            Command::Revoke { id, private } => private.open_newest().and_then(|opened| opened.revoke(&id)),
+            Command::AddNode { private, to } => private.open_newest().and_then(|opened| opened.add_node(&to)),
             Command::Reencrypt { private, new_passphrase_file } => {
-                private.open().and_then(|opened| opened.reencrypt(&new_passphrase_file))
+                private.open_existing().and_then(|opened| opened.reencrypt(&new_passphrase_file))
             }
             Command::Show(source) => {
                 source.newest().map(|root| print!("{}", describe(&root))).map_err(refused)
@@ -193,14 +195,16 @@ impl Private {
     /// Makes no directory where there is none.
     fn open_existing(mut self) -> Result<Opened, Failure> {
         let config = self.load()?;
-        let directory = &config.server.data_dir;
-        match directory.is_dir() {
-            true => self.open_configured(&config),
-            false => Err(refused(format!(
-                "there is no directory {}; name a node's with --data-dir",
-                directory.display()
-            ))),
-        }
+        refuse_missing(&config.server.data_dir).map_err(refused)?;
+        self.open_configured(&config)
+    }
+
+    /// Refuses a directory that other nodes of its fleet are ahead of.
+    fn open_newest(mut self) -> Result<Opened, Failure> {
+        let config = self.load()?;
+        refuse_missing(&config.server.data_dir).map_err(refused)?;
+        newest::refuse_behind(&config).map_err(refused)?;
+        self.open_configured(&config)
     }
 
     fn open_configured(self, config: &Config) -> Result<Opened, Failure> {
@@ -223,11 +227,16 @@ impl Opened {
     }
 
     fn rotate(&self, overlap_s: u64) -> Result<(), Failure> {
-        let root = signing_keys::rotate(&self.directory, &self.issuer, &self.source, overlap_s, now())
+        let now = now();
+        let until = now.saturating_add(overlap_s);
+        let root = signing_keys::rotate(&self.directory, &self.issuer, &self.source, overlap_s, now)
             .map_err(refused)?;
         print!("{}", describe(&root));
-        println!("start the service again to sign with the new keys");
         self.tell_others(&root);
+        println!(
+            "restart this node before {}: its old keys retire then, and seals by them are refused; relying parties need the new version first",
+            time::format(until)
+        );
         println!("{BACK_UP}");
         Ok(())
     }
@@ -278,8 +287,18 @@ const BACK_UP: &str = "then make a new backup with `trefoil backup`: one of befo
 
 fn key_set_id(text: &str) -> Result<KeySetId, &'static str> {
     let mut id = [0; 32];
-    hex::decode_to_slice(text, &mut id).map_err(|_| "a key set is named by 64 hexadecimal digits")?;
+    hex::decode_to_slice(text, &mut id)
+        .map_err(|_| "a key set is named by 64 hexadecimal digits; `trefoil keys show` prints them")?;
     Ok(KeySetId::new(id))
+}
+
+fn refuse_missing(directory: &Path) -> Result<(), String> {
+    match directory.is_dir() {
+        true => Ok(()),
+        false => {
+            Err(format!("there is no directory {}; name the service's with --data-dir", directory.display()))
+        }
+    }
 }
 
 fn now() -> u64 {
@@ -288,6 +307,7 @@ fn now() -> u64 {
 
 impl Public {
     fn newest(&self) -> Result<TrustRoot, String> {
+        refuse_missing(&self.data_dir)?;
         let path = self.data_dir.join(TRUST_ROOT_FILE);
         let bytes = std::fs::read(&path).map_err(|cause| {
             format!(
@@ -300,6 +320,7 @@ impl Public {
 
     fn version(&self, number: Option<u64>) -> Result<TrustRoot, String> {
         let Some(number) = number else { return self.newest() };
+        refuse_missing(&self.data_dir)?;
         let directory = self.data_dir.display();
         let bytes =
             signing_keys::version(&self.data_dir, number).map_err(|cause| format!("{directory}: {cause}"))?;

@@ -9,6 +9,8 @@
 
 #![expect(clippy::disallowed_types, reason = "the list of nodes, for operators who look at it")]
 
+mod keys;
+
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{held, is_true, named, stored};
@@ -24,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_attest::SERVICE;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, News, Node, STALE_MAX};
+use trefoil_storage::store::fleet::{Apply, News, Node, NodeKeys, STALE_MAX};
 use trefoil_storage::store::{Registry, StoreError};
 
 /// Between two looks at the other nodes' changes.
@@ -55,6 +57,7 @@ pub(crate) struct Parts {
     seen: Arc<AtomicU64>,
     house: Arc<AtomicBool>,
     nodes: Arc<Mutex<Vec<Node>>>,
+    keys: Arc<Mutex<Option<NodeKeys>>>,
     /// Ends the thread that hears when it is dropped; wakes it.
     wake: (Sender<()>, Receiver<()>),
     log: Sender<Ask>,
@@ -126,8 +129,8 @@ impl Parts {
         let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
         place.supervisor.spawn("store-log-turn", move || turns.take_turns(&asked)).map_err(failed)?;
         let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
-        let nodes = Arc::default();
-        Ok(Parts { place, heard, seen, house, nodes, wake: bounded(1), log, begun, started })
+        let (nodes, keys) = (Arc::default(), Arc::default());
+        Ok(Parts { place, heard, seen, house, nodes, keys, wake: bounded(1), log, begun, started })
     }
 
     /// Why what this node has in memory may be too old, or `None`.
@@ -145,6 +148,7 @@ impl Parts {
             seen: Arc::clone(&self.seen),
             house: Arc::clone(&self.house),
             nodes: Arc::clone(&self.nodes),
+            keys: Arc::clone(&self.keys),
             looked_at: None,
             last: self.begun,
             recent: VecDeque::new(),
@@ -188,6 +192,10 @@ impl Parts {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    pub(crate) fn announce(&self, keys: NodeKeys) {
+        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+    }
+
     pub(crate) fn keeps_house(&self) -> bool {
         self.house.load(Ordering::Acquire)
     }
@@ -223,7 +231,7 @@ fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
             "SELECT a.application_name, CASE WHEN a.backend_start IS NULL THEN 'another role' ELSE coalesce(host(a.client_addr), 'this machine') END,
              coalesce(extract(epoch FROM a.backend_start)::bigint, 0),
              EXISTS (SELECT FROM pg_locks AS h JOIN pg_stat_activity AS b ON b.pid = h.pid WHERE h.locktype = 'advisory'
-                     AND h.classid = {high} AND h.objid = {house} AND h.granted AND b.application_name = a.application_name)
+                     AND h.classid = {high} AND h.objid = {house} AND h.granted AND split_part(b.application_name, ' ', 2) = split_part(a.application_name, ' ', 2))
              FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
              WHERE {} ORDER BY 3, 1",
             held()
@@ -231,7 +239,8 @@ fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
         &[],
     )?;
     let failed = |cause: tokio_postgres::Error| StoreError::Fault(cause.to_string());
-    rows.iter()
+    let nodes = rows
+        .iter()
         .map(|row| {
             let name: String = row.try_get(0).map_err(failed)?;
             let since: i64 = row.try_get(2).map_err(failed)?;
@@ -240,9 +249,13 @@ fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
                 address: row.try_get(1).map_err(failed)?,
                 since: since.cast_unsigned(),
                 keeps_house: row.try_get(3).map_err(failed)?,
+                keys: None,
             })
         })
-        .collect()
+        .collect::<Result<Vec<Node>, StoreError>>();
+    let mut nodes = nodes?;
+    keys::fill(link, &mut nodes)?;
+    Ok(nodes)
 }
 
 impl Place {
@@ -296,6 +309,7 @@ struct Ears {
     seen: Arc<AtomicU64>,
     house: Arc<AtomicBool>,
     nodes: Arc<Mutex<Vec<Node>>>,
+    keys: Arc<Mutex<Option<NodeKeys>>>,
     looked_at: Option<Instant>,
     /// The last transaction that was heard of.
     last: u64,
@@ -413,8 +427,9 @@ impl Ears {
             return Ok(());
         }
         self.looked_at = Some(now);
+        let keys = *self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        link.batch(&keys::announced(&self.place.named, keys))?;
         if !self.house.load(Ordering::Acquire) {
-            link.batch(&self.place.named)?;
             self.house.store(is_true(link, &format!("pg_try_advisory_lock({HOUSE})"))?, Ordering::Release);
         }
         *self.nodes.lock().unwrap_or_else(PoisonError::into_inner) = nodes(link)?;

@@ -19,15 +19,12 @@
 //! put an earlier version of one back; LIMITS.md says what follows.
 //!
 //! ```no_run
-//! use std::time::Duration;
 //! use trefoil_postgres::{Address, Opening, PasswordFiles, Postgres};
-//! use trefoil_storage::Supervisor;
-//! use trefoil_storage::store::Store as _;
-//!
+//! use trefoil_storage::{Supervisor, store::Store as _};
 //! let files = PasswordFiles { own: Some("database.password".into()), libpq: None };
 //! let address = Address::read("postgres://trefoil@db.example/trefoil", &files)?;
-//! let opening = Opening::default();
-//! let store = Postgres::open(&Supervisor::default(), &address, &[7; 32], Duration::from_secs(1), opening)?;
+//! let patience = std::time::Duration::from_secs(1);
+//! let store = Postgres::open(&Supervisor::default(), &address, &[7; 32], patience, Opening::default())?;
 //! assert_eq!(store.last_seal()?, None);
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
@@ -62,11 +59,10 @@ use std::any::Any;
 use std::time::{Duration, Instant};
 use table::{Change, Item, Record as _, Rows, Value};
 use threads::Threads;
-use trefoil_attest::Restoration;
-use trefoil_attest::tree::Hash;
+use trefoil_attest::{Restoration, tree::Hash};
 use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, Fleet, Node};
+use trefoil_storage::store::fleet::{Apply, Fleet, Node, NodeKeys};
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
@@ -162,6 +158,10 @@ impl Fleet for Postgres {
 
     fn nodes(&self) -> Vec<Node> {
         self.1.as_ref().map(Parts::nodes).unwrap_or_default()
+    }
+
+    fn announce(&self, keys: NodeKeys) {
+        self.1.iter().for_each(|parts| parts.announce(keys));
     }
 }
 

@@ -360,10 +360,13 @@ fn lock(address: &Address, link: &Link, wait: Duration, fleet: Option<&str>) -> 
     }
 }
 
+/// PostgreSQL keeps 63 bytes: `trefoil `, the name, and what [`crate::fleet`] tells of keys.
+const NAME_MAX: usize = 34;
+
 /// The statement that gives a connection the name of its node.
 pub(crate) fn named(node: &str) -> String {
     let name: String =
-        node.chars().filter(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '\\')).take(50).collect();
+        node.chars().filter(|c| c.is_ascii_graphic() && !matches!(c, '\'' | '\\')).take(NAME_MAX).collect();
     format!("SET application_name = 'trefoil {name}'")
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn are_there(link: &Link) -> Result<bool, StoreError> {
 /// The names of the other sessions that hold the lock.
 fn others(link: &Link) -> Result<Option<String>, StoreError> {
     let told = link.told(&format!(
-        "SELECT string_agg(substr(a.application_name, 9), ', ') FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
+        "SELECT string_agg(split_part(a.application_name, ' ', 2), ', ') FROM pg_locks AS l JOIN pg_stat_activity AS a ON a.pid = l.pid
          WHERE {} AND l.pid <> pg_backend_pid()",
         held()
     ))?;

@@ -15,12 +15,20 @@ impl Service {
     /// Those of the store.
     pub fn follow_fleet(self: &Arc<Self>) -> Result<(), StoreError> {
         let Some(fleet) = self.store.fleet() else { return Ok(()) };
+        self.announce_keys();
         // The store must not keep the service that keeps the store.
         let service = Arc::downgrade(self);
         fleet.follow(Box::new(move |news| match service.upgrade() {
             Some(service) => service.take_over(news),
             None => Err("the service has ended".to_owned()),
         }))
+    }
+
+    /// Tells the other nodes of a fleet which keys and trust root this one has.
+    pub fn announce_keys(&self) {
+        if let Some(fleet) = self.store.fleet() {
+            fleet.announce(self.trust_root.told());
+        }
     }
 
     /// Whether this node does the work of which one copy suffices.

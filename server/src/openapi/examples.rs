@@ -195,6 +195,7 @@ pub(crate) fn status() -> ServiceStatus {
             address: "192.0.2.7".to_owned(),
             since: 1_795_000_000,
             keeps_house: true,
+            key_set: Some("5a0c11d7".to_owned()),
         }],
         key_holders: vec![KeyHolderSeat {
             seat: 1,

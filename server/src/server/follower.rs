@@ -30,7 +30,8 @@ impl Follower {
         match self.app.service.trust_root.follow(&self.directory) {
             Ok(None) => {}
             Ok(Some(version)) => tracing::info!(version, "shows a newer trust root"),
-            Err(cause) => tracing::error!(%cause, "a newer trust root is not taken"),
+            Err(cause) => tracing::warn!(%cause, "a newer trust root is not taken"),
         }
+        self.app.service.announce_keys();
     }
 }

@@ -95,10 +95,10 @@ pub(super) fn tell_of_vaults(config: &Config, key_holder: &dyn KeyHolding, seale
     }
 }
 
-/// The machine and the process.
-fn node_name() -> String {
+/// The machine, whose name is cut where the database would cut the whole, and the process.
+pub(crate) fn node_name() -> String {
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}/{}", machine.trim(), std::process::id())
+    format!("{:.26}/{}", machine.trim(), std::process::id())
 }
 
 /// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties

@@ -21,12 +21,13 @@ pub(super) fn nodes(place: &Place, json: bool) -> Result<String, String> {
             return "this service is alone: it is not started with --fleet\n".to_owned();
         }
         let row = |node: &FleetNode| {
-            let FleetNode { name, address, since, keeps_house } = node;
+            let FleetNode { name, address, since, keeps_house, key_set } = node;
             let house = if *keeps_house { "keeps house" } else { "" };
             let since = if *since == 0 { "-".to_owned() } else { time::format(*since) };
-            [name.clone(), address.clone(), since, house.to_owned()]
+            let key_set = key_set.clone().unwrap_or_default();
+            [name.clone(), address.clone(), since, key_set, house.to_owned()]
         };
-        table(["NODE", "FROM", "SINCE", ""], nodes.iter().map(row))
+        table(["NODE", "FROM", "SINCE", "KEY SET", ""], nodes.iter().map(row))
     })
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trefoil_api::Finding;
 use trefoil_attest::{KeySetStatus, TrustRoot, VaultState};
-use trefoil_client::Admin;
+use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote};
@@ -248,7 +248,7 @@ fn running(config: &Config) -> Vec<Finding> {
     }
     let directory = &config.server.data_dir;
     let read = |path: PathBuf| std::fs::read(&path).map_err(|cause| format!("{}: {cause}", path.display()));
-    let asked = || -> Result<Option<String>, String> {
+    let asked = || -> Result<(Option<String>, Vec<Finding>), String> {
         let token = read(directory.join(ADMIN_TOKEN_FILE))?;
         let certificate = read(tls::certificate_path(config))?;
         let token = String::from_utf8_lossy(&token).trim().to_owned();
@@ -256,16 +256,25 @@ fn running(config: &Config) -> Vec<Finding> {
         let runtime = runtime.map_err(|cause| cause.to_string())?;
         let admin = Admin::new(&format!("https://{address}"), &certificate, &token);
         let admin = admin.map_err(|cause| cause.to_string())?;
-        let answer = runtime.block_on(async { tokio::time::timeout(WAIT, admin.unready()).await });
+        let asking = async { Ok((admin.unready().await?, admin.status().await?.attention)) };
+        let answer = runtime.block_on(async { tokio::time::timeout(WAIT, asking).await });
         let late = |_| format!("no answer within {} s", WAIT.as_secs());
-        answer.map_err(late)?.map_err(|cause| cause.to_string())
+        answer.map_err(late)?.map_err(|cause: ClientError| cause.to_string())
     };
-    vec![match asked() {
-        Ok(None) => Finding::ok("service", address, "runs and takes requests"),
-        Ok(Some(why)) => Finding::broken("service-not-ready", address, why).do_this("see its log"),
+    let is_of_keys = |found: &Finding| findings::OF_RUNNING_KEYS.contains(&found.code.as_str());
+    let mut of_keys = Vec::new();
+    let found = match asked() {
+        Ok((unready, attention)) => {
+            of_keys.extend(attention.into_iter().filter(is_of_keys));
+            match unready {
+                None => Finding::ok("service", address, "runs and takes requests"),
+                Some(why) => Finding::broken("service-not-ready", address, why).do_this("see its log"),
+            }
+        }
         Err(cause) => Finding::warning("service-unreachable", address, cause)
             .do_this("find out which process listens here, and correct server.admin_listen or stop it"),
-    }]
+    };
+    of_keys.into_iter().chain([found]).collect()
 }
 
 /// The URL of a listener from its own machine.

@@ -335,9 +335,49 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
         .unwrap();
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert_eq!((shown.lines().count(), shown.matches("keeps house").count()), (NODES + 1, 1), "{shown}");
+    let sets: HashSet<_> = shown.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4)).collect();
+    let listed: HashSet<_> =
+        fleet.trust_root.key_sets().iter().map(|set| hex::encode(set.keys.id())[..8].to_owned()).collect();
+    assert_eq!(sets, listed.iter().map(String::as_str).collect(), "{shown}");
+    no_version_is_made_from_an_older_one(&fleet);
+    // The newest seal is of keys that version 2 does not list.
+    let made = fleet.at(2).admin.post("/v1/operators", &json!({"name": "bob", "role": "viewer"})).await;
+    assert!(made.status.is_success(), "{}", made.text());
     for node in fleet.nodes.drain(..) {
         assert!(node.terminate().success());
     }
+    no_version_is_made_from_an_older_one(&fleet);
+}
+
+/// A directory without the newest version, whose copy was forgotten, changes no keys until it has it. While nodes run these say so, and else the
+/// newest seal does.
+fn no_version_is_made_from_an_older_one(fleet: &Fleet) {
+    let folder = tempfile::tempdir().unwrap();
+    let behind = folder.path().join("behind");
+    copied(&fleet.plan.folder.path().join("node-1"), &behind);
+    let versions = behind.join("trust-roots");
+    std::fs::copy(versions.join("2.json"), behind.join("trust-root.json")).unwrap();
+    std::fs::rename(versions.join("3.json"), folder.path().join("3.json")).unwrap();
+    let keys = |command: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+        let variables = fleet.plan.variables.iter().map(|(name, value)| (name, value));
+        let output =
+            program.arg("keys").args(command).args(["--data-dir", text(&behind)]).envs(variables).output();
+        output.unwrap()
+    };
+    let added = folder.path().join("node-9");
+    for command in [&["rotate"][..], &["revoke", &"ab".repeat(32)], &["add-node", "--to", text(&added)]] {
+        let refused = keys(command);
+        let why = String::from_utf8(refused.stderr.clone()).unwrap();
+        assert_eq!(code(&refused), 1, "{command:?}");
+        assert!(
+            why.contains("has version 2 of the trust root") && why.contains("copy trust-roots/3.json"),
+            "{why}"
+        );
+        assert!(!versions.join("3.json").exists() && !added.exists());
+    }
+    std::fs::rename(folder.path().join("3.json"), versions.join("3.json")).unwrap();
+    succeeded(&keys(&["rotate"]));
 }
 
 /// While nobody but the logins themselves tells the other nodes that templates are under new keys.

@@ -4,11 +4,13 @@ use crate::cli::{code, trefoil};
 use crate::service::{self, AUDIENCE, Service};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use trefoil_attest::{KeySetStatus, TrustRoot};
 use trefoil_pipeline::Clock as _;
+use trefoil_service::clock::SystemClock;
+use trefoil_service::time;
 
 const PASSPHRASE: &str = "chosen by an operator";
 
@@ -83,7 +85,55 @@ fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     assert_eq!(code(&refused), 1);
     assert!(printed(&refused).1.contains("the passphrase does not open it"));
     assert!(files(&data) == after_init, "nothing has changed");
-    assert_eq!(code(&trefoil(&[&rotate[..], &[&passphrase], &data_dir].concat())), 0);
+    let before = SystemClock::default().unix_s();
+    let rotated = trefoil(&[&rotate[..], &[&passphrase, "--overlap", "600"], &data_dir].concat());
+    let shown = printed(&rotated).0;
+    assert_eq!(code(&rotated), 0);
+    let until = (0..60).map(|later| time::format(before + 600 + later));
+    let restart = |until| format!("restart this node before {until}: its old keys retire then");
+    assert!(until.map(restart).any(|line| shown.contains(&line)), "{shown}");
+}
+
+#[test]
+fn a_command_for_keys_that_are_not_there_makes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (none, empty) = (directory.path().join("node-9"), directory.path().join("empty"));
+    std::fs::DirBuilder::new().mode(0o700).create(&empty).unwrap();
+    let id = "ab".repeat(32);
+    let passphrase = passphrase_file(directory.path(), "passphrase", PASSPHRASE);
+    let reencrypt = ["reencrypt", "--new-passphrase-file", &passphrase];
+    let changing: [&[&str]; 3] = [&["rotate"], &["revoke", &id], &reencrypt];
+    let showing: [&[&str]; 3] = [&["show"], &["export-trust-root"], &["export-trust-root", "--version", "1"]];
+    let at = |command: &[&str], data: &Path| {
+        let issuer = if command[0] == "show" || command[0].starts_with("export") {
+            &[][..]
+        } else {
+            &["--issuer", "auth.example"]
+        };
+        let refused =
+            trefoil(&[&["keys"], command, &["--data-dir", data.to_str().unwrap()], issuer].concat());
+        assert_eq!(code(&refused), 1, "{command:?}");
+        printed(&refused).1
+    };
+    for command in changing.into_iter().chain(showing) {
+        let why = at(command, &none);
+        assert!(
+            why.contains("there is no directory") && why.contains("name the service's with --data-dir"),
+            "{why}"
+        );
+        assert!(!none.exists(), "{command:?}");
+    }
+    for command in changing {
+        let why = at(command, &empty);
+        assert!(why.contains("signing.keys is missing; name the service's data directory"), "{why}");
+        let names: Vec<_> =
+            files(&empty).into_keys().map(|path| path.file_name().unwrap().to_owned()).collect();
+        assert!(names.iter().all(|name| name == "keys.lock" || name == "installation.toml"), "{names:?}");
+    }
+    let short = trefoil(&["keys", "revoke", "5a0c", "--data-dir", none.to_str().unwrap()]);
+    let why = printed(&short).1;
+    assert_eq!(code(&short), 2);
+    assert!(why.contains("64 hexadecimal digits; `trefoil keys show` prints them"), "{why}");
 }
 
 fn status(root: &TrustRoot, id: &str) -> Option<KeySetStatus> {

@@ -355,6 +355,12 @@ fn one_node_keeps_house_and_another_does_once_it_is_gone() {
     let url = server.database();
     let (one, _) = node(&url, "one/1");
     until("the first", || one.fleet().unwrap().keeps_house());
+    // As much as PostgreSQL keeps of a name.
+    let keys = NodeKeys { key_set: [0xab; 4], version: 9999, digest: [0xcd; 3] };
+    one.fleet().unwrap().announce(keys);
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let told = || Postgres::nodes_of(&address, PATIENCE).unwrap().into_iter().map(|node| node.keys);
+    until("its keys", || told().eq([Some(keys)]));
     let (two, _) = node(&url, "two/2");
     let shown = || {
         let nodes = two.fleet().unwrap().nodes();

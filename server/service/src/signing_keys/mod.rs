@@ -26,7 +26,7 @@ pub use error::KeysError;
 pub use node::add_node;
 pub use passphrase::{Passphrase, Source};
 pub use revocation::revoke;
-pub use shown::Shown;
+pub use shown::{Shown, root_told};
 
 use at_rest::AtRestError;
 use error::KEYS_FILE;
@@ -109,6 +109,11 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     let path = directory.join(KEYS_FILE);
     let named =
         |cause: &dyn ToString| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() };
+    if !directory.has(KEYS_FILE)? {
+        let cause =
+            format!("{} is missing; name the service's data directory with --data-dir", path.display());
+        return Err(KeysError::Apart(cause));
+    }
     let missing = || Zeroizing::new(Vec::new());
     let passphrase = source.find(directory)?;
     let file = directory.file(KEYS_FILE, missing)?;
@@ -213,6 +218,15 @@ pub fn reencrypt(
     directory.write(KEYS_FILE, &sealed(&keys, new))?;
     directory.remove(passphrase::GENERATED_FILE)?;
     Ok(())
+}
+
+/// The newest version of the trust root that can be reached in a directory, whose keys may wait for a later one. Needs no passphrase.
+pub fn newest(directory: &Path) -> Result<TrustRoot, KeysError> {
+    let mut root = read(&directory.join(TRUST_ROOT_FILE))?;
+    while let Some(later) = next(directory, &root)? {
+        root = later;
+    }
+    Ok(root)
 }
 
 /// The version of the trust root with this number, as JSON, if there is one.

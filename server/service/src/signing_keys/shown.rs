@@ -1,11 +1,12 @@
 //! The trust root that a running service shows. It follows the versions that `trefoil keys` and the operator put into the directory.
 
-use super::{KeySetId, KeysError, Opened, TrustRoot, VERSIONS, followed, publish};
+use super::{KeySetId, KeySetStatus, KeysError, Opened, TrustRoot, VERSIONS, followed, next, publish};
 use arc_swap::ArcSwap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::store::fleet::NodeKeys;
 
 /// See the module.
 pub struct Shown {
@@ -28,6 +29,20 @@ impl Shown {
     /// When the keys that this service signs with expire, unix seconds.
     pub fn until(&self) -> Option<u64> {
         self.root.load().key_set(&self.own).map(|set| set.keys.not_after)
+    }
+
+    /// What this node tells the others of its fleet.
+    pub fn told(&self) -> NodeKeys {
+        NodeKeys { key_set: first(self.own), ..root_told(&self.root.load()) }
+    }
+
+    /// When the next version in the directory retires the keys that this service signs with, unix seconds; `None` if it does not.
+    pub fn retires(&self, directory: &Path) -> Option<u64> {
+        let next = next(directory, &self.root()).ok().flatten()?;
+        match next.key_set(&self.own)?.status {
+            KeySetStatus::Retired { since } => Some(since),
+            KeySetStatus::Active | KeySetStatus::Revoked { .. } => None,
+        }
     }
 
     /// When the file of the next version was last written; `None` if there is none.
@@ -56,4 +71,13 @@ impl Shown {
             None => Ok((version > before.version()).then_some(version)),
         }
     }
+}
+
+/// The version and digest that a node with this trust root tells, without its key set.
+pub fn root_told(root: &TrustRoot) -> NodeKeys {
+    NodeKeys { key_set: [0; 4], version: root.version(), digest: first(root.digest()) }
+}
+
+fn first<const N: usize>(bytes: impl AsRef<[u8]>) -> [u8; N] {
+    std::array::from_fn(|at| bytes.as_ref().get(at).copied().unwrap_or_default())
 }

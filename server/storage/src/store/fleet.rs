@@ -6,6 +6,7 @@
 
 use super::{Registry, StoreError};
 use std::any::Any;
+use std::fmt;
 use std::time::{Duration, Instant};
 use trefoil_types::{Handle, SessionId, TenantId};
 
@@ -58,6 +59,8 @@ pub trait Fleet: Send + Sync {
     fn keeps_house(&self) -> bool;
     /// The nodes, as of some seconds ago.
     fn nodes(&self) -> Vec<Node>;
+    /// Tells the other nodes, within seconds, of this one's keys.
+    fn announce(&self, keys: NodeKeys);
 }
 
 /// A node as the database sees it.
@@ -71,4 +74,37 @@ pub struct Node {
     pub since: u64,
     /// Whether it is the one that [`Fleet::keeps_house`].
     pub keeps_house: bool,
+    /// Its keys, once it has told of them.
+    pub keys: Option<NodeKeys>,
+}
+
+/// The keys of a node in a few bytes, as it tells the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeKeys {
+    /// The first bytes of the key set that it signs with.
+    pub key_set: [u8; 4],
+    /// Version of its trust root.
+    pub version: u64,
+    /// The first bytes of the digest of that version.
+    pub digest: [u8; 3],
+}
+
+impl fmt::Display for NodeKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}:{}", hex::encode(self.key_set), self.version, hex::encode(self.digest))
+    }
+}
+
+impl NodeKeys {
+    /// What a node told; `None` if it is cut off or something else.
+    pub fn read(text: &str) -> Option<NodeKeys> {
+        let (key_set, root) = text.split_once(' ')?;
+        let (version, digest) = root.split_once(':')?;
+        Some(NodeKeys { key_set: bytes(key_set)?, version: version.parse().ok()?, digest: bytes(digest)? })
+    }
+}
+
+fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    hex::decode_to_slice(text, &mut bytes).ok().map(|()| bytes)
 }

@@ -175,8 +175,10 @@ fn a_version_that_another_node_did_not_make_is_not_taken() {
     assert!(matches!(shown.follow(&directory), Ok(Some(2))));
     assert_eq!((*shown.root()).clone(), root);
     assert_eq!(shown.until(), Some(one.keys.public().not_after));
+    assert_eq!(shown.retires(&directory), None);
     world.rotate();
     assert!(refused(shown.follow(&directory)).contains("if they were rotated, start the service again"));
+    assert_eq!(shown.retires(&directory), Some(NOW + 600), "it has to be started again before");
     assert_eq!((*shown.root()).clone(), root);
 }
 
