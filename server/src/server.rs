@@ -39,6 +39,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use trefoil_attest::{Restoration, VaultState};
 use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::settings::not_bound;
 use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
 use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
@@ -102,7 +103,7 @@ pub enum StartError {
     #[error(transparent)]
     Database(StoreError),
     /// An address cannot be bound.
-    #[error("cannot listen on {address}: {cause}; is another process using it?")]
+    #[error("cannot listen on {address}: {cause}; {}", not_bound(cause))]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -515,9 +516,10 @@ fn key_holder(
     match place {
         Place::Here => {}
         Place::One(address) => {
+            let place = address.authority.clone();
             let remote =
                 Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
-            remote.wait_until_ready(deadline).unwrap_or_else(warn);
+            remote.wait_until_ready(deadline).unwrap_or_else(|why| warn(format!("{place}: {why}")));
             return Ok((Arc::new(remote), None));
         }
         Place::Three([one, two, three]) => {

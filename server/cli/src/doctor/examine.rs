@@ -75,7 +75,7 @@ fn file(cause: &data_dir::DataDirError) -> Finding {
     let (code, place) = match cause {
         E::Exposed { path, .. } => ("file-exposed", path),
         E::Owner { path, .. } => ("file-owner", path),
-        E::NotAFile { path } => ("file-kind", path),
+        E::NotAFile { path } | E::NotADirectory { path } => ("file-kind", path),
         E::Lost { path, .. } => ("file-lost", path),
         E::Other { path } => ("file-foreign", path),
         E::Record { path, .. } => ("record-damaged", path),
