@@ -526,6 +526,9 @@ fn key_holder(
             let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
             let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
             quorum.wait_until_ready(deadline).unwrap_or_else(warn);
+            if let Some(cause) = quorum.misplaced() {
+                return Err(stored("key-holders", &cause));
+            }
             return Ok((Arc::new(quorum), None));
         }
     }
