@@ -89,7 +89,7 @@ pub struct Overrides {
     #[arg(long, value_enum)]
     pub cadence: Option<Cadence>,
     /// Address of a key-holder in another process, as `trefoil key-holder` prints it. Give it three times, in the order of their seats, for
-    /// /// three key-holders of which any two decide. Without it, the key-holder runs in this process.
+    /// three key-holders of which any two decide. Without it, the key-holder runs in this process.
     #[arg(long, value_name = "URL")]
     pub key_holder: Vec<String>,
     /// Accept a vault in the data directory that is an older copy than the newest seal shows. Budgets and templates are as they

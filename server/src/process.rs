@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use trefoil_key_holder::logging::{Filter, Logging, filter_refused};
+use trefoil_key_holder::logging::{Filter, Logging};
 use trefoil_key_holder::{memory, output, systemd};
 use trefoil_pipeline::Clock;
 use trefoil_service::time;
@@ -37,7 +37,7 @@ pub fn run_service(config: Config, read: ReadConfig, clock: Arc<dyn Clock>) -> E
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
         Err(cause) => {
-            eprintln!("trefoil: {}", filter_refused(&config.log, &cause));
+            eprintln!("trefoil: {cause}");
             return ExitCode::from(USAGE);
         }
     };

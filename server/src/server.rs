@@ -41,6 +41,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use trefoil_attest::{Restoration, VaultState};
 use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::settings::not_bound;
 use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
 use trefoil_key_holder::{Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
@@ -105,7 +106,7 @@ pub enum StartError {
     #[error(transparent)]
     Database(StoreError),
     /// An address cannot be bound.
-    #[error("cannot listen on {address}: {cause}; is another process using it?")]
+    #[error("cannot listen on {address}: {cause}; {}", not_bound(cause))]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -520,15 +521,19 @@ fn key_holder(
     match place {
         Place::Here => {}
         Place::One(address) => {
+            let place = address.authority.clone();
             let remote =
                 Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
-            remote.wait_until_ready(deadline).unwrap_or_else(warn);
+            remote.wait_until_ready(deadline).unwrap_or_else(|why| warn(format!("{place}: {why}")));
             return Ok((Arc::new(remote), None));
         }
         Place::Three([one, two, three]) => {
             let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
             let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
             quorum.wait_until_ready(deadline).unwrap_or_else(warn);
+            if let Some(cause) = quorum.misplaced() {
+                return Err(stored("key-holders", &cause));
+            }
             return Ok((Arc::new(quorum), None));
         }
     }

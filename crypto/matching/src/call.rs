@@ -84,6 +84,8 @@ pub enum Reply {
     SeatKey(Box<SeatKey>),
     /// To [`Request::LockedOut`].
     LockedOut(u64),
+    /// To [`Request::Ping`], by one of a quorum.
+    Seat(#[serde(with = "crate::wire::seat")] Seat),
 }
 
 /// A template to encrypt, and its lane.
@@ -386,6 +388,7 @@ pub fn unasked(reply: &Reply) -> KeyHolderError {
         Reply::Contribution(_) => "a contribution",
         Reply::EnrolledSeat(..) => "a seat's part of a template",
         Reply::LockedOut(_) => "a count of subjects",
+        Reply::Seat(_) => "its seat",
     };
     KeyHolderError::Unavailable(format!("it answered with {name} that do not fit the request"))
 }

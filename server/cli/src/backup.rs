@@ -72,6 +72,9 @@ impl Backup {
             describe(&manifest);
             return Ok(());
         }
+        if !self.data_dir.is_dir() {
+            return Err(format!("{} is no data directory: name it with --data-dir", self.data_dir.display()));
+        }
         let passphrase = self.passphrase.choose()?;
         let now = SystemClock::default().unix_s();
         let made = backup::make(&self.data_dir, &self.dir, &passphrase, now, &mut tell);

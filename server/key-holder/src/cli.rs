@@ -8,7 +8,7 @@ use crate::config::{Config, DEFAULTS, Overrides};
 use crate::connection_pool::Bounds;
 use crate::identity::{Fingerprint, IDENTITY, Identity, OPERATOR_IDENTITY};
 use crate::job_log;
-use crate::logging::{Logging, filter_refused};
+use crate::logging::Logging;
 use crate::output;
 use crate::process::Process;
 use crate::quorum;
@@ -19,7 +19,7 @@ pub use backup::{describe, finished, tell};
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::fmt::Display;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -304,7 +304,7 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
     };
     let log = match Logging::start(&config.log) {
         Ok(log) => log,
-        Err(cause) => return fail(&filter_refused(&config.log, &cause), USAGE),
+        Err(cause) => return fail(&cause, USAGE),
     };
     let ended = run(socket, &config, accept_older_vault);
     log.end(ended.as_ref().err().map(|why| format!("trefoil: {why}")).as_deref());
@@ -376,10 +376,18 @@ fn operate(
         Identity::read(&file("certificate"), &file("private-key")).map_err(|cause| failed(cause.to_string()))
     };
     let address = own_address(config.server.listen, read(IDENTITY)?.fingerprint());
+    let place = address.authority.clone();
+    if TcpStream::connect_timeout(&config.server.listen, COMMAND_TIME_MAX).is_err() {
+        return Err(failed(format!(
+            "nothing listens at {place}; start the key-holder, or name its configuration with --config"
+        )));
+    }
     let bounds = Bounds { timeout: COMMAND_TIME_MAX, connections: 1 };
     let remote = Remote::start(address, read(OPERATOR_IDENTITY)?, bounds)
         .map_err(|cause| failed(cause.to_string()))?;
-    remote.wait_until_ready(Instant::now() + COMMAND_TIME_MAX).map_err(failed)?;
+    remote
+        .wait_until_ready(Instant::now() + COMMAND_TIME_MAX)
+        .map_err(|why| failed(format!("{place}: {why}")))?;
     command(&remote).map_err(|cause| failed(cause.to_string()))
 }
 

@@ -22,6 +22,7 @@ use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolderError, Reply, Request};
 use zeroize::Zeroizing;
 
@@ -30,6 +31,11 @@ const PING_INTERVAL: Duration = Duration::from_millis(500);
 /// Between two attempts to connect: the first and the longest pause.
 const RETRY_FIRST: Duration = Duration::from_millis(50);
 const RETRY_LONGEST: Duration = Duration::from_secs(1);
+
+/// Another key-holder answered than the one of the place.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misplaced(String);
 
 type Connection = Channel<ClientConnection>;
 
@@ -47,6 +53,8 @@ pub(crate) struct ConnectionPool {
     address: Address,
     tls: Arc<ClientConfig>,
     bounds: Bounds,
+    /// The seat in whose place it is listed.
+    place: Option<Seat>,
     state: Mutex<State>,
     /// A connection was returned, or the monitor is needed.
     changed: Condvar,
@@ -55,6 +63,8 @@ pub(crate) struct ConnectionPool {
 struct State {
     /// Why nothing can be sent.
     down: Option<String>,
+    /// The reason is that another key-holder answered.
+    misplaced: bool,
     idle: Vec<(Connection, Instant)>,
     /// Number of connections, in use or idle.
     open: usize,
@@ -87,13 +97,26 @@ impl ConnectionPool {
     pub(crate) fn new(address: Address, tls: Arc<ClientConfig>, bounds: Bounds) -> ConnectionPool {
         let state = State {
             down: Some("not connected yet".to_owned()),
+            misplaced: false,
             idle: Vec::new(),
             open: 0,
             generation: 0,
             suspect: false,
             stop: false,
         };
-        ConnectionPool { address, tls, bounds, state: Mutex::new(state), changed: Condvar::new() }
+        ConnectionPool {
+            address,
+            tls,
+            bounds,
+            place: None,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// For the key-holder of this seat.
+    pub(crate) fn at(self, seat: Seat) -> ConnectionPool {
+        ConnectionPool { place: Some(seat), ..self }
     }
 
     /// One request and its reply.
@@ -113,10 +136,10 @@ impl ConnectionPool {
         }
     }
 
-    /// Waits until the key-holder answers, or says at `deadline` why it does not.
+    /// Waits until the key-holder answers, or says at `deadline` why it does not; at once if it is another.
     pub(crate) fn wait_until_up(&self, deadline: Instant) -> Result<(), String> {
         let left = deadline.saturating_duration_since(Instant::now());
-        let down = |state: &mut State| state.down.is_some();
+        let down = |state: &mut State| state.down.is_some() && !state.misplaced;
         let waited = self.changed.wait_timeout_while(self.state(), left, down);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.down.clone().map_or(Ok(()), Err)
@@ -125,6 +148,12 @@ impl ConnectionPool {
     /// Why nothing can be sent, or `None`.
     pub(crate) fn down(&self) -> Option<String> {
         self.state().down.clone()
+    }
+
+    /// That another key-holder answered than the one of the place, and what to do.
+    pub(crate) fn misplaced(&self) -> Option<String> {
+        let state = self.state();
+        state.down.clone().filter(|_| state.misplaced)
     }
 
     /// Ends the monitor.
@@ -220,7 +249,7 @@ impl ConnectionPool {
             let mut answered = false;
             let cause = match self.connect(deadline()) {
                 Ok(mut connection) => loop {
-                    if let Err(cause) = ping(&mut connection, deadline()) {
+                    if let Err(cause) = self.ping(&mut connection, deadline()) {
                         break cause;
                     }
                     (answered, pause) = (true, RETRY_FIRST);
@@ -238,8 +267,9 @@ impl ConnectionPool {
             if answered && cause.kind() != io::ErrorKind::TimedOut {
                 continue;
             }
-            if self.state().hang_up(cause.to_string()) {
-                tracing::error!(key_holder = self.address.authority, %cause, "no connection: nothing is accepted");
+            if self.down_for(&cause) {
+                let without = if self.place.is_none() { ": nothing is accepted" } else { "" };
+                tracing::error!(key_holder = self.address.authority, %cause, "no connection{without}");
             }
             self.changed.notify_all();
             if self.rest(pause) {
@@ -249,10 +279,41 @@ impl ConnectionPool {
         }
     }
 
+    /// Checks that a key-holder answers, and that it is the one of its place.
+    fn ping(&self, connection: &mut Connection, deadline: Instant) -> io::Result<()> {
+        let told = exchange(connection, &request_frame(&Request::Ping), deadline)?;
+        let found = match (told, self.place) {
+            (Ok(Reply::Done | Reply::Seat(_)), None) => return Ok(()),
+            (Ok(Reply::Seat(seat)), Some(place)) if seat == place => return Ok(()),
+            (Ok(Reply::Seat(seat)), Some(_)) => format!("is seat {}", seat.index() + 1),
+            (Ok(Reply::Done), Some(_)) => "is no key-holder of a quorum".to_owned(),
+            _ => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "the answer to a ping cannot be read",
+                ));
+            }
+        };
+        let place = self.place.map_or(0, Seat::index) + 1;
+        Err(io::Error::other(Misplaced(format!(
+            "tls://{} {found} and stands in place {place}; list them in the order of 1.toml, 2.toml, 3.toml",
+            self.address.authority
+        ))))
+    }
+
+    /// Nothing is sent until a ping is answered. Returns whether it was up before.
+    fn down_for(&self, cause: &io::Error) -> bool {
+        let mut state = self.state();
+        let is_misplaced = cause.get_ref().is_some_and(|cause| cause.is::<Misplaced>());
+        let told = is_misplaced && !state.misplaced;
+        state.misplaced = is_misplaced;
+        state.hang_up(cause.to_string()) || told
+    }
+
     /// The key-holder has answered. Returns whether it was down before.
     fn up(&self) -> bool {
         let mut state = self.state();
-        state.suspect = false;
+        (state.suspect, state.misplaced) = (false, false);
         state.down.take().is_some()
     }
 
@@ -274,12 +335,5 @@ impl State {
         self.idle.clear();
         self.generation += 1;
         self.down.replace(why).is_none()
-    }
-}
-
-fn ping(connection: &mut Connection, deadline: Instant) -> io::Result<()> {
-    match exchange(connection, &request_frame(&Request::Ping), deadline)? {
-        Ok(Reply::Done) => Ok(()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer to a ping cannot be read")),
     }
 }

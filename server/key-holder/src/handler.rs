@@ -41,7 +41,12 @@ impl Handler {
         let mut entry = Entry::begun(now, &client.name);
         let is_deletion = matches!(&request, Ok((_, Request::Shred(_))));
         let reply = match request {
-            Ok((_, Request::Ping)) => return Ok(Reply::Done),
+            Ok((_, Request::Ping)) => {
+                return Ok(match &self.role {
+                    Role::Alone(_) => Reply::Done,
+                    Role::Member(member) => Reply::Seat(member.seat()),
+                });
+            }
             Ok((kind, request)) => {
                 self.describe(kind, &request, &mut entry);
                 self.carry_out(client, kind, request, now)

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, reload};
 
@@ -66,7 +66,7 @@ impl Logging {
     ///
     /// # Errors
     /// When `log.filter` is not a filter.
-    pub fn start(log: &Log) -> Result<Logging, ParseError> {
+    pub fn start(log: &Log) -> Result<Logging, String> {
         let filter = parse(log)?;
         let lines = Lines::to(standard_error());
         let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines.clone());
@@ -115,7 +115,7 @@ impl Filter {
     ///
     /// # Errors
     /// When it is not.
-    pub fn check(&self, log: &Log) -> Result<(), ParseError> {
+    pub fn check(&self, log: &Log) -> Result<(), String> {
         parse(log).map(drop)
     }
 
@@ -124,21 +124,31 @@ impl Filter {
     /// # Errors
     /// When it is not a filter, and when the log has ended.
     pub fn set(&self, log: &Log) -> Result<(), String> {
-        let filter = parse(log).map_err(|cause| filter_refused(log, &cause))?;
+        let filter = parse(log)?;
         (self.0)(filter).map_err(|cause| cause.to_string())
     }
 }
 
-fn parse(log: &Log) -> Result<EnvFilter, ParseError> {
-    EnvFilter::builder().parse(with_silent_libraries(&log.filter))
+/// The filter, or what to write instead.
+fn parse(log: &Log) -> Result<EnvFilter, String> {
+    if let Some(word) = no_level(&log.filter) {
+        return Err(format!(
+            "log.filter: {word:?} is no level (error, warn, info, debug, trace, or off); for a module write NAME=LEVEL"
+        ));
+    }
+    EnvFilter::builder().parse(with_silent_libraries(&log.filter)).map_err(|cause| {
+        format!(
+            "log.filter: `{}` is not a filter ({cause}); write it as `info`, or with levels for parts such as `trefoil_server=debug,warn`",
+            log.filter
+        )
+    })
 }
 
-/// The error for a text that is not a filter.
-pub fn filter_refused(log: &Log, cause: &ParseError) -> String {
-    format!(
-        "log.filter: `{}` is not a filter ({cause}); write it as `info`, or with levels for parts such as `trefoil_server=debug,warn`",
-        log.filter
-    )
+/// A word of a filter that is neither a level nor has one. The library takes it for the name of a module, and shows nothing of any other.
+fn no_level(filter: &str) -> Option<&str> {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | ':');
+    let mut words = filter.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.find(|word| word.chars().all(is_name) && word.parse::<LevelFilter>().is_err())
 }
 
 /// The filter, with only warnings of the HTTP and TLS libraries unless it names them, because at `debug` they log every frame.

@@ -18,6 +18,7 @@ use crate::identity::{Fingerprint, IDENTITY, Identity, IdentityError};
 use crate::job_log::{Entry, JobLog, JobLogError};
 use crate::protocol::{HEADER_BYTES, IDLE_TIME_MAX, Unreadable, read_request, reply_frame, request_header};
 use crate::semaphore::Semaphore;
+use crate::settings::not_bound;
 use crate::vault::{SqliteVault, VAULT_FILE};
 use crate::{quorum, systemd, tls, unix_s};
 use rustls::{ServerConfig, ServerConnection};
@@ -94,7 +95,7 @@ pub enum StartError {
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: {cause}; is another process using it?")]
+    #[error("cannot listen on {address}: {cause}; {}", not_bound(cause))]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -144,6 +145,7 @@ impl Process {
         config: &Config,
         accept_older_vault: bool,
     ) -> Result<Process, StartError> {
+        quorum::refuse_empty(config).map_err(StartError::Quorum)?;
         let directory = DataDir::open(&config.server.data_dir)?;
         let identity = Identity::open(&directory, IDENTITY)?;
         let fingerprint = identity.fingerprint();

@@ -9,6 +9,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
+use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolderError, KeyHolding, Reply, Request};
 use trefoil_storage::supervisor::Supervisor;
 
@@ -41,6 +42,26 @@ impl Remote {
         Remote::over(supervisor, ConnectionPool::new(address, tls, bounds))
     }
 
+    /// As [`Remote::start_under`], for the key-holder of this seat: another one counts as away.
+    ///
+    /// # Errors
+    /// As [`Remote::start`].
+    pub fn start_at(
+        supervisor: &Supervisor,
+        address: Address,
+        identity: Identity,
+        bounds: Bounds,
+        seat: Seat,
+    ) -> io::Result<Remote> {
+        let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
+        Remote::over(supervisor, ConnectionPool::new(address, tls, bounds).at(seat))
+    }
+
+    /// That it stands in another's place, and what to do.
+    pub fn misplaced(&self) -> Option<String> {
+        self.line.misplaced()
+    }
+
     fn over(supervisor: &Supervisor, line: ConnectionPool) -> io::Result<Remote> {
         let line = Arc::new(line);
         let watched = Arc::clone(&line);
@@ -56,7 +77,7 @@ impl Remote {
     /// Waits until the key-holder answers.
     ///
     /// # Errors
-    /// Why it did not answer by `deadline`.
+    /// Why it did not answer by `deadline`, or that it stands in another's place.
     pub fn wait_until_ready(&self, deadline: Instant) -> Result<(), String> {
         self.line.wait_until_up(deadline)
     }

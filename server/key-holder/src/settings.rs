@@ -87,6 +87,8 @@ pub enum ConfigError {
 
 /// The prefix of the key-holder's variables. Both programs may run in one environment.
 pub const KEY_HOLDER_PREFIX: &str = "TREFOIL_KEY_HOLDER_";
+/// Sections that only the key-holder's settings have.
+const KEY_HOLDER_SECTIONS: [&str; 3] = ["policy", "quorum", "vault"];
 /// Sections of the service's settings, whose variables the service checks.
 pub const SERVICE_SECTIONS: [&str; 14] = [
     "capture",
@@ -146,7 +148,9 @@ impl<T: DeserializeOwned> Layers<T> {
             let sections: Vec<String> = self.table.keys().cloned().collect();
             let known = self.table.get_mut(&section).and_then(toml::Value::as_table_mut);
             let (Some(known), toml::Value::Table(keys)) = (known, keys) else {
-                let hint = did_you_mean(&section, &sections, |name| format!("[{name}]"));
+                let hint = self
+                    .other_program(&section, path)
+                    .unwrap_or_else(|| did_you_mean(&section, &sections, |name| format!("[{name}]")));
                 return Err(refused(format!("unknown section or key `{section}`{hint}")));
             };
             for (key, value) in keys {
@@ -166,6 +170,20 @@ impl<T: DeserializeOwned> Layers<T> {
             self.read().map_err(|cause| refused(format!("in section [{section}]: {cause}")))?;
         }
         Ok(())
+    }
+
+    /// That a section is one of the other program's, and how to start that.
+    fn other_program(&self, section: &str, path: &Path) -> Option<String> {
+        let path = path.display();
+        match self.program.prefix {
+            KEY_HOLDER_PREFIX if SERVICE_SECTIONS.contains(&section) => {
+                Some(format!("; this is a service's file: `trefoil serve --config {path}`"))
+            }
+            FAMILY if KEY_HOLDER_SECTIONS.contains(&section) => {
+                Some(format!("; this is a key-holder's file: `trefoil key-holder --config {path}`"))
+            }
+            _ => None,
+        }
     }
 
     /// Adds variables of the process as a layer. Leave out those of the other program.
@@ -267,7 +285,10 @@ fn did_you_mean(name: &str, names: &[String], show: impl Fn(&str) -> String) -> 
     let bare = |name: &str| name.strip_prefix(FAMILY).unwrap_or(name).to_ascii_uppercase();
     let name = bare(name);
     // A name without its section counts as similar, however long the section's name is.
-    let ending = names.iter().find(|known| bare(known).ends_with(&format!("_{name}")));
+    let ending = names
+        .iter()
+        .filter(|known| bare(known).ends_with(&format!("_{name}")))
+        .min_by_key(|known| known.len());
     let distance = |known: &String| strsim::damerau_levenshtein(&name, &bare(known));
     let nearest = ending.or_else(|| {
         let nearest = names.iter().min_by_key(|&known| distance(known))?;
@@ -284,6 +305,16 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!("`{text}` is not an IP address with a port; write it as 127.0.0.1:8443 or [::1]:8443 (names are not looked up)")
     })
+}
+
+/// What to do about an address that cannot be bound.
+pub fn not_bound(cause: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind as K;
+    match cause.kind() {
+        K::AddrNotAvailable => "this machine has no such address: give one of its own, or 0.0.0.0 for all",
+        K::PermissionDenied => "a port below 1024 needs a privilege: give a higher one",
+        _ => "is another process using it?",
+    }
 }
 
 /// For `#[serde(deserialize_with)]`: see [`listen_address`].

@@ -88,9 +88,10 @@ impl Address {
         }
         let (plain, mode, roots) = tls_of(url);
         let mut config: Config = plain.parse().map_err(|_| {
-            refused(&"this does not read; write it as postgres://USER@HOST/DATABASE, and a special character as %XX")
+            let form = "this does not read; write it as postgres://USER@HOST/DATABASE, and a special character as %XX";
+            refused(&unknown(url).unwrap_or_else(|| form.to_owned()))
         })?;
-        let Some(user) = config.get_user().map(str::to_owned) else {
+        let Some(user) = config.get_user().filter(|user| !user.is_empty()).map(str::to_owned) else {
             return Err(refused(&"no user; write it as postgres://USER@HOST/DATABASE"));
         };
         let Some(database) = config.get_dbname().map(str::to_owned) else {
@@ -157,6 +158,23 @@ fn place(config: &Config, user: &str, database: &str) -> String {
         }
     });
     format!("postgres://{user}@{}/{database}", hosts.collect::<Vec<_>>().join(","))
+}
+
+/// What an address may have after its `?`.
+const PARAMETERS: &str = "sslmode sslrootcert host hostaddr port user password dbname options channel_binding application_name connect_timeout \
+                          target_session_attrs load_balance_hosts keepalives keepalives_idle keepalives_interval keepalives_retries \
+                          tcp_user_timeout";
+
+/// A parameter that does not exist, and the nearest that does.
+fn unknown(url: &str) -> Option<String> {
+    let names = url.split_once('?')?.1.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
+    let known = || PARAMETERS.split(' ');
+    let name = names.into_iter().find(|name| !known().any(|known| known == *name))?;
+    let alike =
+        |known: &&str| known.bytes().zip(name.bytes()).take_while(|(one, other)| one == other).count();
+    let nearest = known().max_by_key(alike).filter(|known| alike(known) > 2);
+    let hint = nearest.map_or("leave it out".to_owned(), |known| format!("did you mean {known}?"));
+    Some(format!("there is no parameter `{name}`; {hint}"))
 }
 
 /// The address without what tokio-postgres does not know of, the mode of TLS, and the file of authorities.
@@ -277,6 +295,9 @@ mod tests {
             ("postgres://u@db.example/d?sslrootcert=/nowhere", "sslrootcert /nowhere"),
             ("postgres://u@db.example", "no database"),
             ("postgres://db.example/d", "no user"),
+            ("postgres://:pw@db.example/d", "no user"),
+            ("postgres://u@db.example/d?sslmod=verify-full", "did you mean sslmode?"),
+            ("postgres://u@db.example/d?colour=red", "there is no parameter `colour`; leave it out"),
             ("postgres:///d?user=u", "no host"),
             ("mysql://u@db.example/d", "not an address of PostgreSQL"),
         ] {

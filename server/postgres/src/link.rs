@@ -89,7 +89,8 @@ impl Link {
         };
         let connected = runtime.block_on(async { tokio::time::timeout(wait, connect).await });
         let late = |_| unreachable(format!("no connection within {} ms", wait.as_millis()));
-        let client = connected.map_err(late)?.map_err(|cause: Error| unreachable(text(&cause)))?;
+        let client =
+            connected.map_err(late)?.map_err(|cause: Error| unreachable(text(&cause) + next_step(&cause)))?;
         let mut link = Link {
             client,
             prepared: RefCell::default(),
@@ -310,7 +311,7 @@ fn settings(patience: Duration) -> String {
     // A statement that the server gives up leaves a connection that can be used.
     let statement = patience * 4 / 5;
     format!(
-        "SET statement_timeout = {0}; SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1};
+        "SET client_min_messages = warning; SET statement_timeout = {0}; SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1};
          SET client_connection_check_interval = 1000;
          SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
          SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
@@ -318,6 +319,25 @@ fn settings(patience: Duration) -> String {
         statement.as_millis(),
         patience.as_millis() * 5,
     )
+}
+
+/// What to do about a connection that was refused.
+fn next_step(cause: &Error) -> &'static str {
+    let code = cause.code().map_or("", |code| code.code());
+    let told = if code.is_empty() { text(cause) } else { String::new() };
+    match code {
+        "28P01" => "; correct it in the file of store.password_file, or in the address",
+        "28000" => {
+            "; allow this user and machine in the server's pg_hba.conf, and see that the role may log in"
+        }
+        "3D000" => "; create it, see OPERATING.md, PostgreSQL",
+        "53300" => "; raise CONNECTION LIMIT of the role: nodes x (7 + workers) + 5",
+        _ if told.contains("password missing") => "; name a file in store.password_file (mode 0600)",
+        _ if told.contains("does not support TLS") => {
+            "; set ssl = on there (sslmode=disable is for 127.0.0.1 only)"
+        }
+        _ => "",
+    }
 }
 
 /// The message without the values of rows, which PostgreSQL puts into the detail.

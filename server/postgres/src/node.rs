@@ -100,6 +100,9 @@ impl Hold {
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
         let Opening { mark, migrate, restored, fleet } = opening;
+        if restored && fleet.is_some() {
+            be_alone(&address, &link)?;
+        }
         lock(&address, &link, LOCK_WAIT, fleet.as_deref())?;
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
@@ -113,6 +116,12 @@ impl Hold {
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
+        // Any other count may be an older copy's: a node of a fleet notes only its own transactions, and a directory may be restored too.
+        if restored && reached > 0 && node.generation == reached {
+            return Err(hold.unusable(&format!(
+                "the database has every acknowledged transaction ({reached}): nothing was restored. Start without --store-restored"
+            )));
+        }
         if restored {
             let (found, lacks) = (node.generation, reached.saturating_sub(node.generation));
             tracing::warn!(
@@ -125,6 +134,9 @@ impl Hold {
         hold.node = Node { term: node.term + 1, generation, ..node };
         hold.seen.store(node.registry, Ordering::Release);
         link.commit(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
+        if restored && hold.fleet.is_some() {
+            link.batch(&format!("SELECT pg_advisory_unlock({LOCK})"))?;
+        }
         link.be_usual(patience);
         warn_of_lost_writes(&link, &hold.address)?;
         hold.reach();
@@ -362,6 +374,16 @@ fn lock(address: &Address, link: &Link, wait: Duration, fleet: Option<&str>) -> 
 
 /// PostgreSQL keeps 63 bytes: `trefoil `, the name, and what [`crate::fleet`] tells of keys.
 const NAME_MAX: usize = 34;
+/// Takes the lock alone, until the fleet's is taken too: other nodes have in memory what a restored database lacks.
+fn be_alone(address: &Address, link: &Link) -> Result<(), StoreError> {
+    match lock(address, link, LOCK_WAIT, None) {
+        Err(StoreError::InUse(_)) => Err(StoreError::InUse(format!(
+            "{address}: a node runs ({}): stop all nodes before one starts with --store-restored",
+            holder(link)?.unwrap_or_default()
+        ))),
+        other => other,
+    }
+}
 
 /// The statement that gives a connection the name of its node.
 pub(crate) fn named(node: &str) -> String {
@@ -387,15 +409,15 @@ pub(crate) fn held() -> String {
 /// Who has the lock.
 pub(crate) fn holder(link: &Link) -> Result<Option<String>, StoreError> {
     let told = link.told(&format!(
-        "SELECT l.pid, a.usename, coalesce(host(a.client_addr), 'this machine'), a.backend_start
+        "SELECT l.pid, a.usename, coalesce(host(a.client_addr), 'this machine'), a.backend_start, a.application_name
          FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
          WHERE {}",
         held()
     ))?;
     Ok(told.map(|columns| {
-        let [pid, user, from, since] =
-            [0, 1, 2, 3].map(|at: usize| columns.get(at).cloned().flatten().unwrap_or_default());
-        format!("server process {pid}, user {user} from {from}, since {since}")
+        let [pid, user, from, since, name] =
+            [0, 1, 2, 3, 4].map(|at: usize| columns.get(at).cloned().flatten().unwrap_or_default());
+        format!("server process {pid} of {name}, user {user} from {from}, since {since}")
     }))
 }
 

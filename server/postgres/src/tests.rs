@@ -418,6 +418,22 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
 }
 
 #[test]
+fn a_restored_database_is_taken_while_no_node_runs_and_then_by_all() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let node = |name: &str, restored| {
+        let fleet = Some(name.to_owned());
+        open_with(&url, PATIENCE, Opening { restored, fleet, ..Opening::default() })
+    };
+    let running = node("vm/1", false).unwrap();
+    let Err(StoreError::InUse(told)) = node("vm/2", true).map(drop) else { panic!("beside another node") };
+    assert!(told.contains("of trefoil vm/1,") && told.contains("stop all nodes"), "{told}");
+    drop(running);
+    let _first = node("vm/2", true).unwrap();
+    let _second = node("vm/3", false).unwrap();
+}
+
+#[test]
 fn a_server_that_gives_no_answer_is_given_up_in_time_and_found_again() {
     let Some(server) = Server::start(&[]) else { return };
     let url = server.database();

@@ -25,6 +25,11 @@ pub fn database(config: &Config) -> Result<Option<Address>, ConfigError> {
     config.store.database(std::env::var_os("PGPASSFILE").map(PathBuf::from))
 }
 
+/// A directory that has used no database cannot tell a foreign one from one that was tampered with, and the first is the likely one.
+const ANOTHERS: &str = "this data directory is new, and the database belongs to another installation. For one more node of a fleet make its \
+                        directory with `trefoil keys add-node --data-dir NODE --to NEW-NODE`, where NODE is the directory of a node that runs; for a \
+                        new service give an empty database";
+
 /// Opens the store, and says where it is.
 pub(super) fn open(
     supervisor: &Supervisor,
@@ -51,11 +56,13 @@ pub(super) fn open(
     )?;
     let config::Store { migrate, restored, fleet, .. } = config.store;
     let fleet = fleet.then(node_name);
-    let mark = Some(directory.high_water(POSTGRES_MARK)?);
-    let opening = Opening { mark, migrate, restored, fleet };
+    let mark = directory.high_water(POSTGRES_MARK)?;
+    let is_new = mark.reached().count == 0;
+    let opening = Opening { mark: Some(mark), migrate, restored, fleet };
     let opened = Postgres::open(supervisor, &address, &secret, config.store.patience(), opening);
     let store = opened.map_err(|cause| {
         StartError::Database(match cause {
+            StoreError::Forged(_) if is_new => StoreError::Unusable(format!("{address}: {ANOTHERS}")),
             StoreError::Forged(what) => StoreError::Forged(format!("{address}: {what}")),
             other => other,
         })

@@ -259,6 +259,9 @@ impl DataDir {
 
 /// Makes a directory that only its owner may use, if it is missing.
 fn make(path: &Path) -> Result<(), DataDirError> {
+    if path.is_file() {
+        return Err(DataDirError::NotADirectory { path: path.display().to_string() });
+    }
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|cause| failed(path, "create the directory", cause))
 }

@@ -7,6 +7,7 @@ mod databases;
 mod tls;
 
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trefoil_api::Finding;
@@ -16,11 +17,13 @@ use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote};
 use trefoil_matching::KeyHolding as _;
+use trefoil_matching::quorum::Seat;
 use trefoil_server::config::{Config, ConfigError, Place};
 use trefoil_server::findings;
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
+use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir;
 use trefoil_storage::disk::RESERVE_FILE;
 
@@ -35,6 +38,9 @@ pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     if !directory.exists() {
         let nothing = Finding::broken("directory-missing", directory.display(), "there is no installation");
         return vec![nothing.do_this("name its directory with --data-dir, or make one with `trefoil serve`")];
+    }
+    if let Some(foreign) = foreign(directory) {
+        return vec![foreign];
     }
     let mut found = files(directory);
     found.extend(tls::examine(config, now));
@@ -58,6 +64,18 @@ pub(crate) fn configuration(cause: &ConfigError) -> Finding {
         .do_this("correct it, then look again")
 }
 
+/// That the directory is another user's: every file would be named, and none of them be wrong.
+fn foreign(directory: &Path) -> Option<Finding> {
+    let owner = std::fs::metadata(directory).ok()?.uid();
+    let user = rustix::process::geteuid().as_raw();
+    (owner != user).then(|| {
+        let what = format!("it belongs to user {owner}, and this is user {user}");
+        let remedy =
+            format!("run it as the service's user: `sudo -u '#{owner}' trefoil doctor`, with the same flags");
+        Finding::broken("directory-owner", directory.display(), what).do_this(remedy)
+    })
+}
+
 /// Modes, owners, and the record of the files that belong together.
 fn files(directory: &Path) -> Vec<Finding> {
     let found: Vec<Finding> = data_dir::inspect(directory).iter().map(file).collect();
@@ -75,7 +93,7 @@ fn file(cause: &data_dir::DataDirError) -> Finding {
     let (code, place) = match cause {
         E::Exposed { path, .. } => ("file-exposed", path),
         E::Owner { path, .. } => ("file-owner", path),
-        E::NotAFile { path } => ("file-kind", path),
+        E::NotAFile { path } | E::NotADirectory { path } => ("file-kind", path),
         E::Lost { path, .. } => ("file-lost", path),
         E::Other { path } => ("file-foreign", path),
         E::Record { path, .. } => ("record-damaged", path),
@@ -156,13 +174,11 @@ fn key_holder(config: &Config, now: u64, sealed: &[Option<VaultState>]) -> Vec<F
     let directory = &config.server.data_dir;
     match config.key_holder.place() {
         Ok(Place::Here) => databases::vault(directory, now, sealed),
-        Ok(Place::One(address)) => asked(directory, &address, sealed.first().copied().flatten()),
+        Ok(Place::One(address)) => asked(directory, &address, None, sealed.first().copied().flatten()),
         Ok(Place::Three(three)) => {
             let sealed = |seat: usize| sealed.get(seat).copied().flatten();
-            three
-                .iter()
-                .enumerate()
-                .flat_map(|(seat, address)| asked(directory, address, sealed(seat)))
+            let each = Seat::ALL.into_iter().zip(&three);
+            each.flat_map(|(seat, address)| asked(directory, address, Some(seat), sealed(seat.index())))
                 .collect()
         }
         // The configuration was read, so its addresses are valid.
@@ -170,7 +186,13 @@ fn key_holder(config: &Config, now: u64, sealed: &[Option<VaultState>]) -> Vec<F
     }
 }
 
-fn asked(directory: &Path, address: &Address, sealed: Option<VaultState>) -> Vec<Finding> {
+/// `seat` is that of the place in which a key-holder of a quorum is listed.
+fn asked(
+    directory: &Path,
+    address: &Address,
+    seat: Option<Seat>,
+    sealed: Option<VaultState>,
+) -> Vec<Finding> {
     let (place, file) =
         (&address.authority, |kind: &str| directory.join(format!("{GATEWAY_IDENTITY}-{kind}.pem")));
     let identity = match Identity::read(&file("certificate"), &file("private-key")) {
@@ -181,17 +203,24 @@ fn asked(directory: &Path, address: &Address, sealed: Option<VaultState>) -> Vec
         }
     };
     let bounds = Bounds { timeout: WAIT, connections: 1 };
-    let status = Remote::start(address.clone(), identity, bounds)
-        .map_err(|cause| cause.to_string())
-        .and_then(|remote| {
-            remote.wait_until_ready(Instant::now() + WAIT)?;
-            remote.status().map_err(|cause| cause.to_string())
-        });
-    let status = match status {
+    let away =
+        |cause| vec![Finding::broken("key-holder-away", place, cause).do_this(findings::KEY_HOLDER_AWAY)];
+    let started = match seat {
+        None => Remote::start(address.clone(), identity, bounds),
+        Some(seat) => Remote::start_at(&Supervisor::default(), address.clone(), identity, bounds, seat),
+    };
+    let remote = match started {
+        Ok(remote) => remote,
+        Err(cause) => return away(cause.to_string()),
+    };
+    let ready = remote.wait_until_ready(Instant::now() + WAIT);
+    if let Some(what) = remote.misplaced() {
+        let (what, remedy) = what.split_once("; ").unwrap_or((&what, ""));
+        return vec![Finding::broken("key-holder-order", place, what).do_this(remedy)];
+    }
+    let status = match ready.and_then(|()| remote.status().map_err(|cause| cause.to_string())) {
         Ok(status) => status,
-        Err(cause) => {
-            return vec![Finding::broken("key-holder-away", place, cause).do_this(findings::KEY_HOLDER_AWAY)];
-        }
+        Err(cause) => return away(cause),
     };
     let mut found = findings::malformed(place, status.malformed, &status.frozen);
     let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);

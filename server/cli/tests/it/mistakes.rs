@@ -3,6 +3,7 @@
 
 mod calls;
 mod commands;
+mod key_holders;
 
 use crate::program::Program;
 use std::net::TcpListener;
@@ -219,6 +220,26 @@ const CONFIGURATION: &[Mistake<'static>] = &[
     ),
     (
         &["serve"],
+        &[("TREFOIL_LOG_FILTER", "inof")],
+        says("\"inof\" is no level", "log.filter", "for a module write NAME=LEVEL"),
+    ),
+    (
+        &["serve"],
+        &[("TREFOIL_LISTEN", "127.0.0.1:1")],
+        says("names no setting", "TREFOIL_LISTEN", "did you mean TREFOIL_SERVER_LISTEN?"),
+    ),
+    (
+        &["serve", "--data-dir", "broken.toml", "--listen", "127.0.0.1:0"],
+        &[],
+        says("is a file, not a directory", "broken.toml", "name the directory"),
+    ),
+    (
+        &["backup", "--data-dir", "never-made", "b"],
+        &[],
+        says("is no data directory", "never-made", "--data-dir"),
+    ),
+    (
+        &["serve"],
         &[("TREFOIL_PROOFS_CIRCUITS", "cred/9")],
         says("list one or more of", "proofs.circuits", "cred/2"),
     ),
@@ -279,7 +300,7 @@ fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
         answer.check(&format!("{line:?} {variables:?}"), &folder.said(line, variables), &mut wrong);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(CONFIGURATION.len(), 36);
+    assert_eq!(CONFIGURATION.len(), 40);
 }
 
 /// Arguments of `trefoil serve` with a damaged data directory.
@@ -315,6 +336,9 @@ fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
     let listen = ["--listen", &taken, "--admin-listen", "127.0.0.1:0"];
     let said = folder.said(&[&serve[..], &listen].concat(), &[]);
     answers("port taken", said, says("cannot listen", &taken, "is another process using it?"));
+    let foreign = ["--listen", "203.0.113.9:7001", "--admin-listen", "127.0.0.1:0"];
+    let said = folder.said(&[&serve[..], &foreign].concat(), &[]);
+    answers("no such address", said, says("has no such address", "203.0.113.9:7001", "give one of its own"));
     let said = folder.said(&[&["serve", "--data-dir", "/dev/null/x"][..], &free].concat(), &[]);
     answers("no directory", said, says("cannot create the directory", "/dev/null/x", "check the path"));
     let said = spoiled(&folder, "open", |data| {
@@ -357,7 +381,11 @@ fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
     answers(
         "another issuer",
         said,
-        says("of issuer https://127.0.0.1", "trust root", "set server.issuer to"),
+        says(
+            "the trust root is of issuer https://127.0.0.1",
+            "set server.issuer to",
+            "If nothing was signed yet",
+        ),
     );
     let said = with(&[("TREFOIL_KEYS_PASSPHRASE_FILE", "/nowhere/words")]);
     answers("passphrase file missing", said, says("cannot read", "/nowhere/words", "check the path"));
@@ -374,5 +402,5 @@ fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
     let said = folder.said(&["backup", "--data-dir", &data, "b"], &[("TREFOIL_BACKUP_PASSPHRASE", "short")]);
     answers("short passphrase", said, says("passphrase", "backup", "at least"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(count, 19);
+    assert_eq!(count, 20);
 }

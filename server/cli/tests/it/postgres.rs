@@ -159,7 +159,8 @@ async fn a_second_node_is_refused_by_name_and_so_is_another_store_for_the_same_k
     assert!(first.shutdown().await);
 
     let refused = start(config(&folder.path().join("other"), &url)).await.to_string();
-    assert!(refused.contains("it belongs to another installation"), "{refused}");
+    assert!(refused.contains("the database belongs to another installation"), "{refused}");
+    assert!(refused.contains("`trefoil keys add-node") && !refused.contains("--store-restored"), "{refused}");
     let mut plain = config(&data, "");
     plain.store.url = DatabaseUrl(String::new());
     let refused = start(plain).await.to_string();
@@ -230,7 +231,27 @@ async fn the_program_takes_the_store_as_a_flag_and_its_commands_know_where_it_is
     let (_, told) = trefoil(&["doctor", "--store", &url]);
     assert!(told.contains("in use by server process") && told.contains("newest seal"), "{told}");
     assert!(told.contains("database-rights") && told.contains("is a superuser"), "{told}");
+    let (_, told) = trefoil(&["doctor"]);
+    assert!(
+        told.contains("keeps its store in PostgreSQL") && told.contains("give --config, or --store"),
+        "{told}"
+    );
     assert!(program.terminate().success());
+    let (code, told) = trefoil(&["serve", "--store", &url, "--store-restored", "--listen", "127.0.0.1:0"]);
+    assert!(code == Some(1) && told.contains("nothing was restored. Start without"), "{told}");
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    server.sql(name, "UPDATE node SET generation = generation - 1");
+    let (code, told) = trefoil(&["doctor", "--store", &url]);
+    assert!(
+        code == Some(2) && told.contains("database-older") && told.contains("were acknowledged"),
+        "{told}"
+    );
+    let elsewhere = url.replace(name, "nowhere");
+    let (_, told) = trefoil(&["serve", "--store", &elsewhere, "--listen", "127.0.0.1:0"]);
+    assert!(
+        told.contains("\"nowhere\" does not exist") && told.contains("create it, see OPERATING.md"),
+        "{told}"
+    );
     let backup = folder.path().join("backup").display().to_string();
     let (code, told) = trefoil(&["backup", &backup]);
     assert!(

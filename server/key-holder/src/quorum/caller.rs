@@ -108,7 +108,7 @@ pub(super) fn start(
         holders.push(Holder {
             seat,
             address: address.authority.clone(),
-            remote: Remote::start_under(supervisor, address, identity, bounds)?,
+            remote: Remote::start_at(supervisor, address, identity, bounds, seat)?,
             supervisor: supervisor.clone(),
             callers_max: bounds.connections,
             waiting: Mutex::default(),

@@ -63,12 +63,17 @@ impl Quorum {
     /// Waits until all three answer.
     ///
     /// # Errors
-    /// The one that does not answer, and why, at `deadline`.
+    /// The one that does not answer, and why, at `deadline`; at once if it stands in another's place.
     pub fn wait_until_ready(&self, deadline: Instant) -> Result<(), String> {
         for holder in self.holders.iter() {
             holder.remote.wait_until_ready(deadline).map_err(|why| format!("{holder}: {why}"))?;
         }
         Ok(())
+    }
+
+    /// Which of those that have answered stand in another's place, and what to do.
+    pub fn misplaced(&self) -> Option<String> {
+        self.holders.iter().find_map(|holder| holder.remote.misplaced())
     }
 
     /// Sends one request to every key-holder; all must answer.
@@ -234,7 +239,7 @@ impl Quorum {
     /// A request that all three must carry out. Otherwise it fails and must be repeated.
     fn done(&self, request: &Request) -> Result<Reply, KeyHolderError> {
         self.all(request, |_, reply| match reply {
-            Reply::Done => Ok(()),
+            Reply::Done | Reply::Seat(_) => Ok(()),
             other => Err(unasked(&other)),
         })
         .map(|_| Reply::Done)

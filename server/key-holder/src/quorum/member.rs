@@ -51,6 +51,10 @@ impl Member {
         })
     }
 
+    pub(crate) fn seat(&self) -> Seat {
+        self.holder.seat()
+    }
+
     /// Carries out a request at `now`, unix seconds. Rights and owners have been checked.
     pub(crate) fn answer(
         &self,

@@ -19,4 +19,4 @@ mod seat_name;
 
 pub use gateway::Quorum;
 pub(crate) use member::Member;
-pub(crate) use provision::{client, init, open};
+pub(crate) use provision::{client, init, open, refuse_empty};

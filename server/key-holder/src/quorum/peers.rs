@@ -59,7 +59,7 @@ impl Peers {
     pub(crate) fn start(supervisor: &Supervisor, links: Vec<Link>, lifetime: Duration) -> io::Result<Peers> {
         let mut peers = Vec::with_capacity(links.len());
         for Link { seat, address, identity } in links {
-            let remote = Remote::start_under(supervisor, address, identity, BOUNDS)?;
+            let remote = Remote::start_at(supervisor, address, identity, BOUNDS, seat)?;
             let peer = Arc::new(Peer { seat, remote, queue: Mutex::default(), filled: Condvar::new() });
             for _ in 0..SENDERS {
                 let sender = Arc::clone(&peer);

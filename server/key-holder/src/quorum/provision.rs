@@ -43,9 +43,7 @@ pub(crate) fn open(
             false => Ok(None),
         };
     };
-    let Some(bytes) = pieces else {
-        return Err(format!("{} is missing: `trefoil key-holder init-quorum` deals pieces", path.display()));
-    };
+    let bytes = pieces.ok_or_else(|| missing(&path))?;
     let pieces = Pieces::from_bytes(&bytes)
         .ok_or_else(|| format!("{} is damaged: restore it from a backup", path.display()))?;
     if pieces.seat() != seat {
@@ -62,6 +60,24 @@ pub(crate) fn open(
     let longest = Duration::from_millis(config.timeout_ms);
     let times = Times { patience, longest };
     Member::new(supervisor, holder, links, times).map(Some).map_err(|cause| cause.to_string())
+}
+
+/// Refuses a data directory without pieces before a file is made in it: a directory that is named wrongly would become a key-holder that
+/// has nothing.
+pub(crate) fn refuse_empty(config: &config::Config) -> Result<(), String> {
+    let path = config.server.data_dir.join(PIECES_FILE);
+    match config.quorum.seat > 0 && matches!(path.try_exists(), Ok(false)) {
+        true => Err(missing(&path)),
+        false => Ok(()),
+    }
+}
+
+fn missing(path: &Path) -> String {
+    format!(
+        "{} is missing. If this key-holder was made before, server.data_dir is wrong (a relative path starts at the working directory), or the \
+         file has to come back from a backup; `trefoil key-holder init-quorum` makes NEW key-holders",
+        path.display()
+    )
 }
 
 /// Makes three key-holders in `dir` that accept a gateway with this name and certificate, and prints how to start them. Returns
@@ -101,7 +117,9 @@ pub(crate) fn init(
             .filter(|(other, ..)| other != seat)
             .map(|(.., address)| format!("{:?}", address.to_string()))
             .collect();
-        let (data, peers) = (directory.path(), peers.join(", "));
+        // They may be started from another working directory.
+        let data = std::path::absolute(directory.path()).map_err(|cause| text(&cause))?;
+        let peers = peers.join(", ");
         let config = dir.join(format!("{seat}.toml"));
         let toml = format!(
             "[server]\ndata_dir = {data:?}\nlisten = \"{}\"\n\n[quorum]\nseat = {seat}\npeers = [{peers}]\n",

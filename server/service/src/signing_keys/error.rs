@@ -50,7 +50,8 @@ pub enum KeysError {
     /// The trust root is another issuer's.
     #[error(
         "the trust root is of issuer {found}, the configuration says {configured}; set server.issuer to {found}, or serve \
-         {configured} from a data directory of its own"
+         {configured} from a data directory of its own. If nothing was signed yet, as after a first start that failed, move the directory away and \
+         start with a new one; keep its key-holder-client-certificate.pem and key-holder-client-private-key.pem, which the key-holders let in"
     )]
     Issuer {
         /// In the trust root.

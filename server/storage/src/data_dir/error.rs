@@ -17,6 +17,12 @@ pub enum DataDirError {
         /// The operating system's reason.
         cause: io::Error,
     },
+    /// A file in place of the directory.
+    #[error("{path} is a file, not a directory; name the directory")]
+    NotADirectory {
+        /// The file.
+        path: String,
+    },
     /// Another process has it open.
     #[error("{path} is used by another trefoil process; stop that one or give another --data-dir")]
     Locked {

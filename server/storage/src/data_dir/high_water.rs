@@ -54,10 +54,18 @@ fn check(bytes: &[u8]) -> [u8; 32] {
 
 impl HighWater {
     pub(super) fn open(path: &Path) -> Result<HighWater, DataDirError> {
-        let damaged = || DataDirError::Other { path: path.display().to_string() };
-        let reached = Reached::from_bytes(&read_private(path)?).ok_or_else(damaged)?;
+        let reached = HighWater::read(path)?;
         let file = OpenOptions::new().write(true).custom_flags(no_follow()).open(path);
         Ok(HighWater { file: file.map_err(|cause| failed(path, "open", cause))?, reached })
+    }
+
+    /// The highest count in a mark, which is left as it is.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no mark.
+    pub fn read(path: &Path) -> Result<Reached, DataDirError> {
+        let damaged = || DataDirError::Other { path: path.display().to_string() };
+        Reached::from_bytes(&read_private(path)?).ok_or_else(damaged)
     }
 
     /// The highest count so far.

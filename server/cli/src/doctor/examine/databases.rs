@@ -9,8 +9,8 @@ use trefoil_matching::MALFORMED_MAX;
 use trefoil_postgres::{Address, Postgres, Rights};
 use trefoil_server::config::Config;
 use trefoil_server::findings::{MALFORMED, frozen};
-use trefoil_service::STORE_FILE;
-use trefoil_storage::data_dir::read_private;
+use trefoil_service::{POSTGRES_MARK, STORE_FILE};
+use trefoil_storage::data_dir::{HighWater, read_private};
 use trefoil_storage::store::{self, StoreError};
 use trefoil_types::TenantId;
 use zeroize::Zeroizing;
@@ -21,6 +21,11 @@ const STEP_S: u64 = 5;
 /// The store, and the header of its newest seal.
 pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHeader>) {
     let path = directory.join(STORE_FILE);
+    if !path.exists() && noted(directory) > 0 {
+        let what = "this node keeps its store in PostgreSQL, and no database is named";
+        let remedy = "give --config, or --store and --key-holder, as `trefoil serve` gets them";
+        return (vec![Finding::broken("database-unnamed", directory.display(), what).do_this(remedy)], None);
+    }
     let place = path.display();
     let connection = match opened(&path, store::VERSION) {
         Ok(connection) => connection,
@@ -70,6 +75,13 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
             None,
         );
     }
+    let reached = noted(&config.server.data_dir);
+    if let Some(count) = found.generation.filter(|count| *count < reached) {
+        let what =
+            format!("it counts {count} transactions and {reached} were acknowledged: it is an older copy");
+        let remedy = "switch to a server that has them; if there is none, start once with --store-restored, which every seal will show";
+        return (vec![Finding::broken("database-older", address, what).do_this(remedy)], None);
+    }
     let holder =
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
     let (mut findings, header) = newest_seal(&address, found.newest_seal.as_deref(), now);
@@ -88,6 +100,11 @@ fn role(address: &Address, rights: Rights) -> Option<Finding> {
     });
     let remedy = "run `trefoil store migrate --serve-as` as the owner, see OPERATING.md, \"Two roles\"";
     lacks.or(excess).map(|found| found.do_this(remedy))
+}
+
+/// Transactions that the directory noted of its PostgreSQL database; 0 if it used none. A mark that does not read is found among the files.
+fn noted(directory: &Path) -> u64 {
+    HighWater::read(&directory.join(POSTGRES_MARK)).map_or(0, |reached| reached.count)
 }
 
 /// The newest seal against the clock.

@@ -408,3 +408,14 @@ fn a_file_of_another_user_is_named_with_both_users() {
     assert_eq!((found.code.as_str(), found.place.as_str()), ("file-owner", "/data/store.sqlite"));
     assert!(found.what.contains("user 7") && found.remedy.contains("chown 8"), "{found:#?}");
 }
+
+#[test]
+fn a_directory_of_another_user_is_one_finding_that_names_the_user_to_run_it_as() {
+    let case = Case::new();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&case.config.server.data_dir, Some(12_345), None).unwrap();
+        let found = case.found();
+        let [one] = &found[..] else { panic!("{found:#?}") };
+        assert!(one.what.contains("user 12345") && one.remedy.contains("sudo -u '#12345' trefoil doctor"));
+    }
+}
