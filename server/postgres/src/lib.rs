@@ -152,6 +152,10 @@ impl Fleet for Postgres {
         self.1.as_ref().is_some_and(|parts| parts.has_heard_since(asked))
     }
 
+    fn is_stale(&self) -> bool {
+        self.1.as_ref().is_some_and(|parts| parts.stale().is_some())
+    }
+
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
         self.parts()?.log_turn()
     }
