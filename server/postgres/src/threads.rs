@@ -377,6 +377,14 @@ impl Writer {
         let scope = first.scope;
         let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
         let begun = match self.hold.begin(&link, scope) {
+            // Another node's transaction is long. The server gave up in time, so nothing is away.
+            Err(cause @ StoreError::Unreachable(_)) if !link.is_lost() => {
+                refuse(writes, &cause);
+                // If this fails, the connection is lost, and the next look finds that.
+                let _ = link.batch("ROLLBACK");
+                self.link = Some(link);
+                return;
+            }
             // It was lost while it was idle, and nothing had begun on it.
             Err(_) if link.is_closed() => {
                 self.hold.again(self.patience).and_then(|link| self.hold.begin(&link, scope).map(|()| link))

@@ -354,6 +354,28 @@ fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
 }
 
 #[test]
+fn while_another_transaction_is_long_writes_alone_are_refused_and_at_once_afterwards_they_are_not() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let patience = Duration::from_secs(1);
+    let (store, _watched) = open(&url, "one", patience).unwrap();
+    let _heard = follow(&store);
+    store.create_tenant(tenant(T), note()).unwrap();
+    store.put_seal(0, vec![1], vec![]).unwrap();
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let other = Link::open(&address, PATIENCE, PATIENCE).unwrap();
+    other.batch("BEGIN; SELECT FROM node FOR UPDATE").unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < 3 * patience {
+        let refused = store.put_seal(1, vec![1], vec![]);
+        assert!(matches!(refused, Err(StoreError::Unreachable(_))), "{refused:?}");
+        assert_eq!((store.seal(0), store.unready()), (Ok(Some(vec![1])), None));
+    }
+    other.batch("COMMIT").unwrap();
+    assert_eq!(store.put_seal(1, vec![1], vec![]), Ok(()));
+}
+
+#[test]
 fn a_turn_in_the_log_is_one_nodes_until_it_ends_or_the_node_hangs() {
     let Some(server) = Server::shared() else { return };
     let url = server.database();
