@@ -319,6 +319,17 @@ fn news_that_are_not_taken_over_make_a_node_unready_and_come_again() {
     until("ready", || store.unready().is_none());
 }
 
+#[test]
+fn news_come_again_for_as_long_as_a_read_may_take() {
+    let Some(server) = Server::shared() else { return };
+    let (store, heard) = node(&server.database(), "one");
+    store.put_sessions(vec![ended(1)]).unwrap();
+    hears(&heard, "the session", |news| news.sessions.len() == 1);
+    crossbeam_channel::after(AGAIN_MIN + 5 * POLL).recv().unwrap();
+    heard.try_iter().for_each(drop);
+    hears(&heard, "the session again", |news| news.sessions.len() == 1);
+}
+
 /// Two locks hold a change up for longer than its caller waits, and each for shorter than a statement may.
 #[test]
 fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
