@@ -2,7 +2,7 @@
 //!
 //! A thread asks for the row of [`crate::node`] every [`POLL`] and reads what was changed since. It asks rather than waits to be told: a notification
 //! that was lost on the way looks like no change, and an answer that does not come looks like none. The age of the last answer is what
-//! [`Heard::check`] goes by. News are taken over again for [`AGAIN`], because a read that began before them may put an old row into memory after them.
+//! [`Heard::check`] goes by. News are taken over again for a while, because a read that began before them may put an old row into memory after them.
 //!
 //! Another thread takes turns in the log: an advisory lock of a transaction, which the server ends with the session, or if the node does nothing for too
 //! long.
@@ -33,8 +33,9 @@ use trefoil_storage::store::{Registry, StoreError};
 const POLL: Duration = Duration::from_millis(100);
 /// Between two proofs that the server which tells the news is the primary.
 const PROOF_PAUSE: Duration = Duration::from_millis(250);
-/// For how long news are taken over again: the longest read of a row, and a margin.
-const AGAIN: Duration = Duration::from_millis(1500);
+/// For how long news are taken over again: at least so long, and the longest read of a row with a margin.
+const AGAIN_MIN: Duration = Duration::from_millis(1500);
+const AGAIN_MARGIN: Duration = Duration::from_millis(500);
 /// A node that has not heard for so long may have missed changes that are not kept any more.
 const MISSED: Duration = Duration::from_secs(300);
 /// How long changes are kept, seconds.
@@ -375,7 +376,8 @@ impl Ears {
         // Each change of the registry names its tenant.
         news.registry &= news.tenants.is_empty() && !news.operators;
         let fresh = news.clone();
-        self.recent.retain(|(at, _)| begun.saturating_duration_since(*at) < AGAIN);
+        let again = AGAIN_MIN.max(self.place.patience + AGAIN_MARGIN);
+        self.recent.retain(|(at, _)| begun.saturating_duration_since(*at) < again);
         for (_, old) in &self.recent {
             news.subjects.extend(&old.subjects);
             news.sessions.extend(&old.sessions);

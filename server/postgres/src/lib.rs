@@ -148,6 +148,10 @@ impl Fleet for Postgres {
         self.1.as_ref().is_some_and(|parts| parts.has_heard_since(asked))
     }
 
+    fn is_stale(&self) -> bool {
+        self.1.as_ref().is_some_and(|parts| parts.stale().is_some())
+    }
+
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
         self.parts()?.log_turn()
     }
@@ -691,9 +695,12 @@ impl Store for Postgres {
     }
 
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError> {
-        let old = [Value::bound(now.saturating_sub(fleet::KEPT_S))];
-        let (now, before) = ([Value::bound(now)], [Value::bound(idempotency_before)]);
         self.0.write_long(All, move |rows| {
+            // A node whose clock is ahead of the database's removes nothing early.
+            let clock = rows.number("SELECT extract(epoch FROM now())::bigint", &[])?.unwrap_or(0);
+            let ahead = now.saturating_sub(clock);
+            let [now, before, old] = [now, idempotency_before, now.saturating_sub(fleet::KEPT_S)]
+                .map(|time| [Value::bound(time.saturating_sub(ahead))]);
             rows.delete::<Session>("expires_at < $1", &now)?;
             rows.delete::<Idempotency>("created_at < $1", &before)?;
             rows.delete::<Create>("created_at < $1", &before)?;

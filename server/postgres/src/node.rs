@@ -257,19 +257,22 @@ impl Hold {
         Ok(())
     }
 
-    /// Counts the transaction, after which the rows have this sum, and commits it. `registry`: whether it changed what every node has in memory.
-    pub(crate) fn commit(&mut self, link: &Link, sum: Sum, registry: bool) -> Result<(), StoreError> {
+    /// Counts the transaction, after which the rows have this sum, and commits it. `registry`: whether it changed what every node has in memory; then
+    /// it returns its number, for [`Hold::know`].
+    pub(crate) fn commit(
+        &mut self,
+        link: &Link,
+        sum: Sum,
+        registry: bool,
+    ) -> Result<Option<u64>, StoreError> {
         let generation = self.node.generation + 1;
         let last = if registry { generation } else { self.node.registry };
         let next = Node { generation, registry: last, ..self.node };
         match link.commit(&format!("{}; COMMIT", self.written(&next, sum)?)) {
             Ok(()) => {
-                if registry {
-                    self.seen.store(generation, Ordering::Release);
-                }
                 (self.node, self.sum) = (next, sum);
                 self.reach();
-                Ok(())
+                Ok(registry.then_some(generation))
             }
             Err(cause) => {
                 // An answer of the server says that it did not commit.
@@ -277,6 +280,13 @@ impl Hold {
                 Err(cause)
             }
         }
+    }
+
+    /// This node has all changes of the registry up to this transaction in memory, or is about to: those who made them were told.
+    #[expect(clippy::disallowed_methods, reason = "for changes of the registry, which are rare")]
+    pub(crate) fn know(&self, registry: u64) {
+        // The thread that hears sets it too.
+        self.seen.fetch_max(registry, Ordering::AcqRel);
     }
 
     fn reach(&mut self) {

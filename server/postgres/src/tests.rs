@@ -490,6 +490,24 @@ fn a_statement_that_waits_for_a_lock_ends_in_time_and_undoes_itself_alone() {
 }
 
 #[test]
+fn a_clock_that_is_ahead_removes_nothing_early() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let store = open(&url).unwrap();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let session = |id: u8, expires_at| Session {
+        tenant: T,
+        id: SessionId::new([id; 32]),
+        expires_at,
+        wrapped: vec![1; 100],
+    };
+    store.put_sessions(vec![session(1, now - 100), session(2, now + 500)]).unwrap();
+    store.expire(now + 1000, now + 1000).unwrap();
+    let there = |id| store.session(&T, &SessionId::new([id; 32])).unwrap().is_some();
+    assert_eq!([there(1), there(2)], [false, true]);
+}
+
+#[test]
 fn tls_to_the_database_is_verified() {
     let Some(server) = Server::start(&[]) else { return };
     let name = server.database().split(['/', '?']).nth(3).unwrap().to_owned();

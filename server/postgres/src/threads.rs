@@ -45,8 +45,8 @@ const MARGIN: Duration = Duration::from_millis(250);
 /// The longest statement of a call that may touch all rows of a tenant.
 pub(crate) const LONG: Duration = Duration::from_secs(120);
 
-/// Tells the caller the result of the commit.
-type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+/// Tells the caller the result of the commit. Returns whether it had not given up.
+type Acknowledge = Box<dyn FnOnce(Result<(), StoreError>) -> bool + Send>;
 
 /// A write that ran inside a transaction.
 struct Done {
@@ -191,19 +191,31 @@ impl Threads {
         self.standing.check()?;
         let (answer, wait) = bounded(1);
         let (supervisor, place) = (self.supervisor.clone(), self.place.clone());
+        // The first who sets it decides whether the caller gave up or was answered.
+        let settled = Arc::new(AtomicBool::default());
+        let given_up = Arc::clone(&settled);
         let run = move |rows: Result<&Rows<'_>, StoreError>| -> Done {
             let outcome = rows.and_then(operation);
             tell_damage(&supervisor, &place, &outcome);
             let is_ok = outcome.is_ok();
-            // A caller that gave up has dropped its end.
-            let acknowledge: Acknowledge =
-                Box::new(move |committed| drop(answer.send(committed.and(outcome))));
+            let acknowledge: Acknowledge = Box::new(move |committed| {
+                let waits = !settled.swap(true, Ordering::AcqRel);
+                // A caller that gave up has dropped its end.
+                drop(answer.send(committed.and(outcome)));
+                waits
+            });
             Done { acknowledge, is_ok }
         };
         let wanted = long.unwrap_or(self.patience) + MARGIN;
         let write = Write { run: Box::new(run), long, scope, until: Instant::now() + wanted };
         queue(self.writes.as_ref(), write)?;
-        answered(&wait, wanted)
+        let told = wait.recv_timeout(wanted);
+        let is_late = matches!(told, Err(RecvTimeoutError::Timeout));
+        if is_late && given_up.swap(true, Ordering::AcqRel) {
+            // The answer is on its way.
+            return wait.recv().unwrap_or(Err(StoreError::Busy));
+        }
+        answered(told, wanted)
     }
 
     /// Runs `operation` on a connection that reads, a second time if the connection was lost before.
@@ -265,7 +277,7 @@ impl Threads {
             true
         });
         queue(self.reads.as_ref(), read)?;
-        answered(&wait, wanted)
+        answered(wait.recv_timeout(wanted), wanted)
     }
 }
 
@@ -287,8 +299,11 @@ fn queue<T>(queue: Option<&Sender<T>>, call: T) -> Result<(), StoreError> {
     })
 }
 
-fn answered<T>(wait: &Receiver<Result<T, StoreError>>, wanted: Duration) -> Result<T, StoreError> {
-    wait.recv_timeout(wanted).unwrap_or_else(|cause| {
+fn answered<T>(
+    told: Result<Result<T, StoreError>, RecvTimeoutError>,
+    wanted: Duration,
+) -> Result<T, StoreError> {
+    told.unwrap_or_else(|cause| {
         Err(match cause {
             RecvTimeoutError::Timeout => StoreError::Unreachable(format!(
                 "the store's database gave no answer within {} ms",
@@ -362,6 +377,14 @@ impl Writer {
         let scope = first.scope;
         let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
         let begun = match self.hold.begin(&link, scope) {
+            // Another node's transaction is long. The server gave up in time, so nothing is away.
+            Err(cause @ StoreError::Unreachable(_)) if !link.is_lost() => {
+                refuse(writes, &cause);
+                // If this fails, the connection is lost, and the next look finds that.
+                let _ = link.batch("ROLLBACK");
+                self.link = Some(link);
+                return;
+            }
             // It was lost while it was idle, and nothing had begun on it.
             Err(_) if link.is_closed() => {
                 self.hold.again(self.patience).and_then(|link| self.hold.begin(&link, scope).map(|()| link))
@@ -376,21 +399,30 @@ impl Writer {
             }
         };
         let (told, committed) = self.transaction(&link, writes);
+        let mut are_told = true;
         for acknowledge in told {
-            acknowledge(committed.clone());
+            are_told &= acknowledge(committed.clone().map(drop));
+        }
+        // What a caller did not learn of, this node hears of as of another one's change.
+        if let (Ok(Some(registry)), true) = (&committed, are_told) {
+            self.hold.know(*registry);
         }
         link.be_usual(self.patience);
         match (link.is_lost(), committed) {
             (false, _) => self.link = Some(link),
             (true, Err(cause)) => self.fall(&cause),
-            (true, Ok(())) => {
+            (true, Ok(_)) => {
                 self.fall(&StoreError::Unreachable(format!("{}: the connection was lost", self.place)))
             }
         }
     }
 
-    /// Runs the writes in the transaction that has begun, and ends it.
-    fn transaction(&mut self, link: &Link, writes: Vec<Write>) -> (Vec<Acknowledge>, Result<(), StoreError>) {
+    /// Runs the writes in the transaction that has begun, and ends it. Returns its number if it changed the registry.
+    fn transaction(
+        &mut self,
+        link: &Link,
+        writes: Vec<Write>,
+    ) -> (Vec<Acknowledge>, Result<Option<u64>, StoreError>) {
         let mut broken = match writes.iter().filter_map(|write| write.long).max() {
             Some(long) => link.be_patient(long).err(),
             None => None,
@@ -423,7 +455,7 @@ impl Writer {
         let committed = match broken {
             Some(cause) => Err(cause),
             None if is_changed => self.hold.commit(link, sum, registry),
-            None => link.batch("ROLLBACK"),
+            None => link.batch("ROLLBACK").map(|()| None),
         };
         if committed.is_err() && !link.is_lost() {
             // If this fails too, the connection is lost, and with it the transaction.
@@ -435,7 +467,7 @@ impl Writer {
 
 fn refuse(writes: impl IntoIterator<Item = Write>, cause: &StoreError) {
     for write in writes {
-        ((write.run)(Err(cause.clone())).acknowledge)(Ok(()));
+        let _ = ((write.run)(Err(cause.clone())).acknowledge)(Ok(()));
     }
 }
 

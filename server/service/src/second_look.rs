@@ -126,6 +126,10 @@ mod tests {
             Ok(())
         }
 
+        fn is_stale(&self) -> bool {
+            false
+        }
+
         fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
             Ok(Box::new(()))
         }

@@ -35,6 +35,7 @@ use trefoil_matching::{KeyHolding, Template, TemplateName};
 use trefoil_pipeline::{Clock, Intake};
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk::Disk;
+use trefoil_storage::store::fleet::Fleet;
 use trefoil_storage::store::{self, Register, Store, wrap};
 
 /// The store in the data directory.
@@ -181,6 +182,12 @@ impl Service {
                 Err(Refused::NoRoom)
             }
         }
+    }
+
+    /// Refuses every caller while this node of a fleet may not know that another node revoked it.
+    pub fn check_heard(&self) -> Result<(), Refused> {
+        let is_stale = self.store.fleet().is_some_and(Fleet::is_stale);
+        if is_stale { Err(Refused::StoreAway) } else { Ok(()) }
     }
 
     /// Refuses a login where too many vaults are older copies.

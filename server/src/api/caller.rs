@@ -125,6 +125,7 @@ impl FromRequestParts<Arc<App>> for Operator {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Operator, Problem> {
+        app.service.check_heard()?;
         let token = bearer(&parts.headers)?.unwrap_or("");
         let operators = &app.service.operators;
         let acting = app.service.found(|| operators.caller(token, app.service.now())).await?;
@@ -187,8 +188,10 @@ impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
     }
 }
 
-fn check_ready(app: &App) -> Result<(), Problem> {
-    app.service.unready().map_or(Ok(()), |why| Err(Problem::new(Code::Draining, why)))
+/// Before a credential is looked at.
+pub(super) fn check_ready(app: &App) -> Result<(), Problem> {
+    app.service.unready().map_or(Ok(()), |why| Err(Problem::new(Code::Draining, why)))?;
+    Ok(app.service.check_heard()?)
 }
 
 fn crowded() -> Problem {

@@ -1,7 +1,7 @@
 //! Access tokens for API keys by OAuth 2.0: client credentials (RFC 6749 section 4.4) and metadata (RFC 8414).
 
 use super::body;
-use super::caller::authorization;
+use super::caller::{authorization, check_ready};
 use super::sizes::JSON_BYTES_MAX;
 use super::uses::is_use_of;
 use crate::app::App;
@@ -34,9 +34,7 @@ struct Client {
 
 /// `POST /oauth2/token`
 pub(super) async fn token(State(app): State<Arc<App>>, request: Request) -> Result<Response, Problem> {
-    if let Some(why) = app.service.unready() {
-        return Err(Problem::new(Code::Draining, why));
-    }
+    check_ready(&app)?;
     let headers = request.headers().clone();
     let bytes = body::bytes(request, FORM, 0, JSON_BYTES_MAX, &app.limits).await.map_err(unread)?;
     let mut asked = parse(&bytes)?;

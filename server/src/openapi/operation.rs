@@ -159,19 +159,26 @@ impl Operation {
             Code::ScopeMissing,
             Code::QuotaExceeded,
             Code::Draining,
+            Code::StoreUnavailable,
         ])
     }
 
     /// With any API key.
     pub(crate) fn for_any_key(mut self) -> Operation {
         self.caller = Caller::AnyKey;
-        self.fails(&[Code::CallerUnauthenticated, Code::TenantDisabled, Code::QuotaExceeded, Code::Draining])
+        self.fails(&[
+            Code::CallerUnauthenticated,
+            Code::TenantDisabled,
+            Code::QuotaExceeded,
+            Code::Draining,
+            Code::StoreUnavailable,
+        ])
     }
 
     /// For operators of every role: it changes nothing.
     pub(crate) fn for_viewers(mut self) -> Operation {
         self.caller = Caller::Operator(Needs { role: Role::Viewer, changes: None });
-        self.fails(&[Code::CallerUnauthenticated])
+        self.fails(&[Code::CallerUnauthenticated, Code::StoreUnavailable])
     }
 
     /// For operators of this role and those above it: it makes a change of this kind.

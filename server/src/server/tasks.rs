@@ -108,6 +108,9 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
             service.forget_leftovers();
             service.chains.sweep(now);
             let noted = service.directory.note_uses();
+            if !service.keeps_house() {
+                return noted;
+            }
             service.store.expire(now, now.saturating_sub(IDEMPOTENCY_LIFETIME_S)).and(noted)
         });
         if let Err(cause) = swept.await {

@@ -5,7 +5,9 @@ use crate::fleet_load::decided;
 use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
 use crate::service::{self, Person};
+use hyper::Method;
 use rand::RngExt as _;
+use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, block_in_place};
 use trefoil_api::Decision;
@@ -123,6 +125,7 @@ async fn a_node_whose_paths_are_slow_silent_or_closed_refuses_in_time_forks_noth
     paths.database.set(Way::Open);
     let back = paths.goes_on(0, BACK_WITHIN, "the path to the database is open again").await;
     println!("after a closed path to the database: back after {back:?}");
+    deaf(&mut paths, server).await;
     for way in [Way::Silent, Way::Closed] {
         without_key_holders(&mut paths, server, way).await;
     }
@@ -227,6 +230,47 @@ async fn others_go_on(paths: &mut Paths, server: &Server, back: impl AsyncFnOnce
     println!("a node cut off in its turn: the others went on after {others:?}, and it after {back:?}");
     let after = block_in_place(|| is_one_log(server, &name));
     assert!(after.len() > before.len() && after.starts_with(&before), "the log was changed");
+}
+
+/// The second node loses the connection on which it hears of the others and gets no other one, while all its other connections stay.
+async fn deaf(paths: &mut Paths, server: &Server) {
+    let name = paths.fleet.plan.database.clone();
+    let revocation = format!("/v1/subjects/{}/revoke", hex::encode(paths.people[0].handle));
+    let templates = service::templates_path(&paths.people[1]);
+    let limited = |limit: i32| {
+        let role = format!("ALTER ROLE serving_{name} CONNECTION LIMIT {limit}");
+        block_in_place(|| server.sql("postgres", &role))
+    };
+    limited(1);
+    let hears = format!(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}' AND application_name LIKE 'trefoil %/{}'
+         AND pid NOT IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = x'6f696c01'::int)",
+        paths.fleet.nodes[1].id()
+    );
+    let (ended, begun) = (block_in_place(|| server.sql("postgres", &hears)), Instant::now());
+    assert_eq!(ended, "1", "connections that hear");
+    let customer = paths.fleet.at(1);
+    let (public, admin) = (customer.public.clone(), customer.admin.clone());
+    while public.get("/v1/subjects").await.status == 200 {
+        assert!(begun.elapsed() < REFUSED_WITHIN, "a node that hears nothing lists subjects");
+    }
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let token = "grant_type=client_credentials".to_owned();
+    for reply in [
+        public.get("/v1/subjects").await,
+        public.post(&revocation, &json!({})).await,
+        public.send(Method::DELETE, &templates, &[], "").await,
+        public.send(Method::POST, "/oauth2/token", &form, token).await,
+        admin.get("/v1/audit").await,
+        admin.get("/v1/tenants").await,
+        admin.post("/v1/tenants", &json!({"name": "t", "policy": service::policy()})).await,
+    ] {
+        reply.problem(503, "store-unavailable");
+    }
+    assert_eq!(paths.fleet.at(2).public.get("/v1/subjects").await.status, 200, "another node");
+    limited(-1);
+    let back = paths.goes_on(1, BACK_WITHIN, "it may connect again").await;
+    println!("after {:?} without news: back after {back:?}", begun.elapsed());
 }
 
 /// First one of three paths to key-holders is as given, and then two.

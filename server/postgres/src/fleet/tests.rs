@@ -320,6 +320,73 @@ fn news_that_are_not_taken_over_make_a_node_unready_and_come_again() {
 }
 
 #[test]
+fn news_come_again_for_as_long_as_a_read_may_take() {
+    let Some(server) = Server::shared() else { return };
+    let (store, heard) = node(&server.database(), "one");
+    store.put_sessions(vec![ended(1)]).unwrap();
+    hears(&heard, "the session", |news| news.sessions.len() == 1);
+    crossbeam_channel::after(AGAIN_MIN + 5 * POLL).recv().unwrap();
+    heard.try_iter().for_each(drop);
+    hears(&heard, "the session again", |news| news.sessions.len() == 1);
+}
+
+/// Two locks hold a change up for longer than its caller waits, and each for shorter than a statement may.
+#[test]
+fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let (patience, part) = (Duration::from_secs(2), Duration::from_millis(1250));
+    let (store, _watched) = open(&url, "one", patience).unwrap();
+    let heard = follow(&store);
+    store.create_tenant(tenant(T), note()).unwrap();
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let locks = ["SELECT FROM node FOR UPDATE", "LOCK TABLE audit"].map(|lock| {
+        let link = Link::open(&address, PATIENCE, PATIENCE).unwrap();
+        link.batch(&format!("BEGIN; {lock}")).unwrap();
+        link
+    });
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| store.add_api_key(api_key(T, 1), note()));
+        for link in locks {
+            crossbeam_channel::after(part).recv().unwrap();
+            link.batch("COMMIT").unwrap();
+        }
+        let told = asked.join().unwrap();
+        assert!(
+            matches!(&told, Err(StoreError::Unreachable(why)) if why.contains("gave no answer within")),
+            "{told:?}"
+        );
+    });
+    heard.try_iter().for_each(drop);
+    until("it is committed", || store.registry().unwrap().api_keys.len() == 1);
+    hears(&heard, "its own change", |news| news.tenants == [T]);
+    store.fleet().unwrap().catch_up().unwrap();
+    store.add_api_key(api_key(T, 2), note()).unwrap();
+}
+
+#[test]
+fn while_another_transaction_is_long_writes_alone_are_refused_and_at_once_afterwards_they_are_not() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let patience = Duration::from_secs(1);
+    let (store, _watched) = open(&url, "one", patience).unwrap();
+    let _heard = follow(&store);
+    store.create_tenant(tenant(T), note()).unwrap();
+    store.put_seal(0, vec![1], vec![]).unwrap();
+    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
+    let other = Link::open(&address, PATIENCE, PATIENCE).unwrap();
+    other.batch("BEGIN; SELECT FROM node FOR UPDATE").unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < 3 * patience {
+        let refused = store.put_seal(1, vec![1], vec![]);
+        assert!(matches!(refused, Err(StoreError::Unreachable(_))), "{refused:?}");
+        assert_eq!((store.seal(0), store.unready()), (Ok(Some(vec![1])), None));
+    }
+    other.batch("COMMIT").unwrap();
+    assert_eq!(store.put_seal(1, vec![1], vec![]), Ok(()));
+}
+
+#[test]
 fn a_turn_in_the_log_is_one_nodes_until_it_ends_or_the_node_hangs() {
     let Some(server) = Server::shared() else { return };
     let url = server.database();

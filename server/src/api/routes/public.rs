@@ -100,7 +100,7 @@ fn tokens(routes: Routes) -> Routes {
                 .answers::<Token>(200, "The token.", &examples::token())
                 .only_json()
                 .header("Cache-Control", "`no-store`.")
-                .fails(&[Code::Draining]),
+                .fails(&[Code::Draining, Code::StoreUnavailable]),
             oauth::token,
         )
         .route(

@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 use trefoil_types::{Handle, SessionId, TenantId};
 
-/// Age of what a node knows, above which it answers nothing.
+/// Age of what a node knows, above which it answers no caller.
 pub const STALE_MAX: Duration = Duration::from_millis(1000);
 
 /// What nodes changed since the last news.
@@ -52,6 +52,8 @@ pub trait Fleet: Send + Sync {
     fn catch_up(&self) -> Result<(), StoreError>;
     /// Whether this node has heard of every change that was there at this time.
     fn has_heard_since(&self, asked: Instant) -> bool;
+    /// Whether this node has not heard of the others for longer than [`STALE_MAX`]. Does not block.
+    fn is_stale(&self) -> bool;
     /// Waits until this node alone may extend the log of seals. What it returns gives that up when it is dropped. The database also ends it after
     /// a few seconds, so that a node that hangs stops no other; then the seal that it stores is refused as a conflict.
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
