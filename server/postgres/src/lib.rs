@@ -227,6 +227,16 @@ fn next_generation(rows: &Rows<'_>, tenant: TenantId, handle: Handle) -> Result<
     Ok(generation)
 }
 
+/// Removes the note of a generation. Returns whether there was one.
+fn forget(
+    rows: &Rows<'_>,
+    TemplateName { tenant, handle, generation }: TemplateName,
+) -> Result<bool, StoreError> {
+    let [tenant, handle] = subject(&tenant, &handle);
+    let noted = [tenant, handle, Value::number(generation)];
+    Ok(rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &noted)? == 1)
+}
+
 impl Store for Postgres {
     fn unready(&self) -> Option<String> {
         self.0.unready().or_else(|| self.1.as_ref().and_then(Parts::stale))
@@ -468,20 +478,29 @@ impl Store for Postgres {
         let (tenant, handle) = (*tenant, *handle);
         self.0.write(tenant, move |rows| match enrolled(rows, &tenant, &handle)? {
             Some(_) => Err(StoreError::Conflict),
-            None => next_generation(rows, tenant, handle),
+            None => {
+                let generation = next_generation(rows, tenant, handle)?;
+                rows.insert(&TemplateName { tenant, handle, generation })?;
+                Ok(generation)
+            }
         })
     }
 
-    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError> {
         self.0.write(template.tenant, move |rows| {
             let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
             if tenant.is_none_or(|tenant| tenant.deleted_at.is_some()) {
                 return Err(StoreError::Conflict);
             }
+            let Template { tenant, handle, generation, .. } = template;
+            if !forget(rows, TemplateName { tenant, handle, generation })? {
+                return Ok(false);
+            }
             let (own, bytes) = Enrolled::of(template);
             rows.insert(&own)?;
             rows.put(&bytes)?;
-            rows.insert(&answer)
+            rows.insert(&answer)?;
+            Ok(true)
         })
     }
 
@@ -607,11 +626,8 @@ impl Store for Postgres {
     }
 
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
-        let [tenant, handle] = subject(&name.tenant, &name.handle);
-        let key = [tenant, handle, Value::number(name.generation)];
-        self.0.write(name.tenant, move |rows| {
-            rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &key).map(drop)
-        })
+        let name = *name;
+        self.0.write(name.tenant, move |rows| forget(rows, name).map(drop))
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {

@@ -86,10 +86,13 @@ pub trait Store: Send + Sync + 'static {
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
     /// Adds an issuer key; `Conflict` if the number exists.
     fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
-    /// Reserves the next generation of a subject; `Conflict` while it has a template. Numbers never come back.
+    /// Reserves the next generation of a subject, and notes it as a leftover until it is stored; `Conflict` while it has a template. Numbers never
+    /// come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Adds a template with its idempotency record, both or neither; `Conflict` if the subject has one or the tenant was deleted.
-    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
+    /// Adds a template with its idempotency record, and removes the note of its generation, all or nothing; `Conflict` if the subject has one or the
+    /// tenant was deleted. Returns whether the note was there: without it the key-holder may have forgotten the generation. After any other error
+    /// than `Conflict` it may be stored.
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(
         &self,
@@ -131,7 +134,7 @@ pub trait Store: Send + Sync + 'static {
         handle: &Handle,
         at: u64,
     ) -> Result<Option<Revocation>, StoreError>;
-    /// Generations that replacements and revocations left behind and the key-holder has not confirmed to have forgotten.
+    /// Generations that enrolments, replacements and revocations left behind and the key-holder has not confirmed to have forgotten.
     fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError>;
     /// Notes that the key-holder has forgotten one of these generations.
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError>;

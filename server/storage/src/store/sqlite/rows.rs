@@ -139,6 +139,13 @@ pub(super) fn insert_leftover(connection: &Connection, name: &TemplateName) -> R
     execute(connection, "INSERT INTO leftovers VALUES (?, ?, ?)", values).map(drop)
 }
 
+/// Returns whether it was there.
+pub(super) fn delete_leftover(connection: &Connection, name: &TemplateName) -> Result<bool, StoreError> {
+    let TemplateName { tenant, handle, generation } = name;
+    let sql = "DELETE FROM leftovers WHERE tenant = ? AND handle = ? AND generation = ?";
+    Ok(execute(connection, sql, (tenant.as_bytes(), handle.as_bytes(), generation))? == 1)
+}
+
 pub(super) fn insert_answer(connection: &Connection, answer: Idempotency) -> Result<(), StoreError> {
     let Idempotency { tenant, key, request_digest, body, created_at } = answer;
     let values = params![tenant.as_bytes(), key, request_digest, body, created_at];
