@@ -228,12 +228,9 @@ fn next_generation(rows: &Rows<'_>, tenant: TenantId, handle: Handle) -> Result<
 }
 
 /// Removes the note of a generation. Returns whether there was one.
-fn forget(
-    rows: &Rows<'_>,
-    TemplateName { tenant, handle, generation }: TemplateName,
-) -> Result<bool, StoreError> {
-    let [tenant, handle] = subject(&tenant, &handle);
-    let noted = [tenant, handle, Value::number(generation)];
+fn forget(rows: &Rows<'_>, name: &TemplateName) -> Result<bool, StoreError> {
+    let [tenant, handle] = subject(&name.tenant, &name.handle);
+    let noted = [tenant, handle, Value::number(name.generation)];
     Ok(rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &noted)? == 1)
 }
 
@@ -493,7 +490,7 @@ impl Store for Postgres {
                 return Err(StoreError::Conflict);
             }
             let Template { tenant, handle, generation, .. } = template;
-            if !forget(rows, TemplateName { tenant, handle, generation })? {
+            if !forget(rows, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
             }
             let (own, bytes) = Enrolled::of(template);
@@ -584,18 +581,17 @@ impl Store for Postgres {
             if !found.as_ref().is_some_and(is_it) {
                 return Ok(false);
             }
+            // Without the note the key-holder may have forgotten the new generation.
+            if !forget(rows, &TemplateName { tenant, handle, generation })? {
+                return Ok(false);
+            }
+            // From now on the old generation is the leftover. A revocation may have noted it already.
+            rows.put(&TemplateName { tenant, handle, generation: from.generation })?;
             // Without a time of revocation, which ends it.
             let (new, bytes) = Enrolled::of(template);
             rows.update(&new)?;
             rows.update(&bytes)?;
             rows.tell(tenant, Item::Subject(handle))?;
-            // From now on the old generation is the leftover. A revocation may have noted it already.
-            let [tenant_key, handle_key] = subject(&tenant, &handle);
-            let noted = [tenant_key, handle_key, Value::number(generation)];
-            let name = TemplateName::TABLE.keyed();
-            if rows.delete::<TemplateName>(&name, &noted)? == 1 {
-                rows.put(&TemplateName { tenant, handle, generation: from.generation })?;
-            }
             rows.insert(&answer)?;
             Ok(true)
         })
@@ -627,7 +623,7 @@ impl Store for Postgres {
 
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
         let name = *name;
-        self.0.write(name.tenant, move |rows| forget(rows, name).map(drop))
+        self.0.write(name.tenant, move |rows| forget(rows, &name).map(drop))
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {

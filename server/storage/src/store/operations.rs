@@ -118,8 +118,8 @@ pub trait Store: Send + Sync + 'static {
     /// Reserves the next generation of a subject with a template, active or revoked, notes it as a leftover until it is stored, and returns
     /// (next, present). `Conflict` without a template.
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError>;
-    /// If the subject's template is still `from`, replaces it with its consent, ends the revocation, adds the idempotency record, and notes
-    /// the generation of `from` as a leftover, all or nothing. Returns whether it still was. The bytes of the old template are overwritten.
+    /// If the subject's template is still `from`, and the note of the new generation is there, replaces it with its consent, ends the revocation, adds the idempotency record, and notes
+    /// the generation of `from` as a leftover, all or nothing. Returns whether that was so. The bytes of the old template are overwritten.
     fn replace_template(
         &self,
         template: Template,

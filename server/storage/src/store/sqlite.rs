@@ -538,7 +538,8 @@ impl Store for Sqlite {
                 connection,
                 "UPDATE templates SET generation = ?1, lane = ?2, epoch = ?3, wrapped_key = ?4, wrapped = ?5, consent_ref = ?6, created_at = ?7
                  WHERE tenant = ?8 AND handle = ?9 AND generation = ?10
-                 AND (SELECT revoked_at FROM revocations WHERE tenant = ?8 AND handle = ?9) IS ?11",
+                 AND (SELECT revoked_at FROM revocations WHERE tenant = ?8 AND handle = ?9) IS ?11
+                 AND EXISTS (SELECT 1 FROM leftovers WHERE tenant = ?8 AND handle = ?9 AND generation = ?1)",
                 params![
                     generation,
                     lane,

@@ -398,6 +398,7 @@ fn templates_are_replaced(store: &dyn Store) {
         "another one than that is there"
     );
     assert_eq!(store.replace_template(new.clone(), from(4), answer("k3")), Err(StoreError::Conflict));
+    assert_eq!(store.replace_template(template(7), from(4), answer("k4")), Ok(false), "it may be forgotten");
     assert_eq!(store.template(&T, &H), Ok(Some(template(4))), "all or nothing");
     assert_eq!((store.idempotency(&T, "k4"), store.leftovers()), (Ok(None), Ok(vec![name(5), name(6)])));
     assert_eq!(store.replace_template(new.clone(), from(4), answer("k4")), Ok(true));
