@@ -664,18 +664,18 @@ impl Store for Postgres {
         })
     }
 
-    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError> {
         let mut tenants = sessions.iter().map(|session| session.tenant);
         let first = tenants.next();
         let one = first.filter(|first| tenants.all(|tenant| tenant == *first));
         self.0.write(one.map_or(All, Scope::from), move |rows| {
-            for session in &sessions {
-                rows.put(session)?;
+            let live = "length(sessions.wrapped) > 0 OR length(excluded.wrapped) = 0";
+            sessions.iter().try_fold(true, |all, session| {
                 if session.wrapped.is_empty() {
                     rows.tell(session.tenant, Item::Session(session.id))?;
                 }
-            }
-            Ok(())
+                Ok(all & rows.put_where(session, live)?)
+            })
         })
     }
 

@@ -164,7 +164,10 @@ impl Sessions {
             }
             _ => None,
         };
-        put(&self.store, seal(tenant, id, verdict, place)).await?;
+        // Another node may have ended it since its row was read.
+        if !put(&self.store, seal(tenant, id, verdict, place)).await? {
+            return Err(Refused::SessionEnded);
+        }
         tenant.verdicts.fill(id, *verdict, now, missed_at);
         Ok(())
     }
@@ -352,7 +355,9 @@ impl Reading {
         }
         match place {
             Some(Place::Last(tip)) if !is_fleet => {
-                put(&store, seal(&tenant, id, &verdict, None)).await?;
+                if !put(&store, seal(&tenant, id, &verdict, None)).await? {
+                    return Ok(Kept::Ended);
+                }
                 chains.open(&tenant.id, &id, tip, row.expires_at)?;
             }
             Some(Place::Known(tip)) if is_fleet => chains.open(&tenant.id, &id, tip, row.expires_at)?,
@@ -399,7 +404,8 @@ fn before(id: &SessionId) -> Option<SessionId> {
     None
 }
 
-async fn put(store: &Arc<dyn Store>, row: Session) -> Result<(), Refused> {
+/// Whether the session has not ended.
+async fn put(store: &Arc<dyn Store>, row: Session) -> Result<bool, Refused> {
     let store = Arc::clone(store);
     blocking(move || store.put_sessions(vec![row])).await
 }

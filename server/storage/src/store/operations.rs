@@ -118,8 +118,8 @@ pub trait Store: Send + Sync + 'static {
     /// Reserves the next generation of a subject with a template, active or revoked, notes it as a leftover until it is stored, and returns
     /// (next, present). `Conflict` without a template.
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError>;
-    /// If the subject's template is still `from`, and the note of the new generation is there, replaces it with its consent, ends the revocation, adds the idempotency record, and notes
-    /// the generation of `from` as a leftover, all or nothing. Returns whether that was so. The bytes of the old template are overwritten.
+    /// If the subject's template is still `from`, and the note of the new generation is there, replaces it with its consent, ends the
+    /// revocation, adds the idempotency record, and notes the generation of `from` as a leftover instead, all or nothing. Returns whether that was so. The bytes of the old template are overwritten.
     fn replace_template(
         &self,
         template: Template,
@@ -144,8 +144,8 @@ pub trait Store: Send + Sync + 'static {
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
     /// Deletes template, data key and revocation, and overwrites their bytes. Returns the template's generation.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
-    /// Adds or replaces proof sessions, all or none.
-    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;
+    /// Adds or replaces proof sessions. One that has ended, whose row is empty, stays so. Returns whether there was none.
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError>;
     /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, starting behind `after`.
     fn live_sessions(
         &self,

@@ -13,9 +13,9 @@ use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
 use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    all, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, read_api_key,
-    read_issuer_key, read_policy, read_root, read_session, read_subject, read_template, read_tenant,
-    read_usage,
+    all, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, put_session,
+    read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject, read_template,
+    read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -633,13 +633,10 @@ impl Store for Sqlite {
         })
     }
 
-    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError> {
         self.0.write(move |connection| {
-            for Session { tenant, id, expires_at, wrapped } in sessions {
-                let sql = "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)";
-                execute(connection, sql, (tenant.as_bytes(), id.as_bytes(), expires_at, wrapped))?;
-            }
-            Ok(())
+            let put = |all, session| Ok(all & put_session(connection, session)?);
+            sessions.into_iter().try_fold(true, put)
         })
     }
 

@@ -111,6 +111,7 @@ pub fn holds(store: &dyn Store) {
     assert_eq!(store.session(&T, &SessionId::new([6; 32])), Ok(Some(other)));
     assert_eq!(store.session(&T, &SessionId::new([5; 32])), Ok(Some(session)));
     assert_eq!(store.session(&U, &SessionId::new([5; 32])), Ok(None), "a session belongs to its tenant");
+    an_ended_session_stays_ended(store);
     store.expire(100, 12).unwrap();
     assert!(
         store.session(&T, &SessionId::new([5; 32])).unwrap().is_some()
@@ -147,6 +148,28 @@ pub fn holds(store: &dyn Store) {
     let changed = Tenant { policy_version: 3, ..tenant(T) };
     assert_eq!((registry.tenants, registry.api_keys), (vec![changed, tenant(U)], vec![key, api_key(2)]));
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
+}
+
+fn an_ended_session_stays_ended(store: &dyn Store) {
+    let row = |id: u8, wrapped: &[u8]| Session {
+        tenant: T,
+        id: SessionId::new([id; 32]),
+        expires_at: 100,
+        wrapped: wrapped.to_vec(),
+    };
+    let (live, ended) = (row(7, &[1; 99]), row(7, &[]));
+    let found = || store.session(&T, &live.id).unwrap().unwrap();
+    assert_eq!((store.put_sessions(vec![live.clone()]), found()), (Ok(true), live.clone()));
+    assert_eq!((store.put_sessions(vec![ended.clone()]), found()), (Ok(true), ended.clone()));
+    assert_eq!(store.put_sessions(vec![live.clone(), row(8, &[2; 99])]), Ok(false));
+    assert_eq!(found(), ended, "a node that was opening it meanwhile does not bring it back");
+    assert_eq!(
+        store.session(&T, &SessionId::new([8; 32])),
+        Ok(Some(row(8, &[2; 99]))),
+        "the others are there"
+    );
+    let later = Session { expires_at: 101, ..ended };
+    assert_eq!((store.put_sessions(vec![later.clone()]), found()), (Ok(true), later));
 }
 
 fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
