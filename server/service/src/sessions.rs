@@ -26,7 +26,7 @@ use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
 use trefoil_storage::store::{Handle, Register, Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
-use trefoil_zkp::{Statement, proof_ends};
+use trefoil_zkp::{EPOCH_SECONDS, Statement, proof_ends};
 use zeroize::Zeroizing;
 
 pub use opening::Opened;
@@ -176,14 +176,9 @@ impl Sessions {
     pub async fn end(&self, tenant: &Tenant, id: SessionId, now: u64) -> Result<(), Refused> {
         let _alone = self.ending.write().await;
         let (store, tenant_id) = (Arc::clone(&self.store), tenant.id);
-        blocking(move || {
-            let row = store.session(&tenant_id, &id)?.filter(|row| now < row.expires_at && !is_ended(row));
-            let Some(row) = row else { return Ok(None) };
-            // The row stays until it expires, so that the proof cannot open the session again.
-            store.put_sessions(vec![Session { wrapped: Vec::new(), ..row }]).map(Some)
-        })
-        .await?
-        .ok_or(Refused::SessionUnknown)?;
+        let row = blocking(move || store.session(&tenant_id, &id)).await?;
+        let row = row.filter(|row| now < row.expires_at && !is_ended(row)).ok_or(Refused::SessionUnknown)?;
+        put(&self.store, ended(tenant, row)).await?;
         tenant.verdicts.remove(&id);
         Ok(())
     }
@@ -197,7 +192,7 @@ impl Sessions {
         }
         let _alone = self.ending.write().await;
         let (store, ids) = (Arc::clone(&self.store), own.iter().map(|row| row.id).collect::<Vec<_>>());
-        let ended = own.into_iter().map(|row| Session { wrapped: Vec::new(), ..row }).collect();
+        let ended = own.into_iter().map(|row| ended(tenant, row)).collect();
         blocking(move || store.put_sessions(ended)).await?;
         ids.iter().for_each(|id| tenant.verdicts.remove(id));
         Ok(())
@@ -384,6 +379,14 @@ fn open_of(
         let is_own = |row: &Session| open(tenant, row).is_some_and(|(verdict, _)| verdict.handle == *handle);
         own.extend(rows.into_iter().filter(is_own));
     }
+}
+
+/// The row of a session that its tenant ends. It stays for as long as the proof counts, which could open the session again.
+fn ended(tenant: &Tenant, row: Session) -> Session {
+    let of_proof = open(tenant, &row).map(|(verdict, _)| proof_ends(verdict.epoch));
+    // Of a row that does not open nobody knows the epoch. It was opened after the proof began to count, three epochs before its end.
+    let expires_at = of_proof.unwrap_or(row.expires_at + 3 * EPOCH_SECONDS);
+    Session { wrapped: Vec::new(), expires_at, ..row }
 }
 
 /// Whether a tenant ended the session of this row.
