@@ -231,6 +231,13 @@ fn next_generation(rows: &Rows<'_>, tenant: TenantId, handle: Handle) -> Result<
     Ok(generation)
 }
 
+/// Removes the note of a generation. Returns whether there was one.
+fn forget(rows: &Rows<'_>, name: &TemplateName) -> Result<bool, StoreError> {
+    let [tenant, handle] = subject(&name.tenant, &name.handle);
+    let noted = [tenant, handle, Value::number(name.generation)];
+    Ok(rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &noted)? == 1)
+}
+
 impl Store for Postgres {
     fn unready(&self) -> Option<String> {
         self.0.unready().or_else(|| self.1.as_ref().and_then(Parts::stale))
@@ -472,20 +479,29 @@ impl Store for Postgres {
         let (tenant, handle) = (*tenant, *handle);
         self.0.write(tenant, move |rows| match enrolled(rows, &tenant, &handle)? {
             Some(_) => Err(StoreError::Conflict),
-            None => next_generation(rows, tenant, handle),
+            None => {
+                let generation = next_generation(rows, tenant, handle)?;
+                rows.insert(&TemplateName { tenant, handle, generation })?;
+                Ok(generation)
+            }
         })
     }
 
-    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError> {
         self.0.write(template.tenant, move |rows| {
             let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
             if tenant.is_none_or(|tenant| tenant.deleted_at.is_some()) {
                 return Err(StoreError::Conflict);
             }
+            let Template { tenant, handle, generation, .. } = template;
+            if !forget(rows, &TemplateName { tenant, handle, generation })? {
+                return Ok(false);
+            }
             let (own, bytes) = Enrolled::of(template);
             rows.insert(&own)?;
             rows.put(&bytes)?;
-            rows.insert(&answer)
+            rows.insert(&answer)?;
+            Ok(true)
         })
     }
 
@@ -569,18 +585,17 @@ impl Store for Postgres {
             if !found.as_ref().is_some_and(is_it) {
                 return Ok(false);
             }
+            // Without the note the key-holder may have forgotten the new generation.
+            if !forget(rows, &TemplateName { tenant, handle, generation })? {
+                return Ok(false);
+            }
+            // From now on the old generation is the leftover. A revocation may have noted it already.
+            rows.put(&TemplateName { tenant, handle, generation: from.generation })?;
             // Without a time of revocation, which ends it.
             let (new, bytes) = Enrolled::of(template);
             rows.update(&new)?;
             rows.update(&bytes)?;
             rows.tell(tenant, Item::Subject(handle))?;
-            // From now on the old generation is the leftover. A revocation may have noted it already.
-            let [tenant_key, handle_key] = subject(&tenant, &handle);
-            let noted = [tenant_key, handle_key, Value::number(generation)];
-            let name = TemplateName::TABLE.keyed();
-            if rows.delete::<TemplateName>(&name, &noted)? == 1 {
-                rows.put(&TemplateName { tenant, handle, generation: from.generation })?;
-            }
             rows.insert(&answer)?;
             Ok(true)
         })
@@ -611,11 +626,8 @@ impl Store for Postgres {
     }
 
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
-        let [tenant, handle] = subject(&name.tenant, &name.handle);
-        let key = [tenant, handle, Value::number(name.generation)];
-        self.0.write(name.tenant, move |rows| {
-            rows.delete::<TemplateName>(&TemplateName::TABLE.keyed(), &key).map(drop)
-        })
+        let name = *name;
+        self.0.write(name.tenant, move |rows| forget(rows, &name).map(drop))
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
@@ -656,18 +668,18 @@ impl Store for Postgres {
         })
     }
 
-    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError> {
         let mut tenants = sessions.iter().map(|session| session.tenant);
         let first = tenants.next();
         let one = first.filter(|first| tenants.all(|tenant| tenant == *first));
         self.0.write(one.map_or(All, Scope::from), move |rows| {
-            for session in &sessions {
-                rows.put(session)?;
+            let live = "length(sessions.wrapped) > 0 OR length(excluded.wrapped) = 0";
+            sessions.iter().try_fold(true, |all, session| {
                 if session.wrapped.is_empty() {
                     rows.tell(session.tenant, Item::Session(session.id))?;
                 }
-            }
-            Ok(())
+                Ok(all & rows.put_where(session, live)?)
+            })
         })
     }
 

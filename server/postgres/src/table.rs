@@ -323,12 +323,17 @@ impl Rows<'_> {
 
     /// Adds a record of a table that is not summed, or replaces the one with its key.
     pub(crate) fn put<R: Record>(&self, record: &R) -> Result<(), StoreError> {
+        self.put_where(record, "TRUE").map(drop)
+    }
+
+    /// The same, unless there is one with its key that does not meet `condition`. Returns whether it is there now.
+    pub(crate) fn put_where<R: Record>(&self, record: &R, condition: &str) -> Result<bool, StoreError> {
         let table = R::TABLE;
         let changed = table.columns[table.key..].iter().map(|(name, _)| *name).chain(["mac"]);
         let changed: Vec<String> = changed.map(|name| format!("{name} = excluded.{name}")).collect();
         let key: Vec<&str> = table.columns[..table.key].iter().map(|(name, _)| *name).collect();
-        let how = format!("({}) DO UPDATE SET {}", key.join(", "), changed.join(", "));
-        self.put_in(record, &how).map(drop)
+        let how = format!("({}) DO UPDATE SET {} WHERE {condition}", key.join(", "), changed.join(", "));
+        Ok(self.put_in(record, &how)? == 1)
     }
 
     fn put_in<R: Record>(&self, record: &R, on_conflict: &str) -> Result<u64, StoreError> {

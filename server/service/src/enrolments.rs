@@ -262,18 +262,27 @@ impl Service {
         // Until it is stored, no rotation of the tenant's keys lists the templates.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
-        let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref)?;
+        let unused = |why| self.unused(name, why);
+        let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
         let answer = StoredAnswer { generation, replaced: None };
         let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
         let created_at = record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
-        if let Err(cause) = self.store.enrol(record, answer.clone()) {
-            // No request will ever name this generation, so what the key-holder holds for it is useless.
-            self.key_holder.shred(name)?;
-            return Err(exists(cause));
+        match self.store.enrol(record, answer.clone()) {
+            Ok(true) => {}
+            Ok(false) => return Err(unused(Refused::StoreBusy)),
+            Err(StoreError::Conflict) => return Err(unused(Refused::TemplateExists)),
+            // It may be stored all the same, and a repetition finds its answer. If it is not, the store's note stays.
+            Err(cause) => return Err(cause.into()),
         }
         self.templates.insert(template);
         Ok(answer)
+    }
+
+    /// Forgets a generation that is not stored and never will be. Returns `why`, which says more than a failure to forget it.
+    fn unused(&self, name: TemplateName, why: Refused) -> Refused {
+        let _ = self.forget(name);
+        why
     }
 
     /// Encrypts and wraps a template, and stores it in place of the present one, which may be revoked. Returns the answer that callers read. The
@@ -293,11 +302,7 @@ impl Service {
             })?;
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
-        let unused = |why| {
-            // The first error says more than a failure to forget the generation.
-            let _ = self.forget(name);
-            why
-        };
+        let unused = |why| self.unused(name, why);
         let fresh = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
         let answer = StoredAnswer { generation, replaced: Some(from.generation) };
         let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;

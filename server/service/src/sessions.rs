@@ -26,7 +26,7 @@ use trefoil_pipeline::Verdict;
 use trefoil_storage::store::wrap::SessionName;
 use trefoil_storage::store::{Handle, Register, Session, SessionId, Store, StoreError, TenantId};
 use trefoil_zkp::chain::ChainTip;
-use trefoil_zkp::{Statement, proof_ends};
+use trefoil_zkp::{EPOCH_SECONDS, Statement, proof_ends};
 use zeroize::Zeroizing;
 
 pub use opening::Opened;
@@ -164,7 +164,10 @@ impl Sessions {
             }
             _ => None,
         };
-        put(&self.store, seal(tenant, id, verdict, place)).await?;
+        // Another node may have ended it since its row was read.
+        if !put(&self.store, seal(tenant, id, verdict, place)).await? {
+            return Err(Refused::SessionEnded);
+        }
         tenant.verdicts.fill(id, *verdict, now, missed_at);
         Ok(())
     }
@@ -173,14 +176,9 @@ impl Sessions {
     pub async fn end(&self, tenant: &Tenant, id: SessionId, now: u64) -> Result<(), Refused> {
         let _alone = self.ending.write().await;
         let (store, tenant_id) = (Arc::clone(&self.store), tenant.id);
-        blocking(move || {
-            let row = store.session(&tenant_id, &id)?.filter(|row| now < row.expires_at && !is_ended(row));
-            let Some(row) = row else { return Ok(None) };
-            // The row stays until it expires, so that the proof cannot open the session again.
-            store.put_sessions(vec![Session { wrapped: Vec::new(), ..row }]).map(Some)
-        })
-        .await?
-        .ok_or(Refused::SessionUnknown)?;
+        let row = blocking(move || store.session(&tenant_id, &id)).await?;
+        let row = row.filter(|row| now < row.expires_at && !is_ended(row)).ok_or(Refused::SessionUnknown)?;
+        put(&self.store, ended(tenant, row)).await?;
         tenant.verdicts.remove(&id);
         Ok(())
     }
@@ -194,7 +192,7 @@ impl Sessions {
         }
         let _alone = self.ending.write().await;
         let (store, ids) = (Arc::clone(&self.store), own.iter().map(|row| row.id).collect::<Vec<_>>());
-        let ended = own.into_iter().map(|row| Session { wrapped: Vec::new(), ..row }).collect();
+        let ended = own.into_iter().map(|row| ended(tenant, row)).collect();
         blocking(move || store.put_sessions(ended)).await?;
         ids.iter().for_each(|id| tenant.verdicts.remove(id));
         Ok(())
@@ -352,7 +350,9 @@ impl Reading {
         }
         match place {
             Some(Place::Last(tip)) if !is_fleet => {
-                put(&store, seal(&tenant, id, &verdict, None)).await?;
+                if !put(&store, seal(&tenant, id, &verdict, None)).await? {
+                    return Ok(Kept::Ended);
+                }
                 chains.open(&tenant.id, &id, tip, row.expires_at)?;
             }
             Some(Place::Known(tip)) if is_fleet => chains.open(&tenant.id, &id, tip, row.expires_at)?,
@@ -381,6 +381,14 @@ fn open_of(
     }
 }
 
+/// The row of a session that its tenant ends. It stays for as long as the proof counts, which could open the session again.
+fn ended(tenant: &Tenant, row: Session) -> Session {
+    let of_proof = open(tenant, &row).map(|(verdict, _)| proof_ends(verdict.epoch));
+    // Of a row that does not open nobody knows the epoch. It was opened after the proof began to count, three epochs before its end.
+    let expires_at = of_proof.unwrap_or(row.expires_at + 3 * EPOCH_SECONDS);
+    Session { wrapped: Vec::new(), expires_at, ..row }
+}
+
 /// Whether a tenant ended the session of this row.
 fn is_ended(row: &Session) -> bool {
     row.wrapped.is_empty()
@@ -399,7 +407,8 @@ fn before(id: &SessionId) -> Option<SessionId> {
     None
 }
 
-async fn put(store: &Arc<dyn Store>, row: Session) -> Result<(), Refused> {
+/// Whether the session has not ended.
+async fn put(store: &Arc<dyn Store>, row: Session) -> Result<bool, Refused> {
     let store = Arc::clone(store);
     blocking(move || store.put_sessions(vec![row])).await
 }

@@ -173,6 +173,34 @@ async fn a_second_node_is_refused_by_name_and_so_is_another_store_for_the_same_k
     assert!(refused.contains("is in its file store.sqlite: start without --store"), "{refused}");
 }
 
+/// The commit comes after the caller was told that the database gave no answer. The caller repeats the request with its key.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_enrolment_whose_commit_came_late_is_there_and_its_subject_logs_in() {
+    let Some(server) = Server::shared() else { return };
+    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let mut config = config(&folder.path().join("data"), &url);
+    config.store.timeout_ms = 1_000;
+    let service = Service::new(config).await;
+    let people = service.people(1, 1, 24).await;
+    assert_eq!(service.prove(&people[0]).await.status, 201);
+    server.sql(
+        &name,
+        "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END $$;
+         CREATE TRIGGER late BEFORE INSERT ON templates FOR EACH ROW EXECUTE FUNCTION late();
+         CREATE TRIGGER late BEFORE INSERT ON idempotency FOR EACH ROW EXECUTE FUNCTION late();",
+    );
+    service.enrol(&people[0], "key").await.problem(503, "store-unavailable");
+    // Waits for the transaction, which has both locks.
+    server.sql(&name, "DROP TRIGGER late ON templates; DROP TRIGGER late ON idempotency;");
+    assert_eq!(server.sql(&name, "SELECT count(*) FROM templates"), "1", "it was stored");
+    assert_eq!(server.sql(&name, "SELECT count(*) FROM leftovers"), "0", "nothing will be forgotten");
+    let again = service.enrol(&people[0], "key").await;
+    assert_eq!(again.status, 201, "{}", again.text());
+    assert_eq!(answer(&login(&service, &people[0], 1).await).decision, Decision::Match);
+    assert!(service.server.shutdown().await);
+}
+
 /// What erasing means there: the rows are gone at once, and the bytes with VACUUM FULL.
 #[tokio::test(flavor = "multi_thread")]
 async fn erased_bytes_are_gone_from_the_tables_after_a_vacuum() {

@@ -11,7 +11,7 @@ use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, Registered, Spending, Sqlite};
 use trefoil_zkp::chain::{Chain, ChainCommitment, Reveal};
-use trefoil_zkp::{Circuit, Digest, EPOCH_SECONDS};
+use trefoil_zkp::{Circuit, Digest};
 
 const EPOCH: u32 = 498_611;
 const START: u64 = EPOCH as u64 * EPOCH_SECONDS;
@@ -260,6 +260,37 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
         ending.await.unwrap();
         assert!(tenant.verdicts.get(&ID, now).is_none(), "of a subject: {of_subject}");
         assert!(is_ended(&store.session(&tenant.id, &ID).unwrap().unwrap()));
+    }
+}
+
+/// A proof counts for longer than its session lasts, and expired rows are removed.
+#[tokio::test]
+async fn the_proof_of_a_session_that_was_ended_never_opens_it_again() {
+    let (tenant, now, end) = (Arc::new(tenant(1, 9)), START + 10, proof_ends(EPOCH));
+    let mut verdict = verdict(START + 60);
+    verdict.epoch = EPOCH;
+    let (store, _folder) = store_with(&tenant);
+    let sessions = Sessions::new(Arc::clone(&store), Arc::new(Chains::new(1)), None);
+    for (how, until) in
+        [("one", end), ("of a subject", end), ("a row that does not open", START + 60 + 10_800)]
+    {
+        sessions.keep(&tenant, ID, &verdict, None, now, Instant::now()).await.unwrap();
+        match how {
+            "one" => sessions.end(&tenant, ID, now).await.unwrap(),
+            "of a subject" => sessions.end_all_of(&tenant, verdict.handle, now).await.unwrap(),
+            _ => {
+                let row = store.session(&tenant.id, &ID).unwrap().unwrap();
+                store.put_sessions(vec![Session { wrapped: vec![1; 9], ..row }]).unwrap();
+                sessions.end(&tenant, ID, now).await.unwrap();
+            }
+        }
+        for now in [START + 61, end - 1] {
+            store.expire(now, 0).unwrap();
+            let again = sessions.keep(&tenant, ID, &verdict, None, now, Instant::now()).await;
+            assert!(matches!(again, Err(Refused::SessionEnded)), "{how} at {now}");
+        }
+        store.expire(until + 1, 0).unwrap();
+        assert_eq!(store.session(&tenant.id, &ID), Ok(None), "{how}: it is not kept for ever");
     }
 }
 

@@ -86,10 +86,13 @@ pub trait Store: Send + Sync + 'static {
     fn roots(&self, tenant: &TenantId, from: u32, count: usize) -> Result<Vec<Root>, StoreError>;
     /// Adds an issuer key; `Conflict` if the number exists.
     fn add_issuer_key(&self, key: IssuerKey, note: Note) -> Result<u64, StoreError>;
-    /// Reserves the next generation of a subject; `Conflict` while it has a template. Numbers never come back.
+    /// Reserves the next generation of a subject, and notes it as a leftover until it is stored; `Conflict` while it has a template. Numbers never
+    /// come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
-    /// Adds a template with its idempotency record, both or neither; `Conflict` if the subject has one or the tenant was deleted.
-    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError>;
+    /// Adds a template with its idempotency record, and removes the note of its generation, all or nothing; `Conflict` if the subject has one or the
+    /// tenant was deleted. Returns whether the note was there: without it the key-holder may have forgotten the generation. After any other error
+    /// than `Conflict` it may be stored.
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(
         &self,
@@ -115,8 +118,8 @@ pub trait Store: Send + Sync + 'static {
     /// Reserves the next generation of a subject with a template, active or revoked, notes it as a leftover until it is stored, and returns
     /// (next, present). `Conflict` without a template.
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError>;
-    /// If the subject's template is still `from`, replaces it with its consent, ends the revocation, adds the idempotency record, and notes
-    /// the generation of `from` as a leftover, all or nothing. Returns whether it still was. The bytes of the old template are overwritten.
+    /// If the subject's template is still `from`, and the note of the new generation is there, replaces it with its consent, ends the
+    /// revocation, adds the idempotency record, and notes the generation of `from` as a leftover instead, all or nothing. Returns whether that was so. The bytes of the old template are overwritten.
     fn replace_template(
         &self,
         template: Template,
@@ -131,7 +134,7 @@ pub trait Store: Send + Sync + 'static {
         handle: &Handle,
         at: u64,
     ) -> Result<Option<Revocation>, StoreError>;
-    /// Generations that replacements and revocations left behind and the key-holder has not confirmed to have forgotten.
+    /// Generations that enrolments, replacements and revocations left behind and the key-holder has not confirmed to have forgotten.
     fn leftovers(&self) -> Result<Vec<TemplateName>, StoreError>;
     /// Notes that the key-holder has forgotten one of these generations.
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError>;
@@ -141,8 +144,8 @@ pub trait Store: Send + Sync + 'static {
     fn subjects(&self, tenant: &TenantId, from: &Handle, count: usize) -> Result<Vec<Subject>, StoreError>;
     /// Deletes template, data key and revocation, and overwrites their bytes. Returns the template's generation.
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
-    /// Adds or replaces proof sessions, all or none.
-    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError>;
+    /// Adds or replaces proof sessions. One that has ended, whose row is empty, stays so. Returns whether there was none.
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError>;
     /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, starting behind `after`.
     fn live_sessions(
         &self,

@@ -13,8 +13,9 @@ use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
 use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    all, execute, insert_answer, insert_leftover, insert_policy, present, read_api_key, read_issuer_key,
-    read_policy, read_root, read_session, read_subject, read_template, read_tenant, read_usage,
+    all, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, put_session,
+    read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject, read_template,
+    read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -375,23 +376,25 @@ impl Store for Sqlite {
     }
 
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError> {
-        let (tenant, handle) = (tenant.to_bytes(), handle.to_bytes());
+        let (tenant, handle) = (*tenant, *handle);
         self.0.write(move |connection| {
-            connection
+            let generation = connection
                 .query_row(
                     "INSERT INTO generations SELECT ?1, ?2, 1
                      WHERE NOT EXISTS (SELECT 1 FROM templates WHERE tenant = ?1 AND handle = ?2)
                      ON CONFLICT DO UPDATE SET generation = generation + 1 RETURNING generation",
-                    params![tenant, handle],
+                    params![tenant.as_bytes(), handle.as_bytes()],
                     |row| row.get(0),
                 )
                 .optional()
                 .map_err(fault)?
-                .ok_or(StoreError::Conflict)
+                .ok_or(StoreError::Conflict)?;
+            insert_leftover(connection, &TemplateName { tenant, handle, generation })?;
+            Ok(generation)
         })
     }
 
-    fn enrol(&self, template: Template, answer: Idempotency) -> Result<(), StoreError> {
+    fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError> {
         let Template {
             tenant,
             handle,
@@ -404,6 +407,9 @@ impl Store for Sqlite {
             created_at,
         } = template;
         self.0.write(move |connection| {
+            if !delete_leftover(connection, &TemplateName { tenant, handle, generation })? {
+                return Ok(false);
+            }
             let enrolled = execute(
                 connection,
                 "INSERT INTO templates SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
@@ -423,7 +429,8 @@ impl Store for Sqlite {
             if enrolled == 0 {
                 return Err(StoreError::Conflict);
             }
-            insert_answer(connection, answer)
+            insert_answer(connection, answer)?;
+            Ok(true)
         })
     }
 
@@ -531,7 +538,8 @@ impl Store for Sqlite {
                 connection,
                 "UPDATE templates SET generation = ?1, lane = ?2, epoch = ?3, wrapped_key = ?4, wrapped = ?5, consent_ref = ?6, created_at = ?7
                  WHERE tenant = ?8 AND handle = ?9 AND generation = ?10
-                 AND (SELECT revoked_at FROM revocations WHERE tenant = ?8 AND handle = ?9) IS ?11",
+                 AND (SELECT revoked_at FROM revocations WHERE tenant = ?8 AND handle = ?9) IS ?11
+                 AND EXISTS (SELECT 1 FROM leftovers WHERE tenant = ?8 AND handle = ?9 AND generation = ?1)",
                 params![
                     generation,
                     lane,
@@ -593,11 +601,8 @@ impl Store for Sqlite {
     }
 
     fn forget_leftover(&self, name: &TemplateName) -> Result<(), StoreError> {
-        let TemplateName { tenant, handle, generation } = *name;
-        let sql = "DELETE FROM leftovers WHERE tenant = ? AND handle = ? AND generation = ?";
-        self.0.write(move |connection| {
-            execute(connection, sql, (tenant.as_bytes(), handle.as_bytes(), generation)).map(drop)
-        })
+        let name = *name;
+        self.0.write(move |connection| delete_leftover(connection, &name).map(drop))
     }
 
     fn template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<Template>, StoreError> {
@@ -628,13 +633,10 @@ impl Store for Sqlite {
         })
     }
 
-    fn put_sessions(&self, sessions: Vec<Session>) -> Result<(), StoreError> {
+    fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError> {
         self.0.write(move |connection| {
-            for Session { tenant, id, expires_at, wrapped } in sessions {
-                let sql = "INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)";
-                execute(connection, sql, (tenant.as_bytes(), id.as_bytes(), expires_at, wrapped))?;
-            }
-            Ok(())
+            let put = |all, session| Ok(all & put_session(connection, session)?);
+            sessions.into_iter().try_fold(true, put)
         })
     }
 

@@ -111,6 +111,7 @@ pub fn holds(store: &dyn Store) {
     assert_eq!(store.session(&T, &SessionId::new([6; 32])), Ok(Some(other)));
     assert_eq!(store.session(&T, &SessionId::new([5; 32])), Ok(Some(session)));
     assert_eq!(store.session(&U, &SessionId::new([5; 32])), Ok(None), "a session belongs to its tenant");
+    an_ended_session_stays_ended(store);
     store.expire(100, 12).unwrap();
     assert!(
         store.session(&T, &SessionId::new([5; 32])).unwrap().is_some()
@@ -149,14 +150,37 @@ pub fn holds(store: &dyn Store) {
     assert_eq!(registry.roots, vec![root(T, 4, 3), root(U, 1, 1)], "withdrawn roots are not loaded");
 }
 
+fn an_ended_session_stays_ended(store: &dyn Store) {
+    let row = |id: u8, wrapped: &[u8]| Session {
+        tenant: T,
+        id: SessionId::new([id; 32]),
+        expires_at: 100,
+        wrapped: wrapped.to_vec(),
+    };
+    let (live, ended) = (row(7, &[1; 99]), row(7, &[]));
+    let found = || store.session(&T, &live.id).unwrap().unwrap();
+    assert_eq!((store.put_sessions(vec![live.clone()]), found()), (Ok(true), live.clone()));
+    assert_eq!((store.put_sessions(vec![ended.clone()]), found()), (Ok(true), ended.clone()));
+    assert_eq!(store.put_sessions(vec![live.clone(), row(8, &[2; 99])]), Ok(false));
+    assert_eq!(found(), ended, "a node that was opening it meanwhile does not bring it back");
+    assert_eq!(
+        store.session(&T, &SessionId::new([8; 32])),
+        Ok(Some(row(8, &[2; 99]))),
+        "the others are there"
+    );
+    let later = Session { expires_at: 101, ..ended };
+    assert_eq!((store.put_sessions(vec![later.clone()]), found()), (Ok(true), later));
+}
+
 fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     const W: TenantId = TenantId::new([8; 16]);
     store.create_tenant(tenant(W), note()).unwrap();
     store.add_api_key(ApiKey { tenant: W, ..api_key(8) }, note()).unwrap();
     store.publish_root(root(W, 1, 1)).unwrap();
-    store.reserve_generation(&W, &H).unwrap();
-    let enrolled = || (Template { tenant: W, ..template(1) }, Idempotency { tenant: W, ..answer("w") });
-    let (template, answer) = enrolled();
+    assert_eq!([store.reserve_generation(&W, &H), store.reserve_generation(&W, &H)], [Ok(1), Ok(2)]);
+    let enrolled =
+        |number| (Template { tenant: W, ..template(number) }, Idempotency { tenant: W, ..answer("w") });
+    let (template, answer) = enrolled(1);
     store.enrol(template, answer).unwrap();
     store.revoke_subject(&W, &H, 70).unwrap();
     let session = Session { tenant: W, id: SessionId::new([8; 32]), expires_at: 900, wrapped: vec![8; 99] };
@@ -171,7 +195,7 @@ fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
     assert_eq!((store.subjects(&W, &H, 9), store.revoke_subject(&W, &H, 78)), (Ok(vec![]), Ok(None)));
     assert_eq!(store.session(&W, &SessionId::new([8; 32])), Ok(None));
     assert_eq!((store.policies(&W, 0, 9), store.roots(&W, 0, 9)), (Ok(vec![]), Ok(vec![root(W, 1, 1)])));
-    let (template, answer) = enrolled();
+    let (template, answer) = enrolled(2);
     assert_eq!(store.enrol(template, answer), Err(StoreError::Conflict), "nothing is enrolled any more");
 }
 
@@ -352,9 +376,13 @@ fn restorations_stay(store: &dyn Store) {
 fn templates_come_and_go(store: &dyn Store) {
     assert_eq!(store.reserve_generation(&T, &H), Ok(1));
     assert_eq!(store.reserve_generation(&T, &H), Ok(2), "a reserved generation is not given twice");
-    store.enrol(template(2), answer("k1")).unwrap();
+    let name = |generation| TemplateName { tenant: T, handle: H, generation };
+    assert_eq!(store.leftovers(), Ok(vec![name(1), name(2)]), "until it is stored it is left behind");
+    assert_eq!(store.enrol(template(2), answer("k1")), Ok(true));
     assert_eq!(store.reserve_generation(&T, &H), Err(StoreError::Conflict));
-    assert_eq!(store.enrol(template(3), answer("k2")), Err(StoreError::Conflict));
+    assert_eq!(store.enrol(template(1), answer("k2")), Err(StoreError::Conflict));
+    assert_eq!(store.leftovers(), Ok(vec![name(1)]), "only one is stored");
+    store.forget_leftover(&name(1)).unwrap();
     assert_eq!(store.idempotency(&T, "k2"), Ok(None), "a refused enrolment leaves no trace");
     assert_eq!(store.idempotency(&T, "k1"), Ok(Some(answer("k1"))));
     assert_eq!(store.template(&T, &H), Ok(Some(template(2))));
@@ -367,8 +395,10 @@ fn templates_come_and_go(store: &dyn Store) {
     assert_eq!(store.reserve_renewal(&T, &H), Err(StoreError::Conflict));
     assert_eq!(store.reserve_generation(&T, &H), Ok(4), "generations outlive deletion");
     assert_eq!(store.enrol(template(4), answer("k1")), Err(StoreError::Conflict));
-    assert_eq!(store.template(&T, &H), Ok(None), "both or neither");
-    store.enrol(template(4), answer("k3")).unwrap();
+    assert_eq!((store.template(&T, &H), store.leftovers()), (Ok(None), Ok(vec![name(4)])), "all or nothing");
+    assert_eq!(store.enrol(template(3), answer("k3")), Ok(false), "it may be forgotten");
+    assert_eq!((store.template(&T, &H), store.idempotency(&T, "k3")), (Ok(None), Ok(None)));
+    assert_eq!(store.enrol(template(4), answer("k3")), Ok(true));
     templates_are_replaced(store);
 }
 
@@ -391,6 +421,7 @@ fn templates_are_replaced(store: &dyn Store) {
         "another one than that is there"
     );
     assert_eq!(store.replace_template(new.clone(), from(4), answer("k3")), Err(StoreError::Conflict));
+    assert_eq!(store.replace_template(template(7), from(4), answer("k4")), Ok(false), "it may be forgotten");
     assert_eq!(store.template(&T, &H), Ok(Some(template(4))), "all or nothing");
     assert_eq!((store.idempotency(&T, "k4"), store.leftovers()), (Ok(None), Ok(vec![name(5), name(6)])));
     assert_eq!(store.replace_template(new.clone(), from(4), answer("k4")), Ok(true));

@@ -9,6 +9,15 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use trefoil_matching::TemplateName;
 use trefoil_types::{ApiKeyId, Handle, SessionId, TenantId};
 
+/// Whether it has not ended before.
+pub(super) fn put_session(connection: &Connection, session: Session) -> Result<bool, StoreError> {
+    let Session { tenant, id, expires_at, wrapped } = session;
+    let sql = "INSERT INTO sessions VALUES (?, ?, ?, ?)
+               ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at, wrapped = excluded.wrapped
+               WHERE length(sessions.wrapped) > 0 OR length(excluded.wrapped) = 0";
+    Ok(execute(connection, sql, (tenant.as_bytes(), id.as_bytes(), expires_at, wrapped))? == 1)
+}
+
 pub(super) fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         tenant: TenantId::new(row.get("tenant")?),
@@ -137,6 +146,13 @@ pub(super) fn insert_leftover(connection: &Connection, name: &TemplateName) -> R
     let TemplateName { tenant, handle, generation } = name;
     let values = (tenant.as_bytes(), handle.as_bytes(), generation);
     execute(connection, "INSERT INTO leftovers VALUES (?, ?, ?)", values).map(drop)
+}
+
+/// Returns whether it was there.
+pub(super) fn delete_leftover(connection: &Connection, name: &TemplateName) -> Result<bool, StoreError> {
+    let TemplateName { tenant, handle, generation } = name;
+    let sql = "DELETE FROM leftovers WHERE tenant = ? AND handle = ? AND generation = ?";
+    Ok(execute(connection, sql, (tenant.as_bytes(), handle.as_bytes(), generation))? == 1)
 }
 
 pub(super) fn insert_answer(connection: &Connection, answer: Idempotency) -> Result<(), StoreError> {
