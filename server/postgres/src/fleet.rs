@@ -10,6 +10,7 @@
 #![expect(clippy::disallowed_types, reason = "the list of nodes, for operators who look at it")]
 
 mod keys;
+pub(crate) mod rights;
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
@@ -26,8 +27,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_attest::SERVICE;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, News, Node, NodeKeys, STALE_MAX};
+use trefoil_storage::store::fleet::{Apply, News, Node, NodeKeys, Right, STALE_MAX, Work};
 use trefoil_storage::store::{Registry, StoreError};
+use trefoil_types::TenantId;
 
 /// Between two looks at the other nodes' changes.
 const POLL: Duration = Duration::from_millis(100);
@@ -187,6 +189,15 @@ impl Parts {
         self.log.send(answer).map_err(|_| ended(()))?;
         let turn = wait.recv().map_err(|_| ended(()))??;
         Ok(Box::new(turn))
+    }
+
+    pub(crate) fn right(
+        &self,
+        work: Work,
+        of: &TenantId,
+        wait: Duration,
+    ) -> Result<Option<Box<dyn Right>>, StoreError> {
+        rights::right(&self.place, work, of, wait)
     }
 
     pub(crate) fn nodes(&self) -> Vec<Node> {

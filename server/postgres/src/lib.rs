@@ -62,7 +62,7 @@ use threads::Threads;
 use trefoil_attest::{Restoration, tree::Hash};
 use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, Fleet, Node, NodeKeys};
+use trefoil_storage::store::fleet::{Apply, Fleet, Node, NodeKeys, Right, Work};
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
@@ -154,6 +154,15 @@ impl Fleet for Postgres {
 
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
         self.parts()?.log_turn()
+    }
+
+    fn right(&self, work: Work, of: &TenantId, wait: Duration) -> Result<Option<Box<dyn Right>>, StoreError> {
+        self.parts()?.right(work, of, wait)
+    }
+
+    fn is_at_work(&self, work: Work, tenant: &TenantId) -> Result<bool, StoreError> {
+        let tenant = *tenant;
+        self.0.read(All, move |rows| fleet::rights::is_at_work(rows, work, &tenant))
     }
 
     fn keeps_house(&self) -> bool {

@@ -409,7 +409,12 @@ pub(crate) fn is_true(link: &Link, expression: &str) -> Result<bool, StoreError>
 
 /// The condition that a row of `pg_locks AS l` is a hold of the lock.
 pub(crate) fn held() -> String {
-    let (high, low) = (LOCK.cast_unsigned() >> 32, LOCK.cast_unsigned() & 0xffff_ffff);
+    holds(LOCK)
+}
+
+/// The condition that a row of `pg_locks AS l` is a hold of this lock in this database.
+pub(crate) fn holds(lock: i64) -> String {
+    let (high, low) = (lock.cast_unsigned() >> 32, lock.cast_unsigned() & 0xffff_ffff);
     format!(
         "l.locktype = 'advisory' AND l.classid = {high} AND l.objid = {low} AND l.granted
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"

@@ -346,16 +346,21 @@ impl Directory {
         snapshot.tenants.values().filter(|tenant| tenant.keys.len() > 1).map(|tenant| tenant.id).collect()
     }
 
-    /// Replaces a tenant's public keys, oldest first, and notes the step `what` of its rotation.
+    /// Replaces a tenant's public keys, oldest first, and notes the step `what` of its rotation. `from` are those that it must have now.
     pub(crate) fn set_keys(
         &self,
         tenant: &TenantId,
-        keys: Vec<PublicKey>,
+        (from, keys): (&[PublicKey], Vec<PublicKey>),
         (what, by): (What, Option<&By>),
         now: u64,
     ) -> Result<Noted, Refused> {
         let _changing = self.change()?;
         let current = self.tenant(tenant)?;
+        if !current.keys.iter().map(PublicKey::epoch).eq(from.iter().map(PublicKey::epoch)) {
+            return Err(Refused::fault(
+                "another node changed the tenant's keys: look again at its key rotation",
+            ));
+        }
         let mut bytes = keys.iter().map(PublicKey::to_bytes);
         let public_key = bytes.next().ok_or_else(|| Refused::fault("a tenant has no keys"))?;
         let noted = self.notes.with((*tenant, now, what), by, |note| {

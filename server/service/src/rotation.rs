@@ -4,6 +4,9 @@
 //! next keys, and replaces it in the store and in memory. Until the last is replaced both epochs decide; then the key-holder
 //! erases the old one. A kill loses nothing: the store names the next key from the beginning to the end, every template
 //! has its epoch, and a process that starts and finds a next key resumes the rotation.
+//!
+//! In a fleet one node at a time rotates a tenant's keys: two would each replace at the key-holder what the other has stored. The others show its rotation as
+//! running. A node that lost its right stops before the next template, and goes on once it has the right again.
 
 #![expect(
     clippy::disallowed_types,
@@ -18,9 +21,10 @@ use crate::tenant::Tenant;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, PublicKey, Renewal, TemplateName, blind, unblind};
+use trefoil_storage::store::fleet::{Right, Work};
 use trefoil_storage::store::wrap;
 use trefoil_storage::store::{Handle, StoreError, TenantId};
 
@@ -31,6 +35,10 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// How long an enrolment on another node may still use the keys before.
 const FLEET_ENROLMENT: Duration = Duration::from_secs(15);
+/// How long a node without the right may still be at one template, and the database may believe in a connection that is gone.
+const FLEET_RENEWAL: Duration = Duration::from_secs(15);
+/// How long a node that starts waits for the right of the process before.
+const FLEET_START: Duration = Duration::from_secs(2);
 
 /// The rotations of this process: the running ones, and how the last one of each tenant ended.
 pub struct Rotations {
@@ -70,7 +78,8 @@ pub enum State {
 enum Ended {
     Running,
     Done,
-    Failed(String),
+    /// With the epochs that the tenant had then.
+    Failed((u32, u32), String),
 }
 
 impl Rotations {
@@ -98,35 +107,48 @@ impl Rotations {
         if matches!(self.of().insert(tenant, Ended::Running), Some(Ended::Running)) {
             return Ok((self.status(&tenant)?, None));
         }
-        let begun = begin(&self.service, &tenant, by).and_then(|noted| {
-            let rotations = Arc::clone(self);
-            let run = move || {
-                let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
-                let ended = match run(&rotations.service, &tenant) {
-                    Ok(true) => Ended::Done,
-                    // The service drains: the next process resumes it.
-                    Ok(false) => return,
-                    Err(cause) => {
-                        tracing::error!(
-                            tenant = hex::encode(tenant),
-                            %cause,
-                            "the rotation stopped: start it again"
-                        );
-                        Ended::Failed(cause.to_string())
-                    }
-                };
-                rotations.of().insert(tenant, ended);
-            };
-            let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
-            thread.map(|_| noted).map_err(Refused::fault)
-        });
-        match begun {
+        match self.begin(tenant, by) {
             Ok(noted) => Ok((self.status(&tenant)?, noted)),
             Err(cause) => {
-                self.of().insert(tenant, Ended::Failed(cause.to_string()));
+                self.failed(&tenant, &cause);
                 Err(cause)
             }
         }
+    }
+
+    fn failed(&self, tenant: &TenantId, cause: &Refused) {
+        let epochs = self.service.directory.tenant(tenant).map_or((0, 0), |current| epochs(&current));
+        self.of().insert(*tenant, Ended::Failed(epochs, cause.to_string()));
+    }
+
+    /// Starts the thread, unless another node rotates the tenant's keys.
+    fn begin(self: &Arc<Self>, tenant: TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
+        let wait = if by.is_some() { Duration::ZERO } else { FLEET_START };
+        let Some(alone) = Alone::of(&self.service, &tenant, wait)? else {
+            self.of().remove(&tenant);
+            return Ok(None);
+        };
+        let noted = begin(&self.service, &tenant, by)?;
+        let (rotations, is_resumed) = (Arc::clone(self), noted.is_none());
+        let run = move || {
+            let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
+            match run_alone(&rotations.service, &tenant, alone, is_resumed) {
+                Ok(()) => drop(rotations.of().insert(tenant, Ended::Done)),
+                // The next process resumes it.
+                Err(Stop::Drains) => {}
+                Err(Stop::Elsewhere) => drop(rotations.of().remove(&tenant)),
+                Err(Stop::Failed(cause)) => {
+                    tracing::error!(
+                        tenant = hex::encode(tenant),
+                        %cause,
+                        "the rotation stopped: start it again"
+                    );
+                    rotations.failed(&tenant, &cause);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("key-rotation".to_owned()).spawn(run);
+        thread.map(|_| noted).map_err(Refused::fault)
     }
 
     /// Resumes rotations that an earlier process began.
@@ -144,9 +166,13 @@ impl Rotations {
         let ended = self.of().get(tenant).cloned();
         let (oldest, newest) = epochs(&current);
         let left = if oldest == newest { 0 } else { self.service.store.count_epoch(tenant, oldest)? };
+        let is_here = matches!(ended, Some(Ended::Running));
+        let is_elsewhere =
+            || self.service.store.fleet().map(|fleet| fleet.is_at_work(Work::KeyRotation, tenant));
         let (state, why) = match ended {
-            Some(Ended::Running) => (State::Running, None),
-            Some(Ended::Failed(why)) => (State::Stopped, Some(why)),
+            _ if is_here || is_elsewhere().transpose()? == Some(true) => (State::Running, None),
+            // Otherwise another node went on.
+            Some(Ended::Failed(then, why)) if then == (oldest, newest) => (State::Stopped, Some(why)),
             _ if oldest != newest => (State::Stopped, None),
             _ => (State::Idle, None),
         };
@@ -169,21 +195,103 @@ fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option
         let next = service.key_holder.begin_rotation(*tenant)?;
         let what = What::KeyRotationBegun { epoch: next.epoch() };
         let keys = vec![current.keys[0].clone(), next];
-        noted = Some(service.directory.set_keys(tenant, keys, (what, by), service.now())?);
+        noted = Some(service.directory.set_keys(tenant, (&current.keys, keys), (what, by), service.now())?);
     }
     // Waits for enrolments that asked the key-holder before it had the next keys.
     drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
     Ok(noted)
 }
 
-/// Renews all templates and ends the rotation; false if the process drains first.
-fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
+/// The right to rotate a tenant's keys. A service without a fleet has it.
+struct Alone(Option<Box<dyn Right>>);
+
+impl Alone {
+    /// Once this node knows what the one that had the right before did; `None` while another has it.
+    fn of(service: &Service, tenant: &TenantId, wait: Duration) -> Result<Option<Alone>, Refused> {
+        let Some(fleet) = service.store.fleet() else { return Ok(Some(Alone(None))) };
+        let Some(right) = fleet.right(Work::KeyRotation, tenant, wait)? else { return Ok(None) };
+        fleet.catch_up()?;
+        Ok(Some(Alone(Some(right))))
+    }
+
+    fn is_lost(&self) -> bool {
+        let checked = self.0.as_ref().map_or(Ok(()), |right| right.check());
+        checked.inspect_err(|cause| tracing::warn!(%cause, "the rotation pauses")).is_err()
+    }
+}
+
+/// Why a rotation ends before its end.
+enum Stop {
+    /// The process drains.
+    Drains,
+    /// Another node has the right to it, or may have it.
+    Elsewhere,
+    Failed(Refused),
+}
+
+impl From<Refused> for Stop {
+    fn from(cause: Refused) -> Stop {
+        Stop::Failed(cause)
+    }
+}
+
+/// Runs a rotation, and after the loss of the right again.
+fn run_alone(
+    service: &Service,
+    tenant: &TenantId,
+    mut alone: Alone,
+    mut is_resumed: bool,
+) -> Result<(), Stop> {
+    loop {
+        if is_resumed && alone.0.is_some() {
+            pause(service, FLEET_RENEWAL)?;
+        }
+        match run(service, tenant, &alone) {
+            Err(Stop::Elsewhere) => drop(alone),
+            ended => return ended,
+        }
+        (alone, is_resumed) = (again(service, tenant)?, true);
+    }
+}
+
+/// The right again, unless another node gets it first.
+fn again(service: &Service, tenant: &TenantId) -> Result<Alone, Stop> {
+    let begun = Instant::now();
+    loop {
+        match Alone::of(service, tenant, Duration::ZERO) {
+            Ok(Some(alone)) => return Ok(alone),
+            Ok(None) if begun.elapsed() >= FLEET_RENEWAL => return Err(Stop::Elsewhere),
+            Err(cause) if !cause.is_passing() => return Err(cause.into()),
+            Ok(None) | Err(_) => pause(service, PAUSE)?,
+        }
+    }
+}
+
+fn pause(service: &Service, pause: Duration) -> Result<(), Stop> {
+    let until = Instant::now() + pause;
+    while Instant::now() < until {
+        if service.draining.load(Ordering::Relaxed) {
+            return Err(Stop::Drains);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Renews all templates and ends the rotation.
+fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> {
     let current = service.directory.tenant(tenant)?;
     let (old, epoch) = epochs(&current);
+    if old == epoch {
+        // Another node ended it.
+        return Ok(());
+    }
     // Rows that no login can use: deletions that did not complete, and templates whose total budget is spent.
     let (mut dead, mut has_waited) = (HashSet::new(), false);
     loop {
-        let mut chunk = service.store.subjects_of_epoch(tenant, old, CHUNK + dead.len())?;
+        let count = CHUNK + dead.len();
+        let mut chunk =
+            patiently(service, alone, || Ok(service.store.subjects_of_epoch(tenant, old, count)?))?;
         chunk.retain(|handle| !dead.contains(handle));
         if chunk.is_empty() && (has_waited || service.store.fleet().is_none()) {
             break;
@@ -191,38 +299,38 @@ fn run(service: &Service, tenant: &TenantId) -> Result<bool, Refused> {
         if chunk.is_empty() {
             // Enrolments on nodes that had not heard of the next keys.
             has_waited = true;
-            std::thread::sleep(FLEET_ENROLMENT);
+            pause(service, FLEET_ENROLMENT)?;
         }
         for handle in chunk {
-            match patiently(service, || renew(service, &current, &handle))? {
-                Some(Renewed::Done) => {}
-                Some(Renewed::Dead) => drop(dead.insert(handle)),
-                None => return Ok(false),
+            match patiently(service, alone, || renew(service, &current, &handle))? {
+                Renewed::Done => {}
+                Renewed::Dead => drop(dead.insert(handle)),
             }
         }
     }
-    if patiently(service, || Ok(service.key_holder.finish_rotation(*tenant, old)?))?.is_none() {
-        return Ok(false);
-    }
+    patiently(service, alone, || Ok(service.key_holder.finish_rotation(*tenant, old)?))?;
     let next = current.keys.last().cloned().into_iter().collect();
     // No caller waits for it, and this may be another process than the one that began.
     let ended = (What::KeyRotationEnded { epoch }, None);
-    service.seal_now(service.directory.set_keys(tenant, next, ended, service.now())?);
-    Ok(true)
+    service.seal_now(service.directory.set_keys(tenant, (&current.keys, next), ended, service.now())?);
+    Ok(())
 }
 
-/// Retries `step` while the key-holder or the disk cannot do it; `None` once the process drains.
-fn patiently<T>(service: &Service, step: impl Fn() -> Result<T, Refused>) -> Result<Option<T>, Refused> {
+/// Retries `step` while the key-holder or the disk cannot do it.
+fn patiently<T>(service: &Service, alone: &Alone, step: impl Fn() -> Result<T, Refused>) -> Result<T, Stop> {
     while !service.draining.load(Ordering::Relaxed) {
+        if alone.is_lost() {
+            return Err(Stop::Elsewhere);
+        }
         match service.check_vaults().and_then(|()| step()) {
-            Ok(done) => return Ok(Some(done)),
+            Ok(done) => return Ok(done),
             Err(cause) if cause.is_passing() => {
                 std::thread::sleep(PAUSE);
             }
-            Err(cause) => return Err(cause),
+            Err(cause) => return Err(cause.into()),
         }
     }
-    Ok(None)
+    Err(Stop::Drains)
 }
 
 /// The outcome for one template.

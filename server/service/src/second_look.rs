@@ -99,7 +99,7 @@ mod tests {
     use std::any::Any;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    use trefoil_storage::store::fleet::{Apply, Node};
+    use trefoil_storage::store::fleet::{Apply, Node, Right, Work};
     use trefoil_storage::store::{Registry, StoreError};
 
     #[derive(Default)]
@@ -132,6 +132,14 @@ mod tests {
 
         fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
             Ok(Box::new(()))
+        }
+
+        fn right(&self, _: Work, _: &TenantId, _: Duration) -> Result<Option<Box<dyn Right>>, StoreError> {
+            Ok(None)
+        }
+
+        fn is_at_work(&self, _: Work, _: &TenantId) -> Result<bool, StoreError> {
+            Ok(false)
         }
 
         fn keeps_house(&self) -> bool {

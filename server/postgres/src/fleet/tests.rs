@@ -441,6 +441,35 @@ fn one_node_keeps_house_and_another_does_once_it_is_gone() {
 }
 
 #[test]
+fn the_right_to_work_for_a_tenant_is_one_nodes_until_it_drops_it_or_its_session_ends() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let ((one, _), (two, _)) = (node(&url, "one"), node(&url, "two"));
+    let right = |node: &Postgres, tenant, wait| {
+        node.fleet().unwrap().right(Work::KeyRotation, &tenant, wait).unwrap()
+    };
+    let is_at_work = |tenant| two.fleet().unwrap().is_at_work(Work::KeyRotation, &tenant).unwrap();
+    assert!(!is_at_work(T));
+    let held = right(&one, T, Duration::ZERO).unwrap();
+    assert!(is_at_work(T) && right(&two, T, POLL).is_none() && right(&one, T, POLL).is_none());
+    let other = TenantId::new([2; 16]);
+    assert!(!is_at_work(other) && right(&two, other, Duration::ZERO).is_some());
+    held.check().unwrap();
+    drop(held);
+    let held = right(&two, T, PATIENCE).unwrap();
+    held.check().unwrap();
+    let end = format!(
+        "SELECT pg_terminate_backend(l.pid) FROM pg_locks AS l WHERE {}",
+        crate::node::holds(rights::lock(Work::KeyRotation, &T))
+    );
+    server.sql(&name, &end);
+    let taken = right(&one, T, PATIENCE).unwrap();
+    assert!(held.check().is_err(), "another node has it");
+    taken.check().unwrap();
+}
+
+#[test]
 fn a_database_that_went_back_ends_every_node() {
     let Some(server) = Server::shared() else { return };
     let url = server.database();

@@ -40,6 +40,19 @@ impl News {
 /// Takes over news. An error means that they were not taken over; they come again.
 pub type Apply = Box<dyn FnMut(&News) -> Result<(), String> + Send>;
 
+/// Work that one node at a time does for a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Rotates its template keys.
+    KeyRotation,
+}
+
+/// The right to some work, until it is dropped.
+pub trait Right: Send {
+    /// Asks the database; an error once another node may have the right.
+    fn check(&self) -> Result<(), StoreError>;
+}
+
 /// What a shared store has beside a store of one process. Calls block.
 pub trait Fleet: Send + Sync {
     /// From now on tells this node's news to `apply`, on a thread of the store.
@@ -57,6 +70,10 @@ pub trait Fleet: Send + Sync {
     /// Waits until this node alone may extend the log of seals. What it returns gives that up when it is dropped. The database also ends it after
     /// a few seconds, so that a node that hangs stops no other; then the seal that it stores is refused as a conflict.
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
+    /// Waits this long for the right to do this work for a tenant; `None` if another has it then.
+    fn right(&self, work: Work, of: &TenantId, wait: Duration) -> Result<Option<Box<dyn Right>>, StoreError>;
+    /// Whether some node has that right.
+    fn is_at_work(&self, work: Work, tenant: &TenantId) -> Result<bool, StoreError>;
     /// Whether this node is the one that does the work of which one copy suffices.
     fn keeps_house(&self) -> bool;
     /// The nodes, as of some seconds ago.
