@@ -10,7 +10,8 @@
 #![expect(clippy::disallowed_types, reason = "the list of nodes, for operators who look at it")]
 
 mod keys;
-pub(crate) mod rights;
+mod rights;
+mod shared;
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
@@ -214,7 +215,7 @@ impl Parts {
 }
 
 /// What the registry has of one tenant, whose identifier is `key`.
-pub(crate) fn registry_of(rows: &Rows<'_>, key: &[Value]) -> Result<Registry, StoreError> {
+fn registry_of(rows: &Rows<'_>, key: &[Value]) -> Result<Registry, StoreError> {
     let accepted = "WHERE tenant = $1 AND generation >= (SELECT generation_min FROM roots WHERE tenant = $1
                     ORDER BY generation DESC LIMIT 1) ORDER BY generation";
     Ok(Registry {
@@ -227,7 +228,7 @@ pub(crate) fn registry_of(rows: &Rows<'_>, key: &[Value]) -> Result<Registry, St
 }
 
 /// The operators, in a registry without tenants.
-pub(crate) fn operators(rows: &Rows<'_>) -> Result<Registry, StoreError> {
+fn operators(rows: &Rows<'_>) -> Result<Registry, StoreError> {
     Ok(Registry {
         operators: rows.select("ORDER BY id", &[])?,
         operator_tokens: rows.select("ORDER BY operator, number", &[])?,

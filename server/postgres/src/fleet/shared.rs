@@ -1,0 +1,64 @@
+//! The store of a node as the other nodes' store.
+
+use super::{Parts, operators, registry_of, rights};
+use crate::scope::Scope::All;
+use crate::{Postgres, of};
+use std::any::Any;
+use std::time::{Duration, Instant};
+use trefoil_storage::store::fleet::{Apply, Fleet, Node, NodeKeys, Right, Work};
+use trefoil_storage::store::{Registry, StoreError};
+use trefoil_types::TenantId;
+
+impl Fleet for Postgres {
+    fn follow(&self, apply: Apply) -> Result<(), StoreError> {
+        self.parts()?.follow(apply)
+    }
+
+    fn catch_up(&self) -> Result<(), StoreError> {
+        let parts = self.parts()?;
+        let last = self.0.read(All, |rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
+        parts.until_seen(last.unwrap_or(0))
+    }
+
+    fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError> {
+        let key = [of(tenant)];
+        self.0.read(*tenant, move |rows| registry_of(rows, &key))
+    }
+
+    fn operators(&self) -> Result<Registry, StoreError> {
+        self.0.read(All, operators)
+    }
+
+    fn has_heard_since(&self, asked: Instant) -> bool {
+        self.1.as_ref().is_some_and(|parts| parts.has_heard_since(asked))
+    }
+
+    fn is_stale(&self) -> bool {
+        self.1.as_ref().is_some_and(|parts| parts.stale().is_some())
+    }
+
+    fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
+        self.parts()?.log_turn()
+    }
+
+    fn right(&self, work: Work, of: &TenantId, wait: Duration) -> Result<Option<Box<dyn Right>>, StoreError> {
+        self.parts()?.right(work, of, wait)
+    }
+
+    fn is_at_work(&self, work: Work, tenant: &TenantId) -> Result<bool, StoreError> {
+        let tenant = *tenant;
+        self.0.read(All, move |rows| rights::is_at_work(rows, work, &tenant))
+    }
+
+    fn keeps_house(&self) -> bool {
+        self.1.as_ref().is_some_and(Parts::keeps_house)
+    }
+
+    fn nodes(&self) -> Vec<Node> {
+        self.1.as_ref().map(Parts::nodes).unwrap_or_default()
+    }
+
+    fn announce(&self, keys: NodeKeys) {
+        self.1.iter().for_each(|parts| parts.announce(keys));
+    }
+}
