@@ -220,11 +220,14 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     });
     drop(rows);
     let (store, kept) = (store(data), kept.unwrap());
-    let (_, from) = store.reserve_replacement(&tenant, &handle).unwrap();
+    let (next, from) = store.reserve_replacement(&tenant, &handle).unwrap();
     assert!(matches!(from, Present { generation: 1, revoked_at: Some(_) }));
     let (key, body) = ("k".to_owned(), "{}".to_owned());
     let answer = Idempotency { tenant, key, request_digest: [1; 32], body, created_at: 1 };
-    assert_eq!(store.replace_template(kept.clone(), from, answer), Ok(true));
+    // Only a reserved generation is taken, so the old one comes back by a renewal.
+    let anew = Template { generation: next, ..kept.clone() };
+    assert_eq!(store.replace_template(anew, from, answer), Ok(true));
+    assert_eq!(store.renew_template(kept.clone(), next), Ok(true));
     for name in store.leftovers().unwrap() {
         store.forget_leftover(&name).unwrap();
     }

@@ -32,7 +32,7 @@ fn tenant(lenient: bool) -> Value {
 }
 
 /// Enrols this many, and opens the sessions of those who log in.
-async fn populate(service: &Customer, subjects: usize) -> Vec<Person> {
+pub(crate) async fn populate(service: &Customer, subjects: usize) -> Vec<Person> {
     let people = service.people(PEOPLE as u32, 1, 61).await;
     for person in &people {
         service.welcome(person).await;

@@ -1,20 +1,8 @@
 //! What nodes tell of their keys: it follows the node's name in the name of the connection that hears.
 
-use crate::address::Address;
-use crate::link::{CONNECT_MAX, Link};
-use std::time::Duration;
+use crate::link::Link;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::{Node, NodeKeys};
-
-impl crate::Postgres {
-    /// The nodes of the fleet that run, without being one of them. Needs no secret but the database's password.
-    ///
-    /// # Errors
-    /// [`StoreError::Unreachable`], and a fault.
-    pub fn nodes_of(address: &Address, patience: Duration) -> Result<Vec<Node>, StoreError> {
-        super::nodes(&Link::open(address, patience, CONNECT_MAX)?)
-    }
-}
 
 /// The statement that tells of keys, from the one that gives the connection the node's name.
 pub(super) fn announced(named: &str, keys: Option<NodeKeys>) -> String {

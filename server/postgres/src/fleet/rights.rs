@@ -26,6 +26,7 @@ impl Right for Held {
 pub(super) fn lock(work: Work, tenant: &TenantId) -> i64 {
     let of_work = match work {
         Work::KeyRotation => i64::from_be_bytes(*b"trefoil\x04"),
+        Work::Policy => i64::from_be_bytes(*b"trefoil\x05"),
     };
     let half = u128::from_be_bytes(*tenant.as_bytes()) >> 64;
     of_work ^ (half as u64).cast_signed()

@@ -1,6 +1,8 @@
 //! The store of a node as the other nodes' store.
 
-use super::{Parts, operators, registry_of, rights};
+use super::{Parts, nodes, operators, registry_of, rights};
+use crate::address::Address;
+use crate::link::{CONNECT_MAX, Link};
 use crate::scope::Scope::All;
 use crate::{Postgres, of};
 use std::any::Any;
@@ -60,5 +62,15 @@ impl Fleet for Postgres {
 
     fn announce(&self, keys: NodeKeys) {
         self.1.iter().for_each(|parts| parts.announce(keys));
+    }
+}
+
+impl Postgres {
+    /// The nodes of the fleet that run, without being one of them. Needs no secret but the database's password.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], and a fault.
+    pub fn nodes_of(address: &Address, patience: Duration) -> Result<Vec<Node>, StoreError> {
+        nodes(&Link::open(address, patience, CONNECT_MAX)?)
     }
 }

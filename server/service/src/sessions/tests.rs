@@ -249,6 +249,8 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
         false => sessions.end(&tenant, ID, now).await,
     };
     for of_subject in [false, true] {
+        // Without the ended one, which no row replaces.
+        store.expire(START + 1, 0).unwrap();
         store.put_sessions(vec![seal(&tenant, ID, &verdict, None)]).unwrap();
         let looking_up = sessions.ending.read().await;
         let mut ending = std::pin::pin!(ends(of_subject));

@@ -45,6 +45,8 @@ pub type Apply = Box<dyn FnMut(&News) -> Result<(), String> + Send>;
 pub enum Work {
     /// Rotates its template keys.
     KeyRotation,
+    /// Sets its policy at the key-holder and in the store.
+    Policy,
 }
 
 /// The right to some work, until it is dropped.

@@ -1,0 +1,141 @@
+//! Work that one node of a fleet at a time does for a tenant, asked of several.
+
+use crate::fleet::{Fleet, NODES};
+use crate::http::{Endpoint, Reply};
+use crate::rotation::populate;
+use crate::service::{answer, policy};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use trefoil_api::Decision;
+use trefoil_testing::postgres::Server;
+use trefoil_testing::volume;
+
+fn admins(fleet: &Fleet) -> [Endpoint; NODES] {
+    std::array::from_fn(|node| fleet.nodes[node].admin.clone())
+}
+
+fn tenant(fleet: &Fleet) -> String {
+    format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant))
+}
+
+fn vault(fleet: &Fleet, sql: &str) -> Vec<String> {
+    let vault = rusqlite::Connection::open(fleet.plan.folder.path().join("vault/vault.sqlite")).unwrap();
+    let mut statement = vault.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// Two nodes begin a rotation at a time, a third is asked, all connections to the database end in the middle, and all are asked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_rotated_by_one_node_whichever_are_asked_and_nobody_is_lost() {
+    let Some(server) = Server::shared() else { return };
+    let mut fleet = Fleet::start(server).await;
+    let subjects = volume(200, 60);
+    let people = populate(fleet.at(0), subjects).await;
+    let (path, admins) = (format!("{}/key-rotation", tenant(&fleet)), admins(&fleet));
+    let ask = async |admin: &Endpoint| {
+        let asked = admin.post(&path, &json!({})).await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        assert_eq!(asked.json()["state"], "running", "{}", asked.text());
+    };
+    tokio::join!(ask(&admins[0]), ask(&admins[1]));
+    ask(&admins[2]).await;
+    let renewed = async || admins[0].get(&path).await.json()["renewed"].as_u64().unwrap_or(0);
+    let begun = Instant::now();
+    while renewed().await < 5 {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+    for admin in &admins {
+        assert_eq!(admin.get(&path).await.json()["state"], "running");
+    }
+    let database = fleet.plan.database.clone();
+    let ends = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname =";
+    server.sql(&database, &format!("{ends} '{database}'"));
+    for admin in &admins {
+        let _ = admin.post(&path, &json!({})).await;
+    }
+    for admin in &admins {
+        loop {
+            let status = admin.get(&path).await.json();
+            if status["state"] == "idle" && status["renewed"] == subjects {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(120), "{status}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+    for (number, person) in people.iter().enumerate() {
+        let mut reply = fleet.login(number % NODES, person, &person.face).await;
+        // The first use of a connection that was ended.
+        while reply.status == 503 && begun.elapsed() < Duration::from_secs(120) {
+            reply = fleet.login(number % NODES, person, &person.face).await;
+        }
+        assert_eq!(answer(&reply).decision, Decision::Match, "{number}");
+    }
+    let stored = server.sql(
+        &database,
+        "SELECT encode(handle, 'hex') || ' ' || generation || ' ' || epoch FROM templates ORDER BY 1",
+    );
+    let held = vault(
+        &fleet,
+        "SELECT lower(hex(handle)) || ' ' || generation || ' ' || epoch FROM subjects ORDER BY 1",
+    );
+    assert_eq!(stored.lines().collect::<Vec<_>>(), held, "the key-holder has each template of the store");
+}
+
+/// A policy with this threshold and these failures per day.
+fn policy_of(score: u64, failures: u64) -> Value {
+    let mut policy = policy();
+    policy["threshold"] = json!({"calibrated": {"score": score, "fmr_class": 2 + score % 3}});
+    policy["attempts"] = json!({"failures_per_day": failures});
+    policy
+}
+
+/// Three nodes set policies at a time, while a fourth call changes the registry, so that the store refuses some after the key-holder took them.
+#[tokio::test(flavor = "multi_thread")]
+async fn policies_set_at_several_nodes_leave_the_key_holder_with_the_one_in_force() {
+    let Some(server) = Server::shared() else { return };
+    let mut fleet = Fleet::start(server).await;
+    let people = fleet.at(0).people(1, 1, 34).await;
+    fleet.at(0).welcome(&people[0]).await;
+    let (tenant, admins) = (tenant(&fleet), admins(&fleet));
+    let put = async |admin: &Endpoint, (score, failures): (u64, u64)| -> Reply {
+        let body = json!({"policy": policy_of(score, failures)}).to_string();
+        let headers = [("content-type", "application/json")];
+        admin.send(Method::PUT, &format!("{tenant}/policy"), &headers, body).await
+    };
+    let other = async |admin: &Endpoint| {
+        for _ in 0..4 {
+            let _ = admin.post(&format!("{tenant}/api-keys"), &json!({"scopes": ["enrol"]})).await;
+        }
+    };
+    let mut in_force = (1, (18_000, 20));
+    for round in 0..volume(60, 12) {
+        // Some differ in their budgets alone.
+        let values: [_; NODES] = std::array::from_fn(|node| {
+            let number = (round * NODES + node) as u64;
+            (17_000 + number / 2 * (number % 4 / 2), 10 + number % 80)
+        });
+        let [one, two, three] = &admins;
+        let (a, b, c, ()) =
+            tokio::join!(put(one, values[0]), put(two, values[1]), put(three, values[2]), other(two));
+        for (reply, value) in [a, b, c].iter().zip(values) {
+            match reply.status.as_u16() {
+                200 => {
+                    let version = reply.json()["policy_version"].as_u64().unwrap();
+                    in_force = in_force.max((version, value));
+                }
+                _ => drop(reply.problem(503, "store-unavailable")),
+            }
+        }
+        let held = "SELECT threshold || ' ' || failures_per_day FROM tenants";
+        let (score, failures) = in_force.1;
+        assert_eq!(vault(&fleet, held), [format!("{score} {failures}")], "round {round}");
+    }
+    assert!(in_force.0 > 10, "most are made");
+    for node in 0..NODES {
+        let reply = fleet.login(node, &people[0], &people[0].face).await;
+        assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
+    }
+}
