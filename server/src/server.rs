@@ -199,7 +199,7 @@ impl Server {
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         store::tell_of_vaults(&config, key_holder.as_ref(), sealed.as_ref());
-        let watch = KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default());
+        let watch = Arc::new(KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default()));
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         check_clock(restored, clock.unix_s())?;
         // Before the store was restored there were seals, and requests under them, that it does not know.
@@ -221,7 +221,6 @@ impl Server {
             &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
-        let watch = Arc::new(watch);
         let told = (watch.vaults(), restored, FleetLog::of(&store, &watch));
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
         let register = store::register(&supervisor, &config, clock.unix_s())?;
