@@ -99,7 +99,7 @@ mod tests {
     use std::any::Any;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    use trefoil_storage::store::fleet::{Apply, Node, Right, Work};
+    use trefoil_storage::store::fleet::{Apply, Node, NodeKeys, Right, Work};
     use trefoil_storage::store::{Registry, StoreError};
 
     #[derive(Default)]
@@ -149,6 +149,8 @@ mod tests {
         fn nodes(&self) -> Vec<Node> {
             Vec::new()
         }
+
+        fn announce(&self, _: NodeKeys) {}
     }
 
     #[tokio::test(start_paused = true)]
