@@ -674,6 +674,10 @@ impl Store for Postgres {
         })
     }
 
+    fn remove_sessions(&self) -> Result<(), StoreError> {
+        self.0.write_long(All, |rows| rows.delete::<Session>("true", &[]).map(drop))
+    }
+
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
         self.0.write(All, move |rows| {
             match rows.insert(&Seal { number, bytes: bytes.clone() }) {

@@ -120,7 +120,7 @@ pub fn note_restoration(store: &dyn Store, now: u64) -> Result<Restoration, Stri
     }
     let restoration = Restoration { time: now, first: last.map_or(0, |(number, _)| number + 1) };
     store.put_restoration(restoration).map_err(|cause| text(&cause))?;
-    store.expire(i64::MAX as u64, 0).map_err(|cause| text(&cause))?;
+    store.remove_sessions().map_err(|cause| text(&cause))?;
     Ok(restoration)
 }
 

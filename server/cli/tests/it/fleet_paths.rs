@@ -232,7 +232,7 @@ async fn others_go_on(paths: &mut Paths, server: &Server, back: impl AsyncFnOnce
     assert!(after.len() > before.len() && after.starts_with(&before), "the log was changed");
 }
 
-/// The second node loses the connection on which it hears of the others and gets no other one, while all its other connections stay.
+/// The second node loses the connection on which it hears of the others, and tells of its keys, and gets no other one, while all its other connections stay.
 async fn deaf(paths: &mut Paths, server: &Server) {
     let name = paths.fleet.plan.database.clone();
     let revocation = format!("/v1/subjects/{}/revoke", hex::encode(paths.people[0].handle));
@@ -243,8 +243,7 @@ async fn deaf(paths: &mut Paths, server: &Server) {
     };
     limited(1);
     let hears = format!(
-        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}' AND application_name LIKE 'trefoil %/{}'
-         AND pid NOT IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = x'6f696c01'::int)",
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}' AND application_name LIKE 'trefoil %/{} %'",
         paths.fleet.nodes[1].id()
     );
     let (ended, begun) = (block_in_place(|| server.sql("postgres", &hears)), Instant::now());

@@ -394,7 +394,7 @@ fn an_installation_that_does_not_start_says_what_where_and_what_to_do() {
     answers("started twice", said, says("used by another trefoil process", &data, "stop that one"));
     drop(running);
     let said = folder.said(&["keys", "show", "--data-dir", "nowhere"], &[]);
-    answers("keys of nothing", said, says("cannot be read", "nowhere/trust-root.json", "--data-dir"));
+    answers("keys of nothing", said, says("there is no directory", "nowhere", "--data-dir"));
     let words = folder.file("words", "correct horse battery");
     std::fs::set_permissions(&words, std::fs::Permissions::from_mode(0o644)).unwrap();
     let said = folder.said(&["backup", "--data-dir", &data, "b", "--passphrase-file", &words], &[]);

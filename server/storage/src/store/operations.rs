@@ -160,6 +160,8 @@ pub trait Store: Send + Sync + 'static {
     fn idempotency(&self, tenant: &TenantId, key: &str) -> Result<Option<Idempotency>, StoreError>;
     /// Removes sessions that expired before `now`, and idempotency records and requests of operators made before `idempotency_before`.
     fn expire(&self, now: u64, idempotency_before: u64) -> Result<(), StoreError>;
+    /// Removes all sessions, whenever they expire, as after a restoration.
+    fn remove_sessions(&self) -> Result<(), StoreError>;
     /// Appends a seal with the nodes that it completes in the log's tree, both or neither: node `l` of `completed` is
     /// number `number >> l` of level `l`. `Conflict` if the number exists.
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError>;

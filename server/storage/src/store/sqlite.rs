@@ -686,6 +686,10 @@ impl Store for Sqlite {
         })
     }
 
+    fn remove_sessions(&self) -> Result<(), StoreError> {
+        self.0.write(|connection| execute(connection, "DELETE FROM sessions", []).map(drop))
+    }
+
     fn put_seal(&self, number: u64, bytes: Vec<u8>, completed: Vec<Hash>) -> Result<(), StoreError> {
         self.0.write(move |connection| {
             execute(connection, "INSERT INTO seals VALUES (?, ?)", (number, bytes))?;

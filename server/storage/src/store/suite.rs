@@ -122,6 +122,10 @@ pub fn holds(store: &dyn Store) {
         store.session(&T, &SessionId::new([5; 32])).unwrap().is_none()
             && store.idempotency(&T, "k1").unwrap().is_none()
     );
+    let (id, wrapped) = (SessionId::new([7; 32]), vec![1]);
+    store.put_sessions(vec![Session { tenant: T, id, expires_at: 1 << 40, wrapped }]).unwrap();
+    store.remove_sessions().unwrap();
+    assert_eq!(store.session(&T, &id), Ok(None));
 
     assert_eq!(store.last_seal(), Ok(None));
     store.put_seal(0, vec![1], vec![[7; 32]]).unwrap();
