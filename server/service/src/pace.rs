@@ -7,8 +7,8 @@
 //! * **In flight**: the requests that are answered within the operator's latency, and never fewer than half of the operator's limit. Further
 //!   requests are refused before their body is read or parsed. A refusal still costs more than a waiting request, which costs a stream and no
 //!   processor time. So this limit is far above the limit of requests in work.
-//! * **In work**: the requests that are answered within twice the shortest answer, which keeps every stage busy. The others wait before their
-//!   bodies are read. So another tenant's request waits behind a full tenant's tasks only for that long, and not for the operator's latency.
+//! * **In work**: the requests that are answered within four times the shortest answer, which keeps every stage busy: under load a seal begins two
+//!   seals' times after the last, so a login takes up to three where a single one takes one. The others wait before their bodies are read. So another tenant's request waits behind a full tenant's tasks only for that long, and not for the operator's latency.
 //!
 //! A batch counts as its logins. Logins in a batch cost a fraction of the processor time of single ones, so more of them are always in work.
 //!
@@ -36,6 +36,9 @@ const LEAST: usize = 64;
 /// The same for logins in batches: sixteen batches, because a login in a batch costs about a quarter of a single one. With 64 the rate would
 /// stay at that of 64 at a time, because the share is computed from the rate.
 const LEAST_IN_BATCHES: usize = 512;
+/// In work is what is answered within so many times the shortest answer. With 2, seals that begin two seals' times apart kept the share at
+/// [`LEAST`], which kept the rate at so many for each seal, with a quarter of the processors idle.
+const OF_SHORTEST: u32 = 4;
 /// Least number of one tenant in work, however many tenants share.
 const LEAST_SHARE: usize = 16;
 /// Periods whose shortest answer is remembered; two such memories cover ten to twenty seconds.
@@ -185,7 +188,8 @@ impl Pace {
         let fit = |time: Duration| (measured.per_s * time.as_secs_f64()) as usize;
         let (most, aim) = (self.most.load(Relaxed), Duration::from_nanos(self.aim_ns.load(Relaxed)));
         let limit = (fit(aim.max(2 * shortest)) / crowded).clamp(most.div_ceil(2), most);
-        let share = |least| (fit(2 * shortest).max(least) / crowded).clamp(LEAST_SHARE.min(limit), limit);
+        let share =
+            |least| (fit(OF_SHORTEST * shortest).max(least) / crowded).clamp(LEAST_SHARE.min(limit), limit);
         self.limit.store(limit, Relaxed);
         self.share.store(share(LEAST), Relaxed);
         self.batch_share.store(share(LEAST_IN_BATCHES), Relaxed);
@@ -257,7 +261,7 @@ mod tests {
         let (pace, mut measured) = (Pace::new(1_024, Duration::from_millis(200)), Measured::default());
         let (limit, _) = run(&pace, &mut measured, 3_000.0, Duration::from_millis(10), 3);
         assert_eq!(limit, 512, "a third of 600, and half of the operator's");
-        assert_eq!(pace.share(), LEAST / 3);
+        assert_eq!(pace.share(), 40, "a third of what 3,000/s are in four times 10 ms");
         let room = Arc::default();
         let _place = pace.place(&room).unwrap();
         pace.set(&mut measured, 1_000_000, PERIOD);
@@ -273,9 +277,9 @@ mod tests {
         let ms = Duration::from_millis;
         for (per_s, base, tenants, share) in [
             // 40 ms of work would not fill batches.
-            (1_700.0, ms(12), 1, LEAST),
-            (12_000.0, ms(8), 1, 192),
-            (12_000.0, ms(8), 4, 48),
+            (1_300.0, ms(12), 1, LEAST),
+            (12_000.0, ms(8), 1, 384),
+            (12_000.0, ms(8), 4, 96),
             (12_000.0, ms(8), 64, LEAST_SHARE),
             // A key-holder far away has as much on its way as it answers.
             (1_000.0, ms(300), 1, 600),
@@ -288,6 +292,24 @@ mod tests {
             let least = (LEAST_IN_BATCHES / tenants).clamp(LEAST_SHARE, pace.limit());
             assert!(in_batches >= least.max(pace.share()) && in_batches <= pace.limit(), "{in_batches}");
         }
+    }
+
+    /// Under load a seal begins two seals' times after the last: most answers take three times the shortest.
+    #[test]
+    fn seals_that_are_set_apart_leave_no_worker_idle() {
+        let (pace, mut measured) = (Pace::new(1_024, Duration::from_millis(500)), Measured::default());
+        let room = Arc::default();
+        let _waiting: Vec<Place> = (0..LEAST + 1).map(|_| pace.place(&room).unwrap()).collect();
+        let (base, machine_per_s) = (Duration::from_millis(6), 12_000.0);
+        let (mut answered, mut rate) = (0.0, 0.0);
+        for _ in 0..100 {
+            rate = f64::min(machine_per_s, pace.share() as f64 / (3.0 * base.as_secs_f64()));
+            answered += rate * PERIOD.as_secs_f64();
+            pace.answered_in(base);
+            pace.crowds(&room);
+            pace.set(&mut measured, answered as u64, PERIOD);
+        }
+        assert!(rate > 0.99 * machine_per_s, "{rate} of {machine_per_s}, with {} in work", pace.share());
     }
 
     #[tokio::test(start_paused = true)]
