@@ -6,7 +6,10 @@
 //! fewer processors than there are processes, and the rates cannot.
 //!
 //! A second of an installation that nobody calls is measured too: the nodes ask for changes, and keep connections.
+//!
+//! Where the machine has processors for all, each node can get some of its own, as on machines of their own; then the rates can be compared.
 
+mod division;
 mod installation;
 mod spent;
 
@@ -18,6 +21,7 @@ use crate::Failure;
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
 use crate::load::{FIRST_GUESS_PER_S, Generator, Load, Phase, problem};
+use division::Division;
 use installation::Installation;
 use spent::{PARTS, Spent};
 
@@ -36,6 +40,8 @@ pub struct Fleet {
     pub verify_every: usize,
     /// Tenants beside the one that people log in to, while an operator changes things.
     pub tenants: usize,
+    /// Processors of its own for each node; the nodes share those of the machine if there are none.
+    pub processors_per_node: Option<usize>,
 }
 
 /// The installations: their names in the record, and their nodes.
@@ -50,9 +56,11 @@ const FASTER: f64 = 1.5;
 /// # Errors
 /// When PostgreSQL is missing, or a step fails. A decision that is wrong is in the report.
 pub fn fleet(parameters: &Fleet) -> Result<Report, Failure> {
+    let most = INSTALLATIONS.iter().map(|(_, nodes)| *nodes).max().unwrap_or(1);
+    let division = parameters.processors_per_node.map(|each| Division::of_machine(most, each)).transpose()?;
     let mut sides = Vec::new();
     for (name, nodes) in INSTALLATIONS {
-        sides.push(Side::start(name, nodes, parameters)?);
+        sides.push(Side::start(name, nodes, parameters, division.as_ref())?);
     }
     for side in &mut sides {
         side.settle(parameters)?;
@@ -97,8 +105,13 @@ struct Loaded {
 }
 
 impl Side {
-    fn start(name: &'static str, nodes: usize, parameters: &Fleet) -> Result<Side, Failure> {
-        let installation = Installation::start(nodes, parameters.people)?;
+    fn start(
+        name: &'static str,
+        nodes: usize,
+        parameters: &Fleet,
+        division: Option<&Division>,
+    ) -> Result<Side, Failure> {
+        let installation = Installation::start(nodes, parameters.people, division)?;
         let loads = parameters.in_flight.iter().map(|_| Loaded::default()).collect();
         Ok(Side {
             name,
@@ -222,6 +235,8 @@ fn report(parameters: &Fleet, sides: &[Side]) -> Result<Report, Failure> {
         figures.insert("three_to_one".to_owned(), ratios);
         by_load.insert(in_flight.to_string(), figures.into());
     }
+    let best = best(sides);
+    summary.push_str(&format!("best rates, each with as many in flight as suits it: {best}\n"));
     let idle = sides.iter().map(|side| Ok((side.name.to_owned(), side.idle_json()?)));
     let idle = idle.collect::<Result<Map<_, _>, Failure>>()?;
     summary.push_str(&format!("a second without callers: {}\n", json!(idle)));
@@ -229,11 +244,21 @@ fn report(parameters: &Fleet, sides: &[Side]) -> Result<Report, Failure> {
     summary.push_str(&format!("a change among {} tenants: {}\n", parameters.tenants, json!(changes)));
     let problem = problem(sides.iter().flat_map(|side| side.loads.iter().map(|loaded| &loaded.phase)));
     let result = json!({
-        "in_flight": by_load, "idle": idle, "change": changes, "tenants": parameters.tenants, "changes": CHANGES, "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds,
+        "in_flight": by_load, "best_logins_per_s": best, "processors_per_node": parameters.processors_per_node, "idle": idle, "change": changes, "tenants": parameters.tenants, "changes": CHANGES, "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds,
         "people": parameters.people, "verify_every": parameters.verify_every, "settings": installation::SETTINGS,
         "postgresql_version": sides.first().map(|side| side.installation.version()),
     });
     Ok(Report { summary, result, problem })
+}
+
+/// More nodes need more in flight, so each side's best rate counts.
+fn best(sides: &[Side]) -> Value {
+    let of = |side: &Side| side.loads.iter().map(|loaded| loaded.phase.per_s()).fold(0.0, f64::max);
+    let mut best =
+        sides.iter().map(|side| (side.name.to_owned(), json!(rounded(of(side))))).collect::<Map<_, _>>();
+    let rate = |name: &str| best[name].as_f64().unwrap_or(f64::NAN);
+    best.insert("three_to_one".to_owned(), json!(rounded(rate("three") / rate("one"))));
+    best.into()
 }
 
 impl Side {

@@ -30,7 +30,7 @@ use crate::Report;
 use crate::apart::{Service, runtime};
 use crate::distribution::{Distribution, rounded};
 use crate::flood::world::{AUDIENCE, World, unix_now};
-use crate::raw::{Connection, Target, post};
+use crate::raw::{Answered, Connection, Target, post};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -108,6 +108,7 @@ pub(crate) struct Phase {
     runs_per_s: Vec<f64>,
     /// Answers that were no match, and connections that broke.
     wrong: u64,
+    first_wrong: Option<String>,
     verified: u64,
     unverified: Vec<String>,
 }
@@ -123,6 +124,7 @@ impl Phase {
         self.logins += run.logins;
         self.latencies_ns.extend(run.latencies_ns);
         self.wrong += run.wrong;
+        self.first_wrong = self.first_wrong.take().or(run.first_wrong);
         self.verified += run.verified;
         self.unverified.extend(run.unverified);
     }
@@ -174,13 +176,15 @@ fn report(parameters: &Load, closed: &[Phase], open: &Phase) -> Report {
 /// What is wrong with these phases.
 pub(crate) fn problem<'a>(phases: impl Iterator<Item = &'a Phase> + Clone) -> Option<String> {
     let wrong: u64 = phases.clone().map(|phase| phase.wrong).sum();
-    let unverified = phases.flat_map(|phase| &phase.unverified);
+    let unverified = phases.clone().flat_map(|phase| &phase.unverified);
+    let in_words = |cause: Option<&String>| cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
     match (wrong, unverified.clone().next()) {
         (0, None) => None,
         (wrong, first) => Some(format!(
-            "{wrong} answers were wrong, {} attestations did not verify{}",
+            "{wrong} answers were wrong{}, {} attestations did not verify{}",
+            in_words(phases.clone().find_map(|phase| phase.first_wrong.as_ref())),
             unverified.count(),
-            first.map(|cause| format!(" ({cause})")).unwrap_or_default()
+            in_words(first)
         )),
     }
 }
@@ -245,9 +249,15 @@ enum Arrivals {
 }
 
 impl Generator {
-    fn closed(&self, parameters: &Load, connections: usize, per_s: f64) -> Result<Phase, Failure> {
-        let ready = self.ready_closed(parameters, connections, per_s)?;
-        self.judged(parameters, self.send(parameters, ready))
+    /// A phase that answers more requests than were made for it is repeated with more.
+    fn closed(&self, parameters: &Load, connections: usize, mut per_s: f64) -> Result<Phase, Failure> {
+        loop {
+            let sent = self.send(parameters, self.ready_closed(parameters, connections, per_s)?);
+            if !sent.ran_out {
+                return self.judged(parameters, sent);
+            }
+            per_s *= 2.0;
+        }
     }
 
     /// Requests for a closed loop of no more than one and a half times this rate.
@@ -302,6 +312,7 @@ impl Generator {
         let mut phase = Phase { seconds, ..Phase::default() };
         for seen in seen {
             phase.wrong += seen.wrong;
+            phase.first_wrong = phase.first_wrong.or(seen.first_wrong);
             phase.logins += (seen.latencies_ns.len() * parameters.batch) as u64;
             phase.latencies_ns.extend(seen.latencies_ns);
             for (at, body) in seen.whole {
@@ -390,6 +401,8 @@ fn answers(body: &[u8], batch: usize) -> Result<Vec<Authenticated>, String> {
 struct Seen {
     latencies_ns: Vec<u64>,
     wrong: u64,
+    /// The first answer with a wrong login, or why there was none.
+    first_wrong: Option<String>,
     /// Numbers of requests with logins of whole form, and their answers.
     whole: Vec<(usize, Vec<u8>)>,
 }
@@ -417,17 +430,31 @@ async fn send(
         if begins > Instant::now() {
             tokio::time::sleep_until(begins.into()).await;
         }
-        let Ok(answer) = connection.ask(&request.bytes).await else {
-            seen.wrong += batch as u64;
-            return seen;
+        let answer = match connection.ask(&request.bytes).await {
+            Ok(answer) => answer,
+            Err(cause) => {
+                seen.wrong += batch as u64;
+                seen.first_wrong.get_or_insert(cause.to_string());
+                return seen;
+            }
         };
         seen.latencies_ns.push(begins.elapsed().as_nanos() as u64);
         let matches = if answer.status == 200 { answer.matches } else { 0 };
-        seen.wrong += matches.abs_diff(batch) as u64;
+        if matches != batch {
+            seen.wrong += matches.abs_diff(batch) as u64;
+            seen.first_wrong.get_or_insert_with(|| refusal(&answer));
+        }
         if !request.whole.is_empty() {
             seen.whole.push((at, answer.body));
         }
     }
+}
+
+/// What an operator can read of an answer that is no match: its status, and the code of the first problem in it.
+fn refusal(answer: &Answered) -> String {
+    let body = String::from_utf8_lossy(&answer.body);
+    let code = body.split("\"code\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    format!("status {}, {}", answer.status, code.unwrap_or("no problem named"))
 }
 
 #[cfg(test)]
@@ -462,8 +489,10 @@ mod tests {
             Phase { seconds: 1.0, logins: 100, latencies_ns: vec![1; 100], verified: 1, ..Phase::default() };
         let problem = |phase: &Phase| report(&parameters, std::slice::from_ref(&right), phase).problem;
         assert_eq!(problem(&right), None);
-        let wrong = Phase { wrong: 2, ..right.clone() };
-        assert_eq!(problem(&wrong).as_deref(), Some("2 answers were wrong, 0 attestations did not verify"));
+        let first_wrong = Some("status 429, overloaded".to_owned());
+        let wrong = Phase { wrong: 2, first_wrong, ..right.clone() };
+        let expected = "2 answers were wrong (status 429, overloaded), 0 attestations did not verify";
+        assert_eq!(problem(&wrong).as_deref(), Some(expected));
         let forged = Phase { unverified: vec!["not signed".to_owned()], ..right.clone() };
         let expected = "0 answers were wrong, 1 attestations did not verify (not signed)";
         assert_eq!(problem(&forged).as_deref(), Some(expected));

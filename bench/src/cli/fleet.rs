@@ -14,6 +14,7 @@ const EXAMPLES: &str = "\
 Examples:
     trefoil-bench fleet
     trefoil-bench fleet --in-flight 64,1024 --seconds 10 --rounds 5 --json
+    trefoil-bench fleet --processors-per-node 2
 
 Starts two installations from the installed programs of PostgreSQL: a database, a key-holder, and one node or three. Both get the same load in turn.
 Every answer must be a match, and every attestation of the sample must verify offline, or the run fails.";
@@ -39,6 +40,9 @@ pub(super) struct FleetArgs {
     /// Tenants in memory while an operator changes things
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     tenants: u32,
+    /// Give each node so many processors of its own, and the rest of the machine to everything else
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    processors_per_node: Option<u32>,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -53,6 +57,7 @@ impl FleetArgs {
             in_flight: self.in_flight.iter().map(|&in_flight| in_flight as usize).collect(),
             verify_every: self.verify_every as usize,
             tenants: self.tenants as usize,
+            processors_per_node: self.processors_per_node.map(|each| each as usize),
         })
     }
 }
