@@ -102,17 +102,19 @@ struct Signers<R> {
     copies: Copies,
     chain: Turns<Chain>,
     releasing: Turns<Releasing<R>>,
+    shared: Option<Arc<dyn SharedLog>>,
     clock: Arc<dyn Clock>,
     alive: Sender<()>,
 }
 
 impl<R> Clone for Signers<R> {
     fn clone(&self) -> Self {
-        let Signers { copies, chain, releasing, clock, alive } = self;
+        let Signers { copies, chain, releasing, shared, clock, alive } = self;
         Signers {
             copies: Arc::clone(copies),
             chain: chain.clone(),
             releasing: releasing.clone(),
+            shared: shared.clone(),
             clock: Arc::clone(clock),
             alive: alive.clone(),
         }
@@ -121,8 +123,8 @@ impl<R> Clone for Signers<R> {
 
 impl<R> Signers<R> {
     fn signer(&self) -> Result<Box<Signer<R>>, KeyError> {
-        let Signers { copies, chain, releasing, clock, alive } = self.clone();
-        Ok(Box::new(Signer { keys: copies()?, chain, releasing, clock, _alive: alive }))
+        let Signers { copies, chain, releasing, shared, clock, alive } = self.clone();
+        Ok(Box::new(Signer { keys: copies()?, chain, releasing, shared, clock, _alive: alive }))
     }
 }
 
@@ -148,7 +150,7 @@ impl<R> Outlet<R> {
         };
         // It is out of its place while it seals, so that a panic drops it.
         let Some(mut signer) = own.take().or_else(|| signers.signer().ok()) else { return false };
-        let sealed = signer.begin(vec![batch]).and_then(|begun| signer.finish(begun));
+        let sealed = signer.begin(vec![batch], |_| {}).and_then(|begun| signer.finish(begun));
         *own = Some(signer);
         sealed.is_some()
     }
@@ -201,8 +203,9 @@ impl<R: Send + 'static> Sealer<R> {
             after_group: Box::new(after_group),
         });
         let sealer = Sealer { releasing: releasing.clone(), alive: ended };
+        let shared = origin.shared.clone();
         let chain = Turns::new(Chain { origin, key_set_id, head, place: 0, withdrawn });
-        let signers = Signers { copies, chain, releasing, clock, alive };
+        let signers = Signers { copies, chain, releasing, shared, clock, alive };
         let Sequence { cadence, floor, sealers } = sequence;
         if cadence == Cadence::PerBatch {
             return Ok((Outlet(Way::Here { signers, own: None }), sealer));
@@ -247,7 +250,8 @@ fn seal_groups<R>(signer: &mut Signer<R>, gathering: &Turns<Gathering<R>>) {
     while let Some(mut turn) = gathering.take() {
         turn.took = took.unwrap_or(turn.took);
         // If no batch will come any more, the turn ends here for all threads.
-        let Some(begun) = turn.group().and_then(|batches| signer.begin(batches)) else { return };
+        let Some(batches) = turn.group() else { return };
+        let Some(begun) = signer.begin(batches, |batches| turn.join(batches)) else { return };
         turn.pass();
         took = signer.finish(begun);
         if took.is_none() {

@@ -32,7 +32,7 @@ pub(super) struct FleetArgs {
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     people: u32,
     /// Logins in flight together, spread over the nodes
-    #[arg(long, default_values_t = [64, 256, 1024], value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, default_values_t = [64, 256, 1024], value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
     in_flight: Vec<u32>,
     /// Verify one login in this many offline
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]

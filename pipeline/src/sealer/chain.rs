@@ -81,6 +81,14 @@ impl std::fmt::Debug for LogTurn {
     }
 }
 
+/// What the next header follows.
+pub(super) enum Follows {
+    /// Our last one.
+    Ours,
+    /// The end of a log that others extend too, in our turn; `None` if it cannot be extended for now.
+    Shared(Option<(ChainHead, LogTurn)>),
+}
+
 /// A header in its place.
 pub(super) struct Placed {
     /// In the order of release.
@@ -107,20 +115,18 @@ pub(super) struct Chain {
 
 impl Chain {
     /// The header over `tree`.
-    pub(super) fn header(&mut self, tree: &MerkleTree, clock: &dyn Clock) -> Placed {
+    pub(super) fn header(&mut self, tree: &MerkleTree, follows: Follows, clock: &dyn Clock) -> Placed {
         if let Some(head) = self.withdrawn.try_iter().last() {
             self.head = head;
         }
         let mut turn = None;
-        let may_follow = match &self.origin.shared {
-            None => true,
-            Some(log) => match log.turn() {
-                Some((head, own)) => {
-                    (self.head, turn) = (head, Some(own));
-                    true
-                }
-                None => false,
-            },
+        let may_follow = match follows {
+            Follows::Ours => true,
+            Follows::Shared(Some((head, own))) => {
+                (self.head, turn) = (head, Some(own));
+                true
+            }
+            Follows::Shared(None) => false,
         };
         let (place, head) = (self.place, self.head.clone());
         self.place += 1;

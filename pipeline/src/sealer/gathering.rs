@@ -57,6 +57,13 @@ impl<R> Gathering<R> {
         Some(batches)
     }
 
+    /// Adds those that came while the turn in a shared log was waited for. The seal begins only now.
+    pub(super) fn join(&mut self, batches: &mut Vec<Bound<R>>) {
+        batches.extend(self.batches.try_iter().take(BATCHES_MAX - batches.len()));
+        self.covered = batches.iter().map(|batch| batch.lanes.len()).sum();
+        self.began = Some(self.clock.monotonic_ns());
+    }
+
     /// Takes all waiting batches, and those that arrive until the next seal is due: seals start evenly spaced over the threads that make them, or
     /// one would cover only what the previous one just missed. Fewer lanes than the floor's also wait for its distance.
     /// Returns the number of lanes.

@@ -7,7 +7,7 @@ use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Seal, SealHeader};
 use trefoil_sign::{KeyError, SealChecker, SigningKeys, seal_tree};
 
-use super::chain::{Chain, Placed};
+use super::chain::{Chain, Follows, Placed, SharedLog};
 use super::release::SealedTree;
 use super::releasing::{Finished, Releasing};
 use super::turns::Turns;
@@ -46,6 +46,8 @@ pub(super) struct Signer<R> {
     pub(super) keys: Box<dyn Sign>,
     pub(super) chain: Turns<Chain>,
     pub(super) releasing: Turns<Releasing<R>>,
+    /// The log, if other services extend it too.
+    pub(super) shared: Option<Arc<dyn SharedLog>>,
     pub(super) clock: Arc<dyn Clock>,
     /// Sealing is over when all of these are gone.
     pub(super) _alive: Sender<()>,
@@ -61,14 +63,27 @@ pub(super) struct Begun<R> {
 }
 
 impl<R> Signer<R> {
-    /// Hashes the tree and takes the next place in the chain; none if sealing has ended. Batches without lanes need no seal.
-    pub(super) fn begin(&self, batches: Vec<Bound<R>>) -> Option<Begun<R>> {
+    /// Hashes the tree and takes the next place in the chain; none if sealing has ended. Batches without lanes need no seal. In a log that
+    /// others extend too it waits for its turn, which takes as long as their seals, and `join` adds the batches that came meanwhile.
+    pub(super) fn begin(
+        &self,
+        mut batches: Vec<Bound<R>>,
+        join: impl FnOnce(&mut Vec<Bound<R>>),
+    ) -> Option<Begun<R>> {
+        let follows = match &self.shared {
+            None => Follows::Ours,
+            Some(log) => {
+                let turn = log.turn();
+                join(&mut batches);
+                Follows::Shared(turn)
+            }
+        };
         let began = self.clock.monotonic_ns();
         let digests: Vec<[u8; 32]> =
             batches.iter().flat_map(|batch| &batch.lanes).map(|lane| lane.digest).collect();
         let tree = seal_tree(&digests)?;
         let mut chain = self.chain.take()?;
-        let placed = chain.header(&tree, &*self.clock);
+        let placed = chain.header(&tree, follows, &*self.clock);
         chain.pass();
         Some(Begun { placed, tree, batches, began })
     }

@@ -99,7 +99,7 @@ fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let mut four: Vec<_> = (0..4).map(|_| signers.signer().expect("sound keys")).collect();
     drop(signers);
     let begin = |signer: &Signer<u64>, replies: &[u64]| {
-        signer.begin(replies.iter().map(|&reply| batch(reply)).collect()).expect("it seals")
+        signer.begin(replies.iter().map(|&reply| batch(reply)).collect(), |_| {}).expect("it seals")
     };
 
     let first = begin(&four[0], &[0]);
@@ -359,6 +359,8 @@ fn threads_begin_their_seals_evenly_spaced_and_a_drain_waits_for_no_spacing() {
 struct Theirs {
     /// Where it ends; none while it cannot be had.
     end: Receiver<Option<ChainHead>>,
+    /// How often it was asked for.
+    asks: Arc<AtomicU64>,
     /// Told when a turn has ended.
     over: Sender<()>,
 }
@@ -373,6 +375,7 @@ impl Drop for Over {
 
 impl SharedLog for Theirs {
     fn turn(&self) -> Option<(ChainHead, LogTurn)> {
+        self.asks.fetch_add(1, Ordering::Relaxed);
         let head = self.end.recv().expect("the test says")?;
         Some((head, LogTurn::new(Over(self.over.clone()))))
     }
@@ -396,7 +399,8 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
     let (say, end) = unbounded();
     let (over, ended) = unbounded();
     let (send, out) = unbounded();
-    let shared: Arc<dyn SharedLog> = Arc::new(Theirs { end, over });
+    let asks = Arc::<AtomicU64>::default();
+    let shared: Arc<dyn SharedLog> = Arc::new(Theirs { end, asks: Arc::clone(&asks), over });
     let origin = Origin { shared: Some(shared), ..Origin::new("https://auth.example") };
     let (mut outlet, sealer) = Sealer::start(
         keys(9),
@@ -426,6 +430,16 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
         drop(sealed);
         assert_eq!(ended.recv(), Ok(()));
     }
+    // What comes while others have their turns is under the seal of ours.
+    assert!(outlet.seal(batch(5)));
+    wait_for(|| asks.load(Ordering::Relaxed) == 4);
+    assert!(outlet.seal(batch(6)) && outlet.seal(batch(7)));
+    say.send(Some(theirs.clone())).expect("it asks");
+    let sealed = out.recv().expect("it seals").map_err(|refused| refused.0).expect("a seal");
+    assert_eq!(sealed.under.seal.header.tree_size, 3);
+    theirs.follow(&sealed.under.seal.header);
+    drop(sealed);
+    assert_eq!(ended.recv(), Ok(()));
     // A log that is out of reach costs the lanes, and nothing else.
     say.send(None).expect("it asks");
     assert!(outlet.seal(batch(3)));
