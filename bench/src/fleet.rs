@@ -131,14 +131,20 @@ impl Side {
         Ok(())
     }
 
-    fn phase(&self, parameters: &Fleet, in_flight: usize, per_s: f64) -> Result<(Phase, Spent), Failure> {
+    /// A phase that answers more logins than were made for it is repeated with more.
+    fn phase(&self, parameters: &Fleet, in_flight: usize, mut per_s: f64) -> Result<(Phase, Spent), Failure> {
         let generator = &self.installation.generator;
         let load = parameters.load();
-        let ready = generator.ready_closed(&load, in_flight, per_s)?;
-        let before = self.installation.begin()?;
-        let sent = generator.send(&load, ready);
-        let spent = self.installation.end(&before)?;
-        Ok((generator.judged(&load, sent)?, spent))
+        loop {
+            let ready = generator.ready_closed(&load, in_flight, per_s)?;
+            let before = self.installation.begin()?;
+            let sent = generator.send(&load, ready);
+            let spent = self.installation.end(&before)?;
+            if !sent.ran_out {
+                return Ok((generator.judged(&load, sent)?, spent));
+            }
+            per_s *= 2.0;
+        }
     }
 
     fn load(&mut self, parameters: &Fleet, (at, in_flight): (usize, usize)) -> Result<(), Failure> {
