@@ -76,6 +76,7 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
     let guess = if parameters.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
     // A first phase may be slow; later phases must not run out of requests because of that.
     let mut per_s = generator.closed(parameters, most, guess)?.per_s().max(guess);
+    let mut resident = vec![service.resident_bytes()?];
     let mut closed = vec![Phase::default(); parameters.connections.len()];
     let mut open = Phase::default();
     for round in 0..parameters.rounds {
@@ -92,9 +93,13 @@ pub fn load(parameters: &Load) -> Result<Report, Failure> {
         }
         let best = closed.iter().map(Phase::per_s).fold(0.0, f64::max);
         open.add(generator.open(parameters, OPEN_SHARE * best, round as u64)?);
+        resident.push(service.resident_bytes()?);
     }
     service.stop()?;
-    Ok(report(parameters, &closed, &open))
+    let mut report = report(parameters, &closed, &open);
+    report.result["service_resident_bytes"] =
+        json!({"after_warm_up": resident[0], "after_rounds": resident[1..]});
+    Ok(report)
 }
 
 /// The result of phases of one kind.
