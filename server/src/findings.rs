@@ -105,7 +105,7 @@ pub fn fleet_keys(own: &NodeKeys, own_name: &str, nodes: &[Node]) -> Vec<Finding
                 "another version {} of the trust root than this node's: relying parties refuse one of the two",
                 own.version
             );
-            let remedy = "see OPERATING.md, \"A split trust root\"";
+            let remedy = "see FLEET.md, \"A split trust root\"";
             found.push(Finding::broken("trust-root-split", &place, what).do_this(remedy));
         }
         if theirs.key_set == own.key_set {

@@ -4,10 +4,11 @@ use crate::config::Config;
 use crate::listener::raise_descriptor_limit;
 pub use crate::reload::ReadConfig;
 use crate::reload::Settings;
-use crate::server::{Follower, Server, Standing};
+use crate::server::{Follower, Server, Standing, StartError};
 use crate::standby;
 use crate::tls::{Pair, SOON_S};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_key_holder::logging::{Filter, Logging};
 use trefoil_key_holder::{memory, output, systemd};
 use trefoil_pipeline::Clock;
-use trefoil_service::time;
+use trefoil_service::{signing_keys, time};
 
 /// Version and commit.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
@@ -89,7 +90,9 @@ async fn serve(
             None => return Ok(()),
         }
     } else {
-        Server::start_on(sockets, config, Arc::clone(&clock)).await.map_err(|cause| cause.to_string())?
+        let data = config.server.data_dir.clone();
+        let started = Server::start_on(sockets, config, Arc::clone(&clock)).await;
+        started.map_err(|cause| not_started(&cause, &data))?
     };
     say_what_runs(&server, clock.unix_s());
     output::tell(&format!(
@@ -117,6 +120,15 @@ async fn serve(
         (Some(death), _) => Err(death.to_string()),
         (None, true) => Ok(()),
         (None, false) => Err("some requests were not answered in time".to_owned()),
+    }
+}
+
+/// Why it does not start. If a first start fails for a reason outside of the directory, this says that nothing is set up yet.
+fn not_started(cause: &StartError, data: &Path) -> String {
+    let is_outside = matches!(cause, StartError::Bind { .. } | StartError::Database(_));
+    match is_outside && !signing_keys::are_there(data) {
+        true => format!("{cause}. No keys were made in {}: correct this and start again", data.display()),
+        false => cause.to_string(),
     }
 }
 

@@ -22,8 +22,8 @@ use crate::capture::{Capture, Writer};
 use crate::config::{self, CaptureFile, Config, ConfigError, Place};
 use crate::findings;
 use crate::limits::LiveLimits;
-use crate::listener::Listener;
 use crate::listener::connections::Connections;
+use crate::listener::{Claim, Listener};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
@@ -68,7 +68,7 @@ use trefoil_service::second_look::SecondLook;
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened, Shown};
 use trefoil_service::templates::Templates;
-use trefoil_service::{log_store, signing_keys};
+use trefoil_service::{log_store, signing_keys, time};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
@@ -186,9 +186,8 @@ impl Server {
         clock: Arc<dyn Clock>,
     ) -> Result<Server, StartError> {
         let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
-        prepare_arithmetic(&config)?;
+        let (directory, sockets) = prepared(sockets, &config).await?;
         let supervisor = Supervisor::default();
-        let directory = DataDir::open(&config.server.data_dir)?;
         let disk = Disk::open(&config.server.data_dir, config.disk.limits());
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let (Opened { keys, trust_root }, shown) = signing_keys_of(&config, &issuer, clock.unix_s())?;
@@ -288,7 +287,7 @@ impl Server {
     }
 
     async fn listen(
-        [public_socket, admin_socket]: [Option<TcpListener>; 2],
+        [public_socket, admin_socket]: [Claim; 2],
         app: Arc<App>,
         pipeline: trefoil_pipeline::Service<Asker>,
         seal_log: std::thread::JoinHandle<()>,
@@ -303,18 +302,17 @@ impl Server {
         let supervisor = &app.service.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
-        let bind = async |socket, address, connections, tls| {
+        let listen = |socket, address, connections, tls| {
             let failed = |cause| StartError::Bind { address, cause };
             let limits = Arc::clone(&app.limits);
-            let listener = Listener::bind(socket, address, tls, limits, Arc::clone(connections)).await;
-            let listener = listener.map_err(failed)?;
+            let listener = Listener::on(socket, tls, limits, Arc::clone(connections)).map_err(failed)?;
             let bound = listener.address().map_err(failed)?;
             Ok::<_, StartError>((bound, listener))
         };
         let (public, public_listener) =
-            bind(public_socket, app.config.server.listen, &app.public_connections, public_tls).await?;
+            listen(public_socket, app.config.server.listen, &app.public_connections, public_tls)?;
         let (admin, admin_listener) =
-            bind(admin_socket, app.config.server.admin_listen, &app.admin_connections, admin_tls).await?;
+            listen(admin_socket, app.config.server.admin_listen, &app.admin_connections, admin_tls)?;
         let resumed = Arc::clone(&app);
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
@@ -448,10 +446,26 @@ fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
     trefoil_zkp::check_parameters().map_err(below)?;
     for circuit in config.proofs.circuits() {
         let soundness = trefoil_zkp::security_report(circuit);
-        tracing::info!(circuit = circuit.name(), %soundness, "takes proofs");
+        tracing::debug!(circuit = circuit.name(), %soundness, "takes proofs");
     }
-    tracing::info!(asks_memory_ahead = calibrate(), "matches");
+    let asks_memory_ahead = calibrate();
+    tracing::debug!(asks_memory_ahead, "matches");
     Ok(())
+}
+
+/// What may fail for a reason outside of the data directory, before the first keys are made: somebody who finds keys takes the installation for
+/// complete. Returns the directory, and the addresses of both listeners.
+async fn prepared(
+    [public, admin]: [Option<TcpListener>; 2],
+    config: &Config,
+) -> Result<(DataDir, [Claim; 2]), StartError> {
+    prepare_arithmetic(config)?;
+    let directory = DataDir::open(&config.server.data_dir)?;
+    let take =
+        |socket, address| Claim::take(socket, address).map_err(|cause| StartError::Bind { address, cause });
+    let sockets = [take(public, config.server.listen)?, take(admin, config.server.admin_listen)?];
+    store::reach(config, &directory).await?;
+    Ok((directory, sockets))
 }
 
 /// Opens the signing keys under their own lock and releases it on return: keys may be rotated while the
@@ -488,7 +502,8 @@ fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError
         return Ok(());
     };
     let cause = format!(
-        "the log was restored at {time} (Unix seconds), and this machine's clock is before that: set the clock"
+        "the log was restored at {}, and this machine's clock is before that: set the clock",
+        time::format(time)
     );
     Err(StartError::Stored { what: "clock", cause })
 }

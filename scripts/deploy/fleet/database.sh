@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run once by the image of PostgreSQL: the roles and the database of the service, as in server/OPERATING.md.
+# Run once by the image of PostgreSQL: the roles and the database of the service, as in server/FLEET.md.
 set -eu
 psql -X -v ON_ERROR_STOP=1 -U "${POSTGRES_USER:-postgres}" -d postgres -v password="$(cat /run/secrets/trefoil-password)" \
     -v owner_password="$(cat /run/secrets/owner-password)" << 'END'

@@ -1,5 +1,21 @@
 //! The few parts of Markdown that the checks read: fenced blocks, code spans, table rows, links.
 
+/// How a number that comes from a record is marked on a page.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    /// Before the source.
+    pub(crate) open: &'static str,
+    /// Between the source and the value.
+    pub(crate) open_end: &'static str,
+    /// After the value.
+    pub(crate) close: &'static str,
+}
+
+/// A mark that names the record.
+pub(crate) const FULL: Mark = Mark { open: "<!-- number:", open_end: " -->", close: "<!-- /number -->" };
+/// A short one, whose name stands in a list of records.
+pub(crate) const SHORT: Mark = Mark { open: "<!--n:", open_end: "-->", close: "<!--/n-->" };
+
 /// A fenced block: its language, the line of its first content line, its lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fence<'a> {

@@ -2,15 +2,18 @@
 //!
 //! `<!-- number:FILE:POINTER -->value<!-- /number -->` shows the value at a JSON pointer of
 //! `bench/records/FILE`; `FILE:POINTER:2` shows it with two decimals. The white paper has its own form (`paper/bound.rs`).
+//!
+//! `<!--n:NAME-->value<!--/n-->` is the same for a page that people read as plain text: `bench/numbers.json` has the source for each name.
 
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::markdown::{FULL, Mark, SHORT};
 use crate::paper::bound;
 use crate::repo::Repo;
 
-const OPEN: &str = "<!-- number:";
-const OPEN_END: &str = " -->";
-const CLOSE: &str = "<!-- /number -->";
+/// The sources of short marks by their names.
+const NAMES: &str = "bench/numbers.json";
 /// Where the records lie.
 pub(crate) const RECORDS: &str = "bench/records";
 
@@ -38,26 +41,42 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
 
 /// Path, present text and text with fresh numbers of every page that may hold numbers.
 fn pages(repo: &Repo) -> Result<Vec<(String, String, String)>, String> {
-    let mut pages = Vec::new();
+    let names: BTreeMap<String, String> =
+        serde_json::from_str(&repo.read(NAMES)?).map_err(|why| format!("{NAMES}: {why}"))?;
+    let record = |file: &str| repo.read(&format!("{RECORDS}/{file}"));
+    let (mut pages, mut used) = (Vec::new(), BTreeSet::new());
     for path in repo.files()? {
         if path.ends_with(".md") {
             let page = repo.read(&path)?;
-            let fresh = fill(&page, &|file| repo.read(&format!("{RECORDS}/{file}")))
-                .map_err(|why| format!("{path}: {why}"))?;
-            pages.push((path, page, fresh));
+            let fresh = fill(&page, FULL, &mut |source| value(source, &record)).and_then(|page| {
+                fill(&page, SHORT, &mut |name| {
+                    used.insert(name.to_owned());
+                    let source = names.get(name).ok_or_else(|| format!("{NAMES} has no {name}"))?;
+                    value(source, &record)
+                })
+            });
+            pages.push((path.clone(), page, fresh.map_err(|why| format!("{path}: {why}"))?));
         }
     }
-    Ok(pages)
+    match names.keys().find(|name| !used.contains(*name)) {
+        Some(unused) => Err(format!("{NAMES}: no page has {unused}: remove it")),
+        None => Ok(pages),
+    }
 }
 
-fn fill(page: &str, record: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+/// A page with the value of each mark of this form.
+fn fill(
+    page: &str,
+    Mark { open, open_end, close }: Mark,
+    value: &mut dyn FnMut(&str) -> Result<String, String>,
+) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = page;
-    while let Some((before, after)) = rest.split_once(OPEN) {
-        let (source, after) = after.split_once(OPEN_END).ok_or("a number mark does not end")?;
-        let (_, after) = after.split_once(CLOSE).ok_or_else(|| format!("number:{source} is not closed"))?;
-        let value = value(source, record)?;
-        filled.push_str(&format!("{before}{OPEN}{source}{OPEN_END}{value}{CLOSE}"));
+    while let Some((before, after)) = rest.split_once(open) {
+        let (source, after) = after.split_once(open_end).ok_or("a number mark does not end")?;
+        let (_, after) = after.split_once(close).ok_or_else(|| format!("number:{source} is not closed"))?;
+        let value = value(source)?;
+        filled.push_str(&format!("{before}{open}{source}{open_end}{value}{close}"));
         rest = after;
     }
     filled.push_str(rest);
@@ -115,9 +134,15 @@ mod tests {
     }
 
     fn filled(source: &str) -> Result<String, String> {
-        let page = fill(&format!("a {OPEN}{source}{OPEN_END}old{CLOSE} z"), &record)?;
-        let value = page.strip_prefix(&format!("a {OPEN}{source}{OPEN_END}")).expect("the mark stays");
-        Ok(value.strip_suffix(&format!("{CLOSE} z")).expect("the text around stays").to_owned())
+        let mut values = [FULL, SHORT].map(|mark| {
+            let Mark { open, open_end, close } = mark;
+            let page = format!("a {open}{source}{open_end}old{close} z");
+            let page = fill(&page, mark, &mut |source| value(source, &record))?;
+            let value = page.strip_prefix(&format!("a {open}{source}{open_end}")).expect("the mark stays");
+            Ok(value.strip_suffix(&format!("{close} z")).expect("the text around stays").to_owned())
+        });
+        assert_eq!(values[0], values[1], "both forms of marks");
+        std::mem::replace(&mut values[0], Ok(String::new()))
     }
 
     #[test]
@@ -133,12 +158,15 @@ mod tests {
         for source in ["r.json:/gone", "none.json:/n", "r.json:/f", "r.json", "r.json:/n:x", "r.json:/l"] {
             assert!(filled(source).is_err(), "{source}");
         }
-        assert!(fill(&format!("{OPEN}r.json:/n{OPEN_END}7"), &record).is_err());
+        let open = "<!-- number:r.json:/n -->7";
+        assert!(fill(open, FULL, &mut |source| value(source, &record)).is_err());
+        assert!(fill("<!--n:people-->7", SHORT, &mut |_| Ok("8".to_owned())).is_err());
     }
 
     #[test]
     fn filling_twice_changes_nothing() {
-        let once = fill(&format!("{OPEN}r.json:/n{OPEN_END}{CLOSE}"), &record).expect("fills");
-        assert_eq!(fill(&once, &record), Ok(once.clone()));
+        let mut of = |source: &str| value(source, &record);
+        let once = fill("<!-- number:r.json:/n --><!-- /number -->", FULL, &mut of).expect("fills");
+        assert_eq!(fill(&once, FULL, &mut of), Ok(once.clone()));
     }
 }

@@ -38,7 +38,7 @@ use trefoil_service::time;
     trefoil admin api-key list --tenant 0011...\n  \
     trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n  \
     trefoil admin subject list --api-key-file api.key\n\n\
-    Exit codes: 0 done, 1 refused or not reached (the reason is printed), 2 wrong usage."
+    Exit codes: 0 done, 1 refused or not reached (the reason is printed), 2 wrong usage. `status` has its own: see its --help."
 )]
 pub(super) struct AdminCommand {
     #[command(flatten)]
@@ -82,7 +82,10 @@ enum Command {
     #[command(subcommand)]
     Session(session::Command),
     /// The service's health and findings that need attention, as on its page /operator.
-    #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json")]
+    #[command(after_help = "Examples:\n  trefoil admin status\n  trefoil admin status --json\n\n\
+        Exit codes, as of `trefoil doctor`: 0 nothing wants attention, 1 warnings, 2 something is broken or it takes no logins. The text or\n\
+        the JSON is on standard output then. Also 1 if the service refuses or is not reached, and 2 for wrong usage; then the reason is on\n\
+        standard error and standard output is empty.")]
     Status,
     /// The nodes that share the service's PostgreSQL database.
     #[command(after_help = "Examples:\n  trefoil admin nodes\n  trefoil admin nodes --json")]
@@ -260,6 +263,9 @@ enum Key {
 
 impl AdminCommand {
     pub(super) fn run(self) -> ExitCode {
+        if let Command::Status = self.command {
+            return status::run(&self.place, self.json);
+        }
         match self.answer() {
             Ok(text) => {
                 output::tell(&text);
@@ -355,7 +361,7 @@ impl AdminCommand {
             Command::Audit { tenant, from } => operator::audit(&self.place, json, from, tenant),
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
-            Command::Status => status::answer(&self.place, json),
+            Command::Status => status::answer(&self.place, json).map(|(text, _)| text),
             Command::Nodes => status::nodes(&self.place, json),
             Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {

@@ -9,6 +9,7 @@ use trefoil_key_holder::cli::{describe, finished, tell};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
 use trefoil_service::clock::SystemClock;
+use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
@@ -106,7 +107,8 @@ impl Restore {
         println!(
             "The log goes on at seal {}, and every seal says that it was restored at {}. What was acknowledged since the backup is lost: \
              publish the credential roots since then again, repeat deletions, tell auditors and witnesses, and make a new backup.",
-            restoration.first, restoration.time
+            restoration.first,
+            time::format(restoration.time)
         );
         Ok(())
     }

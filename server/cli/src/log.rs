@@ -18,6 +18,7 @@ use trefoil_pipeline::Clock as _;
 use trefoil_service::POSTGRES_MARK;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::log_audit::{self, AuditError, Audited, Head, Source};
+use trefoil_service::time;
 use trefoil_sign::WitnessKey;
 use trefoil_storage::store::SealReader;
 use zeroize::Zeroizing;
@@ -265,7 +266,8 @@ impl Source for Remote {
 }
 
 fn restoration(Restoration { first, time }: &Restoration) -> String {
-    format!("the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}")
+    let time = time::format(*time);
+    format!("the log was restored from a backup at {time} and went on at seal {first}")
 }
 
 fn hand_in(service: &str, ca: &remote::Ca, checkpoint: &Path) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 //! should have the fewest.
 
 use crate::protocol::{ALPN, HEADER_BYTES};
+use crate::tls;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection, SideData};
@@ -98,7 +99,7 @@ where
     fn shake_hands(mut self) -> io::Result<Channel<C>> {
         self.socket.socket.set_nodelay(true)?;
         while self.tls.is_handshaking() {
-            self.tls.complete_io(&mut self.socket)?;
+            self.tls.complete_io(&mut self.socket).map_err(tls::in_words)?;
         }
         match self.tls.alpn_protocol() {
             Some(ALPN) => Ok(self),

@@ -16,8 +16,9 @@
 
 use crate::address::Address;
 use crate::channel::Channel;
+use crate::identity::Fingerprint;
 use crate::protocol::{HEADER_BYTES, IDLE_TIME_MAX, read_reply, reply_length, request_frame};
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{AlertDescription, ClientConfig, ClientConnection, Error};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -53,6 +54,8 @@ pub(crate) struct ConnectionPool {
     address: Address,
     tls: Arc<ClientConfig>,
     bounds: Bounds,
+    /// The certificate that this side shows.
+    own: Fingerprint,
     /// The seat in whose place it is listed.
     place: Option<Seat>,
     state: Mutex<State>,
@@ -94,7 +97,11 @@ fn exchange(
 }
 
 impl ConnectionPool {
-    pub(crate) fn new(address: Address, tls: Arc<ClientConfig>, bounds: Bounds) -> ConnectionPool {
+    pub(crate) fn new(
+        address: Address,
+        (tls, own): (Arc<ClientConfig>, Fingerprint),
+        bounds: Bounds,
+    ) -> ConnectionPool {
         let state = State {
             down: Some("not connected yet".to_owned()),
             misplaced: false,
@@ -108,6 +115,7 @@ impl ConnectionPool {
             address,
             tls,
             bounds,
+            own,
             place: None,
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -123,7 +131,7 @@ impl ConnectionPool {
     pub(crate) fn call(&self, frame: &[u8]) -> Result<Reply, KeyHolderError> {
         let deadline = Instant::now() + self.bounds.timeout;
         let (mut connection, generation) = self.take(deadline)?;
-        match exchange(&mut connection, frame, deadline) {
+        match self.exchanged(&mut connection, frame, deadline) {
             Ok(reply) => {
                 self.give_back(connection, generation);
                 reply
@@ -134,6 +142,24 @@ impl ConnectionPool {
                 Err(KeyHolderError::Unavailable(cause.to_string()))
             }
         }
+    }
+
+    /// As [`exchange`], with our own words for the refusal of our certificate, of which a client hears only now.
+    fn exchanged(
+        &self,
+        connection: &mut Connection,
+        frame: &[u8],
+        deadline: Instant,
+    ) -> io::Result<Result<Reply, KeyHolderError>> {
+        exchange(connection, frame, deadline).map_err(|cause| {
+            let inner = cause.get_ref().and_then(|inner| inner.downcast_ref());
+            let Some(Error::AlertReceived(AlertDescription::CertificateUnknown)) = inner else { return cause };
+            let own = self.own;
+            io::Error::other(format!(
+                "the key-holder refuses our certificate: it lists others, and ours has fingerprint {own}. If it is this gateway's, stop the \
+                 key-holder, run `trefoil key-holder init --gateway-fingerprint {own}` with its settings, and start it again"
+            ))
+        })
     }
 
     /// Waits until the key-holder answers, or says at `deadline` why it does not; at once if it is another.
@@ -281,7 +307,7 @@ impl ConnectionPool {
 
     /// Checks that a key-holder answers, and that it is the one of its place.
     fn ping(&self, connection: &mut Connection, deadline: Instant) -> io::Result<()> {
-        let told = exchange(connection, &request_frame(&Request::Ping), deadline)?;
+        let told = self.exchanged(connection, &request_frame(&Request::Ping), deadline)?;
         let found = match (told, self.place) {
             (Ok(Reply::Done | Reply::Seat(_)), None) => return Ok(()),
             (Ok(Reply::Seat(seat)), Some(place)) if seat == place => return Ok(()),

@@ -38,8 +38,9 @@ impl Remote {
         identity: Identity,
         bounds: Bounds,
     ) -> io::Result<Remote> {
+        let own = identity.fingerprint();
         let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
-        Remote::over(supervisor, ConnectionPool::new(address, tls, bounds))
+        Remote::over(supervisor, ConnectionPool::new(address, (tls, own), bounds))
     }
 
     /// As [`Remote::start_under`], for the key-holder of this seat: another one counts as away.
@@ -53,8 +54,9 @@ impl Remote {
         bounds: Bounds,
         seat: Seat,
     ) -> io::Result<Remote> {
+        let own = identity.fingerprint();
         let tls = tls::client_config(identity, address.fingerprint).map_err(io::Error::other)?;
-        Remote::over(supervisor, ConnectionPool::new(address, tls, bounds).at(seat))
+        Remote::over(supervisor, ConnectionPool::new(address, (tls, own), bounds).at(seat))
     }
 
     /// That it stands in another's place, and what to do.

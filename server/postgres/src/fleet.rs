@@ -13,6 +13,8 @@ mod keys;
 mod rights;
 mod shared;
 
+pub use keys::Signs;
+
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{held, is_true, named, stored};
@@ -271,6 +273,16 @@ fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
     Ok(nodes)
 }
 
+/// The nodes and what they show, for somebody who looks at the database from outside.
+pub(crate) fn nodes_and_signs(link: &Link) -> Result<Vec<(Node, Signs)>, StoreError> {
+    let signs = keys::signs(link)?;
+    let with = |node: Node| {
+        let shown = signs.get(&node.name).cloned().unwrap_or_default();
+        (node, shown)
+    };
+    Ok(nodes(link)?.into_iter().map(with).collect())
+}
+
 impl Place {
     fn open(&self) -> Result<Link, StoreError> {
         Link::open(&self.address, self.patience, CONNECT_MAX)
@@ -302,6 +314,13 @@ impl Place {
                 }
             }
         }
+    }
+
+    /// A connection that hears, and shows the version of the program.
+    fn hearing(&self) -> Result<Link, StoreError> {
+        let link = self.open()?;
+        link.batch(&keys::versioned())?;
+        Ok(link)
     }
 
     /// A connection whose turn ends if this node hangs.
@@ -356,7 +375,7 @@ impl Ears {
         let begun = Instant::now();
         let held = self.link.take().filter(|link| !link.is_lost());
         self.house.store(held.is_some() && self.house.load(Ordering::Acquire), Ordering::Release);
-        let link = held.map_or_else(|| self.place.open(), Ok)?;
+        let link = held.map_or_else(|| self.place.hearing(), Ok)?;
         let heard = self.hear_on(&link, begun);
         self.link = Some(link);
         heard

@@ -2,8 +2,9 @@
 
 use crate::Postgres;
 use crate::address::Address;
+use crate::fleet::{Signs, nodes_and_signs};
 use crate::link::{CONNECT_MAX, Link};
-use crate::node::{holder, stored};
+use crate::node::{holder, in_use, stored};
 use crate::records::Seal;
 use crate::roles::{Rights, rights};
 use crate::schema::{PROGRAM, are_there};
@@ -11,6 +12,7 @@ use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
 use trefoil_storage::store::StoreError;
+use trefoil_storage::store::fleet::Node;
 
 /// What a look at a database shows.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct Inspected {
     pub newest_seal: Option<Vec<u8>>,
     /// What the role may do.
     pub rights: Rights,
+    /// The nodes of a fleet, or the process that serves alone, with what each shows.
+    pub nodes: Vec<(Node, Signs)>,
 }
 
 impl Postgres {
@@ -32,6 +36,22 @@ impl Postgres {
     /// [`StoreError::Unreachable`], and a fault.
     pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
         holder(&Link::open(address, patience, CONNECT_MAX)?)
+    }
+
+    /// Whether a new installation may begin in a database, which is neither taken nor changed: it has no tables of an installation yet.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], [`StoreError::Unusable`], and [`StoreError::InUse`] when another process serves from it and this one
+    /// is to serve alone.
+    pub fn is_empty(address: &Address, patience: Duration, fleet: bool) -> Result<bool, StoreError> {
+        let link = Link::open(address, patience, CONNECT_MAX)?;
+        if !are_there(&link)? {
+            return Ok(true);
+        }
+        match holder(&link)?.filter(|_| !fleet) {
+            Some(who) => Err(in_use(address, &who)),
+            None => Ok(false),
+        }
     }
 
     /// Looks at a database without taking it and without changing it.
@@ -46,7 +66,13 @@ impl Postgres {
         let (link, mac) = (Link::open(address, patience, CONNECT_MAX)?, RowMac::of(secret));
         let holder = holder(&link)?;
         if !are_there(&link)? {
-            return Ok(Inspected { holder, generation: None, newest_seal: None, rights: Rights::default() });
+            return Ok(Inspected {
+                holder,
+                generation: None,
+                newest_seal: None,
+                rights: Rights::default(),
+                nodes: Vec::new(),
+            });
         }
         let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
         let stored = stored(&link, "", "")?;
@@ -63,6 +89,12 @@ impl Postgres {
         };
         let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
         let rights = rights(&link)?;
-        Ok(Inspected { holder, generation, newest_seal: newest.map(|seal| seal.bytes), rights })
+        Ok(Inspected {
+            holder,
+            generation,
+            newest_seal: newest.map(|seal| seal.bytes),
+            rights,
+            nodes: nodes_and_signs(&link)?,
+        })
     }
 }

@@ -48,6 +48,7 @@ mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
 use fleet::Parts;
+pub use fleet::Signs;
 pub use inspect::Inspected;
 pub use node::Opening;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};

@@ -330,7 +330,7 @@ fn next_step(cause: &Error) -> &'static str {
         "28000" => {
             "; allow this user and machine in the server's pg_hba.conf, and see that the role may log in"
         }
-        "3D000" => "; create it, see OPERATING.md, PostgreSQL",
+        "3D000" => "; create it, see FLEET.md, PostgreSQL",
         "53300" => "; raise CONNECTION LIMIT of the role: nodes x (7 + workers) + 5",
         _ if told.contains("password missing") => "; name a file in store.password_file (mode 0600)",
         _ if told.contains("does not support TLS") => {

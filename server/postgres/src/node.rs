@@ -372,14 +372,19 @@ fn lock(address: &Address, link: &Link, wait: Duration, fleet: Option<&str>) -> 
                 )));
             }
             let who = holder(link)?.unwrap_or_else(|| "a session that has just ended".to_owned());
-            return Err(StoreError::InUse(format!(
-                "{address} is in use by another process ({who}), and one process may use a database at a time. Stop that one, or give this \
-                 one a database of its own"
-            )));
+            return Err(in_use(address, &who));
         }
         #[expect(clippy::disallowed_methods, reason = "at a start, on the thread of the connection")]
         std::thread::sleep(LOCK_PAUSE);
     }
+}
+
+/// That a process which serves alone has the database.
+pub(crate) fn in_use(address: &Address, who: &str) -> StoreError {
+    StoreError::InUse(format!(
+        "{address} is in use by another process ({who}), and one process may use a database at a time. Stop that one, or give this \
+         one a database of its own"
+    ))
 }
 
 /// PostgreSQL keeps 63 bytes: `trefoil `, the name, and what [`crate::fleet`] tells of keys.

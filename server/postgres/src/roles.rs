@@ -124,7 +124,7 @@ pub(crate) fn check(link: &Link, address: &Address) -> Result<(), StoreError> {
     if let Some(excess) = excess {
         tracing::warn!(
             %address, role = excess,
-            "the role of the service may do more than it needs, and so may a thief of its password: see OPERATING.md, \"Two roles\""
+            "the role of the service may do more than it needs, and so may a thief of its password: see FLEET.md, \"Two roles\""
         );
     }
     Ok(())

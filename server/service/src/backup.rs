@@ -3,6 +3,7 @@
 use crate::log_store;
 use crate::service::{POSTGRES_MARK, STORE_FILE};
 use crate::signing_keys::TRUST_ROOT_FILE;
+use crate::time;
 use std::path::Path;
 use trefoil_attest::{KeySetStatus, Restoration, Seal, TrustRoot};
 use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Passphrase, VAULT};
@@ -32,7 +33,7 @@ pub fn make(
         return Err(BackupError::Role(format!(
             "the store of {} is in a PostgreSQL database, which this command does not copy. Back the database up with PostgreSQL's tools (pg_dump, or \
              pg_basebackup with an archive of its log), then stop the service and copy the whole directory, which has the keys and the vault: see \
-             OPERATING.md, \"PostgreSQL\"",
+             FLEET.md, \"Back up, restore and upgrade the database\"",
             data.display()
         )));
     }
@@ -114,8 +115,9 @@ pub fn note_restoration(store: &dyn Store, now: u64) -> Result<Restoration, Stri
     let sealed = log_store::last_time(store).map_err(|cause| text(&cause))?;
     if let Some(before) = earlier.max(sealed).filter(|before| *before >= now) {
         return Err(format!(
-            "this machine's clock says {now} (Unix seconds), and the backup has a seal or a restoration of {before}: set the clock, or wait, and \
-             repeat"
+            "this machine's clock says {}, and the backup has a seal or a restoration of {}: set the clock, or wait, and repeat",
+            time::format(now),
+            time::format(before)
         ));
     }
     let restoration = Restoration { time: now, first: last.map_or(0, |(number, _)| number + 1) };

@@ -62,7 +62,6 @@ pub mod signing_keys;
 pub mod sources;
 pub mod templates;
 pub mod tenant;
-pub mod time;
 pub mod timeline;
 pub mod usage;
 pub mod verdicts;
@@ -70,3 +69,4 @@ pub mod wiring;
 
 pub use refused::{NotFresh, Refused};
 pub use service::{POSTGRES_MARK, STORE_FILE, Service};
+pub use trefoil_storage::time;

@@ -31,7 +31,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stream::Stream;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use turns::Turns;
@@ -84,21 +84,40 @@ pub(crate) struct Listener {
     connections: Arc<Connections>,
 }
 
-impl Listener {
+/// A socket that has its address and to which nobody can connect yet, or one that was passed.
+pub(crate) enum Claim {
+    Passed(std::net::TcpListener),
+    Bound(TcpSocket),
+}
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+impl Claim {
     /// Takes a socket that listens, or binds the address; port 0 takes a free one.
-    pub(crate) async fn bind(
-        socket: Option<std::net::TcpListener>,
-        address: SocketAddr,
+    pub(crate) fn take(socket: Option<std::net::TcpListener>, address: SocketAddr) -> io::Result<Claim> {
+        if let Some(socket) = socket {
+            socket.set_nonblocking(true)?;
+            return Ok(Claim::Passed(socket));
+        }
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(Claim::Bound(socket))
+    }
+}
+
+impl Listener {
+    /// Listens on the socket.
+    pub(crate) fn on(
+        claim: Claim,
         tls: Arc<rustls::ServerConfig>,
         limits: Arc<LiveLimits>,
         connections: Arc<Connections>,
     ) -> io::Result<Listener> {
-        let socket = match socket {
-            Some(socket) => {
-                socket.set_nonblocking(true)?;
-                TcpListener::from_std(socket)?
-            }
-            None => TcpListener::bind(address).await?,
+        let socket = match claim {
+            Claim::Passed(socket) => TcpListener::from_std(socket)?,
+            Claim::Bound(socket) => socket.listen(BACKLOG)?,
         };
         Ok(Listener { socket, tls: TlsAcceptor::from(tls), limits, connections })
     }

@@ -9,7 +9,7 @@ use trefoil_matching::KeyHolding;
 use trefoil_postgres::{Address, Opening, Postgres, PostgresRegister};
 use trefoil_service::backup::note_restoration;
 use trefoil_service::log_store::SealedVaults;
-use trefoil_service::{POSTGRES_MARK, STORE_FILE, register};
+use trefoil_service::{POSTGRES_MARK, STORE_FILE, register, signing_keys, time};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
@@ -29,6 +29,25 @@ pub fn database(config: &Config) -> Result<Option<Address>, ConfigError> {
 const ANOTHERS: &str = "this data directory is new, and the database belongs to another installation. For one more node of a fleet make its \
                         directory with `trefoil keys add-node --data-dir NODE --to NEW-NODE`, where NODE is the directory of a node that runs; for a \
                         new service give an empty database";
+
+/// Before a first start makes keys: refuses a database that cannot be reached, or in which another installation is.
+pub(super) async fn reach(config: &Config, directory: &DataDir) -> Result<(), StartError> {
+    let Some(address) = database(config)?.filter(|_| !signing_keys::are_there(directory.path())) else {
+        return Ok(());
+    };
+    let (place, patience, fleet) = (address.to_string(), config.store.patience(), config.store.fleet);
+    // If there is one already, `trefoil store migrate` has made the tables with it.
+    let has_secret = directory.has("master.key")?;
+    let looking = tokio::task::spawn_blocking(move || match has_secret {
+        true => Postgres::user(&address, patience).map(|_| true),
+        false => Postgres::is_empty(&address, patience, fleet),
+    });
+    match looking.await.map_err(|cause| StartError::Thread(cause.to_string()))? {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(StartError::Database(StoreError::Unusable(format!("{place}: {ANOTHERS}")))),
+        Err(cause) => Err(StartError::Database(cause)),
+    }
+}
 
 /// Opens the store, and says where it is.
 pub(super) fn open(
@@ -131,8 +150,10 @@ pub(super) fn register(
     let (opened, clock) = opened.map_err(StartError::Database)?;
     if now.abs_diff(clock) > register::SKEW_S {
         let cause = format!(
-            "this machine's clock says {now} (Unix seconds) and that of {address} says {clock}: set them, because the nodes of a fleet judge by \
-             the database's which requests are fresh"
+            "this machine's clock says {} and that of {address} says {}: set them, because the nodes of a fleet judge by the database's which \
+             requests are fresh",
+            time::format(now),
+            time::format(clock)
         );
         return Err(StartError::Stored { what: "clock", cause });
     }

@@ -1,7 +1,7 @@
 //! The few parts of Typst that the checks read: calls of `n` and `claim`, and numbers that are written out. The last also of
 //! Markdown.
 
-use crate::markdown;
+use crate::markdown::{self, FULL, SHORT};
 
 /// The calls and numbers of a chapter, with their lines.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,8 @@ pub(crate) fn bare_in_markdown(page: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in markdown::prose(page) {
         let mut prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
-        for (open, close) in [("<!-- number:", "<!-- /number -->"), ("](", ")")] {
+        let marks = [FULL, SHORT].map(|mark| (mark.open, mark.close));
+        for (open, close) in marks.into_iter().chain([("](", ")")]) {
             while let Some(from) = prose.find(open) {
                 let to = from + through(&prose[from..], open.len(), close);
                 prose.replace_range(from..to, " ");
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn numbers_of_a_page_are_found_outside_of_marks_code_and_addresses() {
-        let page = "does 77 of <!-- number:r.json:/n -->1,234<!-- /number -->, `98` in [99](a-96.md)\n```\n95\n```\n| 12 | 3 |\n";
+        let page = "does 77 of <!-- number:r.json:/n -->1,234<!-- /number -->, <!--n:people-->352<!--/n-->, `98` in [99](a-96.md)\n```\n95\n```\n| 12 | 3 |\n";
         assert_eq!(
             bare_in_markdown(page),
             [(1, "77".to_owned()), (1, "99".to_owned()), (5, "12".to_owned())]

@@ -4,13 +4,32 @@ use super::place::Place;
 use super::show;
 use super::table::table;
 use crate::doctor;
-use trefoil_api::{BudgetTrips, FleetNode, KeyHolderCounts, LoginCounts, ServiceStatus};
+use crate::exit::fail;
+use std::process::ExitCode;
+use trefoil_api::{BudgetTrips, FleetNode, KeyHolderCounts, Level, LoginCounts, ServiceStatus};
+use trefoil_key_holder::output;
 use trefoil_service::time;
 
-/// Asks the service, as JSON or for people.
-pub(super) fn answer(place: &Place, json: bool) -> Result<String, String> {
+/// Asks the service: as JSON or for people, and the worst that it finds.
+pub(super) fn answer(place: &Place, json: bool) -> Result<(String, Level), String> {
     let status = place.call(async |admin| admin.status().await)?;
-    show(json, &status, || text(&status))
+    Ok((show(json, &status, || text(&status))?, worst(&status)))
+}
+
+/// Prints the answer, and ends as `trefoil doctor` does: with 1 for warnings and 2 for what is broken.
+pub(super) fn run(place: &Place, json: bool) -> ExitCode {
+    match answer(place, json) {
+        Ok((text, worst)) => {
+            output::tell(&text);
+            doctor::code(worst)
+        }
+        Err(cause) => fail(&cause, 1),
+    }
+}
+
+fn worst(status: &ServiceStatus) -> Level {
+    let found = status.attention.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
+    if status.ready { found } else { Level::Broken }
 }
 
 /// The nodes of the service's fleet, as JSON or for people.

@@ -4,6 +4,7 @@
 //! start would, and reports faults that a start, a caller or an operator would meet. It does not compute the sum over every row, as a start does.
 
 mod databases;
+mod nodes;
 mod tls;
 
 use std::net::{SocketAddr, TcpStream};

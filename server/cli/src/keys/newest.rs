@@ -57,7 +57,7 @@ fn check_nodes(own: &TrustRoot, directory: &Path, nodes: &[Node]) -> Result<(), 
     }
     match told().find(|(keys, _)| keys.version == version && keys.digest != here.digest) {
         Some((_, name)) => Err(format!(
-            "{place} and node {name} of the fleet have different versions {version} of the trust root, which is split; see OPERATING.md, \
+            "{place} and node {name} of the fleet have different versions {version} of the trust root, which is split; see FLEET.md, \
              \"A split trust root\""
         )),
         None => Ok(()),

@@ -177,7 +177,7 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
         assert_eq!(verify_same_log(&lost, &second, &[], &[]), Err(LogError::Restored(restored)));
         // An auditor that saw the lost seals, one that saw only seals that remain, and one that never looked.
         let told = after.passes(&data);
-        let entry = format!("restored from a backup at {} (Unix seconds)", restored.time);
+        let entry = format!("restored from a backup at {}", trefoil_service::time::format(restored.time));
         assert!(
             told.contains(&format!("went on at seal {}.", restored.first)) && told.contains("are lost"),
             "{told}"
@@ -483,9 +483,15 @@ async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {
     let backup = |more: &[&str], last: &Path| {
         let done = program(&["key-holder"], &[]).args(more).arg(last).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
     };
     backup(&["backup", "--data-dir", keys.to_str().unwrap()], &to);
-    backup(&["backup", "--check"], &to);
+    let told = backup(&["backup", "--check"], &to);
+    let made = told.lines().find_map(|line| line.strip_prefix("made at      ")?.split_once(", by version "));
+    assert!(
+        made.is_some_and(|(at, _)| at.ends_with('Z') && trefoil_service::time::parse(at).is_ok()),
+        "{told}"
+    );
     let gateways = make(&keys, &folder.path().join("other"), service.clock.unix_s()).unwrap_err();
     assert!(gateways.to_string().contains("trefoil key-holder backup"), "{gateways}");
     let other: [u8; 32] = rand::rng().random();

@@ -7,7 +7,7 @@ use crate::systemd::{Unit, copy, socket};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn folder() -> PathBuf {
@@ -83,10 +83,49 @@ async fn the_units_start_the_service_with_the_sample_configuration_and_its_crede
     let root = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
     assert!(root.contains(&setting("trefoil.toml", "public_url")), "{root}");
     assert_eq!(unit.terminate().code(), Some(0));
+    keys_are_rotated_as_the_page_says(&data, &credential, &credentials);
     // The keys stand under the credential, so no passphrase was generated beside them.
     let generated = std::fs::read_dir(&data).unwrap().filter_map(Result::ok).map(|file| file.file_name());
     let generated: Vec<_> = generated.filter(|name| name.to_string_lossy().contains("passphrase")).collect();
     assert!(generated.is_empty(), "{generated:?}");
+}
+
+/// The command line of `systemd-run` in README.md has options that exist, the user and the credential of the unit, and a command that opens the
+/// keys with the credential and not without it.
+fn keys_are_rotated_as_the_page_says(data: &Path, credential: &str, credentials: &Path) {
+    let page = read("README.md");
+    let line = page.lines().find(|line| line.starts_with("systemd-run ")).unwrap();
+    let (manager, command) = line.split_once(" /usr/bin/trefoil ").unwrap();
+    let options: Vec<&str> = manager.split(' ').skip(1).collect();
+    if let Ok(help) = Command::new("systemd-run").arg("--help").output() {
+        let help = String::from_utf8_lossy(&help.stdout).into_owned();
+        for option in &options {
+            let name = option.split('=').next().unwrap();
+            assert!(
+                help.split([' ', '=', '\n']).any(|word| word == name),
+                "systemd-run has no {name}: {help}"
+            );
+        }
+    }
+    for option in [
+        format!("--uid={}", value("trefoil.service", "User")),
+        format!("--gid={}", value("trefoil.service", "Group")),
+        format!("--property=UMask={}", value("trefoil.service", "UMask")),
+        format!("--property=LoadCredential={credential}"),
+    ] {
+        assert!(options.contains(&option.as_str()), "{line} lacks {option}");
+    }
+    let place = format!("{}/", folder().display());
+    for (has_credential, code) in [(false, 1), (true, 0)] {
+        let mut rotated = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+        rotated.args(command.split(' ').map(|word| word.replace("/etc/trefoil/", &place)));
+        rotated.arg("--data-dir").arg(data).env_remove("CREDENTIALS_DIRECTORY");
+        if has_credential {
+            rotated.env("CREDENTIALS_DIRECTORY", credentials);
+        }
+        let output = rotated.output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]

@@ -327,6 +327,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     fleet.holds("tenant", async |customer| customer.admin.get(&tenant).await.status == 404).await;
     nodes_are_listed_with_their_keys(&fleet);
+    the_doctor_lists_them_with_their_versions(&fleet);
     no_version_is_made_from_an_older_one(&fleet);
     // The newest seal is of keys that version 2 does not list.
     let made = fleet.at(2).admin.post("/v1/operators", &json!({"name": "bob", "role": "viewer"})).await;
@@ -352,6 +353,26 @@ fn nodes_are_listed_with_their_keys(fleet: &Fleet) {
     let listed: HashSet<_> =
         fleet.trust_root.key_sets().iter().map(|set| hex::encode(set.keys.id())[..8].to_owned()).collect();
     assert_eq!(sets, listed.iter().map(String::as_str).collect(), "{shown}");
+}
+
+/// `trefoil doctor` shows each node that the database knows.
+fn the_doctor_lists_them_with_their_versions(fleet: &Fleet) {
+    let shown = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["doctor", "--json", "--data-dir"])
+        .arg(fleet.plan.folder.path().join("node-1"))
+        .envs(fleet.plan.variables.iter().map(|(name, value)| (name, value)))
+        .output()
+        .unwrap();
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let all = shown["findings"].as_array().unwrap().iter();
+    let nodes: Vec<_> = all.filter(|found| found["code"].as_str().unwrap().starts_with("node")).collect();
+    let version = format!("version {}, from ", env!("CARGO_PKG_VERSION"));
+    let is_whole =
+        |what: &str| what.starts_with(&version) && what.contains("last heard 2") && what.contains("key set");
+    assert!(
+        nodes.len() == NODES && nodes.iter().all(|found| is_whole(found["what"].as_str().unwrap())),
+        "{shown:#}"
+    );
 }
 
 /// A directory without the newest version, whose copy was forgotten, changes no keys until it has it. While nodes run these say so, and else the

@@ -15,7 +15,7 @@ use trefoil_attest::{Attestation, Evidence};
 use trefoil_testing::Scale;
 use trefoil_testing::postgres::Server;
 
-/// What `server/OPERATING.md` says of a database that is away, and of a node that hangs in its turn, with the default `store.timeout_ms` of 1 s.
+/// What `server/FLEET.md` says of a database that is away, and of a node that hangs in its turn, with the default `store.timeout_ms` of 1 s.
 const REFUSED_WITHIN: Duration = Duration::from_secs(2);
 const BACK_WITHIN: Duration = Duration::from_secs(5);
 const TURN_ENDS_WITHIN: Duration = Duration::from_secs(2);

@@ -141,7 +141,7 @@ async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant
 
     let url = format!("https://{}", service.admin.address);
     let printed = trefoil(&["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "status"]);
-    assert_eq!(code(&printed), 0);
+    assert_eq!(code(&printed), 1, "scripts see that something wants attention");
     let printed = String::from_utf8(printed.stdout).unwrap();
     let line = printed.lines().find(|line| line.contains("attempts refused because a budget was spent"));
     let named = format!("tenant shop ({}): ", hex::encode(service.tenant));

@@ -303,6 +303,33 @@ fn a_configuration_that_is_wrong_says_what_where_and_what_to_do() {
     assert_eq!(CONFIGURATION.len(), 40);
 }
 
+/// Somebody who finds keys takes the installation for complete.
+#[test]
+fn a_first_start_that_finds_a_port_taken_or_no_database_makes_no_keys() {
+    let folder = Folder { folder: tempfile::tempdir().unwrap() };
+    let (taken, free) = (TcpListener::bind("127.0.0.1:0").unwrap(), "127.0.0.1:0");
+    let taken = taken.local_addr().unwrap().to_string();
+    let nobody = crate::key_holder_process::listen();
+    let database = format!("postgres://trefoil@{nobody}/trefoil?sslmode=disable");
+    let data = folder.path("data");
+    let mut wrong = Vec::new();
+    for (public, admin, store, (thing, place)) in [
+        (taken.as_str(), free, "", ("cannot listen", &taken)),
+        (free, taken.as_str(), "", ("cannot listen", &taken)),
+        (free, free, database.as_str(), ("refused", &nobody)),
+    ] {
+        let line =
+            ["serve", "--data-dir", "data", "--listen", public, "--admin-listen", admin, "--store", store];
+        let said = folder.said(&line[..if store.is_empty() { 7 } else { 9 }], &[]);
+        says(thing, place, "No keys were made in data: correct this").check(thing, &said, &mut wrong);
+        let made = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name());
+        let made: Vec<_> = made.filter(|name| name != "lock" && name != "installation.toml").collect();
+        assert!(made.is_empty(), "{line:?} left {made:?}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(Program::start(&data, Stdio::null(), &[]).terminate().code(), Some(0));
+}
+
 /// Arguments of `trefoil serve` with a damaged data directory.
 fn spoiled(folder: &Folder, name: &str, spoil: impl FnOnce(&Path)) -> String {
     let (whole, data) = (folder.path("data"), folder.path(name));

@@ -156,6 +156,10 @@ async fn a_second_node_is_refused_by_name_and_so_is_another_store_for_the_same_k
     assert!(matches!(refused, StartError::Database(_)), "{told}");
     let name = url.split(['/', '?']).nth(3).unwrap();
     assert!(told.contains(&format!("/{name} is in use by another process (server process ")), "{told}");
+    assert!(
+        !folder.path().join("other/master.key").exists(),
+        "no keys are made for a database that it cannot use"
+    );
     assert!(first.shutdown().await);
 
     let refused = start(config(&folder.path().join("other"), &url)).await.to_string();
@@ -277,15 +281,12 @@ async fn the_program_takes_the_store_as_a_flag_and_its_commands_know_where_it_is
     let elsewhere = url.replace(name, "nowhere");
     let (_, told) = trefoil(&["serve", "--store", &elsewhere, "--listen", "127.0.0.1:0"]);
     assert!(
-        told.contains("\"nowhere\" does not exist") && told.contains("create it, see OPERATING.md"),
+        told.contains("\"nowhere\" does not exist") && told.contains("create it, see FLEET.md"),
         "{told}"
     );
     let backup = folder.path().join("backup").display().to_string();
     let (code, told) = trefoil(&["backup", &backup]);
-    assert!(
-        code == Some(1) && told.contains("PostgreSQL's tools") && told.contains("OPERATING.md"),
-        "{told}"
-    );
+    assert!(code == Some(1) && told.contains("PostgreSQL's tools") && told.contains("FLEET.md"), "{told}");
     let (code, told) = trefoil(&[
         "serve",
         "--store",

@@ -4,6 +4,7 @@ use crate::backup::{self, Manifest, PassphraseArgs, VAULT};
 use crate::unix_s;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use trefoil_storage::time;
 
 /// The backup.
 #[derive(Debug, Args)]
@@ -78,7 +79,7 @@ pub fn tell(line: &str) {
 
 /// Shows the contents of a backup.
 pub fn describe(manifest: &Manifest) {
-    println!("made at      {} (Unix seconds), by version {}", manifest.made_at, manifest.program);
+    println!("made at      {}, by version {}", time::format(manifest.made_at), manifest.program);
     println!("installation {}", manifest.installation);
     if let Some(log) = &manifest.log {
         println!("log          to seal {}, {}", log.seal, log.digest);

@@ -66,12 +66,14 @@ impl rustls::KeyLog for Sabotage {
 #[test]
 fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
     let (address, client) = process(|| Reply::Done);
+    let own = client.fingerprint();
     let mut tls = Arc::unwrap_or_clone(tls::client_config(client, address.fingerprint).unwrap());
     tls.key_log = Arc::new(Sabotage);
     let supervisor = Supervisor::default();
     let (tell, told) = std::sync::mpsc::channel();
     supervisor.on_death(move |death| tell.send(death.thread.clone()).unwrap());
-    let remote = Remote::over(&supervisor, ConnectionPool::new(address, Arc::new(tls), BOUNDS)).unwrap();
+    let line = ConnectionPool::new(address, (Arc::new(tls), own), BOUNDS);
+    let remote = Remote::over(&supervisor, line).unwrap();
     assert_eq!(told.recv().unwrap(), "key-holder-monitor");
     assert!(matches!(remote.call(Request::Ping), Err(KeyHolderError::Unavailable(_))));
 }

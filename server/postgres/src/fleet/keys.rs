@@ -1,8 +1,51 @@
 //! What nodes tell of their keys: it follows the node's name in the name of the connection that hears.
 
 use crate::link::Link;
+use std::collections::HashMap;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::{Node, NodeKeys};
+
+/// A shared lock of the connection that hears: its second number is the version of the node's program. A lock shows to every role, and the name of
+/// the connection has no room left.
+const VERSION: i32 = i32::from_be_bytes(*b"trfv");
+
+/// What a node shows beside [`Node`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signs {
+    /// When it last asked the database something, Unix seconds; 0 if the role may not see it.
+    pub heard: u64,
+    /// The version of its program; `None` until it is followed, or of a program that does not tell.
+    pub version: Option<String>,
+}
+
+/// The statement that tells the version of this program.
+pub(super) fn versioned() -> String {
+    let number = env!("CARGO_PKG_VERSION")
+        .split(['.', '-'])
+        .take(3)
+        .fold(0, |number: i32, part| number << 10 | part.parse::<i32>().unwrap_or(0) & 0x3ff);
+    format!("SELECT pg_advisory_lock_shared({VERSION}, {number})")
+}
+
+/// What the nodes show, by their names.
+pub(super) fn signs(link: &Link) -> Result<HashMap<String, Signs>, StoreError> {
+    let shown = format!(
+        "SELECT split_part(a.application_name, ' ', 2), coalesce(max(extract(epoch FROM a.state_change)), 0)::bigint, max(v.objid::bigint)
+         FROM pg_stat_activity AS a LEFT JOIN pg_locks AS v
+         ON v.pid = a.pid AND v.locktype = 'advisory' AND v.classid = {VERSION} AND v.objsubid = 2 AND v.granted
+         WHERE a.datname = current_database() AND a.application_name LIKE 'trefoil %' GROUP BY 1"
+    );
+    let failed = |cause: tokio_postgres::Error| StoreError::Fault(cause.to_string());
+    let rows = link.rows(&shown, &[])?;
+    rows.iter()
+        .map(|row| {
+            let (heard, version): (i64, Option<i64>) = (row.try_get(1)?, row.try_get(2)?);
+            let version = version.map(|v| format!("{}.{}.{}", v >> 20, v >> 10 & 0x3ff, v & 0x3ff));
+            Ok((row.try_get(0)?, Signs { heard: heard.cast_unsigned(), version }))
+        })
+        .collect::<Result<_, _>>()
+        .map_err(failed)
+}
 
 /// The statement that tells of keys, from the one that gives the connection the node's name.
 pub(super) fn announced(named: &str, keys: Option<NodeKeys>) -> String {

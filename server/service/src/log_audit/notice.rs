@@ -1,5 +1,6 @@
 //! Further findings for the auditor.
 
+use crate::time;
 use std::fmt;
 use trefoil_attest::{Restoration, VaultState};
 
@@ -64,8 +65,9 @@ impl fmt::Display for Notice {
             ),
             Notice::Lost { restored: Restoration { first, time }, seen, kept } => write!(
                 f,
-                "the log was restored from a backup at {time} (Unix seconds) and went on at seal {first}. {} of the {seen} seals seen before are \
+                "the log was restored from a backup at {} and went on at seal {first}. {} of the {seen} seals seen before are \
                  lost; the first {kept} are in the restored log; those between cannot be compared",
+                time::format(*time),
                 seen.saturating_sub(*first)
             ),
             Notice::VaultSetBack { seat, before, now } => write!(

@@ -62,6 +62,11 @@ pub fn kept_issuer(directory: &DataDir) -> Option<String> {
     Some(TrustRoot::from_file(&bytes).ok()?.issuer().to_owned())
 }
 
+/// Whether a directory has signing keys, of which only the name is looked at.
+pub fn are_there(directory: &Path) -> bool {
+    directory.join(KEYS_FILE).exists()
+}
+
 /// The keys and trust root of a directory, made if it has neither.
 pub fn open_or_make(
     directory: &DataDir,

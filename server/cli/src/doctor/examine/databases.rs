@@ -1,6 +1,6 @@
 //! Checks of the databases: versions, the newest seal against the clock, lock-outs and frozen tenants.
 
-use super::{Finding, IDLE_S, older_vault, time};
+use super::{Finding, IDLE_S, nodes, older_vault, time};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
@@ -65,7 +65,7 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
         }
         Err(cause) => {
             let broken = Finding::broken("database-damaged", address, cause.to_string());
-            return (vec![broken.do_this("see OPERATING.md, \"PostgreSQL\"")], None);
+            return (vec![broken.do_this("see FLEET.md, \"PostgreSQL\"")], None);
         }
     };
     if found.generation.is_none() {
@@ -86,6 +86,9 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
     let (mut findings, header) = newest_seal(&address, found.newest_seal.as_deref(), now);
     findings.push(Finding::ok("database", address, holder));
+    if config.store.fleet {
+        findings.extend(nodes::examine(config, &found.nodes, now));
+    }
     findings.extend(role(address, found.rights));
     (findings, header)
 }
@@ -98,7 +101,7 @@ fn role(address: &Address, rights: Rights) -> Option<Finding> {
     let excess = excess.map(|excess| {
         Finding::warning("database-rights", address, format!("its role may do more than it needs: {excess}"))
     });
-    let remedy = "run `trefoil store migrate --serve-as` as the owner, see OPERATING.md, \"Two roles\"";
+    let remedy = "run `trefoil store migrate --serve-as` as the owner, see FLEET.md, \"Two roles\"";
     lacks.or(excess).map(|found| found.do_this(remedy))
 }
 
