@@ -157,7 +157,7 @@ const ON_THREE_NODES_OFTEN: [&str; 8] = [
 ];
 
 /// Tests that hold for one node alone, by the reason.
-const OF_ONE_NODE: [(&str, &[&str]); 4] = [
+const OF_ONE_NODE: [(&str, &[&str]); 5] = [
     (
         "the test sets the clock to the second, and a fleet goes by its database's, also when it starts again",
         &[
@@ -175,11 +175,13 @@ const OF_ONE_NODE: [(&str, &[&str]); 4] = [
             "an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on",
             "an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single_call",
             "an_operators_tokens_live_and_end_and_the_first_owner_can_go",
+            "boundary::",
             "every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_trail",
             "nothing_that_was_proven_of_a_credential_outlives_it",
             "one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and_another_elsewhere",
             "revoked_subjects::",
             "sessions_opened_together_do_not_end_together",
+            "usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart",
         ],
     ),
     (
@@ -196,11 +198,17 @@ const OF_ONE_NODE: [(&str, &[&str]); 4] = [
         "each node counts for itself: connections, streams, requests of a tenant, failures of a caller, and what it has in its cache",
         &[
             "a_login_is_one_look_up",
+            "a_source_that_fails_in_a_stream_is_stopped_as_alone_and_the_others_go_on",
+            "a_tenant_beyond_its_quota_is_told_to_come_back",
             "distinct_failures::",
+            "failures_of_many_subjects_in_a_stream_are_stopped_as_those_of_single_logins_are",
             "logins_of_a_stream_count_among_the_requests_of_their_tenant",
             "modes::",
             "silent_connections_do_not_keep_honest_clients_out",
             "streams_that_are_kept_open_leave_half_of_the_places_to_other_requests",
+            "the_queue_of_one_tenant_stands_before_its_own_logins_only",
+            "the_status_has_the_counts_of_the_metrics",
+            "what_wants_attention_comes_with_the_words_of_doctor",
         ],
     ),
     (
@@ -209,8 +217,10 @@ const OF_ONE_NODE: [(&str, &[&str]); 4] = [
             "a_reset_lets_a_locked_out_subject_in",
             "callers_that_are_not_authenticated",
             "every_admin_route_keeps_to_the_role_of_the_table",
+            "every_route_answers_a_foreign_name_as_one_that_never_was",
         ],
     ),
+    ("each node writes a capture of its own, and the nodes of a test have one configuration", &["capture::"]),
 ];
 
 /// `tests` names the step, and says whether its tests with PostgreSQL are demanded.
