@@ -157,12 +157,14 @@ const ON_THREE_NODES_OFTEN: [&str; 8] = [
 ];
 
 /// Tests that hold for one node alone, by the reason.
-const OF_ONE_NODE: [(&str, &[&str]); 5] = [
+const OF_ONE_NODE: [(&str, &[&str]); 6] = [
     (
         "the test sets the clock to the second, and a fleet goes by its database's, also when it starts again",
         &[
             "a_login_is_no_receipt_and_logins_go_on_beside_changes",
             "a_proof_of_the_hour_before_counts_to_the_end_of_this_one",
+            "a_replacement_that_is_killed_leaves_the_old_or_the_new_template_and_no_key_behind",
+            "a_rotation_survives_kills_of_either_process_under_logins",
             "a_session_opened_just_before_the_hour_works_half_an_hour_after_it",
             "a_standing_session_is_renewed_before_it_ends_and_no_request_fails",
             "a_stream_that_an_access_token_opened_ends_with_the_token",
@@ -218,6 +220,13 @@ const OF_ONE_NODE: [(&str, &[&str]); 5] = [
             "callers_that_are_not_authenticated",
             "every_admin_route_keeps_to_the_role_of_the_table",
             "every_route_answers_a_foreign_name_as_one_that_never_was",
+        ],
+    ),
+    (
+        "the test reads the file of the key-holder in the service's data directory",
+        &[
+            "keys_are_rotated_under_logins_and_over_a_restart",
+            "logins_during_replacements_see_the_old_or_the_new_template_and_never_none",
         ],
     ),
     ("each node writes a capture of its own, and the nodes of a test have one configuration", &["capture::"]),
