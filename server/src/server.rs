@@ -60,6 +60,7 @@ use trefoil_service::log_store::SealedVaults;
 use trefoil_service::notes::Notes;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
+use trefoil_service::recent::Asking;
 use trefoil_service::replay::AHEAD_S;
 use trefoil_service::retention::{Pruner, Retained};
 use trefoil_service::rotation::Rotations;
@@ -207,8 +208,7 @@ impl Server {
         let notes = Notes::new(&issuer);
         let (operators, accounts) = callers::open(&config, &directory, (&store, &key_holder), &notes)?;
 
-        let counters = Arc::<Counters>::default();
-        let standing = Arc::<seal_log::Standing>::default();
+        let (counters, standing) = (Arc::<Counters>::default(), Arc::<seal_log::Standing>::default());
         let pruner = config.retention.keeping().map(|keeping| Pruner::new(keeping, store.as_ref()));
         let pruner = pruner.transpose().map_err(|cause| stored("seals", &cause))?;
         let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&key_holder), Tier::detected());
@@ -259,6 +259,7 @@ impl Server {
             answer_form: bodies::ANSWERS,
             session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
+            asking: Asking::default(),
             second_look: SecondLook::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,

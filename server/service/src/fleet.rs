@@ -17,11 +17,13 @@ impl Service {
         let Some(fleet) = self.store.fleet() else { return Ok(()) };
         self.announce_keys();
         // The store must not keep the service that keeps the store.
-        let service = Arc::downgrade(self);
-        fleet.follow(Box::new(move |news| match service.upgrade() {
+        let [service, asked] = [(); 2].map(|()| Arc::downgrade(self));
+        let apply = move |news: &News| match service.upgrade() {
             Some(service) => service.take_over(news),
             None => Err("the service has ended".to_owned()),
-        }))
+        };
+        let reply = move |question: &[u8]| asked.upgrade()?.kept_for_another_node(question);
+        fleet.follow(Box::new(apply), Box::new(reply))
     }
 
     /// Tells the other nodes of a fleet which keys and trust root this one has.

@@ -4,7 +4,7 @@
 //! file: the store has seals, which are digests. So the parts of an attestation beside its seal, about a kilobyte, are kept in memory for
 //! [`KEPT_S`] seconds, the longest time for which an attestation verifies; of each tenant the newest [`KEPT_MAX`]. The seal is twenty times as
 //! large and is read from the store when the attestation is fetched. Logins that were answered with their attestation are not kept, and
-//! nothing survives the process.
+//! nothing survives the process. The other nodes of a fleet ask the one that has it ([`crate::attestations`]).
 //!
 //! The task that answers a login puts it here after the decision, and no worker does.
 
@@ -15,6 +15,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use trefoil_attest::Decision;
 use trefoil_attest::tree::Hash;
 
@@ -27,6 +28,9 @@ pub const KEPT_MAX: usize = SHARDS * SHARD_MAX;
 /// Locks, so that answers of one tenant seldom meet.
 const SHARDS: usize = 16;
 const SHARD_MAX: usize = 512;
+
+/// Fetches that ask the other nodes at a time, each with a thread that waits for a second at most.
+const ASKING_MAX: usize = 32;
 
 pub(crate) type Id = [u8; 32];
 
@@ -41,6 +45,22 @@ struct Shard {
     order: VecDeque<(Id, u64)>,
 }
 
+/// The fetches that ask other nodes.
+pub struct Asking(Semaphore);
+
+impl Default for Asking {
+    fn default() -> Asking {
+        Asking(Semaphore::new(ASKING_MAX))
+    }
+}
+
+impl Asking {
+    /// For one more, if there is room.
+    pub(crate) fn place(&self) -> Option<SemaphorePermit<'_>> {
+        self.0.try_acquire().ok()
+    }
+}
+
 /// An attestation without its seal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unsealed {
@@ -51,6 +71,37 @@ pub(crate) struct Unsealed {
     /// From the leaf to the seal's root.
     pub(crate) path: Vec<Hash>,
     pub(crate) seal_number: u64,
+}
+
+impl Unsealed {
+    /// Its bytes for another node.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let Unsealed { decision, statement, leaf_index, path, seal_number } = self;
+        let is_match = u8::from(*decision == Decision::Match);
+        let length = u8::try_from(path.len()).expect("a path has at most 63 hashes");
+        let numbers = [leaf_index.to_le_bytes(), seal_number.to_le_bytes()].concat();
+        [&[is_match, length], numbers.as_slice(), path.as_flattened(), statement].concat()
+    }
+
+    /// `None` for anything that [`Unsealed::encode`] did not make.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Unsealed> {
+        let (&[is_match, length], rest) = bytes.split_first_chunk()?;
+        let decision = match is_match {
+            0 => Decision::NoMatch,
+            1 => Decision::Match,
+            _ => return None,
+        };
+        let (leaf_index, rest) = rest.split_first_chunk()?;
+        let (seal_number, rest) = rest.split_first_chunk()?;
+        let (path, statement) = rest.split_at_checked(usize::from(length) * size_of::<Hash>())?;
+        Some(Unsealed {
+            decision,
+            statement: statement.to_vec(),
+            leaf_index: u64::from_le_bytes(*leaf_index),
+            path: path.as_chunks().0.to_vec(),
+            seal_number: u64::from_le_bytes(*seal_number),
+        })
+    }
 }
 
 impl Recent {
@@ -125,6 +176,25 @@ mod tests {
         recent.put(id(3), unsealed(3), 2000);
         recent.sweep(2000 + KEPT_S);
         assert!(recent.shard(&id(3)).kept.is_empty() && recent.shard(&id(3)).order.is_empty());
+    }
+
+    #[test]
+    fn so_many_fetches_ask_other_nodes_and_no_more() {
+        let asking = Asking::default();
+        let places: Vec<_> = (0..ASKING_MAX).map(|_| asking.place().unwrap()).collect();
+        assert!(asking.place().is_none());
+        drop(places);
+        assert!(asking.place().is_some());
+    }
+
+    #[test]
+    fn what_another_node_gets_is_the_same_and_nothing_that_is_cut_short() {
+        let unsealed = Unsealed { path: vec![[3; 32], [4; 32]], ..unsealed(5) };
+        let bytes = unsealed.encode();
+        assert_eq!(Unsealed::decode(&bytes), Some(unsealed));
+        // All that may follow the path is the statement.
+        (0..bytes.len() - 1).for_each(|short| assert_eq!(Unsealed::decode(&bytes[..short]), None, "{short}"));
+        assert_eq!(Unsealed::decode(&[&[2], &bytes[1..]].concat()), None);
     }
 
     #[test]

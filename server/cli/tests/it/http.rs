@@ -47,11 +47,11 @@ impl Endpoint {
     }
 
     pub(crate) async fn connect(&self) -> TlsStream<TcpStream> {
-        self.try_connect().await.unwrap()
+        self.try_connect(siblings::any_of(self.address)).await.unwrap()
     }
 
-    async fn try_connect(&self) -> std::io::Result<TlsStream<TcpStream>> {
-        let stream = TcpStream::connect(siblings::any_of(self.address)).await?;
+    async fn try_connect(&self, address: SocketAddr) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(address).await?;
         let name = ServerName::try_from("localhost").unwrap();
         TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await
     }
@@ -75,10 +75,21 @@ impl Endpoint {
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> Result<Reply, Box<dyn std::error::Error>> {
-        let stream = TokioIo::new(self.try_connect().await?);
+        self.try_send_to(siblings::any_of(self.address), method, path, headers, body.into()).await
+    }
+
+    async fn try_send_to(
+        &self,
+        address: SocketAddr,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Result<Reply, Box<dyn std::error::Error>> {
+        let stream = TokioIo::new(self.try_connect(address).await?);
         let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
         tokio::spawn(connection);
-        let mut request = Request::new(Full::new(body.into()));
+        let mut request = Request::new(Full::new(body));
         *request.method_mut() = method.clone();
         *request.uri_mut() = path.parse()?;
         let present = request.headers_mut();
@@ -105,9 +116,17 @@ impl Endpoint {
         self.send(Method::GET, path, &[], "").await
     }
 
-    /// The value of a metric, of the admin listener.
+    /// The value of a metric, of the admin listener; of a fleet the sum over its nodes.
     pub(crate) async fn metric(&self, name: &str) -> u64 {
-        let metrics = self.get("/metrics").await;
+        let mut sum = 0;
+        for node in siblings::all_of(self.address) {
+            sum += self.metric_of(node, name).await;
+        }
+        sum
+    }
+
+    async fn metric_of(&self, node: SocketAddr, name: &str) -> u64 {
+        let metrics = self.try_send_to(node, Method::GET, "/metrics", &[], Bytes::new()).await.unwrap();
         let line = metrics.text().lines().find(|line| line.starts_with(&format!("{name} ")));
         // A series begins with its first event.
         let none_yet = name.contains('{').then_some("0");

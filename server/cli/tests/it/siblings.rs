@@ -17,8 +17,12 @@ pub(crate) fn serve(addresses: Vec<SocketAddr>) {
     ALL.lock().unwrap().insert(addresses[0], addresses);
 }
 
+/// The addresses that serve what this one does, itself among them.
+pub(crate) fn all_of(address: SocketAddr) -> Vec<SocketAddr> {
+    ALL.lock().unwrap().get(&address).cloned().unwrap_or_else(|| vec![address])
+}
+
 /// One of the addresses that serve what this one does.
 pub(crate) fn any_of(address: SocketAddr) -> SocketAddr {
-    let all = ALL.lock().unwrap();
-    all.get(&address).and_then(|all| all.choose(&mut rand::rng())).copied().unwrap_or(address)
+    *all_of(address).choose(&mut rand::rng()).unwrap()
 }

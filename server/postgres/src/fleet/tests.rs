@@ -11,6 +11,7 @@ const T: TenantId = TenantId::new([1; 16]);
 const SECRET: [u8; 32] = [7; 32];
 const PATIENCE: Duration = Duration::from_secs(10);
 
+mod asked;
 mod versions;
 
 type Heard = Receiver<News>;
@@ -32,7 +33,7 @@ fn node(url: &str, name: &str) -> (Postgres, Heard) {
 fn follow(store: &Postgres) -> Heard {
     let (tell, heard) = crossbeam_channel::unbounded();
     let apply = move |news: &News| tell.send(news.clone()).map_err(|cause| cause.to_string());
-    store.fleet().unwrap().follow(Box::new(apply)).unwrap();
+    store.fleet().unwrap().follow(Box::new(apply), Box::new(|_| None)).unwrap();
     heard
 }
 
@@ -287,7 +288,7 @@ fn a_change_of_the_registry_from_an_old_copy_of_it_is_refused() {
         told.store(true, Ordering::Release);
         Ok(())
     };
-    behind.fleet().unwrap().follow(Box::new(apply)).unwrap();
+    behind.fleet().unwrap().follow(Box::new(apply), Box::new(|_| None)).unwrap();
     behind.fleet().unwrap().catch_up().unwrap();
     assert!(heard.load(Ordering::Acquire));
     behind.add_issuer_key(key, note()).unwrap();
@@ -307,7 +308,7 @@ fn news_that_are_not_taken_over_make_a_node_unready_and_come_again() {
         true => Err("meant by the test".to_owned()),
         false => tell.send(news.clone()).map_err(|cause| cause.to_string()),
     };
-    store.fleet().unwrap().follow(Box::new(apply)).unwrap();
+    store.fleet().unwrap().follow(Box::new(apply), Box::new(|_| None)).unwrap();
     deaf.store(true, Ordering::Release);
     let begun = Instant::now();
     store.put_sessions(vec![ended(1)]).unwrap();
@@ -475,7 +476,7 @@ fn a_database_that_went_back_ends_every_node() {
     let url = server.database();
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let (store, watched) = open(&url, "one", PATIENCE).unwrap();
-    store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
+    store.fleet().unwrap().follow(Box::new(|_| Ok(())), Box::new(|_| None)).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_sessions(vec![ended(1)]).unwrap();
     until("it hears", || store.fleet().unwrap().catch_up().is_ok());
@@ -488,7 +489,7 @@ fn a_database_that_went_back_ends_every_node() {
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     for edit in ["sum = sum || '\\x00'", "registry = registry + 1", "generation = generation + 1"] {
         let (store, watched) = open(&url, "two", PATIENCE).unwrap();
-        store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
+        store.fleet().unwrap().follow(Box::new(|_| Ok(())), Box::new(|_| None)).unwrap();
         server.sql(&name, "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS TABLE node");
         server.sql(&name, &format!("UPDATE node SET {edit}"));
         until(edit, || watched.death().is_some());
