@@ -65,7 +65,7 @@ use trefoil_storage::store::fleet::Fleet;
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
-    Tenant, Usage,
+    Tenant, Usage, takes,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
@@ -175,6 +175,16 @@ fn put_token(rows: &Rows<'_>, token: &OperatorToken) -> Result<(), StoreError> {
 
 fn enrolled(rows: &Rows<'_>, tenant: &TenantId, handle: &Handle) -> Result<Option<Enrolled>, StoreError> {
     rows.get(&subject(tenant, handle))
+}
+
+/// `OldKeys` unless a template under its epoch may be stored, and `Conflict` without a tenant.
+fn check_keys(rows: &Rows<'_>, template: &Template) -> Result<(), StoreError> {
+    let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
+    let Some(Tenant { public_key, next_key, deleted_at: None, .. }) = tenant else {
+        return Err(StoreError::Conflict);
+    };
+    let newest = next_key.unwrap_or(public_key);
+    if takes(&newest, template.epoch) { Ok(()) } else { Err(StoreError::OldKeys) }
 }
 
 /// Takes the next generation of a subject.
@@ -443,10 +453,7 @@ impl Store for Postgres {
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError> {
         self.0.write(template.tenant, move |rows| {
-            let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
-            if tenant.is_none_or(|tenant| tenant.deleted_at.is_some()) {
-                return Err(StoreError::Conflict);
-            }
+            check_keys(rows, &template)?;
             let Template { tenant, handle, generation, .. } = template;
             if !forget(rows, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
@@ -543,6 +550,7 @@ impl Store for Postgres {
             if !forget(rows, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
             }
+            check_keys(rows, &template)?;
             // From now on the old generation is the leftover. A revocation may have noted it already.
             rows.put(&TemplateName { tenant, handle, generation: from.generation })?;
             // Without a time of revocation, which ends it.

@@ -40,7 +40,7 @@ fn tenant() -> Tenant {
         name: "a\0b".to_owned(),
         policy: "{}".to_owned(),
         policy_version: 1,
-        public_key: vec![4; 37],
+        public_key: vec![0; 37],
         next_key: Some(vec![5; 37]),
         wrapped_key: vec![5; 60],
         created_at: 6,

@@ -259,7 +259,7 @@ impl Service {
             other => other.into(),
         };
         let generation = self.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
-        // Until it is stored, no rotation of the tenant's keys lists the templates.
+        // Until it is stored, no rotation of the tenant's keys begins at this node.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| self.unused(name, why);
@@ -272,6 +272,7 @@ impl Service {
             Ok(true) => {}
             Ok(false) => return Err(unused(Refused::StoreBusy)),
             Err(StoreError::Conflict) => return Err(unused(Refused::TemplateExists)),
+            Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
             // It may be stored all the same, and a repetition finds its answer. If it is not, the store's note stays.
             Err(cause) => return Err(cause.into()),
         }
@@ -309,8 +310,11 @@ impl Service {
         let created_at = fresh.record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
         // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
-        if !self.store.replace_template(fresh.record, from, answer.clone())? {
-            return Err(unused(Refused::TemplateOvertaken));
+        match self.store.replace_template(fresh.record, from, answer.clone()) {
+            Ok(true) => {}
+            Ok(false) => return Err(unused(Refused::TemplateOvertaken)),
+            Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
+            Err(cause) => return Err(cause.into()),
         }
         self.templates.insert(fresh.template);
         Ok(answer)

@@ -233,6 +233,11 @@ pub enum Refused {
         "the subject's template was renewed, replaced, revoked or erased meanwhile, and this request changed nothing; retry after a second"
     )]
     TemplateOvertaken,
+    /// A rotation of the tenant's keys began after the template was encrypted.
+    #[error(
+        "the keys of the tenant's templates were replaced meanwhile, and this request stored nothing; retry after a second"
+    )]
+    KeysReplaced,
     /// A request with the same idempotency key runs.
     #[error("a request with this Idempotency-Key is still running; retry after a second")]
     IdempotencyInFlight,
@@ -370,6 +375,7 @@ impl From<StoreError> for Refused {
             }
             // The process ends, or has no hold on the database at the moment.
             StoreError::InUse(_) | StoreError::Unusable(_) => Refused::StoreAway,
+            StoreError::OldKeys => Refused::KeysReplaced,
             StoreError::Conflict | StoreError::Fault(_) | StoreError::Schema { .. } => Refused::fault(cause),
             StoreError::Altered(_)
             | StoreError::Damaged(_)

@@ -33,8 +33,6 @@ const CHUNK: usize = 64;
 /// Pause after a temporary failure, such as a key-holder that is away.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How long an enrolment on another node may still use the keys before.
-const FLEET_ENROLMENT: Duration = Duration::from_secs(15);
 /// How long a node without the right may still be at one template, and the database may believe in a connection that is gone.
 const FLEET_RENEWAL: Duration = Duration::from_secs(15);
 /// How long a node that starts waits for the right of the process before.
@@ -189,17 +187,16 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
 /// Makes the next keys known to all enrolments and matches, unless they are known already. Returns the note of it.
 fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
     let current = service.directory.tenant(tenant)?;
-    let mut noted = None;
-    if current.keys.len() == 1 {
-        service.check_vaults()?;
-        let next = service.key_holder.begin_rotation(*tenant)?;
-        let what = What::KeyRotationBegun { epoch: next.epoch() };
-        let keys = vec![current.keys[0].clone(), next];
-        noted = Some(service.directory.set_keys(tenant, (&current.keys, keys), (what, by), service.now())?);
+    if current.keys.len() > 1 {
+        return Ok(None);
     }
-    // Waits for enrolments that asked the key-holder before it had the next keys.
-    drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
-    Ok(noted)
+    service.check_vaults()?;
+    // From the moment the store has the next keys, it takes no template under those before. So none of this node waits between the key-holder and the store.
+    let _none_enrols = service.enrolling.write().unwrap_or_else(PoisonError::into_inner);
+    let next = service.key_holder.begin_rotation(*tenant)?;
+    let what = What::KeyRotationBegun { epoch: next.epoch() };
+    let keys = vec![current.keys[0].clone(), next];
+    service.directory.set_keys(tenant, (&current.keys, keys), (what, by), service.now()).map(Some)
 }
 
 /// The right to rotate a tenant's keys. A service without a fleet has it.
@@ -287,19 +284,15 @@ fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> 
         return Ok(());
     }
     // Rows that no login can use: deletions that did not complete, and templates whose total budget is spent.
-    let (mut dead, mut has_waited) = (HashSet::new(), false);
+    let mut dead = HashSet::new();
     loop {
         let count = CHUNK + dead.len();
         let mut chunk =
             patiently(service, alone, || Ok(service.store.subjects_of_epoch(tenant, old, count)?))?;
         chunk.retain(|handle| !dead.contains(handle));
-        if chunk.is_empty() && (has_waited || service.store.fleet().is_none()) {
-            break;
-        }
         if chunk.is_empty() {
-            // Enrolments on nodes that had not heard of the next keys.
-            has_waited = true;
-            pause(service, FLEET_ENROLMENT)?;
+            // And no other will be stored: see [`trefoil_storage::store::Store::enrol`].
+            break;
         }
         for handle in chunk {
             match patiently(service, alone, || renew(service, &current, &handle))? {

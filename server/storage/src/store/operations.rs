@@ -90,8 +90,8 @@ pub trait Store: Send + Sync + 'static {
     /// come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
     /// Adds a template with its idempotency record, and removes the note of its generation, all or nothing; `Conflict` if the subject has one or the
-    /// tenant was deleted. Returns whether the note was there: without it the key-holder may have forgotten the generation. After any other error
-    /// than `Conflict` it may be stored.
+    /// tenant was deleted, and `OldKeys` if a rotation of the tenant's keys has begun and the template is under the keys before. Returns whether the note
+    /// was there: without it the key-holder may have forgotten the generation. After any other error it may be stored.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(
@@ -119,7 +119,8 @@ pub trait Store: Send + Sync + 'static {
     /// (next, present). `Conflict` without a template.
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError>;
     /// If the subject's template is still `from`, and the note of the new generation is there, replaces it with its consent, ends the
-    /// revocation, adds the idempotency record, and notes the generation of `from` as a leftover instead, all or nothing. Returns whether that was so. The bytes of the old template are overwritten.
+    /// revocation, adds the idempotency record, and notes the generation of `from` as a leftover instead, all or nothing. Returns whether that was so. The bytes of the old template are overwritten. `OldKeys`
+    /// as for [`Store::enrol`].
     fn replace_template(
         &self,
         template: Template,

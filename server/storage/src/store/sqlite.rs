@@ -13,7 +13,7 @@ use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
 use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    all, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, put_session,
+    all, check_keys, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, put_session,
     read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject, read_template,
     read_tenant, read_usage,
 };
@@ -410,10 +410,10 @@ impl Store for Sqlite {
             if !delete_leftover(connection, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
             }
-            let enrolled = execute(
+            check_keys(connection, &tenant, epoch)?;
+            execute(
                 connection,
-                "INSERT INTO templates SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-                 WHERE NOT EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND deleted_at IS NOT NULL)",
+                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     tenant.as_bytes(),
                     handle.as_bytes(),
@@ -426,9 +426,6 @@ impl Store for Sqlite {
                     wrapped
                 ],
             )?;
-            if enrolled == 0 {
-                return Err(StoreError::Conflict);
-            }
             insert_answer(connection, answer)?;
             Ok(true)
         })
@@ -557,6 +554,7 @@ impl Store for Sqlite {
             if replaced == 0 {
                 return Ok(false);
             }
+            check_keys(connection, &tenant, epoch)?;
             let (tenant, handle) = (tenant.as_bytes(), handle.as_bytes());
             execute(connection, "DELETE FROM revocations WHERE tenant = ? AND handle = ?", (tenant, handle))?;
             // From now on the old generation is the leftover. A revocation may have noted it already.

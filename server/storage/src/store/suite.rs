@@ -1,5 +1,7 @@
 //! One suite for every store. Each implementation runs it on an empty one.
 
+mod rotation;
+
 #[cfg(test)]
 use super::sqlite::APART_IN_1;
 use super::*;
@@ -7,6 +9,7 @@ use super::*;
 use crate::Supervisor;
 #[cfg(test)]
 use crate::database::{Database, RowKey, fault};
+use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 
@@ -20,7 +23,7 @@ fn tenant(id: TenantId) -> Tenant {
         name: "a".to_owned(),
         policy: "{}".to_owned(),
         policy_version: 1,
-        public_key: vec![4; 37],
+        public_key: vec![0; 37],
         next_key: None,
         wrapped_key: vec![5; 60],
         created_at: 6,
@@ -145,6 +148,7 @@ pub fn holds(store: &dyn Store) {
     assert_eq!(store.cosignatures(1), Ok(vec!["v1".to_owned(), "w1".to_owned()]));
     assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
 
+    old_keys_take_no_template(store);
     a_deleted_tenant_leaves_its_root_log(store);
     let mut registry = store.registry().unwrap();
     registry.tenants.retain(|tenant| tenant.deleted_at.is_none());
@@ -477,32 +481,6 @@ fn subjects_are_revoked(store: &dyn Store) {
     assert_eq!(store.reserve_generation(&T, &H), Ok(10));
     store.enrol(template(10), answer("k7")).unwrap();
     assert_eq!(store.template(&T, &H), Ok(Some(template(10))), "enrolled again, it is not revoked");
-}
-
-/// The template of generation 2 becomes one of generation 3 and epoch 1.
-fn templates_are_renewed(store: &dyn Store) {
-    assert_eq!((store.count_epoch(&T, 0), store.count_epoch(&T, 1)), (Ok(1), Ok(0)));
-    assert_eq!(store.reserve_renewal(&U, &H), Err(StoreError::Conflict));
-    assert_eq!(store.reserve_renewal(&T, &H), Ok(3));
-    let renewed = |consent: &str| Template {
-        epoch: 1,
-        wrapped: vec![9; 49_200],
-        consent_ref: consent.to_owned(),
-        ..template(3)
-    };
-    assert_eq!(store.renew_template(renewed(""), 1), Ok(false), "not the generation that it is");
-    assert_eq!(store.renew_template(renewed(""), 2), Ok(true));
-    assert_eq!(store.template(&T, &H), Ok(Some(renewed("form 9"))), "the consent stays");
-    assert_eq!(
-        (store.subjects_of_epoch(&T, 0, 9), store.subjects_of_epoch(&T, 1, 9)),
-        (Ok(vec![]), Ok(vec![H]))
-    );
-    assert_eq!(store.subjects_of_epoch(&T, 1, 0), Ok(vec![]));
-    store.set_tenant_keys(&U, vec![1], Some(vec![2]), note()).unwrap();
-    let tenants = store.registry().unwrap().tenants;
-    assert_eq!((&tenants[1].public_key, &tenants[1].next_key), (&vec![1], &Some(vec![2])));
-    let Tenant { public_key, next_key, .. } = tenant(U);
-    store.set_tenant_keys(&U, public_key, next_key, note()).unwrap();
 }
 
 #[test]
