@@ -169,13 +169,20 @@ impl Service {
         let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
         blocking(move || {
             let _running = running;
-            match service.store.idempotency(&tenant.id, &key)? {
-                Some(answer) if answer.request_digest == digest => Ok((answer, true)),
+            let earlier = || match service.store.idempotency(&tenant.id, &key)? {
+                Some(answer) if answer.request_digest == digest => Ok(Some((answer, true))),
                 Some(_) => Err(Refused::IdempotencyKeyReused),
-                None => {
-                    service.check_vaults()?;
-                    Ok((store(&service, &tenant, key)?, false))
-                }
+                None => Ok(None),
+            };
+            if let Some(answered) = earlier()? {
+                return Ok(answered);
+            }
+            service.check_vaults()?;
+            match store(&service, &tenant, key.clone()) {
+                Ok(answer) => Ok((answer, false)),
+                // Another node may have done it with this key meanwhile, or this one did and the database's answer was lost.
+                Err(cause) if service.store.fleet().is_some() => earlier()?.ok_or(cause),
+                Err(cause) => Err(cause),
             }
         })
         .await
