@@ -3,7 +3,7 @@
 use super::fleet::Fleet;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Present,
-    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
+    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageWrite,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -40,8 +40,9 @@ pub trait Store: Send + Sync + 'static {
     fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError>;
     /// Notes when API keys were last used. The later time wins.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
-    /// Adds counts to their days, and deletes days before `oldest_day`.
-    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
+    /// Adds counts to their days, and deletes days before `oldest_day`. Where a write may have been stored although it failed, the next one of the process
+    /// with the same number adds nothing then.
+    fn add_usage(&self, write: UsageWrite, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
     /// The usage since a day of at most `keys` of a tenant's API keys, starting at one; by key, then by day.
     fn usage(
         &self,

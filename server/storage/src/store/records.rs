@@ -101,6 +101,15 @@ pub struct Usage {
     pub counts: UsageCounts,
 }
 
+/// Names a write of usage. A write that is repeated, because its answer was lost, keeps its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageWrite {
+    /// Random, of the process.
+    pub process: u64,
+    /// Counts the writes of the process from 1.
+    pub number: u64,
+}
+
 /// An API key without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {

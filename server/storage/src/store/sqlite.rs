@@ -7,15 +7,15 @@ use super::operations::Store;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts,
+    UsageCounts, UsageWrite,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
 use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    all, check_keys, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, put_session,
-    read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject, read_template,
-    read_tenant, read_usage,
+    all, check_keys, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present,
+    put_session, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
+    read_template, read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -247,7 +247,7 @@ impl Store for Sqlite {
         })
     }
 
-    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
+    fn add_usage(&self, _: UsageWrite, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
         let add = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
             matched = matched + excluded.matched, not_matched = not_matched + excluded.not_matched,
             enrolments = enrolments + excluded.enrolments, refusals = refusals + excluded.refusals";

@@ -32,6 +32,12 @@ fn tenant(id: TenantId) -> Tenant {
     }
 }
 
+/// As the files of earlier versions have it.
+#[cfg(test)]
+fn old_tenant() -> Tenant {
+    Tenant { public_key: vec![4; 37], ..tenant(T) }
+}
+
 fn note() -> Note {
     Note { tenant: T, statement: vec![1; 200], once: None }
 }
@@ -332,15 +338,16 @@ fn usage_is_added_up(store: &dyn Store) {
     };
     let all = |from: u8, since, keys| store.usage(&T, ApiKeyId::new([from; 8]), since, keys).unwrap();
     assert_eq!(all(0, 0, 9), vec![]);
-    store.add_usage(vec![row(1, 100, 5), row(2, 100, 6), row(1, 101, 7)], 90).unwrap();
-    store.add_usage(vec![row(1, 100, 50)], 90).unwrap();
+    let write = |number| UsageWrite { process: 1, number };
+    store.add_usage(write(1), vec![row(1, 100, 5), row(2, 100, 6), row(1, 101, 7)], 90).unwrap();
+    store.add_usage(write(2), vec![row(1, 100, 50)], 90).unwrap();
     let both = UsageCounts { matched: 55, not_matched: 4, enrolments: 6, refusals: 8 };
     let sum = Usage { counts: both, ..row(1, 100, 0) };
     assert_eq!(all(0, 0, 9), vec![sum, row(1, 101, 7), row(2, 100, 6)]);
     assert_eq!(all(0, 0, 1), vec![sum, row(1, 101, 7)], "all days of so many keys");
     assert_eq!((all(2, 0, 9), all(0, 101, 9)), (vec![row(2, 100, 6)], vec![row(1, 101, 7)]));
     assert_eq!(store.usage(&U, ApiKeyId::new([0; 8]), 0, 9), Ok(vec![]), "another tenant's");
-    store.add_usage(vec![row(2, 131, 1)], 101).unwrap();
+    store.add_usage(write(3), vec![row(2, 131, 1)], 101).unwrap();
     assert_eq!(all(0, 0, 9), vec![row(1, 101, 7), row(2, 131, 1)], "old days are gone");
 }
 
@@ -614,7 +621,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
     let registry = store.registry().unwrap();
-    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T)], vec![api_key(1)]));
+    assert_eq!((registry.tenants, registry.api_keys), (vec![old_tenant()], vec![api_key(1)]));
     assert_eq!(registry.roots, vec![root(T, 5, 4)]);
     let stored = Template { wrapped: vec![9; 1000], ..template(1) };
     assert_eq!((store.template(&T, &H), store.seal(0)), (Ok(Some(stored)), Ok(Some(vec![1; 100]))));
@@ -663,7 +670,7 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
     assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: VERSION }));
     let store = open(true).unwrap();
     let Registry { tenants, api_keys, roots, issuer_keys, .. } = store.registry().unwrap();
-    assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
+    assert_eq!((tenants, api_keys, roots), (vec![old_tenant()], vec![api_key(1)], vec![root(T, 5, 4)]));
     let first = PolicyVersion { tenant: T, version: 1, policy: "{}".to_owned(), made_at: 6 };
     assert_eq!(store.policies(&T, 0, 9), Ok(vec![first]), "its policy is the first version");
     assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
@@ -704,7 +711,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
     let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
-    store.add_usage(vec![used], 0).unwrap();
+    store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();
     let (operator, number, tag) = (operator(), 1, [2; 32]);
     let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     let token = OperatorToken {

@@ -42,7 +42,11 @@ pub(super) fn old_keys_take_no_template(store: &dyn Store) {
         let (public_key, next_key) = keys;
         store.set_tenant_keys(&W, public_key, next_key, note()).unwrap();
     }
-    assert_eq!((store.template(&W, &H), store.idempotency(&W, "r1")), (Ok(None), Ok(None)), "it leaves no trace");
+    assert_eq!(
+        (store.template(&W, &H), store.idempotency(&W, "r1")),
+        (Ok(None), Ok(None)),
+        "it leaves no trace"
+    );
     // A node that has not heard of the next keys may have a template under them.
     assert_eq!(store.enrol(of(generation, 2), under("r1")), Ok(true));
     let from = Present { generation, revoked_at: None };
