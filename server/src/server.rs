@@ -13,8 +13,8 @@ pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
 use tasks::{
-    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, take_up_rotations, watch_disk, watch_key_holder,
-    watched,
+    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, take_up_rotations, watch_disk,
+    watch_key_holder, watched,
 };
 
 use crate::app::App;

@@ -340,6 +340,8 @@ impl Service {
         let encrypted = self.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
         let encrypted = encrypted.map_err(|cause| match cause {
             KeyHolderError::SealedShares(_) => Refused::SealedForAnother,
+            // The store was restored to a time before it gave this generation for the first time. The caller of this forgets it.
+            KeyHolderError::SubjectExists => Refused::GenerationTaken,
             other => other.into(),
         })?;
         let template = unblind(encrypted, blind);

@@ -91,6 +91,7 @@ impl From<Refused> for Problem {
             Refused::TemplateChanging
             | Refused::TemplateOvertaken
             | Refused::KeysReplaced
+            | Refused::GenerationTaken
             | Refused::TooManyRequests => Code::Overloaded,
             Refused::Draining => Code::Draining,
             Refused::ProofStale(_) => Code::ProofStale,
@@ -547,6 +548,11 @@ mod tests {
                 Refused::KeysReplaced,
                 "overloaded",
                 "the keys of the tenant's templates were replaced meanwhile, and this request stored nothing; retry after a second",
+            ),
+            (
+                Refused::GenerationTaken,
+                "overloaded",
+                "the key-holder knew a template of this subject from before the service was restored, and has forgotten it now; nothing was stored: retry after a second",
             ),
             (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
         ] {
