@@ -13,8 +13,8 @@ pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
 use tasks::{
-    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, watch_disk, watch_key_holder,
-    watched,
+    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, take_up_rotations, watch_disk,
+    watch_key_holder, watched,
 };
 
 use crate::app::App;
@@ -152,6 +152,7 @@ pub struct Server {
     admin: (SocketAddr, JoinHandle<Option<bool>>),
     sweeper: JoinHandle<Option<()>>,
     usage: JoinHandle<Option<()>>,
+    rotations: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     disk: JoinHandle<Option<()>>,
@@ -347,6 +348,11 @@ impl Server {
                 sweep(Arc::clone(&app.service), app.limits.answer_timeout(), stopped.clone()),
             ),
             usage: watched(supervisor, "usage", keep_usage(Arc::clone(&app.service), stopped.clone())),
+            rotations: watched(
+                supervisor,
+                "rotations",
+                take_up_rotations(Arc::clone(&app.rotations), stopped.clone()),
+            ),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
@@ -390,6 +396,7 @@ impl Server {
             admin,
             sweeper,
             usage,
+            rotations,
             pacer,
             watcher,
             ..
@@ -404,6 +411,7 @@ impl Server {
         let answered = answered(public.1.await) & answered(admin.1.await);
         let _ = sweeper.await;
         let _ = usage.await;
+        let _ = rotations.await;
         let _ = pacer.await;
         let _ = watcher.await;
         let _ = disk.await;

@@ -151,6 +151,12 @@ impl PublicKey {
         bytes
     }
 
+    /// The epoch of a canonical encoding, without the rest; `None` if it is too short.
+    pub fn epoch_of(bytes: &[u8]) -> Option<u32> {
+        let [_, epoch @ ..] = bytes.first_chunk::<HEADER_BYTES>()?;
+        Some(u32::from_le_bytes(*epoch))
+    }
+
     /// Reads the canonical encoding and nothing else. Takes about a millisecond: keep the result.
     ///
     /// # Errors

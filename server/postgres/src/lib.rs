@@ -56,17 +56,17 @@ pub use register::PostgresRegister;
 pub use roles::{Rights, migrate};
 use schema::{PROGRAM, Program};
 use scope::Scope::{self, All};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use table::{Change, Item, Record as _, Rows, Value};
 use threads::Threads;
-use trefoil_attest::{Restoration, tree::Hash};
+use trefoil_attest::{Restoration, SERVICE, tree::Hash};
 use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::fleet::Fleet;
 use trefoil_storage::store::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
-    Tenant, Usage,
+    Tenant, Usage, UsageWrite, takes,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
@@ -178,6 +178,32 @@ fn enrolled(rows: &Rows<'_>, tenant: &TenantId, handle: &Handle) -> Result<Optio
     rows.get(&subject(tenant, handle))
 }
 
+/// Notes a write of usage in place of the one before of its process. Returns whether it is not stored yet: the answer to its commit may have been lost.
+/// The note is among the idempotency keys, as one of the service, and goes with them.
+fn note_usage(rows: &Rows<'_>, write: UsageWrite) -> Result<bool, StoreError> {
+    let UsageWrite { process, number } = write;
+    let (key, body) = (format!("usage of {process:016x}"), number.to_string());
+    let of_process = [of(&SERVICE), Value::bytes(key.as_str())];
+    let before: Option<Idempotency> = rows.get(&of_process)?;
+    if before.is_some_and(|before| before.body == body) {
+        return Ok(false);
+    }
+    rows.delete::<Idempotency>(&Idempotency::TABLE.keyed(), &of_process)?;
+    let created_at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    rows.insert(&Idempotency { tenant: SERVICE, key, request_digest: [0; 32], body, created_at })?;
+    Ok(true)
+}
+
+/// `OldKeys` unless a template under its epoch may be stored, and `Conflict` without a tenant.
+fn check_keys(rows: &Rows<'_>, template: &Template) -> Result<(), StoreError> {
+    let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
+    let Some(Tenant { public_key, next_key, deleted_at: None, .. }) = tenant else {
+        return Err(StoreError::Conflict);
+    };
+    let newest = next_key.unwrap_or(public_key);
+    if takes(&newest, template.epoch) { Ok(()) } else { Err(StoreError::OldKeys) }
+}
+
 /// Takes the next generation of a subject.
 fn next_generation(rows: &Rows<'_>, tenant: TenantId, handle: Handle) -> Result<u32, StoreError> {
     let last: Option<Generation> = rows.get(&subject(&tenant, &handle))?;
@@ -277,8 +303,11 @@ impl Store for Postgres {
         })
     }
 
-    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
+    fn add_usage(&self, write: UsageWrite, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
         self.0.write(All, move |rows| {
+            if !note_usage(rows, write)? {
+                return Ok(());
+            }
             for added in more {
                 let key =
                     [of(&added.tenant), Value::bytes(*added.api_key.as_bytes()), Value::number(added.day)];
@@ -444,10 +473,7 @@ impl Store for Postgres {
 
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError> {
         self.0.write(template.tenant, move |rows| {
-            let tenant: Option<Tenant> = rows.get(&[of(&template.tenant)])?;
-            if tenant.is_none_or(|tenant| tenant.deleted_at.is_some()) {
-                return Err(StoreError::Conflict);
-            }
+            check_keys(rows, &template)?;
             let Template { tenant, handle, generation, .. } = template;
             if !forget(rows, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
@@ -544,6 +570,7 @@ impl Store for Postgres {
             if !forget(rows, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
             }
+            check_keys(rows, &template)?;
             // From now on the old generation is the leftover. A revocation may have noted it already.
             rows.put(&TemplateName { tenant, handle, generation: from.generation })?;
             // Without a time of revocation, which ends it.

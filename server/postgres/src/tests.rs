@@ -40,8 +40,8 @@ fn tenant() -> Tenant {
         name: "a\0b".to_owned(),
         policy: "{}".to_owned(),
         policy_version: 1,
-        public_key: vec![4; 37],
-        next_key: Some(vec![5; 37]),
+        public_key: vec![0; 37],
+        next_key: Some(vec![0; 37]),
         wrapped_key: vec![5; 60],
         created_at: 6,
         disabled_at: None,
@@ -108,7 +108,10 @@ pub(crate) fn fill(store: &Postgres) {
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
     let counts =
         trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
-    store.add_usage(vec![Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts }], 0).unwrap();
+    let write = trefoil_storage::store::UsageWrite { process: 1, number: 1 };
+    store
+        .add_usage(write, vec![Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts }], 0)
+        .unwrap();
     let id = OperatorId::new([1; 8]);
     let operator = Operator { id, name: "ann".to_owned(), role: 2, created_at: 3, revoked_at: None };
     let token = OperatorToken {
@@ -505,6 +508,31 @@ fn a_clock_that_is_ahead_removes_nothing_early() {
     store.expire(now + 1000, now + 1000).unwrap();
     let there = |id| store.session(&T, &SessionId::new([id; 32])).unwrap().is_some();
     assert_eq!([there(1), there(2)], [false, true]);
+}
+
+/// A process that got no answer to its commit repeats the write.
+#[test]
+fn a_write_of_usage_that_is_repeated_counts_once() {
+    use trefoil_storage::store::{UsageCounts, UsageWrite};
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let store = open(&url).unwrap();
+    let add = |process, number, matched| {
+        let counts = UsageCounts { matched, ..UsageCounts::default() };
+        let row = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
+        store.add_usage(UsageWrite { process, number }, vec![row], 0).unwrap();
+        store.usage(&T, ApiKeyId::new([0; 8]), 0, 9).unwrap()[0].counts.matched
+    };
+    assert_eq!(
+        [add(1, 1, 2), add(1, 1, 2), add(2, 1, 30), add(1, 1, 2), add(1, 2, 400)],
+        [2, 2, 32, 32, 432]
+    );
+    let name = url.split(['/', '?']).nth(3).unwrap();
+    let notes = || server.sql(name, "SELECT count(*) FROM idempotency");
+    assert_eq!(notes(), "2", "one for each process");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    store.expire(now, now - 86_400).unwrap();
+    assert_eq!(notes(), "2", "for a day");
 }
 
 #[test]

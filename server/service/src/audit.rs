@@ -38,9 +38,17 @@ impl Service {
         // Idempotency keys of operators are separate from each other's and from tenants'.
         let key = format!("{}/{}", hex::encode(once.operator), once.key);
         let _running = self.idempotency.claim(SERVICE, &key)?;
-        match self.created(once)? {
-            Some((created, noted)) => Ok(Outcome::Replayed(created, noted)),
-            None => create().map(Outcome::New),
+        let earlier = || -> Result<Option<Outcome<T>>, Refused> {
+            Ok(self.created(once)?.map(|(created, noted)| Outcome::Replayed(created, noted)))
+        };
+        if let Some(replayed) = earlier()? {
+            return Ok(replayed);
+        }
+        match create() {
+            Ok(created) => Ok(Outcome::New(created)),
+            // Another node may have created it with this key meanwhile.
+            Err(cause) if self.store.fleet().is_some() => earlier()?.ok_or(cause),
+            Err(cause) => Err(cause),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::notes::{By, Noted, Notes};
 use crate::refused::Refused;
 use crate::tenant::accounts::{self, AccountSecret};
 use crate::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};
+use crate::usage::Storing;
 use crate::verdicts::Verdicts;
 use crate::wiring::{VerdictCache, VerdictCacheConfig};
 use access_tokens::AccessTokens;
@@ -51,7 +52,7 @@ pub struct Directory {
     look_ups: Apart,
     changing: Mutex<()>,
     /// Held while usage is stored.
-    pub(crate) storing_usage: Mutex<()>,
+    pub(crate) storing_usage: Mutex<Storing>,
 }
 
 /// How many verdicts each tenant may have in memory.
@@ -159,7 +160,7 @@ impl Directory {
             snapshot: ArcSwap::default(),
             look_ups: Apart::default(),
             changing: Mutex::default(),
-            storing_usage: Mutex::default(),
+            storing_usage: Mutex::new(Storing::new()),
         };
         directory.take(None, registry)?;
         Ok(directory)

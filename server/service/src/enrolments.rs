@@ -169,13 +169,20 @@ impl Service {
         let (service, tenant) = (Arc::clone(self), Arc::clone(tenant));
         blocking(move || {
             let _running = running;
-            match service.store.idempotency(&tenant.id, &key)? {
-                Some(answer) if answer.request_digest == digest => Ok((answer, true)),
+            let earlier = || match service.store.idempotency(&tenant.id, &key)? {
+                Some(answer) if answer.request_digest == digest => Ok(Some((answer, true))),
                 Some(_) => Err(Refused::IdempotencyKeyReused),
-                None => {
-                    service.check_vaults()?;
-                    Ok((store(&service, &tenant, key)?, false))
-                }
+                None => Ok(None),
+            };
+            if let Some(answered) = earlier()? {
+                return Ok(answered);
+            }
+            service.check_vaults()?;
+            match store(&service, &tenant, key.clone()) {
+                Ok(answer) => Ok((answer, false)),
+                // Another node may have done it with this key meanwhile, or this one did and the database's answer was lost.
+                Err(cause) if service.store.fleet().is_some() => earlier()?.ok_or(cause),
+                Err(cause) => Err(cause),
             }
         })
         .await
@@ -259,7 +266,7 @@ impl Service {
             other => other.into(),
         };
         let generation = self.store.reserve_generation(&tenant.id, &handle).map_err(exists)?;
-        // Until it is stored, no rotation of the tenant's keys lists the templates.
+        // Until it is stored, no rotation of the tenant's keys begins at this node.
         let _enrolling = self.enrolling.read().unwrap_or_else(PoisonError::into_inner);
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| self.unused(name, why);
@@ -272,6 +279,7 @@ impl Service {
             Ok(true) => {}
             Ok(false) => return Err(unused(Refused::StoreBusy)),
             Err(StoreError::Conflict) => return Err(unused(Refused::TemplateExists)),
+            Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
             // It may be stored all the same, and a repetition finds its answer. If it is not, the store's note stays.
             Err(cause) => return Err(cause.into()),
         }
@@ -309,8 +317,11 @@ impl Service {
         let created_at = fresh.record.created_at;
         let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
         // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
-        if !self.store.replace_template(fresh.record, from, answer.clone())? {
-            return Err(unused(Refused::TemplateOvertaken));
+        match self.store.replace_template(fresh.record, from, answer.clone()) {
+            Ok(true) => {}
+            Ok(false) => return Err(unused(Refused::TemplateOvertaken)),
+            Err(cause @ StoreError::OldKeys) => return Err(unused(cause.into())),
+            Err(cause) => return Err(cause.into()),
         }
         self.templates.insert(fresh.template);
         Ok(answer)
@@ -329,6 +340,8 @@ impl Service {
         let encrypted = self.key_holder.enrol(Enrolment { name, lane, template: for_key_holder });
         let encrypted = encrypted.map_err(|cause| match cause {
             KeyHolderError::SealedShares(_) => Refused::SealedForAnother,
+            // The store was restored to a time before it gave this generation for the first time. The caller of this forgets it.
+            KeyHolderError::SubjectExists => Refused::GenerationTaken,
             other => other.into(),
         })?;
         let template = unblind(encrypted, blind);

@@ -233,6 +233,17 @@ pub enum Refused {
         "the subject's template was renewed, replaced, revoked or erased meanwhile, and this request changed nothing; retry after a second"
     )]
     TemplateOvertaken,
+    /// The key-holder has a template of the generation that the store gave, from before the store was restored.
+    #[error(
+        "the key-holder knew a template of this subject from before the service was restored, and has forgotten it now; nothing was stored: retry after \
+         a second"
+    )]
+    GenerationTaken,
+    /// A rotation of the tenant's keys began after the template was encrypted.
+    #[error(
+        "the keys of the tenant's templates were replaced meanwhile, and this request stored nothing; retry after a second"
+    )]
+    KeysReplaced,
     /// A request with the same idempotency key runs.
     #[error("a request with this Idempotency-Key is still running; retry after a second")]
     IdempotencyInFlight,
@@ -370,6 +381,7 @@ impl From<StoreError> for Refused {
             }
             // The process ends, or has no hold on the database at the moment.
             StoreError::InUse(_) | StoreError::Unusable(_) => Refused::StoreAway,
+            StoreError::OldKeys => Refused::KeysReplaced,
             StoreError::Conflict | StoreError::Fault(_) | StoreError::Schema { .. } => Refused::fault(cause),
             StoreError::Altered(_)
             | StoreError::Damaged(_)

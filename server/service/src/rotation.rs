@@ -6,7 +6,8 @@
 //! has its epoch, and a process that starts and finds a next key resumes the rotation.
 //!
 //! In a fleet one node at a time rotates a tenant's keys: two would each replace at the key-holder what the other has stored. The others show its rotation as
-//! running. A node that lost its right stops before the next template, and goes on once it has the right again.
+//! running. A node that lost its right stops before the next template, and goes on once it has the right again. Each node looks every few seconds
+//! whether a rotation is left at which nobody works, because its node is gone, and goes on with it.
 
 #![expect(
     clippy::disallowed_types,
@@ -33,8 +34,6 @@ const CHUNK: usize = 64;
 /// Pause after a temporary failure, such as a key-holder that is away.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How long an enrolment on another node may still use the keys before.
-const FLEET_ENROLMENT: Duration = Duration::from_secs(15);
 /// How long a node without the right may still be at one template, and the database may believe in a connection that is gone.
 const FLEET_RENEWAL: Duration = Duration::from_secs(15);
 /// How long a node that starts waits for the right of the process before.
@@ -129,6 +128,11 @@ impl Rotations {
             return Ok(None);
         };
         let noted = begin(&self.service, &tenant, by)?;
+        if self.service.directory.tenant(&tenant)?.keys.len() == 1 {
+            // Another node ended it.
+            self.of().remove(&tenant);
+            return Ok(None);
+        }
         let (rotations, is_resumed) = (Arc::clone(self), noted.is_none());
         let run = move || {
             let _running = rotations.running.read().unwrap_or_else(PoisonError::into_inner);
@@ -153,10 +157,34 @@ impl Rotations {
 
     /// Resumes rotations that an earlier process began.
     pub fn resume(self: &Arc<Self>) {
+        self.service.directory.rotating().into_iter().for_each(|tenant| self.go_on(tenant));
+    }
+
+    /// Goes on with rotations of a fleet at which no node works. Call it every few seconds.
+    pub fn take_up(self: &Arc<Self>) {
+        let Some(fleet) = self.service.store.fleet() else { return };
         for tenant in self.service.directory.rotating() {
-            if let Err(cause) = self.start(tenant, None) {
-                tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
+            let Ok(current) = self.service.directory.tenant(&tenant) else { continue };
+            let is_known = match self.of().get(&tenant) {
+                Some(Ended::Running) => true,
+                // One that failed here waits for an operator, or for another node.
+                Some(Ended::Failed(then, _)) => *then == epochs(&current),
+                Some(Ended::Done) | None => false,
+            };
+            // If the database gives no answer, the next look asks again.
+            if !is_known && fleet.is_at_work(Work::KeyRotation, &tenant) == Ok(false) {
+                self.go_on(tenant);
             }
+        }
+    }
+
+    fn go_on(self: &Arc<Self>, tenant: TenantId) {
+        let Err(cause) = self.start(tenant, None) else { return };
+        if self.service.store.fleet().is_some() && cause.is_passing() {
+            tracing::warn!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on yet; it is tried again");
+            self.of().remove(&tenant);
+        } else {
+            tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
         }
     }
 
@@ -186,20 +214,20 @@ fn epochs(tenant: &Tenant) -> (u32, u32) {
     (epoch(tenant.keys.first()), epoch(tenant.keys.last()))
 }
 
-/// Makes the next keys known to all enrolments and matches, unless they are known already. Returns the note of it.
+/// Makes the next keys known to all enrolments and matches, unless they are known already, or no operator asks and the rotation has ended elsewhere.
+/// Returns the note of it.
 fn begin(service: &Service, tenant: &TenantId, by: Option<&By>) -> Result<Option<Noted>, Refused> {
     let current = service.directory.tenant(tenant)?;
-    let mut noted = None;
-    if current.keys.len() == 1 {
-        service.check_vaults()?;
-        let next = service.key_holder.begin_rotation(*tenant)?;
-        let what = What::KeyRotationBegun { epoch: next.epoch() };
-        let keys = vec![current.keys[0].clone(), next];
-        noted = Some(service.directory.set_keys(tenant, (&current.keys, keys), (what, by), service.now())?);
+    if current.keys.len() > 1 || by.is_none() {
+        return Ok(None);
     }
-    // Waits for enrolments that asked the key-holder before it had the next keys.
-    drop(service.enrolling.write().unwrap_or_else(PoisonError::into_inner));
-    Ok(noted)
+    service.check_vaults()?;
+    // From the moment the store has the next keys, it takes no template under those before. So none of this node waits between the key-holder and the store.
+    let _none_enrols = service.enrolling.write().unwrap_or_else(PoisonError::into_inner);
+    let next = service.key_holder.begin_rotation(*tenant)?;
+    let what = What::KeyRotationBegun { epoch: next.epoch() };
+    let keys = vec![current.keys[0].clone(), next];
+    service.directory.set_keys(tenant, (&current.keys, keys), (what, by), service.now()).map(Some)
 }
 
 /// The right to rotate a tenant's keys. A service without a fleet has it.
@@ -287,19 +315,15 @@ fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> 
         return Ok(());
     }
     // Rows that no login can use: deletions that did not complete, and templates whose total budget is spent.
-    let (mut dead, mut has_waited) = (HashSet::new(), false);
+    let mut dead = HashSet::new();
     loop {
         let count = CHUNK + dead.len();
         let mut chunk =
             patiently(service, alone, || Ok(service.store.subjects_of_epoch(tenant, old, count)?))?;
         chunk.retain(|handle| !dead.contains(handle));
-        if chunk.is_empty() && (has_waited || service.store.fleet().is_none()) {
-            break;
-        }
         if chunk.is_empty() {
-            // Enrolments on nodes that had not heard of the next keys.
-            has_waited = true;
-            pause(service, FLEET_ENROLMENT)?;
+            // And no other will be stored: see [`trefoil_storage::store::Store::enrol`].
+            break;
         }
         for handle in chunk {
             match patiently(service, alone, || renew(service, &current, &handle))? {

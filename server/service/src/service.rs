@@ -118,7 +118,8 @@ pub struct Service {
     pub leftovers: Leftovers,
     /// How long a session lasts at most, seconds.
     pub session_life_s: u64,
-    /// Read-locked from the moment the key-holder encrypts a template until it is stored.
+    /// Read-locked from the moment the key-holder encrypts a template until it is stored. At another node of a fleet the store refuses a template whose
+    /// keys were replaced in between.
     pub enrolling: RwLock<()>,
     /// Witnesses whose cosignatures of the log are accepted.
     pub witnesses: Vec<Witness>,

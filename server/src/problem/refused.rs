@@ -88,9 +88,11 @@ impl From<Refused> for Problem {
             Refused::SessionNotOpened => Code::SessionUnknown,
             Refused::Login(why) => return login(*why),
             Refused::Unsealed => Code::Unsealed,
-            Refused::TemplateChanging | Refused::TemplateOvertaken | Refused::TooManyRequests => {
-                Code::Overloaded
-            }
+            Refused::TemplateChanging
+            | Refused::TemplateOvertaken
+            | Refused::KeysReplaced
+            | Refused::GenerationTaken
+            | Refused::TooManyRequests => Code::Overloaded,
             Refused::Draining => Code::Draining,
             Refused::ProofStale(_) => Code::ProofStale,
             Refused::Upload(_) => Code::QuotaExceeded,
@@ -541,6 +543,16 @@ mod tests {
                 Refused::TemplateOvertaken,
                 "overloaded",
                 "the subject's template was renewed, replaced, revoked or erased meanwhile, and this request changed nothing; retry after a second",
+            ),
+            (
+                Refused::KeysReplaced,
+                "overloaded",
+                "the keys of the tenant's templates were replaced meanwhile, and this request stored nothing; retry after a second",
+            ),
+            (
+                Refused::GenerationTaken,
+                "overloaded",
+                "the key-holder knew a template of this subject from before the service was restored, and has forgotten it now; nothing was stored: retry after a second",
             ),
             (Refused::TooManyRequests, "overloaded", "too many requests wait; retry after a second"),
         ] {

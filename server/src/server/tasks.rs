@@ -8,12 +8,15 @@ use tokio::task::{JoinError, JoinHandle};
 use trefoil_service::Service;
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::retention::Pruner;
+use trefoil_service::rotation::Rotations;
 use trefoil_service::{pace, retention};
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk;
 
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a node of a fleet looks for rotations at which no node works.
+const ROTATIONS_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the uses of API keys are stored.
 const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
@@ -116,6 +119,18 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
         }
+    }
+}
+
+/// Goes on with rotations of keys whose node is gone.
+pub(super) async fn take_up_rotations(rotations: Arc<Rotations>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(ROTATIONS_INTERVAL) => {}
+        }
+        let rotations = Arc::clone(&rotations);
+        blocking(move || rotations.take_up()).await;
     }
 }
 

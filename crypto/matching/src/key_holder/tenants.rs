@@ -186,6 +186,8 @@ impl KeyHolder {
         let TemplateName { tenant, handle, generation } = name;
         let tenants = self.tenants();
         let of = known(&tenants, &tenant)?;
+        // A sealed share opens once, and is not used up by an enrolment that cannot be.
+        of.check_new(handle, generation)?;
         let opened;
         let share = match template {
             // A party that splits a template itself has seen it, so this is only for tenants with plain probes.

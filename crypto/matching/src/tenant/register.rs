@@ -118,6 +118,15 @@ impl Tenant {
         Ok(if frozen { KeyHolderError::Frozen } else { KeyHolderError::Malformed })
     }
 
+    /// Refuses a template that is there already.
+    pub(crate) fn check_new(&self, handle: Handle, generation: u32) -> Result<(), KeyHolderError> {
+        if self.subjects.contains(&(handle, generation)) {
+            Err(KeyHolderError::SubjectExists)
+        } else {
+            Ok(())
+        }
+    }
+
     /// Adds a subject of `epoch`.
     pub(crate) fn insert(
         &self,
@@ -127,9 +136,7 @@ impl Tenant {
     ) -> Result<(), KeyHolderError> {
         let _register = self.register.lock();
         let name = (record.handle, record.generation);
-        if self.subjects.contains(&name) {
-            return Err(KeyHolderError::SubjectExists);
-        }
+        self.check_new(record.handle, record.generation)?;
         vault.put_subject(&self.id, record)?;
         let ledger = Arc::new(Ledger::restore(&record.attempts, record.generation));
         self.subjects.insert(name, Subject::of(epoch, record, ledger));

@@ -93,6 +93,10 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
         world.key_holder.enrol(named(1, 1), lane_of(3), &for_key_holder(&sealed, b"key", NOW), late);
     assert!(matches!(refused, Err(KeyHolderError::SealedShares(_))));
     let enrolment = for_key_holder(&sealed, b"key", NOW);
+    // A generation that is there does not use the share up.
+    world.enrol(1, 7, &face);
+    let taken = world.key_holder.enrol(named(1, 0), lane_of(3), &enrolment, NOW);
+    assert!(matches!(taken, Err(KeyHolderError::SubjectExists)), "{taken:?}");
     let encrypted = world.key_holder.enrol(named(1, 1), lane_of(3), &enrolment, NOW).expect("new");
     let template = unblind(encrypted, blind);
     let probe = world.device(&template, &face, b"n");

@@ -52,7 +52,7 @@ fn settings(variables: &[(&str, &str)]) -> Vec<(String, String)> {
 
 impl Plan {
     /// Nodes with one key-holder, which never give a call up because the machine is busy.
-    fn patient(url: &str, owner: Option<&str>) -> Plan {
+    pub(crate) fn patient(url: &str, owner: Option<&str>) -> Plan {
         let folder = tempfile::tempdir().unwrap();
         let (vault, address, data) = (folder.path().join("vault"), listen(), folder.path().join("node-0"));
         KeyHolder::init(&vault, &data, &address);

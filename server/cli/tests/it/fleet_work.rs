@@ -84,6 +84,38 @@ async fn keys_are_rotated_by_one_node_whichever_are_asked_and_nobody_is_lost() {
     assert_eq!(stored.lines().collect::<Vec<_>>(), held, "the key-holder has each template of the store");
 }
 
+/// Whichever node dies, and without a call to another one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_whose_node_died_is_ended_by_another_without_a_command() {
+    let Some(server) = Server::shared() else { return };
+    let mut fleet = Fleet::start(server).await;
+    let subjects = volume(120, 40);
+    let people = populate(fleet.at(0), subjects).await;
+    let (path, admins) = (format!("{}/key-rotation", tenant(&fleet)), admins(&fleet));
+    assert_eq!(admins[1].post(&path, &json!({})).await.status, 202);
+    let begun = Instant::now();
+    while admins[0].get(&path).await.json()["renewed"].as_u64().unwrap_or(0) < 5 {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+    fleet.nodes[1].kill();
+    assert!(admins[0].get(&path).await.json()["left"].as_u64().unwrap() > 0, "it was in the middle");
+    for node in [0, 2] {
+        loop {
+            let status = admins[node].get(&path).await.json();
+            if status["state"] == "idle" && status["renewed"] == subjects {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(120), "{status}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        for person in &people {
+            let reply = fleet.login(node, person, &person.face).await;
+            assert_eq!(answer(&reply).decision, Decision::Match);
+        }
+    }
+    assert_eq!(vault(&fleet, "SELECT count(*) || '' FROM epochs"), ["1"], "the keys before are gone");
+}
+
 /// A policy with this threshold and these failures per day.
 fn policy_of(score: u64, failures: u64) -> Value {
     let mut policy = policy();

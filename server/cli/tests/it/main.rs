@@ -41,6 +41,7 @@ mod faces;
 mod failover;
 mod first_login;
 mod fleet;
+mod fleet_enrolment;
 mod fleet_faults;
 mod fleet_load;
 mod fleet_paths;
@@ -97,6 +98,7 @@ mod streams;
 mod subjects;
 mod supervision;
 mod systemd;
+mod theft;
 #[cfg(feature = "otlp")]
 mod traces;
 mod unproven;

@@ -47,7 +47,7 @@ fn tenant(id: TenantId) -> Tenant {
         name: "t".to_owned(),
         policy: "{}".to_owned(),
         policy_version: 1,
-        public_key: vec![4; 37],
+        public_key: vec![0; 37],
         next_key: None,
         wrapped_key: vec![5; 60],
         created_at: 6,

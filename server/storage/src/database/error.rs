@@ -9,6 +9,9 @@ pub enum StoreError {
     /// The record exists already, or is older than the one stored.
     #[error("conflicts with a stored record")]
     Conflict,
+    /// The template is under keys that the tenant's rotation of keys replaces.
+    #[error("the template is under keys that are being replaced")]
+    OldKeys,
     /// Too many writes wait.
     #[error("too many writes wait for the disk")]
     Busy,

@@ -22,7 +22,7 @@ pub use operations::Store;
 pub use records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts,
+    UsageCounts, UsageWrite, takes,
 };
 pub use register::{Register, Registered, Spending, Spent};
 pub use seal_reader::SealReader;

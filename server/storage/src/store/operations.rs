@@ -3,7 +3,7 @@
 use super::fleet::Fleet;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Present,
-    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
+    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageWrite,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -40,8 +40,9 @@ pub trait Store: Send + Sync + 'static {
     fn revoke_api_key(&self, id: &ApiKeyId, at: u64, note: Note) -> Result<u64, StoreError>;
     /// Notes when API keys were last used. The later time wins.
     fn note_api_key_uses(&self, uses: Vec<(ApiKeyId, u64)>) -> Result<(), StoreError>;
-    /// Adds counts to their days, and deletes days before `oldest_day`.
-    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
+    /// Adds counts to their days, and deletes days before `oldest_day`. Where a write may have been stored although it failed, the next one of the process
+    /// with the same number adds nothing then.
+    fn add_usage(&self, write: UsageWrite, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError>;
     /// The usage since a day of at most `keys` of a tenant's API keys, starting at one; by key, then by day.
     fn usage(
         &self,
@@ -90,8 +91,8 @@ pub trait Store: Send + Sync + 'static {
     /// come back.
     fn reserve_generation(&self, tenant: &TenantId, handle: &Handle) -> Result<u32, StoreError>;
     /// Adds a template with its idempotency record, and removes the note of its generation, all or nothing; `Conflict` if the subject has one or the
-    /// tenant was deleted. Returns whether the note was there: without it the key-holder may have forgotten the generation. After any other error
-    /// than `Conflict` it may be stored.
+    /// tenant was deleted, and `OldKeys` if a rotation of the tenant's keys has begun and the template is under the keys before. Returns whether the note
+    /// was there: without it the key-holder may have forgotten the generation. After any other error it may be stored.
     fn enrol(&self, template: Template, answer: Idempotency) -> Result<bool, StoreError>;
     /// Replaces a tenant's public keys.
     fn set_tenant_keys(
@@ -119,7 +120,8 @@ pub trait Store: Send + Sync + 'static {
     /// (next, present). `Conflict` without a template.
     fn reserve_replacement(&self, tenant: &TenantId, handle: &Handle) -> Result<(u32, Present), StoreError>;
     /// If the subject's template is still `from`, and the note of the new generation is there, replaces it with its consent, ends the
-    /// revocation, adds the idempotency record, and notes the generation of `from` as a leftover instead, all or nothing. Returns whether that was so. The bytes of the old template are overwritten.
+    /// revocation, adds the idempotency record, and notes the generation of `from` as a leftover instead, all or nothing. Returns whether that was so. The bytes of the old template are overwritten. `OldKeys`
+    /// as for [`Store::enrol`].
     fn replace_template(
         &self,
         template: Template,

@@ -1,6 +1,7 @@
 //! The rows of a store.
 
 use trefoil_attest::HEADER_BYTES_MAX;
+use trefoil_matching::PublicKey;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
 /// Longer bytes are a seal with its signatures, shorter ones the header of a seal.
@@ -29,6 +30,12 @@ pub struct Tenant {
     pub disabled_at: Option<u64>,
     /// When it was deleted, Unix seconds. The other fields are then empty.
     pub deleted_at: Option<u64>,
+}
+
+/// Whether a template under this epoch is under a tenant's newest keys, of which this is the encoding, or under newer ones. Only those may be stored: a
+/// rotation of keys destroys the keys before once no stored template is under them.
+pub fn takes(newest: &[u8], epoch: u32) -> bool {
+    PublicKey::epoch_of(newest).is_some_and(|newest| epoch >= newest)
 }
 
 /// A version of a tenant's policy.
@@ -92,6 +99,15 @@ pub struct Usage {
     pub day: u64,
     /// Its uses.
     pub counts: UsageCounts,
+}
+
+/// Names a write of usage. A write that is repeated, because its answer was lost, keeps its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageWrite {
+    /// Random, of the process.
+    pub process: u64,
+    /// Counts the writes of the process from 1.
+    pub number: u64,
 }
 
 /// An API key without its secret.

@@ -7,15 +7,15 @@ use super::operations::Store;
 use super::records::{
     ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
     PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts,
+    UsageCounts, UsageWrite,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
 use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
 use rows::{
-    all, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present, put_session,
-    read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject, read_template,
-    read_tenant, read_usage,
+    all, check_keys, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present,
+    put_session, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
+    read_template, read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::path::Path;
@@ -247,7 +247,7 @@ impl Store for Sqlite {
         })
     }
 
-    fn add_usage(&self, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
+    fn add_usage(&self, _: UsageWrite, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
         let add = "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
             matched = matched + excluded.matched, not_matched = not_matched + excluded.not_matched,
             enrolments = enrolments + excluded.enrolments, refusals = refusals + excluded.refusals";
@@ -410,10 +410,10 @@ impl Store for Sqlite {
             if !delete_leftover(connection, &TemplateName { tenant, handle, generation })? {
                 return Ok(false);
             }
-            let enrolled = execute(
+            check_keys(connection, &tenant, epoch)?;
+            execute(
                 connection,
-                "INSERT INTO templates SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-                 WHERE NOT EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND deleted_at IS NOT NULL)",
+                "INSERT INTO templates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
                     tenant.as_bytes(),
                     handle.as_bytes(),
@@ -426,9 +426,6 @@ impl Store for Sqlite {
                     wrapped
                 ],
             )?;
-            if enrolled == 0 {
-                return Err(StoreError::Conflict);
-            }
             insert_answer(connection, answer)?;
             Ok(true)
         })
@@ -557,6 +554,7 @@ impl Store for Sqlite {
             if replaced == 0 {
                 return Ok(false);
             }
+            check_keys(connection, &tenant, epoch)?;
             let (tenant, handle) = (tenant.as_bytes(), handle.as_bytes());
             execute(connection, "DELETE FROM revocations WHERE tenant = ? AND handle = ?", (tenant, handle))?;
             // From now on the old generation is the leftover. A revocation may have noted it already.

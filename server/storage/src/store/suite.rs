@@ -1,5 +1,7 @@
 //! One suite for every store. Each implementation runs it on an empty one.
 
+mod rotation;
+
 #[cfg(test)]
 use super::sqlite::APART_IN_1;
 use super::*;
@@ -7,6 +9,7 @@ use super::*;
 use crate::Supervisor;
 #[cfg(test)]
 use crate::database::{Database, RowKey, fault};
+use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 
@@ -20,13 +23,19 @@ fn tenant(id: TenantId) -> Tenant {
         name: "a".to_owned(),
         policy: "{}".to_owned(),
         policy_version: 1,
-        public_key: vec![4; 37],
+        public_key: vec![0; 37],
         next_key: None,
         wrapped_key: vec![5; 60],
         created_at: 6,
         disabled_at: None,
         deleted_at: None,
     }
+}
+
+/// As the files of earlier versions have it.
+#[cfg(test)]
+fn old_tenant() -> Tenant {
+    Tenant { public_key: vec![4; 37], ..tenant(T) }
 }
 
 fn note() -> Note {
@@ -145,6 +154,7 @@ pub fn holds(store: &dyn Store) {
     assert_eq!(store.cosignatures(1), Ok(vec!["v1".to_owned(), "w1".to_owned()]));
     assert_eq!((store.last_cosigned(), store.cosignatures(u64::MAX)), (Ok(Some(1)), Ok(vec![])));
 
+    old_keys_take_no_template(store);
     a_deleted_tenant_leaves_its_root_log(store);
     let mut registry = store.registry().unwrap();
     registry.tenants.retain(|tenant| tenant.deleted_at.is_none());
@@ -328,15 +338,16 @@ fn usage_is_added_up(store: &dyn Store) {
     };
     let all = |from: u8, since, keys| store.usage(&T, ApiKeyId::new([from; 8]), since, keys).unwrap();
     assert_eq!(all(0, 0, 9), vec![]);
-    store.add_usage(vec![row(1, 100, 5), row(2, 100, 6), row(1, 101, 7)], 90).unwrap();
-    store.add_usage(vec![row(1, 100, 50)], 90).unwrap();
+    let write = |number| UsageWrite { process: 1, number };
+    store.add_usage(write(1), vec![row(1, 100, 5), row(2, 100, 6), row(1, 101, 7)], 90).unwrap();
+    store.add_usage(write(2), vec![row(1, 100, 50)], 90).unwrap();
     let both = UsageCounts { matched: 55, not_matched: 4, enrolments: 6, refusals: 8 };
     let sum = Usage { counts: both, ..row(1, 100, 0) };
     assert_eq!(all(0, 0, 9), vec![sum, row(1, 101, 7), row(2, 100, 6)]);
     assert_eq!(all(0, 0, 1), vec![sum, row(1, 101, 7)], "all days of so many keys");
     assert_eq!((all(2, 0, 9), all(0, 101, 9)), (vec![row(2, 100, 6)], vec![row(1, 101, 7)]));
     assert_eq!(store.usage(&U, ApiKeyId::new([0; 8]), 0, 9), Ok(vec![]), "another tenant's");
-    store.add_usage(vec![row(2, 131, 1)], 101).unwrap();
+    store.add_usage(write(3), vec![row(2, 131, 1)], 101).unwrap();
     assert_eq!(all(0, 0, 9), vec![row(1, 101, 7), row(2, 131, 1)], "old days are gone");
 }
 
@@ -479,32 +490,6 @@ fn subjects_are_revoked(store: &dyn Store) {
     assert_eq!(store.template(&T, &H), Ok(Some(template(10))), "enrolled again, it is not revoked");
 }
 
-/// The template of generation 2 becomes one of generation 3 and epoch 1.
-fn templates_are_renewed(store: &dyn Store) {
-    assert_eq!((store.count_epoch(&T, 0), store.count_epoch(&T, 1)), (Ok(1), Ok(0)));
-    assert_eq!(store.reserve_renewal(&U, &H), Err(StoreError::Conflict));
-    assert_eq!(store.reserve_renewal(&T, &H), Ok(3));
-    let renewed = |consent: &str| Template {
-        epoch: 1,
-        wrapped: vec![9; 49_200],
-        consent_ref: consent.to_owned(),
-        ..template(3)
-    };
-    assert_eq!(store.renew_template(renewed(""), 1), Ok(false), "not the generation that it is");
-    assert_eq!(store.renew_template(renewed(""), 2), Ok(true));
-    assert_eq!(store.template(&T, &H), Ok(Some(renewed("form 9"))), "the consent stays");
-    assert_eq!(
-        (store.subjects_of_epoch(&T, 0, 9), store.subjects_of_epoch(&T, 1, 9)),
-        (Ok(vec![]), Ok(vec![H]))
-    );
-    assert_eq!(store.subjects_of_epoch(&T, 1, 0), Ok(vec![]));
-    store.set_tenant_keys(&U, vec![1], Some(vec![2]), note()).unwrap();
-    let tenants = store.registry().unwrap().tenants;
-    assert_eq!((&tenants[1].public_key, &tenants[1].next_key), (&vec![1], &Some(vec![2])));
-    let Tenant { public_key, next_key, .. } = tenant(U);
-    store.set_tenant_keys(&U, public_key, next_key, note()).unwrap();
-}
-
 #[test]
 fn sqlite_holds_what_a_store_promises() {
     let directory = tempfile::tempdir().unwrap();
@@ -636,7 +621,7 @@ fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
     assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
     let store = open(true).unwrap();
     let registry = store.registry().unwrap();
-    assert_eq!((registry.tenants, registry.api_keys), (vec![tenant(T)], vec![api_key(1)]));
+    assert_eq!((registry.tenants, registry.api_keys), (vec![old_tenant()], vec![api_key(1)]));
     assert_eq!(registry.roots, vec![root(T, 5, 4)]);
     let stored = Template { wrapped: vec![9; 1000], ..template(1) };
     assert_eq!((store.template(&T, &H), store.seal(0)), (Ok(Some(stored)), Ok(Some(vec![1; 100]))));
@@ -685,7 +670,7 @@ fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
     assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: VERSION }));
     let store = open(true).unwrap();
     let Registry { tenants, api_keys, roots, issuer_keys, .. } = store.registry().unwrap();
-    assert_eq!((tenants, api_keys, roots), (vec![tenant(T)], vec![api_key(1)], vec![root(T, 5, 4)]));
+    assert_eq!((tenants, api_keys, roots), (vec![old_tenant()], vec![api_key(1)], vec![root(T, 5, 4)]));
     let first = PolicyVersion { tenant: T, version: 1, policy: "{}".to_owned(), made_at: 6 };
     assert_eq!(store.policies(&T, 0, 9), Ok(vec![first]), "its policy is the first version");
     assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
@@ -726,7 +711,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
     let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
-    store.add_usage(vec![used], 0).unwrap();
+    store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();
     let (operator, number, tag) = (operator(), 1, [2; 32]);
     let once = Once { operator: operator.id, key: "k".to_owned(), request_digest: [9; 32], at: 5 };
     let token = OperatorToken {

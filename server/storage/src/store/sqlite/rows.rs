@@ -3,7 +3,7 @@
 use crate::database::{StoreError, conflict_or_fault, fault};
 use crate::store::{
     ApiKey, Idempotency, IssuerKey, PolicyVersion, Present, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts,
+    UsageCounts, takes,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use trefoil_matching::TemplateName;
@@ -140,6 +140,14 @@ pub(super) fn present(
                WHERE tenant = ? AND handle = ?";
     let read = |row: &Row<'_>| Ok(Present { generation: row.get(0)?, revoked_at: row.get(1)? });
     connection.query_row(sql, (tenant.as_bytes(), handle.as_bytes()), read).optional().map_err(fault)
+}
+
+/// `OldKeys` unless a template under this epoch may be stored, and `Conflict` without a tenant.
+pub(super) fn check_keys(connection: &Connection, tenant: &TenantId, epoch: u32) -> Result<(), StoreError> {
+    let sql = "SELECT coalesce(next_key, public_key) FROM tenants WHERE id = ? AND deleted_at IS NULL";
+    let newest = connection.query_row(sql, [tenant.as_bytes()], |row| row.get::<_, Vec<u8>>(0));
+    let newest = newest.optional().map_err(fault)?.ok_or(StoreError::Conflict)?;
+    if takes(&newest, epoch) { Ok(()) } else { Err(StoreError::OldKeys) }
 }
 
 pub(super) fn insert_leftover(connection: &Connection, name: &TemplateName) -> Result<(), StoreError> {
