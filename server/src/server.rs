@@ -13,8 +13,8 @@ pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
 use tasks::{
-    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, watch_disk, watch_key_holder,
-    watched,
+    keep_pace, keep_usage, look_at_key_holder, make_room, retain, seal_notes, sweep, watch_disk,
+    watch_key_holder, watched,
 };
 
 use crate::app::App;
@@ -152,6 +152,7 @@ pub struct Server {
     sweeper: JoinHandle<Option<()>>,
     usage: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
+    room: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     disk: JoinHandle<Option<()>>,
     retention: JoinHandle<Option<()>>,
@@ -349,6 +350,7 @@ impl Server {
             ),
             usage: watched(supervisor, "usage", keep_usage(Arc::clone(&app.service), stopped.clone())),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
+            room: watched(supervisor, "cache room", make_room(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
                 "key-holder watch",
@@ -392,6 +394,7 @@ impl Server {
             sweeper,
             usage,
             pacer,
+            room,
             watcher,
             ..
         } = self;
@@ -406,6 +409,7 @@ impl Server {
         let _ = sweeper.await;
         let _ = usage.await;
         let _ = pacer.await;
+        let _ = room.await;
         let _ = watcher.await;
         let _ = disk.await;
         let _ = retention.await;

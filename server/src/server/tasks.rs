@@ -16,6 +16,8 @@ use trefoil_storage::disk;
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the uses of API keys are stored.
 const USAGE_INTERVAL: Duration = Duration::from_secs(2);
+/// How often tenants whose sessions need it get more room in the verdict cache.
+const ROOM_INTERVAL: Duration = Duration::from_millis(200);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -116,6 +118,18 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
         if let Err(cause) = swept.await {
             tracing::warn!(%cause, "expired records were not removed, or uses of API keys not noted");
         }
+    }
+}
+
+/// Makes room in the verdict cache for the sessions that were opened.
+pub(super) async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(ROOM_INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        blocking(move || service.directory.make_room(service.now())).await;
     }
 }
 
