@@ -173,7 +173,10 @@ mod tests {
     fn grow(verdicts: &Verdicts, more: usize) -> bool {
         let Some(next) = verdicts.larger(more, NOW) else { return false };
         let mut shown = None;
-        verdicts.grow(&next, NOW, || shown = Some(verdicts.cache()));
+        verdicts.grow(&next, NOW, || {
+            shown = Some(verdicts.cache());
+            assert!(verdicts.writer.try_lock().is_err(), "a removal waits until the old partition is empty");
+        });
         assert!(shown.is_some_and(|shown| Arc::ptr_eq(&shown, &next)), "the workers are shown the new one");
         true
     }
