@@ -88,7 +88,7 @@ fn entries_without_a_place_are_counted_as_evicted_and_a_present_one_stays() {
     small.adopt(&large, 0);
     let evicted = large.stats().evictions;
     assert_eq!((small.len(), large.stats().insertions), (8, 64));
-    let other = Arc::new(small.another(EngineConfig { capacity: 64 }));
+    let other = Arc::new(small.another(EngineConfig { capacity: 1024 }));
     assert!(other.session().insert(key(7), Number(99), 1000, 0).is_stored());
     other.adopt(&large, 0);
     assert_eq!(other.session().get(&key(7), 0), Some(Number(99)));
