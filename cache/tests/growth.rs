@@ -60,26 +60,6 @@ fn entries_move_with_their_ends_and_totals_go_on() {
     assert!(bytes.0 < bytes.1);
 }
 
-/// The frequency of an entry decides what stays, so it moves along.
-#[test]
-fn a_popular_entry_is_still_popular() {
-    let small = full(16);
-    let mut session = small.session();
-    for _ in 0..10 {
-        session.get(&key(3), 0);
-    }
-    let next = Arc::new(small.another(EngineConfig { capacity: 16 }));
-    next.adopt(&small, 0);
-    let mut session = next.session();
-    for n in 1000..1200 {
-        session.insert(key(n), Number(n), 100, 0);
-        (0..3).for_each(|_| assert_eq!(session.get(&key(n), 0), Some(Number(n))));
-    }
-    assert_eq!(session.get(&key(3), 0), Some(Number(3)));
-    let left = (0..16).filter(|&n| session.get(&key(n), 0).is_some()).count();
-    assert!(left < 8, "the others gave way: {left}");
-}
-
 #[test]
 fn entries_without_a_place_are_counted_as_evicted_and_a_present_one_stays() {
     let large = full(64);
