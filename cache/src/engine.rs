@@ -5,12 +5,13 @@
 //! happens there: memory is fixed when the cache is made, no operation rehashes, and two workers
 //! meet only if they are in one set at one moment. See [`set`] and [`crate::version`] for what makes reads
 //! safe without a lock, [`eviction`] for which entries stay, [`sketch`] for how frequencies are stored
-//! and [`trials`] for how the policy adapts.
+//! and [`trials`] for how the policy adapts. [`growth`] puts a larger engine in the place of one.
 //!
 //! No operation allocates.
 
 mod entry;
 mod eviction;
+mod growth;
 mod insert;
 mod policy;
 mod session;
@@ -82,10 +83,10 @@ impl<V: Value, O: Observer> Engine<V, O> {
         &self.observer
     }
 
-    /// Bytes of table and sketch; constant.
+    /// Bytes of table, sketch and trials; constant.
     pub fn memory_bytes(&self) -> usize {
         let table = size_of_val(&*self.sets) + size_of_val(&*self.entries) + size_of_val(&*self.ledgers);
-        table + self.policy.sketch.bytes()
+        table + self.policy.bytes()
     }
 
     #[inline(always)]

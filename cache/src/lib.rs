@@ -96,7 +96,7 @@ pub trait Cache<V: Value>: Send + Sync + 'static {
     /// Number of entries held, expired ones included. Walks the table; not for the hot path.
     fn len(&self) -> usize;
 
-    /// Bytes of memory for the entries, if known. Constant.
+    /// Bytes of memory for the entries, if known. Constant for one cache.
     fn table_bytes(&self) -> Option<usize> {
         None
     }

@@ -62,7 +62,7 @@ impl Tenant {
 pub struct Served<C> {
     /// The snapshot.
     pub tenant: Tenant,
-    /// The partition, which stays the same while the tenant's snapshot is replaced.
+    /// The partition. It stays the same while the tenant's snapshot is replaced, and a larger one takes its place when it is crowded.
     pub verdicts: Arc<C>,
 }
 
@@ -122,6 +122,18 @@ impl<C> Registry<C> {
         self.tenants.rcu(|old| {
             let mut all = Present::clone(old);
             all.insert(served.tenant.id, Arc::clone(&served));
+            all
+        });
+    }
+
+    /// Gives a tenant another partition, if it is still there. All else about it stays, newer keys among it.
+    pub fn give(&self, id: &TenantId, verdicts: &Arc<C>) {
+        self.tenants.rcu(|old| {
+            let mut all = Present::clone(old);
+            if let Some(served) = all.get_mut(id) {
+                let tenant = served.tenant.clone();
+                *served = Arc::new(Served { tenant, verdicts: Arc::clone(verdicts) });
+            }
             all
         });
     }

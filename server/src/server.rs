@@ -13,8 +13,8 @@ pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
 use tasks::{
-    keep_pace, keep_usage, look_at_key_holder, retain, seal_notes, sweep, take_up_rotations, watch_disk,
-    watch_key_holder, watched,
+    keep_pace, keep_usage, look_at_key_holder, make_room, retain, seal_notes, sweep, take_up_rotations,
+    watch_disk, watch_key_holder, watched,
 };
 
 use crate::app::App;
@@ -154,6 +154,7 @@ pub struct Server {
     usage: JoinHandle<Option<()>>,
     rotations: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
+    room: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     disk: JoinHandle<Option<()>>,
     retention: JoinHandle<Option<()>>,
@@ -354,6 +355,7 @@ impl Server {
                 take_up_rotations(Arc::clone(&app.rotations), stopped.clone()),
             ),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
+            room: watched(supervisor, "cache room", make_room(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
                 "key-holder watch",
@@ -398,6 +400,7 @@ impl Server {
             usage,
             rotations,
             pacer,
+            room,
             watcher,
             ..
         } = self;
@@ -413,6 +416,7 @@ impl Server {
         let _ = usage.await;
         let _ = rotations.await;
         let _ = pacer.await;
+        let _ = room.await;
         let _ = watcher.await;
         let _ = disk.await;
         let _ = retention.await;

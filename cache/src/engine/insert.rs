@@ -68,7 +68,11 @@ impl<V: Value, O: Observer> EngineSession<V, O> {
 }
 
 /// An entry was evicted: its frequency goes back to the sketch and it is counted, outside the set.
-fn after<V: Value, O: Observer>(engine: &Engine<V, O>, recorder: &mut O::Worker, displaced: &Displaced) {
+pub(super) fn after<V: Value, O: Observer>(
+    engine: &Engine<V, O>,
+    recorder: &mut O::Worker,
+    displaced: &Displaced,
+) {
     engine.policy.sketch.raise(engine.hash(&displaced.key), displaced.heat);
     recorder.record(match displaced.cause {
         Cause::Evicted => Event::Eviction,

@@ -19,6 +19,7 @@ pub(super) struct Policy {
     /// Index of the tactic to follow.
     tactic: AtomicUsize,
     pub(super) sketch: Sketch,
+    trials_bytes: usize,
     apart: Apart,
 }
 
@@ -48,19 +49,26 @@ impl Policy {
     /// For a table of `entries` entries, with a sketch of at most `sketch_bytes`.
     pub(super) fn new(entries: usize, sketch_bytes: usize) -> Self {
         let entries = entries.max(1);
+        let trials = Trials::for_capacity(entries);
         Self {
             sets: entries.div_ceil(WAYS),
             entries,
             sample_mask: ((1 << sample_shift(entries)) - 1) << SAMPLE_SHIFT,
             tactic: AtomicUsize::new(0),
             sketch: Sketch::within(entries, sketch_bytes),
+            trials_bytes: trials.bytes(),
             apart: Apart {
                 look_ups: AtomicUsize::new(0),
                 #[expect(clippy::disallowed_types, reason = "see the import")]
-                trials: Mutex::new(Trials::for_capacity(entries)),
+                trials: Mutex::new(trials),
                 inbox: Inbox::empty(),
             },
         }
+    }
+
+    /// Bytes of the sketch and the trials; constant.
+    pub(super) fn bytes(&self) -> usize {
+        self.sketch.bytes() + self.trials_bytes
     }
 
     /// Number of sets.

@@ -54,6 +54,12 @@ impl Trials {
         }
     }
 
+    /// Bytes of memory; constant.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |cache: &MiniCache| size_of_val(&*cache.sets) + cache.sketch.bytes();
+        size_of::<Self>() + self.caches.iter().map(of).sum::<usize>()
+    }
+
     /// Replays one sampled request; the tactic to follow from now on, if that changes.
     pub(super) fn request(&mut self, hash: u64) -> Option<usize> {
         for (cache, tactic) in self.caches.iter_mut().zip(TACTICS) {

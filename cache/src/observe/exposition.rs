@@ -48,9 +48,13 @@ impl Page<'_> {
     fn sizes(&mut self, caches: &[Watched<'_>]) {
         self.family("entries", "gauge", "Verdicts in the cache, expired ones included");
         self.by_tenant("entries", caches, |cache| Some(cache.entries as f64));
-        self.family("capacity", "gauge", "Verdicts that it can hold");
+        self.family(
+            "capacity",
+            "gauge",
+            "Verdicts that it can hold at present: a cache begins small and grows up to its tenant's quota",
+        );
         self.by_tenant("capacity", caches, |cache| Some(cache.capacity as f64));
-        self.family("bytes", "gauge", "Memory of its table");
+        self.family("bytes", "gauge", "Memory of its table at present");
         self.by_tenant("bytes", caches, |cache| cache.bytes.map(|bytes| bytes as f64));
     }
 

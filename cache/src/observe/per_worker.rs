@@ -39,10 +39,13 @@ const TIMED: u64 = 8;
 ///     Some(Engine::observed(EngineConfig { capacity: 1000 }, observer))
 /// }
 /// ```
+///
+/// A clone has the same totals: what the sessions of one cache count is in those of the other.
+#[derive(Clone)]
 pub struct PerWorker {
     registry: Arc<Registry>,
     sampling: Sampling,
-    throughput: Throughput,
+    throughput: Arc<Throughput>,
 }
 
 /// One in how many is in a sample: a power of two up to 64. One in 64 costs least; more see patterns sooner.
@@ -123,7 +126,7 @@ impl PerWorker {
     pub fn new(sampling: Sampling) -> Self {
         #[expect(clippy::disallowed_types, reason = "off the operation path, see the module's text")]
         let registry = Registry(Mutex::new(Stripes::default()));
-        Self { registry: Arc::new(registry), sampling, throughput: Throughput::default() }
+        Self { registry: Arc::new(registry), sampling, throughput: Arc::default() }
     }
 
     /// Look-ups and inserts per second over the last ten seconds in which the rate was read; none at first, or while

@@ -241,7 +241,7 @@ pub struct CacheCounts {
     pub disabled: bool,
     /// Verdicts held.
     pub entries: usize,
-    /// Verdicts that it can hold.
+    /// Verdicts that it can hold at present. It grows up to the tenant's quota.
     pub capacity: usize,
     /// Look-ups that found one.
     pub hits: u64,

@@ -58,9 +58,9 @@ pub struct Directory {
 /// How many verdicts each tenant may have in memory.
 #[derive(Clone, Copy)]
 pub struct VerdictRoom {
-    /// The cache of a tenant whose policy does not say how many.
+    /// The largest cache of a tenant whose policy does not say how many.
     pub default: VerdictCacheConfig,
-    /// The most that a policy may ask for. A cache takes its memory when its tenant is made, and one policy must not take all of the machine's.
+    /// The most that a policy may ask for. A cache grows as sessions are opened, and those of one tenant must not take all of the machine's memory.
     pub quota_max: u32,
 }
 
@@ -77,7 +77,7 @@ impl VerdictRoom {
         Err(Refused::Policy(OutOfRange { pointer: "/sessions_in_memory".to_owned(), detail }))
     }
 
-    /// The cache of a tenant. A stored policy may be older than the present maximum; its cache is then no larger than that.
+    /// The cache of a tenant at its largest. A stored policy may be older than the present maximum; its cache is then no larger than that.
     fn cache(&self, policy: &Policy) -> VerdictCacheConfig {
         let VerdictCacheConfig { capacity, sampling } = self.default;
         let quota = policy.sessions_in_memory.map(|quota| quota.min(self.quota_max) as usize);
@@ -207,6 +207,19 @@ impl Directory {
             }
         }
         Ok(gone)
+    }
+
+    /// Gives larger partitions of the verdict cache to tenants whose sessions need them. Requests go on meanwhile. Blocks.
+    pub fn make_room(&self, now: u64) {
+        self.all().iter().for_each(|tenant| self.make_room_of(tenant, 0, now));
+    }
+
+    /// The same for one tenant, which is to have room for so many more verdicts.
+    pub(crate) fn make_room_of(&self, tenant: &Tenant, more: usize, now: u64) {
+        let Some(larger) = tenant.verdicts.larger(more, now) else { return };
+        // All else that shows a partition to the workers holds this lock too: otherwise a change of the tenant could show them the old one afterwards.
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        tenant.verdicts.grow(&larger, now, || self.registry.give(&tenant.id, &larger));
     }
 
     /// The pipeline's view of the tenants, which is kept up to date.

@@ -227,7 +227,7 @@ impl Sessions {
     /// them there. A session with a hash chain waits for its next request, which takes its position in the chain out of the row.
     pub fn warm(&self, directory: &Directory, now: u64) {
         for tenant in directory.all() {
-            let (mut after, mut room) = (None, tenant.verdicts.capacity());
+            let (mut after, mut room) = (None, tenant.verdicts.quota());
             while room > 0 {
                 let rows = match self.store.live_sessions(
                     &tenant.id,
@@ -243,6 +243,7 @@ impl Sessions {
                 };
                 let Some(last) = rows.last() else { break };
                 (after, room) = (Some(last.id), room - rows.len());
+                directory.make_room_of(&tenant, rows.len(), now);
                 let is_live =
                     |verdict: &Verdict| !verdict.has_chain && tenant.accepts(verdict.root_generation);
                 for row in &rows {

@@ -19,6 +19,8 @@ const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 const ROTATIONS_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the uses of API keys are stored.
 const USAGE_INTERVAL: Duration = Duration::from_secs(2);
+/// How often tenants whose sessions need it get more room in the verdict cache.
+const ROOM_INTERVAL: Duration = Duration::from_millis(200);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -131,6 +133,18 @@ pub(super) async fn take_up_rotations(rotations: Arc<Rotations>, mut stop: watch
         }
         let rotations = Arc::clone(&rotations);
         blocking(move || rotations.take_up()).await;
+    }
+}
+
+/// Makes room in the verdict cache for the sessions that were opened.
+pub(super) async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(ROOM_INTERVAL) => {}
+        }
+        let service = Arc::clone(&service);
+        blocking(move || service.directory.make_room(service.now())).await;
     }
 }
 

@@ -140,7 +140,7 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     assert!(service.server.shutdown().await);
 }
 
-/// A cache takes its memory when its tenant is made, so one policy must not ask for the machine's.
+/// A cache grows with the sessions of its tenant, so one policy must not ask for the machine's memory.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
     let directory = tempfile::tempdir().unwrap();
@@ -186,5 +186,72 @@ async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
     log_all_in(&service, &mut new).await;
     assert_eq!(count(&service, "absent").await, misses);
     old[0].log_in(&service).await.problem(410, "session-expired");
+    assert!(service.server.shutdown().await);
+}
+
+/// A tenant without sessions costs little, whatever its quota is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_quota() {
+    const TENANTS: usize = 100;
+    const BYTES_MAX: u64 = 128 << 10;
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.cache_capacity = 100_000;
+    let mut service = Service::new(config.clone()).await;
+    for number in 1..TENANTS {
+        let tenant = json!({"name": format!("tenant {number}"), "policy": policy()});
+        let made = service.admin.post("/v1/tenants", &tenant).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    for restarted in [false, true] {
+        if restarted {
+            service = service.restart(config.clone()).await;
+        }
+        let page = service.admin.get("/metrics").await.text().to_owned();
+        let sizes = page.lines().filter_map(|line| line.strip_prefix("trefoil_verdict_cache_bytes{"));
+        let sizes: Vec<u64> = sizes.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+        assert_eq!(sizes.len(), TENANTS, "restarted: {restarted}");
+        assert!(sizes.iter().all(|bytes| *bytes < BYTES_MAX), "restarted: {restarted}, {sizes:?}");
+    }
+    assert!(service.server.shutdown().await);
+}
+
+/// A partition grows in the background while its tenant's sessions are opened and used.
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_verified_again() {
+    const SESSIONS: usize = 136;
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.cache_capacity = 100_000;
+    let mut policy = policy();
+    policy["attempts"] = service::unlimited();
+    let mut service = Service::with_policy(config.clone(), policy).await;
+    let first = size(&service, "capacity").await;
+    assert!((first as usize) < SESSIONS, "{first}");
+    let members = Members::new(&service, 1, 55);
+    service.publish(members.root(), 1).await;
+    members.enrol(&service, 0).await;
+    // More than a third of the room, so that it grows, and less than all of it, so that nothing is evicted however fast these are opened.
+    let mut wallets = open(&service, &members, first as usize / 2).await;
+    while size(&service, "capacity").await == first {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    log_all_in(&service, &mut wallets).await;
+    wallets.extend(open(&service, &members, SESSIONS - wallets.len()).await);
+    let hits = count(&service, "hit").await;
+    log_all_in(&service, &mut wallets).await;
+    assert_eq!((count(&service, "hit").await - hits) as usize, SESSIONS);
+    assert_eq!(size(&service, "entries").await as usize, SESSIONS);
+    assert_eq!((count(&service, "eviction").await, count(&service, "removal").await), (0, 0));
+    assert_eq!(count(&service, "insertion").await as usize, SESSIONS, "what moved is not counted again");
+    assert_eq!(service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await as usize, SESSIONS);
+
+    // After a start there is room for the sessions that are open, without an eviction.
+    service = service.restart(config).await;
+    assert_eq!(size(&service, "entries").await as usize, SESSIONS);
+    assert_eq!(count(&service, "eviction").await, 0);
+    log_all_in(&service, &mut wallets).await;
+    assert_eq!(count(&service, "hit").await as usize, SESSIONS);
+    assert_eq!(service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await, 0);
     assert!(service.server.shutdown().await);
 }
