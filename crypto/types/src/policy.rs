@@ -15,7 +15,7 @@ pub const MODEL_BYTES_MAX: usize = 64;
 pub const LIFETIME_SECONDS_MAX: u64 = 120;
 /// Most audiences of one tenant.
 const AUDIENCES_MAX: usize = 256;
-/// Most verdicts of one tenant in memory that any service allows, 2 GB. A service has its own maximum, `proofs.sessions_in_memory_max`.
+/// Most verdicts of one tenant in memory that any service allows, some 2.6 GB. A service has its own maximum, `proofs.sessions_in_memory_max`.
 pub const SESSIONS_IN_MEMORY_MAX: u32 = 10_000_000;
 /// Longest delay after failures: a year. A store counts seconds in 63 bits, so there must be a bound.
 const DELAY_S_MAX: u64 = 31_536_000;
@@ -62,7 +62,7 @@ pub struct Policy {
     /// How probes and templates reach the service.
     #[cfg_attr(feature = "serde", serde(default))]
     pub probe: ProbeMode,
-    /// Most verdicts of this tenant's sessions in memory, about 200 bytes each, in a partition that no other tenant uses; 1 to
+    /// Most verdicts of this tenant's sessions in memory, 256 bytes each, in a partition that no other tenant uses; 1 to
     /// 10,000,000. Absent: the service's default.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 10_000_000)))]
