@@ -284,8 +284,16 @@ async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single
     for ((entry, code), result) in wrong.iter().zip(results.iter().skip(1).step_by(2)) {
         let alone = service.public.post("/v1/authentications", entry).await;
         let mut alone = alone.problem(alone.status.as_u16(), code);
+        let mut among = result["problem"].clone();
         alone.as_object_mut().unwrap().remove("request_id");
-        assert_eq!(result, &json!({ "problem": alone }), "as if it had come alone");
+        if *code == "request-not-fresh" {
+            // It tells the time, which goes on between the two.
+            for problem in [&mut alone, &mut among] {
+                let fields = problem.as_object_mut().unwrap();
+                assert!(fields.remove("detail").is_some() && fields.remove("errors").is_some());
+            }
+        }
+        assert_eq!(among, alone, "as if it had come alone");
     }
     for route in ["/v1/authentications/batch", "/v1/authentications"] {
         let series = format!("trefoil_http_problems_total{{code=\"session-scope\",route=\"{route}\"}}");
