@@ -1,7 +1,7 @@
 //! Attestations that are fetched after their logins: [`crate::recent`] keeps the parts that the store does not have.
 //!
 //! A node of a fleet that has not kept one asks the others through the database. The question names the tenant and the digest of the statement. The
-//! answer is encrypted under the tenant's key and opens for that question alone, so whoever reads or writes in the database learns and forges nothing.
+//! answer is encrypted under the tenant's key and opens for that question alone, so a reader or writer of the database learns and forges nothing.
 
 use crate::log_store;
 use crate::recent::{Id, Recent, Unsealed};
