@@ -26,7 +26,7 @@ mod engine {
     /// The bounded engine.
     pub type VerdictCache = Engine<Verdict>;
 
-    /// Verdicts that a partition has room for at first: with all that belongs to it some 100 KiB, whatever the tenant's quota is. It grows while
+    /// Verdicts that a partition has room for at first: with all that belongs to it some 50 KiB, whatever the tenant's quota is. It grows while
     /// sessions are opened, so more would only be paid for by tenants without sessions.
     const FIRST: usize = 128;
 
