@@ -206,6 +206,10 @@ pub(crate) fn serve(served: Served) -> Result<(), Failure> {
     config.store.fleet = key_holder.is_some();
     config.key_holder.url = key_holder.unwrap_or_default();
     config.log.filter = "error".to_owned();
+    if on_all {
+        // All callers of these loads have one address.
+        config.limits.connections_per_peer = config.limits.connections;
+    }
     // Reloading gives the same settings: there is no file.
     let again = config.clone();
     let read = Box::new(move || Ok(again.clone()));

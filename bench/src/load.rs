@@ -58,6 +58,11 @@ const OPEN_CONNECTIONS: usize = 256;
 /// Requests that are made before a phase, for each second of it, before a rate is known; of logins in batches so many.
 pub(crate) const FIRST_GUESS_PER_S: f64 = 8_000.0;
 const FIRST_GUESS_IN_BATCHES_PER_S: f64 = 60_000.0;
+/// Requests say that they were made so long before their intended start. A service takes them until 60 s and from 5 s before, so a phase may
+/// be by this much faster or by 35 s slower than its requests were made for.
+const AGE_S: f64 = 25.0;
+/// Requests that are made to learn how long one takes.
+const FIRST_REQUESTS: usize = 64;
 
 /// Runs the phases.
 ///
@@ -273,29 +278,53 @@ impl Generator {
         connections: usize,
         per_s: f64,
     ) -> Result<Ready, Failure> {
-        let count = (1.5 * per_s / parameters.batch as f64 * parameters.phase.as_secs_f64()) as usize;
-        self.ready(parameters, connections, count, Arrivals::AtOnce)
+        let requests_per_s = per_s / parameters.batch as f64;
+        let count = (1.5 * requests_per_s * parameters.phase.as_secs_f64()) as usize;
+        let starts = |at| at as f64 / requests_per_s;
+        self.ready(parameters, connections, (count, &starts), Arrivals::AtOnce)
     }
 
     fn open(&self, parameters: &Load, per_s: f64, round: u64) -> Result<Phase, Failure> {
-        let arrivals = arrivals(per_s / parameters.batch as f64, parameters.phase, parameters.seed ^ round);
-        let count = arrivals.len();
-        let ready = self.ready(parameters, OPEN_CONNECTIONS, count, Arrivals::At(arrivals.into()))?;
+        let arrivals: Arc<[Duration]> =
+            arrivals(per_s / parameters.batch as f64, parameters.phase, parameters.seed ^ round).into();
+        let requests = (arrivals.len(), &|at: usize| arrivals[at].as_secs_f64());
+        let ready =
+            self.ready(parameters, OPEN_CONNECTIONS, requests, Arrivals::At(Arc::clone(&arrivals)))?;
         self.judged(parameters, self.send(parameters, ready))
     }
 
-    /// Makes `count` requests, and opens the connections.
+    /// Makes `count` requests for these starts, in seconds after the beginning of the phase, and opens the connections.
     fn ready(
         &self,
         parameters: &Load,
         connections: usize,
-        count: usize,
+        (count, starts): (usize, &(impl Fn(usize) -> f64 + Sync)),
         arrivals: Arrivals,
     ) -> Result<Ready, Failure> {
-        let made: Arc<Vec<Made>> =
-            Arc::new((0..count).map(|at| self.make(at, parameters)).collect::<Result<_, _>>()?);
+        let makers = std::thread::available_parallelism().map_or(1, usize::from);
+        let (began, first) = (Instant::now(), count.min(FIRST_REQUESTS));
+        (0..first).try_for_each(|at| self.make(at, unix_now(), parameters).map(drop))?;
+        let making_s = began.elapsed().as_secs_f64() / first.max(1) as f64 * (count / makers) as f64;
+        let begins = unix_now() as f64 + making_s;
+        let make = |at| {
+            // A service refuses requests from before it began.
+            let made_at = unix_now().max((begins + starts(at) - AGE_S) as u64);
+            self.make(at, made_at, parameters)
+        };
+        let share = count.div_ceil(makers).max(1);
+        let make = &make;
+        let made = std::thread::scope(|threads| {
+            let shares = (0..count).step_by(share).map(|from| {
+                let upto = count.min(from + share);
+                threads.spawn(move || (from..upto).map(make).collect::<Result<Vec<_>, _>>())
+            });
+            let threads = shares.collect::<Vec<_>>().into_iter();
+            let made =
+                threads.map(|thread| thread.join().map_err(|_| Failure::fault("a thread panicked"))?);
+            made.collect::<Result<Vec<_>, Failure>>()
+        })?;
         let opened = self.runtime.block_on(self.connect(connections))?;
-        Ok(Ready { made, opened, arrivals })
+        Ok(Ready { made: Arc::new(made.into_iter().flatten().collect()), opened, arrivals })
     }
 
     /// Sends requests for as long as a phase takes.
@@ -334,7 +363,7 @@ impl Generator {
         Ok(phase)
     }
 
-    fn make(&self, at: usize, parameters: &Load) -> Result<Made, Failure> {
+    fn make(&self, at: usize, made_at: u64, parameters: &Load) -> Result<Made, Failure> {
         let (mut requests, mut whole) = (Vec::with_capacity(parameters.batch), Vec::new());
         for place in 0..parameters.batch {
             let number = self.made.fetch_add(1, Relaxed);
@@ -343,7 +372,7 @@ impl Generator {
             let wire = Nonce::new(nonce.clone()).ok_or_else(|| Failure::fault("a nonce of 16 bytes"))?;
             let is_whole = (at * parameters.batch + place).is_multiple_of(parameters.verify_every);
             let form = if is_whole { AttestationForm::Full } else { AttestationForm::Compact };
-            let request: Authentication = session.authentication(face.clone(), wire, unix_now(), form);
+            let request: Authentication = session.authentication(face.clone(), wire, made_at, form);
             whole.extend(is_whole.then(|| Expected {
                 place,
                 nonce: ExpectedNonce::Exactly(nonce),
