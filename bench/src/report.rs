@@ -37,7 +37,14 @@ const HEADLINES: [(&str, &[(&str, &str)]); 11] = [
         "registry",
         &[("/registries/arc_swap_cached/of_rwlock/mean", "times the reads of a lock, by a cached ArcSwap")],
     ),
-    ("load", &[("/best_per_s", "single logins/s over HTTPS")]),
+    ("load", &[("/best_per_s", "logins/s over HTTPS")]),
+    (
+        "fleet",
+        &[
+            ("/best_logins_per_s/one", "logins/s on one node"),
+            ("/best_logins_per_s/three", "on three that share the machine"),
+        ],
+    ),
     ("overhead", &[("/overhead_percent/mean", "% slower than over the raw map")]),
     ("sign", &[("/bundle/sign_us", "us for three signatures")]),
     ("remote", &[("/process/decide/of_local/mean", "times as long as in process")]),
