@@ -4,9 +4,9 @@
 //! name these types, because nothing depends on this one. They rebuild a published account: a cache whose
 //! statistics, latency histograms and access-pattern detector each sat behind a lock of their own served 183,828
 //! authentications per second on 96 workers of a 192-core Graviton4, where the raw map served 1,708,400; with
-//! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. The account prints the code of
-//! its bugs and fixes: `parking_lot::RwLock`, one `fetch_add` for each operation once the locks are gone, and a
-//! `throughput_window.try_write()` that stays after the second fix. `bench/METHODOLOGY.md` says what was taken from it and
+//! atomics instead of two of the locks and one access in 64 detected it served 1,667,875. Of its code we know, partly second
+//! hand, `parking_lot::RwLock`, one `fetch_add` for each operation once the locks are gone, and a
+//! `throughput_window.try_write()` that stays after the second fix. `bench/METHODOLOGY.md` says what was taken from its pages and
 //! what was not known.
 //!
 //! Shared data starts on a cache line of its own, so that the travelling lines follow from the types and not from the

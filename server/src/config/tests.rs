@@ -115,6 +115,13 @@ fn an_address_for_traces_is_a_base_address_of_http_and_needs_a_program_with_trac
 }
 
 #[test]
+fn a_line_of_a_comment_begins_once() {
+    for defaults in [DEFAULTS, trefoil_key_holder::config::DEFAULTS] {
+        assert_eq!(defaults.lines().find(|line| line.starts_with("# #")), None);
+    }
+}
+
+#[test]
 fn the_key_holder_knows_the_sections_of_the_service() {
     let table: toml::Table = DEFAULTS.parse().unwrap();
     let mut known = settings::SERVICE_SECTIONS.map(str::to_owned);
