@@ -255,3 +255,35 @@ async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_ve
     assert_eq!(service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await, 0);
     assert!(service.server.shutdown().await);
 }
+
+/// Every other session ends in the middle of the openings that make the partition grow.
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_end_while_their_partition_grows_stay_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = service::config(&directory.path().join("data"));
+    config.proofs.cache_capacity = 100_000;
+    let mut policy = policy();
+    policy["attempts"] = service::unlimited();
+    let service = Service::with_policy(config, policy).await;
+    let first = size(&service, "capacity").await;
+    let members = Members::new(&service, 1, 56);
+    service.publish(members.root(), 1).await;
+    members.enrol(&service, 0).await;
+    let (mut ended, mut stay) = (Vec::new(), Vec::new());
+    while size(&service, "capacity").await == first {
+        assert!(ended.len() < first as usize, "the partition does not grow");
+        let mut both = open(&service, &members, 2).await;
+        stay.extend(both.pop());
+        let ending = both.pop().unwrap();
+        let path = format!("/v1/proof-sessions/{}", hex::encode(ending.session.id().0));
+        let reply = service.public.send(Method::DELETE, &path, &[], Vec::new()).await;
+        assert_eq!(reply.status, 200);
+        ended.push(ending);
+    }
+    log_all_in(&service, &mut stay).await;
+    for wallet in &mut ended {
+        wallet.log_in(&service).await.problem(410, "session-expired");
+    }
+    assert_eq!(size(&service, "entries").await as usize, stay.len());
+    assert!(service.server.shutdown().await);
+}
