@@ -214,6 +214,8 @@ async fn a_login_is_one_look_up() {
         assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
     }
     assert_eq!((look_ups(&service).await, counted(&service, "absent").await), (4, 1));
+    let timed = service.metric("trefoil_verdict_cache_duration_seconds_count{operation=\"miss\"}").await;
+    assert!(timed >= 1, "the time until its verdict is in the cache counts as a miss");
     assert!(service.server.shutdown().await);
 }
 
