@@ -81,6 +81,7 @@ impl<V: Value, O: Observer> Baseline<V, O> {
     }
 
     /// Sweeps a full map unless that was done in this second; returns how many entries went.
+    #[expect(clippy::disallowed_methods, reason = "this is the baseline; once a second at most")]
     fn sweep_when_full(&self, now: u64) -> usize {
         let last = self.swept_at.load(Relaxed);
         let mine = last < now && self.swept_at.compare_exchange(last, now, Relaxed, Relaxed).is_ok();

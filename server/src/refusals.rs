@@ -8,6 +8,7 @@ pub(crate) struct Refusals([AtomicU64; 2]);
 
 impl Refusals {
     /// Whether the log has a line for a refusal with this status.
+    #[expect(clippy::disallowed_methods, reason = "of refusals, once a second for each status")]
     pub(crate) fn takes(&self, status: u16, now_ns: u64) -> bool {
         let last = &self.0[usize::from(status == 403)];
         // The first second counts as a new one.

@@ -107,6 +107,7 @@ impl Sketch {
 
 /// Brings a line from one epoch to another, unless another thread does.
 #[cold]
+#[expect(clippy::disallowed_methods, reason = "once for each line and epoch, so that one thread halves it")]
 fn halve(line: &Line, from: u16, to: u16) {
     // Four halvings clear four bits.
     let times = u32::from(to.wrapping_sub(from).min(4));

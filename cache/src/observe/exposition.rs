@@ -22,8 +22,8 @@ pub struct Watched<'a> {
     pub bytes: Option<usize>,
 }
 
-/// The counts of these caches by `now`, in Prometheus text format 0.0.4, as metrics whose names begin with `prefix`: counts by
-/// tenant, durations and patterns over all.
+/// The counts of these caches by `now`, in Prometheus text format 0.0.4, as metrics whose names begin with `prefix`: counts and
+/// patterns by tenant, durations over all.
 #[must_use]
 pub fn exposition(caches: &[Watched<'_>], prefix: &str, now: Instant) -> String {
     let mut page = Page { prefix, text: String::with_capacity(16 << 10) };
@@ -92,30 +92,31 @@ impl Page<'_> {
     }
 
     fn traffic(&mut self, caches: &[Watched<'_>], now: Instant) {
-        let mut counts = PatternCounts::default();
-        for observer in observers(caches) {
-            let PatternCounts { windows, hot_keys, shifts, scans } = observer.pattern_counts();
-            counts.windows += windows;
-            counts.hot_keys += hot_keys;
-            counts.shifts += shifts;
-            counts.scans += scans;
-        }
         self.family("patterns_total", "counter", "Windows of sampled traffic, and what was found in them");
-        for (kind, count) in [
-            ("window", counts.windows),
-            ("hot_key", counts.hot_keys),
-            ("shift", counts.shifts),
-            ("scan", counts.scans),
-        ] {
-            self.sample("patterns_total", &format!("kind=\"{kind}\""), count as f64);
+        for Watched { tenant, observer, .. } in caches {
+            let Some(observer) = observer else { continue };
+            let PatternCounts { windows, hot_keys, shifts, scans } = observer.pattern_counts();
+            for (kind, count) in
+                [("window", windows), ("hot_key", hot_keys), ("shift", shifts), ("scan", scans)]
+            {
+                let labels = format!("tenant=\"{tenant}\",kind=\"{kind}\"");
+                self.sample("patterns_total", &labels, count as f64);
+            }
         }
-        let patterns: Vec<_> = observers(caches).flat_map(PerWorker::patterns).collect();
-        let scanning = patterns.iter().filter(|pattern| pattern.phase == Phase::Scan).count();
-        self.family("sessions_in_scan", "gauge", "Sessions whose last window was a scan");
-        self.sample("sessions_in_scan", "", scanning as f64);
-        let hottest = patterns.iter().map(|pattern| pattern.hottest_share).fold(0.0, f64::max);
+        self.family(
+            "sessions_in_scan",
+            "gauge",
+            "Threads' sessions with the cache whose last window was a scan",
+        );
+        self.by_tenant("sessions_in_scan", caches, |cache| {
+            let patterns = cache.observer?.patterns();
+            Some(patterns.iter().filter(|pattern| pattern.phase == Phase::Scan).count() as f64)
+        });
         self.family("hottest_key_ratio", "gauge", "Largest share of one key in a session's last window");
-        self.sample("hottest_key_ratio", "", hottest);
+        self.by_tenant("hottest_key_ratio", caches, |cache| {
+            let patterns = cache.observer?.patterns();
+            Some(patterns.iter().map(|pattern| pattern.hottest_share).fold(0.0, f64::max))
+        });
         self.family("throughput", "gauge", "Look-ups and inserts per second over the last seconds");
         self.by_tenant("throughput", caches, |cache| cache.observer?.operations_per_second(now));
     }
@@ -188,7 +189,9 @@ mod tests {
         let (one, other) = (PerWorker::default(), PerWorker::default());
         let began = Instant::now();
         one.operations_per_second(began);
-        one.worker().record(Event::Hit);
+        let mut hot = one.worker();
+        hot.record(Event::Hit);
+        (0..256).for_each(|_| hot.saw(&[7; 32], true));
         let mut worker = other.worker();
         worker.record(Event::Stale);
         worker.record(Event::AdmissionLost);
@@ -236,6 +239,13 @@ mod tests {
             "cache_operations_total{tenant=\"b\",outcome=\"admission_lost\"} 1\n",
             "cache_duration_seconds_bucket{operation=\"put\",le=\"0.001048576\"} 0\n",
             "cache_duration_seconds_bucket{operation=\"put\",le=\"+Inf\"} 1\n",
+            "cache_patterns_total{tenant=\"a\",kind=\"window\"} 1\n",
+            "cache_patterns_total{tenant=\"b\",kind=\"window\"} 0\n",
+            "cache_patterns_total{tenant=\"a\",kind=\"hot_key\"} 1\n",
+            "cache_patterns_total{tenant=\"b\",kind=\"hot_key\"} 0\n",
+            "cache_sessions_in_scan{tenant=\"b\"} 0\n",
+            "cache_hottest_key_ratio{tenant=\"a\"} 1\n",
+            "cache_hottest_key_ratio{tenant=\"b\"} 0\n",
             "cache_throughput{tenant=\"a\"} 1\n",
         ] {
             assert!(page.contains(line), "{line}{page}");

@@ -110,6 +110,23 @@ pub enum Threshold {
     },
 }
 
+impl Threshold {
+    /// The false-match class where a command, a client or a sample names none. Under the default budgets a caller that tries faces of
+    /// strangers finds at class 3 some account that accepts one, and can then read its template; at class 4 it found none.
+    pub const DEFAULT_CLASS: u8 = 4;
+
+    /// The smallest score that matches, and k of its false-match rate 10^-k; `None` without a calibration for this embedder.
+    pub fn score(self, embedder: &str) -> Option<(i32, u8)> {
+        match self {
+            Threshold::Calibrated { score, fmr_class } => Some((score, fmr_class)),
+            Threshold::FmrClass(class) => CALIBRATED
+                .iter()
+                .find(|(name, known, _)| *name == embedder && *known == class)
+                .map(|(_, class, score)| (*score, *class)),
+        }
+    }
+}
+
 /// Scores per embedder and false-match class: 2,566 probes against 352 templates of LFW, one enrolment photo each,
 /// thresholds at the empirical false-match rate. A set of this size does not establish rates below 1e-3: the score for
 /// class 4 is the empirical one of this set, and no promise.
@@ -283,13 +300,7 @@ impl Policy {
 
     /// The smallest score that matches, and k of its false-match rate 10^-k; `None` without a calibration.
     pub fn threshold_score(&self) -> Option<(i32, u8)> {
-        match self.threshold {
-            Threshold::Calibrated { score, fmr_class } => Some((score, fmr_class)),
-            Threshold::FmrClass(class) => CALIBRATED
-                .iter()
-                .find(|(name, known, _)| *name == self.embedder && *known == class)
-                .map(|(_, class, score)| (*score, *class)),
-        }
+        self.threshold.score(&self.embedder)
     }
 }
 

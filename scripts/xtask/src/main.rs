@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         ["test", "--all-tools"] => test::test(&repo, true),
         ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
+        ["locks"] => tidy::shared::write(&repo),
         ["clients"] => clients::run(&repo),
         ["deploy"] => deploy::run(&repo),
         ["described"] => described::run_alone(&repo),

@@ -120,7 +120,8 @@ enum Tenant {
     /// Make a tenant with a policy.
     #[command(
         after_help = "Examples:\n  trefoil admin tenant create shop --audience https://shop.example\n  \
-        trefoil admin tenant create bank --audience https://bank.example --level-min 2 --fmr-class 4\n  \
+        trefoil admin tenant create bank --audience https://bank.example --level-min 2\n  \
+        trefoil admin tenant create kiosk --audience https://kiosk.example --fmr-class 3\n  \
         trefoil admin tenant create trial --audience https://trial.example --proof none\n  \
         trefoil admin tenant create lab --policy policy.json     the `policy` of POST /v1/tenants"
     )]
@@ -133,8 +134,9 @@ enum Tenant {
         /// The model that makes the embeddings.
         #[arg(long, value_name = "NAME", default_value = "facenet-128", conflicts_with = "policy")]
         embedder: String,
-        /// k of the false-match rate 10^-k: 2, 3 or 4.
-        #[arg(long, value_name = "K", default_value_t = 3, conflicts_with = "policy")]
+        /// k of the false-match rate 10^-k: 2, 3 or 4. A smaller k refuses fewer people, but a caller with an API key can then read templates
+        /// of accounts for which it finds a look-alike. server/API.md has the figures.
+        #[arg(long, value_name = "K", default_value_t = Threshold::DEFAULT_CLASS, conflicts_with = "policy")]
         fmr_class: u8,
         /// Whether a login needs a credential proof: `credential`, or `none` for a tenant without credentials, which cannot change later. With
         /// `none` only the API key authenticates a login, and each attestation says so.

@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use trefoil_api::ProofNeed;
+use trefoil_api::{ProofNeed, Threshold};
 use trefoil_dataset::{EmbeddingSet, Protocol, Row};
 use trefoil_key_holder::output;
 use trefoil_matching::Embedding;
@@ -25,8 +25,8 @@ use trefoil_service::time;
 const AUDIENCE: &str = "https://shop.example";
 /// Lifetime of the example's credential.
 const CREDENTIAL_LIFE_S: u64 = 30 * 86_400;
-/// The threshold of the tenant's policy: facenet-128, false-match class 3.
-const THRESHOLD: i32 = 16_046;
+/// The embedder of the photographs, and of the tenant's policy.
+const EMBEDDER: &str = "facenet-128";
 
 #[derive(Args)]
 #[command(
@@ -193,7 +193,8 @@ fn curl_lines(calls: &Calls<'_>, proof: &str, login: Option<String>) -> String {
     let with = |file: &str| format!("-H \"Authorization: Bearer $(head -n 1 {file})\"");
     let (token, key) = (with(&path(&found.token)), with(&quoted(key)));
     let policy = format!(
-        r#"{{"embedder": "facenet-128", "threshold": {{"fmr_class": 3}}, "audiences": ["{AUDIENCE}"], "proof": "{proof}"}}"#
+        r#"{{"embedder": "{EMBEDDER}", "threshold": {{"fmr_class": {}}}, "audiences": ["{AUDIENCE}"], "proof": "{proof}"}}"#,
+        Threshold::DEFAULT_CLASS
     );
     let (url, tenants, subject) =
         (&found.url, format!("{}/v1/tenants", found.url), format!("/v1/subjects/{handle}/templates"));
@@ -259,10 +260,12 @@ fn photographs(data: &Path) -> Result<[Row; 2], String> {
         |cause: &dyn std::fmt::Display| format!("data set in {}: {cause}; see --data", data.display());
     let set = EmbeddingSet::load(&data.join("x.npy"), &data.join("y.npy")).map_err(|e| unusable(&e))?;
     let trials = Protocol::Enrol1.split(&set).map_err(|e| unusable(&e))?;
+    let (threshold, _) =
+        Threshold::FmrClass(Threshold::DEFAULT_CLASS).score(EMBEDDER).expect("it is calibrated");
     let score = |a: &Row, b: &Row| Some(Embedding::quantise(a).ok()?.dot(&Embedding::quantise(b).ok()?));
     let pair = trials.probes.iter().find_map(|probe| {
         let own = trials.templates.iter().find(|template| template.person == probe.person)?;
-        (score(&own.vector, &probe.vector)? >= THRESHOLD).then_some([own.vector, probe.vector])
+        (score(&own.vector, &probe.vector)? >= threshold).then_some([own.vector, probe.vector])
     });
     pair.ok_or_else(|| unusable(&"nobody has two photographs that match"))
 }

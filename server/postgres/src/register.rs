@@ -57,12 +57,14 @@ struct State {
 }
 
 impl State {
+    #[expect(clippy::disallowed_methods, reason = "when the database gave no answer")]
     fn fall(&self, cause: &StoreError) {
         if !self.is_away.swap(true, Ordering::AcqRel) {
             tracing::error!(%cause, "the register of used nonces is away; logins are refused until it is back");
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "by the keeper, a few times a second")]
     fn rise(&self, since: u64) {
         self.since.store(since, Ordering::Release);
         if self.is_away.swap(false, Ordering::AcqRel) {

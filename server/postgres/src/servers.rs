@@ -73,6 +73,7 @@ impl Servers {
     }
 
     /// This one gave no answer, so that another one is tried first, unless a connection has found one already.
+    #[expect(clippy::disallowed_methods, reason = "when a server gave no answer")]
     pub(crate) fn suspect(&self, at: usize) {
         let next = (at + 1) % self.all.len();
         let _ = self.first.compare_exchange(at, next, Ordering::AcqRel, Ordering::Acquire);

@@ -10,6 +10,7 @@
 
 #![expect(
     clippy::disallowed_types,
+    clippy::disallowed_methods,
     reason = "a thread that fails tells the others; a write waits for a disk anyway"
 )]
 

@@ -10,6 +10,11 @@
 //! **Bound.** [`PLACES`] requests wait at a time. One that finds no place is refused at once, as without this wait: a flood of unknown credentials takes
 //! this courtesy from new ones, and nothing else.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "for refused credentials, which then wait for a tenth of a second"
+)]
+
 use crate::refused::Refused;
 use crate::service::Service;
 use crate::tenant::Tenant;

@@ -11,6 +11,11 @@
 //! In a fleet the row has the beginning of the chain, and the register has the position ([`crate::register`]). The row says which of the two
 //! it has, so a process alone takes no beginning for a position.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "a session that is not in memory is read from the store, which takes longer"
+)]
+
 mod opening;
 
 use crate::chains::Chains;

@@ -4,6 +4,11 @@
 //! flight and its own turn among those of the peer ([`Peer`]). A stream saves a head and an exchange for each, and the wait for a batch's last answer.
 //! No more than [`STREAM_IN_FLIGHT_MAX`] are in flight or wait to be taken: a peer that does not read answers is not read.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "of one stream, whose peer is read only as fast as its answers are taken"
+)]
+
 use super::authentications::in_time;
 use super::body;
 use super::caller::Caller;

@@ -7,6 +7,11 @@
 //! The same holds for requests: routing and reading two thousand that one peer sends at once takes a tenth of a second, in which
 //! no other peer is answered. The requests of each peer have turns of their own, so a burst delays only its own peer.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "of one address, or for handshakes, so that a burst delays only its own address"
+)]
+
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;

@@ -270,7 +270,7 @@ pub(crate) fn fhe_keys() -> FheKeys {
 fn policy() -> Policy {
     Policy {
         embedder: "facenet-128".to_owned(),
-        threshold: Threshold::FmrClass(3),
+        threshold: Threshold::FmrClass(Threshold::DEFAULT_CLASS),
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
         level_min: 0,

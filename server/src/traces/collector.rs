@@ -69,6 +69,10 @@ impl Collector {
     }
 
     /// Says in the log when it stops to take spans, and when it takes them again.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the thread that exports, once for each request to the collector"
+    )]
     fn note(&self, answer: &Result<Response<Bytes>, HttpError>) {
         let cause = match answer {
             Ok(answer) if answer.status().is_success() => None,

@@ -57,6 +57,7 @@ impl Disk {
     }
 
     /// Reads the free space again. Logs when it passes the mark.
+    #[expect(clippy::disallowed_methods, reason = "by one task twice a second, and when a write failed")]
     pub fn look(&self) {
         let free = match statvfs(&self.directory) {
             Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
@@ -115,6 +116,7 @@ impl Disk {
     }
 
     /// Frees the reserve, if there is one and the disk is full.
+    #[expect(clippy::disallowed_methods, reason = "once, when the disk is full")]
     fn give_up(&self) -> bool {
         self.look();
         if self.free() >= self.limits.reserve_bytes || !self.has_reserve.swap(false, Ordering::Relaxed) {

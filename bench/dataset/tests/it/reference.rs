@@ -91,4 +91,10 @@ fn facenet_thresholds_are_the_recorded_ones() {
     let accuracy = Accuracy::new(&trials, &plain_scores(&trials)).unwrap();
     let thresholds = [1e-2, 1e-3, 1e-4].map(|fmr| accuracy.at_fmr(fmr).threshold);
     assert_eq!(thresholds, [11781, 16046, 21362]);
+    let refused = thresholds.map(|threshold| format!("{:.2}", 100.0 * (1.0 - accuracy.at(threshold).tar)));
+    assert_eq!(refused, ["0.31", "2.57", "23.03"]);
+    let classes = ["2 | 11,781 | 0.31", "3 | 16,046 | 2.57", "4 | 21,362 | 23.03"];
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/API.md")).unwrap();
+    assert!(classes.iter().all(|row| page.contains(&format!("| {row} % |"))), "the page has these figures");
 }

@@ -121,7 +121,8 @@ def test_an_api_key_is_rotated(service: Service, admin: Admin) -> None:
 
 
 def test_a_changed_policy_is_a_version_with_a_receipt(admin: Admin) -> None:
-    before, first = time.time(), TenantPolicy(["a.example"], level_min=1)
+    before, first = time.time(), TenantPolicy(["a.example"], fmr_class=3, level_min=1)
+    assert TenantPolicy(["a.example"]).to_json()["threshold"] == {"fmr_class": 4}, "unless the operator asks for another"
     tenant_id = admin.create_tenant("changing", first).tenant_id
     stricter = replace(first, audiences=["a.example", "b.example"], fmr_class=4)
     changed = admin.set_policy(tenant_id, stricter, if_version=1)

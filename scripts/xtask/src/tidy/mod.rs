@@ -5,6 +5,7 @@ mod dependencies;
 mod evidence;
 mod manifests;
 mod rust;
+pub(crate) mod shared;
 mod sources;
 
 use std::fmt;
@@ -57,6 +58,7 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
         findings.extend(sources::check(path, &text));
     }
     findings.extend(manifests::check(repo, &files)?);
+    findings.extend(shared::check(repo, &files)?);
     let metadata = repo.metadata()?;
     findings.extend(dependencies::check(&metadata)?);
     findings.extend(cycles::check(repo, &metadata)?);

@@ -1,6 +1,10 @@
 //! The clients: every person enrols, opens a session and logs in, over HTTPS.
 
-#![expect(clippy::disallowed_methods, reason = "the generator of load, which is no part of the service")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the generator of load, which is no part of the service"
+)]
 
 use super::error::DemoError;
 use super::plan::Plan;

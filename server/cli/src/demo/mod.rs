@@ -128,8 +128,8 @@ pub(crate) fn bundled_data() -> PathBuf {
     beside.filter(|folder| folder.is_dir()).unwrap_or_else(|| SOURCE_DATA_DIR.into())
 }
 
-/// The default policy, except for the attempt budgets: every person is impersonated here as often as they log in, and the
-/// default budget would answer `no_match` to the owner as well.
+/// The default policy, except for attempt budgets and false-match class: every person is impersonated here as often as they log in, and the
+/// default budget would answer `no_match` to the owner as well. At class 3 both kinds of errors happen, so both are compared.
 fn policy() -> Policy {
     Policy {
         embedder: "facenet-128".to_owned(),

@@ -5,11 +5,12 @@
 //! walk costs one failure and gives one coordinate of the template. It never runs into a delay and waits for the next day where the
 //! day's budget is spent.
 
+use crate::cli::trefoil;
 use crate::http::{Endpoint, Reply};
 use crate::service::{self, AUDIENCE, Service};
 use serde_json::{Value, json};
 use std::path::Path;
-use trefoil_api::{Hex, Nonce, Vector};
+use trefoil_api::{Hex, Nonce, Threshold, Vector};
 use trefoil_dataset::{EmbeddingSet, Protocol, Trials};
 use trefoil_matching::DIM;
 use trefoil_pipeline::Clock as _;
@@ -297,10 +298,40 @@ async fn attacked(fmr_class: u8, people: std::ops::Range<usize>) -> (Vec<Attack>
     (attacks, threshold)
 }
 
+/// Where an operator or a reader names no class, it is the one at which the attack finds nothing. First what names it, then its text.
+#[test]
+fn commands_and_samples_take_class_4_unless_told_otherwise() {
+    let help = String::from_utf8(trefoil(&["admin", "tenant", "create", "--help"]).stdout).unwrap();
+    let (_, class) = help.split_once("--fmr-class <K>").unwrap();
+    let (_, class) = class.split_once("[default: ").unwrap();
+    assert!(class.starts_with("4]"), "{help}");
+    let samples = [
+        ("server/API.md", 2),
+        ("server/api/README.md", 1),
+        ("crypto/clients/typescript/README.md", 1),
+        ("crypto/clients/python/python/trefoil_attest/client/_policy.py", 1),
+    ];
+    for (name, least) in samples {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+        let text = std::fs::read_to_string(path).unwrap();
+        // Further down the page of the API a table has all classes.
+        let text = text.split("## Every call").next().unwrap();
+        // Each number that stands where a class is given or has its default.
+        let after = ["fmr_class\": ", "fmr_class: ", "fmr_class: int = "];
+        let classes: Vec<char> = after
+            .iter()
+            .flat_map(|before| text.split(before).skip(1))
+            .filter_map(|rest| rest.chars().next().filter(char::is_ascii_digit))
+            .collect();
+        assert!(classes.len() >= least && classes.iter().all(|class| *class == '4'), "{name}: {classes:?}");
+    }
+    assert_eq!(Threshold::DEFAULT_CLASS, 4);
+}
+
 /// At a false-match rate of 10^-4 no stranger is accepted before the account is locked, and the attacker's best guess stays the mean face.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boundary_attack_at_class_4_ends_with_locked_accounts_and_no_template() {
-    let (attacks, threshold) = attacked(4, 0..volume(ACCOUNTS, LEAST)).await;
+    let (attacks, threshold) = attacked(Threshold::DEFAULT_CLASS, 0..volume(ACCOUNTS, LEAST)).await;
     for (person, attack) in attacks.iter().enumerate() {
         assert_eq!((attack.failures, attack.axes.len()), (FAILURES_PER_GENERATION, 0), "{person}");
         let cosine = attack.cosine(threshold);

@@ -64,6 +64,12 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
         reader.done(line);
     }
     assert!(reader.done(of("trefoil verify")[0]).contains("decision match"));
+    let tenants = of("trefoil admin tenant create")[0]
+        .replace("create quickstart --audience https://shop.example", "list --json");
+    let tenants: Value = serde_json::from_str(&reader.done(&tenants)).unwrap();
+    let classes = |tenant: &Value| tenant["policy"]["threshold"]["fmr_class"].as_u64();
+    let classes: Vec<_> = tenants["tenants"].as_array().unwrap().iter().map(classes).collect();
+    assert_eq!(classes, [Some(4), Some(4)], "made by a command and by curl: {tenants}");
     // Its files are readable by their owner only, and are not overwritten.
     assert_eq!(
         reader

@@ -210,10 +210,14 @@ async fn a_login_is_one_look_up() {
         assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
     }
     assert_eq!((look_ups(&service).await, counted(&service, "hit").await), (2, 2));
+    let missed = "trefoil_verdict_cache_duration_seconds_count{operation=\"miss\"}";
+    let before = service.metric(missed).await;
     for _ in 0..2 {
         assert_eq!(answer(&chained.log_in(&service).await).decision, Decision::Match);
     }
     assert_eq!((look_ups(&service).await, counted(&service, "absent").await), (4, 1));
+    // How long it took until its verdict was in the cache.
+    assert!(service.metric(missed).await > before);
     assert!(service.server.shutdown().await);
 }
 

@@ -123,7 +123,12 @@ impl Member {
         for seat in self.holder.seat().others() {
             if parts.iter().all(|(of, _)| *of != seat) {
                 silent |= 1 << seat.index();
-                if !self.silent[seat.index()].swap(true, Ordering::Relaxed) {
+                let is_silent = &self.silent[seat.index()];
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "when a seat falls silent, not for each job while it is"
+                )]
+                if !is_silent.load(Ordering::Relaxed) && !is_silent.swap(true, Ordering::Relaxed) {
                     tracing::warn!(key_holder = name(seat), "it is silent: decided without it");
                 }
             }

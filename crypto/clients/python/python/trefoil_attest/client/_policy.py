@@ -36,8 +36,9 @@ class TenantPolicy:
     audiences: Sequence[str]
     """Relying parties, exactly as attestations name them."""
     embedder: str = "facenet-128"
-    fmr_class: int = 3
-    """k of the false-match rate 10^-k: 2 to 4 with the embedder facenet-128, or what `score` was calibrated to."""
+    fmr_class: int = 4
+    """k of the false-match rate 10^-k: 2 to 4 with the embedder facenet-128, or what `score` was calibrated to. With 2 and 3 fewer people are refused, but a caller
+    with an API key can read templates of accounts for which it finds a look-alike."""
     score: int | None = None
     """Smallest inner product that matches, of your own calibration."""
     level_min: int = 0
