@@ -157,79 +157,19 @@ const ON_THREE_NODES_OFTEN: [&str; 8] = [
 ];
 
 /// Tests that hold for one node alone, by the reason.
-const OF_ONE_NODE: [(&str, &[&str]); 6] = [
+const OF_ONE_NODE: [(&str, &[&str]); 3] = [
     (
-        "the test sets the clock to the second, and a fleet goes by its database's, also when it starts again",
-        &[
-            "a_login_is_no_receipt_and_logins_go_on_beside_changes",
-            "a_proof_of_the_hour_before_counts_to_the_end_of_this_one",
-            "a_replacement_that_is_killed_leaves_the_old_or_the_new_template_and_no_key_behind",
-            "a_rotation_survives_kills_of_either_process_under_logins",
-            "a_session_opened_just_before_the_hour_works_half_an_hour_after_it",
-            "a_standing_session_is_renewed_before_it_ends_and_no_request_fails",
-            "a_stream_that_an_access_token_opened_ends_with_the_token",
-            "a_tenant_is_disabled_and_enabled_again",
-            "a_token_does_what_its_api_key_does_and_no_longer_than_ten_minutes",
-            "a_token_is_renewed_before_its_end_and_a_refused_exchange_says_why",
-            "a_token_never_reaches_further_than_its_api_key_and_ends_with_it",
-            "a_token_that_has_ended_is_replaced_and_its_request_is_sent_once_more",
-            "an_api_key_ends_when_it_expires",
-            "an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on",
-            "an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single_call",
-            "an_operators_tokens_live_and_end_and_the_first_owner_can_go",
-            "boundary::",
-            "every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_trail",
-            "nothing_that_was_proven_of_a_credential_outlives_it",
-            "one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and_another_elsewhere",
-            "revoked_subjects::",
-            "sessions_opened_together_do_not_end_together",
-            "usage_is_counted_by_key_and_day_for_bills_and_outlives_a_restart",
-        ],
+        "a restart refuses requests of the seconds before it, and a fleet remembers which it answered",
+        &["a_standing_session_makes_its_request_again_after_a_restart"],
     ),
     (
-        "a restart forgets, or refuses for some seconds, and a fleet remembers",
-        &[
-            "a_login_is_not_replayed_across_a_restart",
-            "a_standing_session_makes_its_request_again_after_a_restart",
-            "an_account_is_the_same_for_good",
-            "sessions_templates_and_the_seal_chain_survive_a_restart",
-            "tokens_end_with_their_tenant_and_with_the_process",
-        ],
-    ),
-    (
-        "each node counts for itself: connections, streams, requests of a tenant, failures of a caller, and what it has in its cache",
-        &[
-            "a_login_is_one_look_up",
-            "a_source_that_fails_in_a_stream_is_stopped_as_alone_and_the_others_go_on",
-            "a_tenant_beyond_its_quota_is_told_to_come_back",
-            "distinct_failures::",
-            "failures_of_many_subjects_in_a_stream_are_stopped_as_those_of_single_logins_are",
-            "logins_of_a_stream_count_among_the_requests_of_their_tenant",
-            "modes::",
-            "silent_connections_do_not_keep_honest_clients_out",
-            "streams_that_are_kept_open_leave_half_of_the_places_to_other_requests",
-            "the_queue_of_one_tenant_stands_before_its_own_logins_only",
-            "the_status_has_the_counts_of_the_metrics",
-            "what_wants_attention_comes_with_the_words_of_doctor",
-        ],
+        "the test moves the clock by which the key-holder counts the attempts of a day, and that of a fleet goes by its machine's",
+        &["boundary::"],
     ),
     (
         "the key-holder is in the process, so that an operator of the service may reset its counts",
-        &[
-            "a_reset_lets_a_locked_out_subject_in",
-            "callers_that_are_not_authenticated",
-            "every_admin_route_keeps_to_the_role_of_the_table",
-            "every_route_answers_a_foreign_name_as_one_that_never_was",
-        ],
+        &["a_reset_lets_a_locked_out_subject_in"],
     ),
-    (
-        "the test reads the file of the key-holder in the service's data directory",
-        &[
-            "keys_are_rotated_under_logins_and_over_a_restart",
-            "logins_during_replacements_see_the_old_or_the_new_template_and_never_none",
-        ],
-    ),
-    ("each node writes a capture of its own, and the nodes of a test have one configuration", &["capture::"]),
 ];
 
 /// `tests` names the step, and says whether its tests with PostgreSQL are demanded.

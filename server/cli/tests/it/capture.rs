@@ -37,7 +37,7 @@ async fn a_capture_has_the_shape_of_every_request_and_no_subject() {
     let mut config = service::config(&directory.path().join("data"));
     let file = directory.path().join("capture");
     config.capture.file.clone_from(&file);
-    let service = Service::new(config).await;
+    let service = Service::new(config).await.at_one_node();
     let people = service.people(2, 1, 5).await;
     for person in &people {
         service.welcome(person).await;
@@ -97,6 +97,7 @@ async fn each_login_of_a_stream_is_captured_like_a_single_one_with_the_mark_of_i
     let file = directory.path().join("capture");
     config.capture.file.clone_from(&file);
     let (service, people) = welcomed(config, 2).await;
+    let service = service.at_one_node();
     let pair = [&people[0], &people[1]];
     for (at, person) in pair.into_iter().enumerate() {
         answer(&service.authenticate(&service.request(person, &person.face, at as u64)).await);

@@ -289,7 +289,7 @@ async fn silent_connections_do_not_keep_honest_clients_out() {
     config.limits.connections_per_peer = 16;
     config.limits.idle_timeout_s = 600;
     config.limits.first_request_timeout_s = 300;
-    let service = Service::new(config).await;
+    let service = Service::new(config).await.at_one_node();
     let (mut silent, mut half_open, mut idle, mut asking) = (vec![], vec![], vec![], vec![]);
     let post = "POST /v1/log/cosignatures HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n\
                 content-length: 100\r\n\r\n";

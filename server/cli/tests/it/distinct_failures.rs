@@ -19,7 +19,7 @@ async fn with_people(people: u32, seed: u64) -> (Service, Vec<Person>, tempfile:
     // Otherwise five failures would lock a subject out.
     let mut policy = service::policy();
     policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await;
+    let service = Service::with_policy(config, policy).await.at_one_node();
     let people = service.people(people, 1, seed).await;
     for person in &people {
         service.welcome(person).await;

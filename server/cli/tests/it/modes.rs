@@ -236,7 +236,8 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
 async fn garbage_shares_match_sometimes_and_garbage_vectors_never() {
     let directory = tempfile::tempdir().unwrap();
     let tenant = tenant(Some(service::unlimited()));
-    let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant).await;
+    let service =
+        Service::at(service::config(&directory.path().join("data")), tenant, TestClock::of_machine()).await;
     let (key, _) = sealing_key(&service).await;
     let people = service.people(1, 1, 43).await;
     welcome(&service, &key, &people[0]).await;
@@ -293,7 +294,7 @@ async fn one_key_per_tenant_survives_restarts_and_deletions() {
     let right = shared(&service, &key, &people[0], &people[0].face, 15);
     assert_eq!(answer(&service.authenticate(&right).await).decision, Decision::NoMatch);
 
-    let service = service.restart(service::config(&data)).await;
+    let service = service.restart(service::config(&data)).await.at_one_node();
     // Templates are loaded when they are needed.
     let arena = "trefoil_template_arena_bytes{keys=\"per-tenant\",what=\"used\"}";
     assert_eq!((service.metric("trefoil_templates_in_memory").await, service.metric(arena).await), (0, 0));

@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 use trefoil_pipeline::Clock;
-use trefoil_postgres::PostgresRegister;
 use trefoil_server::config::{Config, Place};
 use trefoil_server::server::Server;
-use trefoil_storage::Supervisor;
 
 const NODES: usize = 3;
 
@@ -43,16 +41,16 @@ impl Nodes {
             return Nodes { first: start(config).await, others: Vec::new() };
         }
         let data = config.server.data_dir.clone();
+        clock.rule(&config.store.url.0);
         config.store.fleet = true;
         if config.key_holder.place().unwrap() == Place::Here {
             config.key_holder.url = key_holder(&data);
             config.key_holder.timeout_ms = 60_000;
         }
-        if !data.join("trust-root.json").exists() {
-            remembers_since_long_ago(&config).await;
-        }
         let first = start(config.clone()).await;
         let mut others = Vec::new();
+        // The nodes have one configuration, and two cannot write one file.
+        config.capture.file = PathBuf::new();
         for number in 1..NODES {
             config.server.data_dir = data.with_extension(format!("node-{number}"));
             if !config.server.data_dir.exists() {
@@ -69,6 +67,12 @@ impl Nodes {
         Nodes { first, others }
     }
 
+    /// From now on each request goes to the first one. For tests of what each node has for itself.
+    pub(crate) fn ask_the_first(&self) {
+        siblings::alone(self.public_address());
+        siblings::alone(self.admin_address());
+    }
+
     pub(crate) async fn shutdown(self) -> bool {
         let mut is_clean = true;
         for node in std::iter::once(self.first).chain(self.others) {
@@ -78,21 +82,15 @@ impl Nodes {
     }
 }
 
-/// Makes the register of used nonces, as if it had been there for minutes: a new one refuses requests of its first seconds.
-async fn remembers_since_long_ago(config: &Config) {
-    let address = config.store.database(None).unwrap().unwrap();
-    let patience = config.store.patience();
-    let opening =
-        move || PostgresRegister::open(&Supervisor::default(), &address, patience, (1, 600)).map(drop);
-    tokio::task::spawn_blocking(opening).await.unwrap().unwrap();
-    let database = config.store.url.0.split(['/', '?']).nth(3).unwrap().to_owned();
-    let server = trefoil_testing::postgres::Server::shared().unwrap();
-    server.sql(&database, "UPDATE register SET since = since - 600");
-}
-
 /// A directory as another machine gets it.
 pub(crate) fn copied(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// The vault of the key-holder of a service.
+pub(crate) fn vault(data: &Path) -> PathBuf {
+    let folder = if store::is_fleet() { data.with_extension("vault") } else { data.to_owned() };
+    folder.join("vault.sqlite")
 }
 
 /// The key-holder of a data directory, which ends with the thread of the test.

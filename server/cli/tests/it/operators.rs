@@ -2,6 +2,7 @@
 
 use crate::http::{Endpoint, Reply};
 use crate::service::{self, Service};
+use crate::store;
 use hyper::Method;
 use serde_json::{Value, json};
 use trefoil_api::{Base64, Hex};
@@ -89,6 +90,9 @@ async fn every_admin_route_keeps_to_the_role_of_the_table() {
                 if *role < needed {
                     let refused = reply.problem(403, "role-missing");
                     assert!(refused["detail"].as_str().unwrap().contains("it needs the role"), "{refused}");
+                } else if store::is_fleet() && reply.status == 403 {
+                    // What is for the operator of its key-holder, which is elsewhere.
+                    reply.problem(403, "key-holder-forbids");
                 } else {
                     assert_ne!(reply.status, 403, "{method} {path} as {role}: {}", reply.text());
                 }
@@ -209,6 +213,10 @@ async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_
         ("/enable", "tenant_enabled", What::TenantEnabled),
         ("/reset-malformed", "malformed_reset", What::MalformedReset),
     ] {
+        if store::is_fleet() && path == "/reset-malformed" {
+            // It is for the operator of its key-holder, which is elsewhere.
+            continue;
+        }
         let answer = ann.post(&of_tenant(&service, path), &json!({})).await.json();
         check(action, &answer, what);
     }

@@ -2,6 +2,7 @@
 
 use crate::gateway::Plan;
 use crate::http::Reply;
+use crate::nodes;
 use crate::service::{self, Customer, Person, Service, TestClock, answer, policy, templates_path};
 use hyper::Method;
 use rand::RngExt as _;
@@ -59,7 +60,7 @@ async fn decisions(
 
 /// Generations of a subject whose keys the key-holder has.
 fn keys(data: &Path, handle: Handle) -> Vec<u32> {
-    let vault = rusqlite::Connection::open(data.join("vault.sqlite")).unwrap();
+    let vault = rusqlite::Connection::open(nodes::vault(data)).unwrap();
     let mut rows = vault.prepare("SELECT generation FROM subjects WHERE handle = ?").unwrap();
     let rows = rows.query_map([handle.as_bytes()], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()

@@ -5,6 +5,7 @@ use crate::http::Reply;
 use crate::key_holder::wait_for;
 use crate::key_holder_process::{KeyHolder, listen};
 use crate::members::{Members, Wallet};
+use crate::nodes;
 use crate::service::{self, AUDIENCE, Customer, Service, answer};
 use hyper::Method;
 use serde_json::{Value, json};
@@ -71,7 +72,7 @@ fn told(reply: &Reply) -> Value {
 
 /// Generations of a subject whose keys the key-holder has.
 fn keys(data: &Path, handle: &Handle) -> Vec<u32> {
-    let vault = rusqlite::Connection::open(data.join("vault.sqlite")).unwrap();
+    let vault = rusqlite::Connection::open(nodes::vault(data)).unwrap();
     let mut rows = vault.prepare("SELECT generation FROM subjects WHERE handle = ?").unwrap();
     let rows = rows.query_map([handle.as_bytes()], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()

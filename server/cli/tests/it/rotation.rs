@@ -3,6 +3,7 @@
 use crate::enrolment::join_all;
 use crate::gateway::{Gateway, Plan};
 use crate::key_holder_process::{KeyHolder, listen};
+use crate::nodes;
 use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
@@ -139,7 +140,7 @@ async fn keys_are_rotated_under_logins_and_over_a_restart() {
     log_in_until(&service, &people, true, nonce, |_| true).await;
     assert!(service.server.shutdown().await);
     // The old keys are gone: neither the master key nor a salt is left.
-    let vault = data.join("vault.sqlite");
+    let vault = nodes::vault(&data);
     assert_eq!((rows(&vault, "epochs"), rows(&vault, "epochs WHERE epoch = 1")), (1, 1));
     assert_eq!((rows(&vault, "subjects"), rows(&vault, "subjects WHERE epoch = 0")), (subjects as u64, 0));
 }

@@ -9,6 +9,7 @@ use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,25 +34,43 @@ pub(crate) const AUDIENCE: &str = "shop.example";
 /// Ten minutes into an epoch, so that none ends during a test.
 const START: u64 = 1_795_000_000 / trefoil_zkp::EPOCH_SECONDS * trefoil_zkp::EPOCH_SECONDS + 600;
 
-/// A clock that stands at [`START`] and jumps when a test says so, so that no test depends on how fast it runs. A fleet goes by its database's
-/// clock, and so does this one then.
+/// A clock that stands at [`START`] and jumps when a test says so, so that no test depends on how fast it runs. So does that of the database
+/// of a fleet, by which it goes.
 #[derive(Default)]
 pub(crate) struct TestClock {
     machine: SystemClock,
     ahead_s: AtomicU64,
+    databases: Mutex<HashSet<String>>,
+    /// Goes on with the machine's clock, as a database's does that it does not rule.
+    goes_on: bool,
 }
 
 impl TestClock {
     pub(crate) fn advance(&self, seconds: u64) {
         self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
+        let databases = self.databases.lock().unwrap();
+        databases.iter().for_each(|url| store::set_clock(url, self.unix_s()));
     }
 
-    /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is.
-    pub(crate) fn of_machine() -> TestClock {
-        let clock = TestClock::default();
-        if !store::is_fleet() {
-            clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
+    /// From now on this is the clock of the database at this address too, for sessions that begin after that.
+    pub(crate) fn rule(&self, url: &str) {
+        if self.goes_on {
+            return;
         }
+        if self.databases.lock().unwrap().insert(url.to_owned()) {
+            store::make_clock(url);
+        }
+        store::set_clock(url, self.unix_s());
+    }
+
+    /// Stands where the machine's clock is, by which a key-holder elsewhere sees how old a sealed share is. That of a fleet goes on, because a test
+    /// may take longer than a share lives.
+    pub(crate) fn of_machine() -> TestClock {
+        if store::is_fleet() {
+            return TestClock { goes_on: true, ..TestClock::default() };
+        }
+        let clock = TestClock::default();
+        clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
         clock
     }
 
@@ -63,7 +82,7 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn unix_s(&self) -> u64 {
-        let stands = if store::is_fleet() { trefoil_key_holder::unix_s() } else { START };
+        let stands = if self.goes_on { trefoil_key_holder::unix_s() } else { START };
         stands.wrapping_add(self.ahead())
     }
 
@@ -188,6 +207,12 @@ impl Service {
         let (public, admin) = endpoints(&server);
         let trust_root = server.trust_root();
         Service { server, trust_root, customer: Customer::new(public, admin, clock, tenant).await }
+    }
+
+    /// The same, of which one node is asked from now on.
+    pub(crate) fn at_one_node(self) -> Service {
+        self.server.ask_the_first();
+        self
     }
 
     /// The same service started again.

@@ -187,7 +187,8 @@ async fn look_ups(service: &Service) -> u64 {
 async fn a_login_is_one_look_up() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let (mut service, members) = service_with(&data, 2).await;
+    let (service, members) = service_with(&data, 2).await;
+    let mut service = service.at_one_node();
     let mut wallets =
         [members.open(&service, 0, 1, AUDIENCE).await, members.open(&service, 1, 1, AUDIENCE).await];
     let before = look_ups(&service).await;
@@ -205,7 +206,7 @@ async fn a_login_is_one_look_up() {
     // After a restart the stored sessions are in the cache again: each login is a hit. One with a chain is left to its next request,
     // which misses; its verdict then comes from its row and is not looked up again.
     let mut chained = members.open_with_chain(&service, 1, 1, AUDIENCE, 40).await;
-    service = service.restart(service::config(&data)).await;
+    service = service.restart(service::config(&data)).await.at_one_node();
     for wallet in &mut wallets {
         assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
     }

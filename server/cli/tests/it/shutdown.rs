@@ -63,7 +63,7 @@ async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
     let mut config = service::config(&directory.path().join("data"));
     config.pipeline.batch_delay_us = 500_000;
     config.limits.in_flight_per_tenant = 1;
-    let service = Service::new(config).await;
+    let service = Service::new(config).await.at_one_node();
     let people = service.people(1, 1, 12).await;
     service.welcome(&people[0]).await;
     let waiting = service.request(&people[0], &people[0].face, 1);
@@ -130,7 +130,7 @@ async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {
     let mut config = service::config(&directory.path().join("data"));
     config.limits.body_timeout_s = 120;
     config.limits.answer_timeout_s = 120;
-    let service = Arc::new(Service::new(config).await);
+    let service = Arc::new(Service::new(config).await.at_one_node());
     let (public, admin) = service::endpoints(&service.server);
     let tenant = json!({"name": "bank", "policy": service::policy()});
     let other = Customer::new(public, admin, Arc::clone(&service.clock), tenant).await;

@@ -17,6 +17,11 @@ pub(crate) fn serve(addresses: Vec<SocketAddr>) {
     ALL.lock().unwrap().insert(addresses[0], addresses);
 }
 
+/// From now on it is asked itself.
+pub(crate) fn alone(address: SocketAddr) {
+    ALL.lock().unwrap().remove(&address);
+}
+
 /// The addresses that serve what this one does, itself among them.
 pub(crate) fn all_of(address: SocketAddr) -> Vec<SocketAddr> {
     ALL.lock().unwrap().get(&address).cloned().unwrap_or_else(|| vec![address])

@@ -23,7 +23,7 @@ fn row<'a>(rows: &'a Value, member: &str, value: &str) -> &'a Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_has_the_counts_of_the_metrics() {
     let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
     let people = service.people(2, 1, 71).await;
     for person in &people {
         service.welcome(person).await;
@@ -105,7 +105,7 @@ async fn what_wants_attention_comes_with_the_words_of_doctor() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
     config.pipeline.nonces = 2;
-    let service = Service::new(config).await;
+    let service = Service::new(config).await.at_one_node();
     let person = service.people(1, 1, 74).await.pop().unwrap();
     service.welcome(&person).await;
     for nonce in 1..=2 {

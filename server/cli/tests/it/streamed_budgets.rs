@@ -114,6 +114,7 @@ async fn attempts_of_a_stream_spend_the_budget_that_single_ones_do_and_it_goes_o
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_many_subjects_in_a_stream_are_stopped_as_those_of_single_logins_are() {
     let (service, people, _folder) = with_people(service::unlimited(), 17, 92).await;
+    let service = service.at_one_node();
     let (stranger, people) = people.split_first().unwrap();
     let with_stranger = |at: usize, nonce| login(&service, (&people[at], stranger), nonce, None);
     // Four of the ten fail alone.
@@ -141,6 +142,7 @@ async fn failures_of_many_subjects_in_a_stream_are_stopped_as_those_of_single_lo
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_fails_in_a_stream_is_stopped_as_alone_and_the_others_go_on() {
     let (service, people, _folder) = with_people(service::unlimited(), 16, 93).await;
+    let service = service.at_one_node();
     // A busy backend, whose API key has room for many that fail.
     for (at, person) in people.iter().enumerate() {
         let own = login(&service, (person, person), 1, Some(&format!("person {at}")));

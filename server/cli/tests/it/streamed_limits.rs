@@ -214,6 +214,7 @@ async fn logins_of_a_stream_count_among_the_requests_of_their_tenant() {
     config.pipeline.batch_delay_us = 500_000;
     config.limits.in_flight_per_tenant = 4;
     let (service, people) = welcomed(config, 1).await;
+    let service = service.at_one_node();
     let mut stream = Raw::open(&service.public).await;
     stream.send(&lines(&service, &people[0], 4)).await;
     // The stream has a place, and three logins.
@@ -253,6 +254,7 @@ async fn streams_that_are_kept_open_leave_half_of_the_places_to_other_requests()
     let mut config = service::config(&directory.path().join("data"));
     config.limits.in_flight_per_tenant = 8;
     let (service, people) = welcomed(config, 1).await;
+    let service = service.at_one_node();
     let mut kept = Vec::new();
     for _ in 0..4 {
         let mut stream = Raw::open(&service.public).await;
