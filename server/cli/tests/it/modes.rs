@@ -2,19 +2,20 @@
 
 use crate::enrolment::join_all;
 use crate::key_holder_process::{KeyHolder, listen};
-use crate::service::{self, Customer, Person, Service, TestClock, answer, sign, templates_path};
+use crate::members::{Members, client};
+use crate::service::{self, AUDIENCE, Customer, Person, Service, TestClock, answer, sign, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
-use trefoil_api::{Authenticated, Authentication, Base64, Decision, Shares};
+use trefoil_api::{AttestationForm, Authentication, Base64, Decision, Nonce, Shares, Vector};
 use trefoil_attest::{Attestation, ProbeMode, Statement};
-use trefoil_client::shares;
+use trefoil_client::{SealTo, shares};
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
 use trefoil_split::{Context, Fingerprint, SealingKey, split_probe, split_template};
-use trefoil_types::TenantId;
+use trefoil_types::{Handle, TenantId};
 
 /// The threshold of the tests' policy.
 const THRESHOLD: i32 = 18_000;
@@ -39,19 +40,24 @@ async fn sealing_key(service: &Customer) -> (SealingKey, Value) {
     (SealingKey::from_bytes(&bytes.0).unwrap().pinned(&pin).unwrap(), keys)
 }
 
-/// Enrols a face that the device has split, and opens the session.
-async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
-    let name = hex::encode(person.session_id);
+/// Enrols a face that the device has split.
+async fn enrol(service: &Customer, key: &SealingKey, handle: &Handle, face: &[f32; 128]) {
+    let name = hex::encode(rand::random::<[u8; 16]>());
     let issued_at = service.clock.unix_s();
-    let context = Context::template(&service.tenant, &person.handle, name.as_bytes(), issued_at);
-    let split = split_template(&person.face, key, &context, &mut rand::rng()).unwrap();
+    let context = Context::template(&service.tenant, handle, name.as_bytes(), issued_at);
+    let split = split_template(face, key, &context, &mut rand::rng()).unwrap();
     let body = json!({"shares": shares(&split), "issued_at": issued_at, "consent_ref": "form 7"});
     let headers = [("idempotency-key", name.as_str())];
-    let path = templates_path(person);
+    let path = format!("/v1/subjects/{}/templates", hex::encode(handle.as_bytes()));
     let enrolled = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
     assert_eq!(enrolled.status, 201, "{}", enrolled.text());
     let again = service.public.send(Method::POST, &path, &headers, body.to_string()).await;
     assert_eq!(again.headers["idempotent-replayed"], "true");
+}
+
+/// The same, and opens the session.
+async fn welcome(service: &Customer, key: &SealingKey, person: &Person) {
+    enrol(service, key, &person.handle, &person.face).await;
     let opened = service.prove(person).await;
     assert_eq!(opened.status, 201, "{}", opened.text());
 }
@@ -114,8 +120,8 @@ impl Devices {
     }
 }
 
-fn mode(answer: &Authenticated) -> ProbeMode {
-    let attestation = Attestation::decode(&answer.attestation.as_ref().unwrap().0).unwrap();
+fn mode(attestation: &[u8]) -> ProbeMode {
+    let attestation = Attestation::decode(attestation).unwrap();
     Statement::decode(attestation.statement).unwrap().probe_mode
 }
 
@@ -150,7 +156,11 @@ async fn decides_as_the_plain_product_does(service: &Service, people: &[Person],
         let answer = answer(reply);
         assert_eq!(answer.decision, wanted);
         let named = if key.is_some() { ProbeMode::Shared } else { ProbeMode::Plain };
-        assert_eq!(mode(&answer), named, "the attestation says how the probe travelled");
+        assert_eq!(
+            mode(&answer.attestation.unwrap().0),
+            named,
+            "the attestation says how the probe travelled"
+        );
     }
 }
 
@@ -229,6 +239,35 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
         .await
         .problem(422, "probe-mode-mismatch");
     service.enrol(&people[0], "clear").await.problem(422, "probe-mode-mismatch");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_splits_the_face_that_it_shows_and_its_chain_reveals_nothing_for_what_is_no_face() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant(None)).await;
+    let (key, _) = sealing_key(&service).await;
+    let members = Members::new(&service, 2, 44);
+    service.publish(members.root(), 1).await;
+    let handle = Handle::new(members.holder(0, 1).handle().0);
+    enrol(&service, &key, &handle, &members.face(0)).await;
+    let wallet = members.open_with_chain(&service, 0, 1, AUDIENCE, 4).await;
+    let (client, now) =
+        (client(&service, service.public.bearer.as_deref().unwrap(), 1), service.clock.unix_s());
+    let request = |face| {
+        let nonce = Nonce::new(rand::random::<[u8; 16]>().to_vec()).unwrap();
+        let to = SealTo { tenant: &service.tenant, key: &key };
+        let (session, rng) = (&wallet.session, &mut rand::rng());
+        session.shared_authentication(&Vector::new(face), to, nonce, now, AttestationForm::Full, rng)
+    };
+    for (shown, wanted) in [(0, Decision::Match), (1, Decision::NoMatch)] {
+        let request = request(members.face(shown)).unwrap();
+        assert!(request.embedding.is_none() && request.shares.is_some(), "the face itself is not sent");
+        let login = client.login(&wallet.session, &request, &service.trust_root, now).await.unwrap();
+        assert_eq!((login.decision, mode(&login.attestation)), (wanted, ProbeMode::Shared));
+    }
+    assert!(request([0.0; 128]).is_err());
+    assert_eq!(wallet.session.requests_left(), Some(2));
     assert!(service.server.shutdown().await);
 }
 
