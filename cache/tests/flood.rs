@@ -2,25 +2,13 @@
 
 #![cfg(feature = "engine")]
 
+mod unit;
+
 use std::sync::Arc;
 use trefoil_cache::value::unpack;
-use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Sketch, Value};
+use trefoil_cache::{Engine, EngineConfig, Key, Off, Session, Sketch};
 use trefoil_testing::volume;
-
-#[derive(Clone, Copy)]
-struct Unit;
-
-impl Value for Unit {
-    type Words = [u64; 0];
-
-    fn to_words(&self) -> [u64; 0] {
-        []
-    }
-
-    fn from_words(_: &[u64; 0]) -> Self {
-        Unit
-    }
-}
+use unit::Unit;
 
 /// Of honest users.
 const REQUESTS: usize = 4_000_000;

@@ -2,27 +2,15 @@
 
 #![cfg(feature = "engine")]
 
+mod unit;
+
 use std::sync::Arc;
 use std::time::Instant;
 use trefoil_cache::{
     Cache, Engine, EngineConfig, Event, Hint, Key, Latency, Observer, PerWorker, Phase, Recorder, Sampled,
-    Sampling, Session, Stats, Value,
+    Sampling, Session, Stats,
 };
-
-#[derive(Clone, Copy)]
-struct Unit;
-
-impl Value for Unit {
-    type Words = [u64; 0];
-
-    fn to_words(&self) -> [u64; 0] {
-        []
-    }
-
-    fn from_words(_: &[u64; 0]) -> Self {
-        Unit
-    }
-}
+use unit::Unit;
 
 /// Sees a scan everywhere or nowhere.
 #[derive(Default)]

@@ -2,27 +2,11 @@
 
 #![cfg(feature = "engine")]
 
+mod number;
+
+use number::{Number, key};
 use std::sync::Arc;
-use trefoil_cache::{Cache, Engine, EngineConfig, Key, Session, Value};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Number(u64);
-
-impl Value for Number {
-    type Words = [u64; 1];
-
-    fn to_words(&self) -> [u64; 1] {
-        [self.0]
-    }
-
-    fn from_words(words: &[u64; 1]) -> Self {
-        Self(words[0])
-    }
-}
-
-fn key(n: u64) -> Key {
-    trefoil_cache::value::unpack(&[n, n.wrapping_mul(0x9E37_79B9_7F4A_7C15), !n, n])
-}
+use trefoil_cache::{Cache, Engine, EngineConfig, Session};
 
 #[test]
 fn only_what_is_to_be_kept_is_kept() {

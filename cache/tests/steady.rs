@@ -1,27 +1,11 @@
 //! No operation allocates once a session is open.
 
+mod number;
+
 use allocation_counter::measure;
+use number::{Number, key};
 use std::sync::Arc;
-use trefoil_cache::{Cache, Engine, EngineConfig, Key, Session, Value};
-
-#[derive(Clone, Copy)]
-struct Number(u64);
-
-impl Value for Number {
-    type Words = [u64; 1];
-
-    fn to_words(&self) -> [u64; 1] {
-        [self.0]
-    }
-
-    fn from_words(words: &[u64; 1]) -> Self {
-        Self(words[0])
-    }
-}
-
-fn key(n: u64) -> Key {
-    trefoil_cache::value::unpack(&[n, !n, n, n])
-}
+use trefoil_cache::{Cache, Engine, EngineConfig, Key, Session};
 
 #[test]
 fn the_engine_allocates_nothing_in_steady_state() {

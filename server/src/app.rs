@@ -17,9 +17,9 @@ use std::sync::Arc;
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_matching::Status;
-use trefoil_service::Service;
 use trefoil_service::notes::Noted;
 use trefoil_service::rotation::Rotations;
+use trefoil_service::{Refused, Service};
 use trefoil_storage::store::TenantId;
 
 /// The state behind both listeners.
@@ -63,6 +63,15 @@ impl App {
         let Some(noted) = noted.into() else { return Ok(None) };
         let answer = self.service.sealed(noted, self.limits.answer_timeout()).await;
         bodies::receipt(answer, Encoding::Full)
+    }
+
+    /// Asks the service for what may block.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Service) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let service = Arc::clone(&self.service);
+        blocking(move || Ok(work(&service)?)).await
     }
 
     /// Takes other limits from now on.

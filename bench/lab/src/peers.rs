@@ -58,7 +58,9 @@ pub trait Peer: Send + Sync {
     fn handle(&self) -> Self::Handle<'_>;
 
     /// Most entries it will hold; none if it does not evict.
-    fn capacity(&self) -> Option<usize>;
+    fn capacity(&self) -> Option<usize> {
+        None
+    }
 
     /// Entries held, all postponed work done.
     fn held(&self) -> usize;
@@ -234,10 +236,6 @@ impl Peer for RawDashMap {
         self
     }
 
-    fn capacity(&self) -> Option<usize> {
-        None
-    }
-
     fn held(&self) -> usize {
         self.0.len()
     }
@@ -270,10 +268,6 @@ impl Peer for PapayaMap {
 
     fn handle(&self) -> &PapayaMap {
         self
-    }
-
-    fn capacity(&self) -> Option<usize> {
-        None
     }
 
     fn held(&self) -> usize {

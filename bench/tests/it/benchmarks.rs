@@ -49,27 +49,32 @@ fn stages_are_timed_and_their_outputs_verified() {
     }
 }
 
+/// One window of a tenth of a second.
+fn short(cache: CacheChoice) -> Run {
+    Run {
+        workers: 1,
+        seconds: 0.1,
+        warmup_s: 0.0,
+        repeats: 1,
+        cadence: Cadence::Group,
+        cache,
+        users: 64,
+        faces: FaceSource::Synthetic,
+        popularity: Popularity::Uniform,
+        batches: 5,
+        seed: 7,
+        samples: 4,
+        slow_seals: Duration::ZERO,
+        tier: Tier::detected(),
+    }
+}
+
 #[test]
 fn runs_count_what_was_sealed_and_verify_it() {
     for cache in caches() {
         for cadence in [Cadence::Group, Cadence::PerBatch] {
             let report = run(
-                Run {
-                    workers: 2,
-                    seconds: 0.1,
-                    warmup_s: 0.1,
-                    repeats: 2,
-                    cadence,
-                    cache,
-                    users: 64,
-                    faces: FaceSource::Synthetic,
-                    popularity: Popularity::Uniform,
-                    batches: 5,
-                    seed: 7,
-                    samples: 8,
-                    slow_seals: Duration::ZERO,
-                    tier: Tier::detected(),
-                },
+                Run { workers: 2, warmup_s: 0.1, repeats: 2, cadence, samples: 8, ..short(cache) },
                 Arc::clone(&POPULATION),
                 More { open: vec![0.4], ..More::default() },
             )
@@ -156,23 +161,7 @@ fn the_canonical_workload_ends_sessions_misses_the_cache_and_explains_its_time()
 #[test]
 fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
     for cache in caches() {
-        let run = Run {
-            workers: 1,
-            seconds: 0.1,
-            warmup_s: 0.0,
-            repeats: 1,
-            cadence: Cadence::Group,
-            cache,
-            users: 64,
-            faces: FaceSource::Synthetic,
-            popularity: Popularity::Uniform,
-            batches: 5,
-            seed: 7,
-            samples: 4,
-            slow_seals: Duration::ZERO,
-            tier: Tier::detected(),
-        };
-        let parameters = Sweep { run, requests_per_proof: vec![1, 8] };
+        let parameters = Sweep { run: short(cache), requests_per_proof: vec![1, 8] };
         let report = sweep(parameters, Arc::clone(&POPULATION)).expect("runs");
         assert_eq!(report.problem, None);
         assert_eq!(report.result["points"].as_array().expect("list").len(), 3);
@@ -213,20 +202,13 @@ fn a_sweep_verifies_each_sessions_proof_once_per_so_many_requests() {
 #[test]
 fn a_window_lasts_until_something_was_sealed() {
     let parameters = Run {
-        workers: 1,
         seconds: 0.000_1,
-        warmup_s: 0.0,
         repeats: 2,
         cadence: Cadence::PerBatch,
-        cache: CacheChoice::DEFAULT,
         users: 32,
-        faces: FaceSource::Synthetic,
-        popularity: Popularity::Uniform,
         batches: 1,
-        seed: 7,
         samples: 1,
-        slow_seals: Duration::ZERO,
-        tier: Tier::detected(),
+        ..short(CacheChoice::DEFAULT)
     };
     let report = run(parameters, Arc::clone(&POPULATION), More::default()).expect("runs");
     assert_eq!(report.problem, None);

@@ -2,6 +2,7 @@
 
 mod operator;
 pub(super) mod place;
+mod receipt;
 mod session;
 mod status;
 mod subject;
@@ -12,6 +13,7 @@ use super::exit::fail;
 use super::values::proof_need;
 use clap::Subcommand;
 use place::Place;
+use receipt::ReceiptFile;
 use serde::Serialize;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -19,8 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use table::table;
 use trefoil_api::{
-    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, Receipt, RotationStatus,
-    TenantSummary,
+    ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, RotationStatus, TenantSummary,
 };
 use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::output;
@@ -171,9 +172,8 @@ enum Tenant {
     Delete {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
-        /// A file for the receipt, which `trefoil verify` checks.
-        #[arg(long, value_name = "FILE")]
-        receipt: Option<PathBuf>,
+        #[command(flatten)]
+        receipt: ReceiptFile,
     },
     /// Accept the API keys of a disabled tenant again.
     #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
@@ -317,7 +317,7 @@ impl AdminCommand {
             Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
             Command::Tenant(Tenant::Delete { tenant, receipt }) => {
                 let deleted = self.place.call(async |admin| admin.delete_tenant(tenant).await)?;
-                let kept = save_receipt(deleted.receipt.as_ref(), receipt.as_deref())?;
+                let kept = receipt.keep(deleted.receipt.as_ref(), "the tenant is deleted")?;
                 show(json, &deleted, || format!("deleted, {} templates destroyed\n{kept}", deleted.templates))
             }
             Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
@@ -465,20 +465,6 @@ fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> R
     match json {
         true => Ok(serde_json::to_string_pretty(answer).map_err(|cause| cause.to_string())? + "\n"),
         false => Ok(text()),
-    }
-}
-
-/// Writes the receipt of a change to a file, and says where it is.
-fn save_receipt(receipt: Option<&Receipt>, file: Option<&Path>) -> Result<String, String> {
-    match (receipt, file) {
-        (None, _) => {
-            Ok("there is no receipt: the service could not seal one, and its log says why\n".to_owned())
-        }
-        (Some(_), None) => Ok(String::new()),
-        (Some(receipt), Some(path)) => {
-            super::remote::write(Some(path), &receipt.attestation.0)?;
-            Ok(format!("receipt in {}\n", path.display()))
-        }
     }
 }
 

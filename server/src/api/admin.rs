@@ -45,8 +45,7 @@ pub(super) async fn create_tenant(
     };
     let receipt = app.sealed(noted).await?;
     let created = CreatedTenant { tenant_id: Hex(tenant.to_bytes()), policy_id: POLICY_ID, receipt };
-    let response = body::answer(StatusCode::CREATED, &created)?;
-    Ok(if is_replayed { once::replayed(response) } else { response })
+    Ok(once::marked(body::answer(StatusCode::CREATED, &created)?, is_replayed))
 }
 
 /// `POST /v1/tenants/{tenant}/api-keys`. The answer is the only time that the secret is shown.
@@ -93,13 +92,9 @@ pub(super) async fn revoke_api_key(
     Path((tenant, id)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(id)) = (PathBytes::<16>::parse(&tenant)?, PathBytes::<8>::parse(&id)?);
-    let at_work = Arc::clone(&app);
-    let (revoked, noted) = blocking(move || {
-        let service = &at_work.service;
-        let (tenant, id) = (TenantId::new(tenant), ApiKeyId::new(id));
-        Ok(service.directory.revoke_api_key(&tenant, id, &by, service.now())?)
-    })
-    .await?;
+    let (tenant, id) = (TenantId::new(tenant), ApiKeyId::new(id));
+    let revoke = move |service: &Service| service.directory.revoke_api_key(&tenant, id, &by, service.now());
+    let (revoked, noted) = app.ask(revoke).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &RevokedApiKey { key: bodies::api_key(revoked), receipt })
 }
@@ -123,8 +118,8 @@ pub(super) async fn tenant(
 ) -> Result<Response, Problem> {
     let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
     let refused = app.service.directory.refused_for_failures(Some(&tenant.id));
-    let (id, at_work) = (tenant.id, Arc::clone(&app));
-    let locked_out = blocking(move || Ok(at_work.service.locked_out(&id))).await?;
+    let id = tenant.id;
+    let locked_out = app.ask(move |service| Ok(service.locked_out(&id))).await?;
     Ok(tagged(
         tenant.policy_version,
         body::answer(StatusCode::OK, &bodies::shown(&tenant, refused, locked_out))?,
@@ -141,13 +136,11 @@ pub(super) async fn set_policy(
     app.service.check_room()?;
     let if_version = if_match(request.headers())?;
     let SetPolicy { policy } = body::json(request, 16 * JSON_BYTES_MAX, &app.limits).await?;
-    let (tenant, at_work) = (TenantId::new(tenant), Arc::clone(&app));
-    let (version, noted) = blocking(move || {
-        let service = &at_work.service;
+    let set = move |service: &Service| {
         service.check_vaults()?;
-        Ok(service.directory.set_policy(&tenant, policy, if_version, &by, service.now())?)
-    })
-    .await?;
+        service.directory.set_policy(&TenantId::new(tenant), policy, if_version, &by, service.now())
+    };
+    let (version, noted) = app.ask(set).await?;
     let version = bodies::policy_version(version);
     let policy_version = version.policy_version;
     let receipt = app.sealed(noted).await?;
@@ -171,8 +164,8 @@ pub(super) async fn policies(
 ) -> Result<Response, Problem> {
     let Query(FromVersion { from }) = page
         .map_err(|_| Problem::new(Code::MalformedRequest, "the query is `from` and a version, or nothing"))?;
-    let (versions, next) =
-        blocking(move || Ok(app.service.directory.policies(&TenantId::new(tenant), from)?)).await?;
+    let read = move |service: &Service| service.directory.policies(&TenantId::new(tenant), from);
+    let (versions, next) = app.ask(read).await?;
     body::answer(StatusCode::OK, &bodies::policies(versions, next))
 }
 
@@ -222,12 +215,10 @@ async fn set_disabled(
     PathBytes(tenant): PathBytes<16>,
     disabled: bool,
 ) -> Result<Response, Problem> {
-    let at_work = Arc::clone(&app);
-    let (tenant, noted) = blocking(move || {
-        let service = &at_work.service;
-        Ok(service.directory.set_disabled(&TenantId::new(tenant), disabled, &by, service.now())?)
-    })
-    .await?;
+    let set = move |service: &Service| {
+        service.directory.set_disabled(&TenantId::new(tenant), disabled, &by, service.now())
+    };
+    let (tenant, noted) = app.ask(set).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &ChangedTenant { summary: bodies::summary(&tenant), receipt })
 }
@@ -238,9 +229,8 @@ pub(super) async fn delete_tenant(
     Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let at_work = Arc::clone(&app);
-    let delete = move || Ok(at_work.service.delete_tenant(&TenantId::new(tenant), &by)?);
-    let Deleted { templates, at, noted } = blocking(delete).await?;
+    let delete = move |service: &Service| service.delete_tenant(&TenantId::new(tenant), &by);
+    let Deleted { templates, at, noted } = app.ask(delete).await?;
     let receipt = app.sealed(noted).await?;
     let deleted = DeletedTenant { tenant_id: Hex(tenant), templates, deleted_at: at, receipt };
     body::answer(StatusCode::OK, &deleted)
@@ -253,17 +243,16 @@ pub(super) async fn reset_malformed(
     Operator(by): Operator,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    let at_work = Arc::clone(&app);
-    let noted = blocking(move || {
-        let (service, tenant) = (&at_work.service, TenantId::new(tenant));
+    let tenant = TenantId::new(tenant);
+    let reset = move |service: &Service| {
         service.check_vaults()?;
         match service.key_holder.forgive_malformed(tenant) {
-            Ok(()) => Ok(service.note(tenant, What::MalformedReset, &by)?),
-            Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown.into()),
+            Ok(()) => service.note(tenant, What::MalformedReset, &by),
+            Err(KeyHolderError::UnknownTenant) => Err(Refused::TenantUnknown),
             Err(cause) => Err(cause.into()),
         }
-    })
-    .await?;
+    };
+    let noted = app.ask(reset).await?;
     body::answer(StatusCode::OK, &ResetMalformed { receipt: app.sealed(noted).await? })
 }
 
@@ -275,10 +264,8 @@ pub(super) async fn reset_attempts(
 ) -> Result<Response, Problem> {
     let (PathBytes(tenant), PathBytes(handle)) =
         (PathBytes::<16>::parse(&tenant)?, PathBytes::<32>::parse(&handle)?);
-    let at_work = Arc::clone(&app);
-    let reset =
-        move || Ok(at_work.service.reset_attempts(&TenantId::new(tenant), &Handle::new(handle), &by)?);
-    let noted = blocking(reset).await?;
+    let (tenant, handle) = (TenantId::new(tenant), Handle::new(handle));
+    let noted = app.ask(move |service| service.reset_attempts(&tenant, &handle, &by)).await?;
     body::answer(StatusCode::OK, &ResetAttempts { receipt: app.sealed(noted).await? })
 }
 

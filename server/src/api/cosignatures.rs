@@ -28,7 +28,7 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
 
 /// `GET /v1/log/checkpoint`: the largest head that a witness has cosigned, with all cosignatures of it.
 pub(super) async fn newest(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    Ok(answer(blocking(move || Ok(app.service.cosigned(None)?)).await?))
+    Ok(answer(app.ask(|service| service.cosigned(None)).await?))
 }
 
 /// `GET /v1/log/checkpoint/{size}`: the head of the log of `size` seals, with all cosignatures of it.
@@ -37,7 +37,7 @@ pub(super) async fn of_size(
     size: Result<Path<u64>, PathRejection>,
 ) -> Result<Response, Problem> {
     let Path(size) = size.map_err(|_| Problem::new(Code::MalformedRequest, "a size is a whole number"))?;
-    Ok(answer(blocking(move || Ok(app.service.cosigned(Some(size))?)).await?))
+    Ok(answer(app.ask(move |service| service.cosigned(Some(size))).await?))
 }
 
 fn answer(note: String) -> Response {

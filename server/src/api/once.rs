@@ -28,9 +28,11 @@ pub(super) async fn create<T: Send + 'static>(
     blocking(move || Ok(app.service.create_once(&by, || create(&app.service, &by))?)).await
 }
 
-/// Marks an answer as that of an earlier request.
-pub(super) fn replayed(mut response: Response) -> Response {
-    response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+/// Marks an answer that is an earlier request's.
+pub(super) fn marked(mut response: Response, replayed: bool) -> Response {
+    if replayed {
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
     response
 }
 

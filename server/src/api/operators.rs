@@ -97,12 +97,9 @@ pub(super) async fn revoke(
     Operator(by): Operator,
     PathBytes(operator): PathBytes<8>,
 ) -> Result<Response, Problem> {
-    let at_work = Arc::clone(&app);
-    let (revoked, noted) = blocking(move || {
-        let service = &at_work.service;
-        Ok(service.operators.revoke(&OperatorId::new(operator), &by, service.now())?)
-    })
-    .await?;
+    let operator = OperatorId::new(operator);
+    let revoke = move |service: &Service| service.operators.revoke(&operator, &by, service.now());
+    let (revoked, noted) = app.ask(revoke).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &ChangedOperator { operator: bodies::operator(revoked), receipt })
 }
@@ -117,12 +114,10 @@ pub(super) async fn revoke_token(
     let number = number.parse().map_err(|_| {
         Problem::new(Code::MalformedRequest, "the number of the token in the path is no whole number")
     })?;
-    let at_work = Arc::clone(&app);
-    let (operator, noted) = blocking(move || {
-        let service = &at_work.service;
-        Ok(service.operators.revoke_token(&OperatorId::new(operator), number, &by, service.now())?)
-    })
-    .await?;
+    let operator = OperatorId::new(operator);
+    let revoke =
+        move |service: &Service| service.operators.revoke_token(&operator, number, &by, service.now());
+    let (operator, noted) = app.ask(revoke).await?;
     let receipt = app.sealed(noted).await?;
     body::answer(StatusCode::OK, &ChangedOperator { operator: bodies::operator(operator), receipt })
 }

@@ -5,7 +5,7 @@
 
 use super::body;
 use super::caller::{Caller, Cursor, PathBytes};
-use crate::app::{App, blocking};
+use crate::app::App;
 use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
@@ -85,9 +85,8 @@ pub(super) async fn list(
     Cursor(from): Cursor<32>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
-    let page = blocking(move || {
-        Ok(app.service.sessions.list(&caller.tenant, &SessionId::new(from), app.service.now())?)
-    });
+    let from = SessionId::new(from);
+    let page = app.ask(move |service| service.sessions.list(&caller.tenant, &from, service.now()));
     let (sessions, next) = page.await?;
     let session =
         |sessions::LiveSession { id, expires_at }| LiveSession { session_id: Hex(id.to_bytes()), expires_at };

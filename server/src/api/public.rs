@@ -14,7 +14,7 @@ use std::sync::Arc;
 use trefoil_api::{Base64, FheKeys, Hex};
 use trefoil_attest::{LogEntry, SealHeader};
 use trefoil_matching::PublicKey;
-use trefoil_service::{Refused, log_store, signing_keys};
+use trefoil_service::{Refused, Service, log_store, signing_keys};
 use trefoil_types::TenantId;
 
 /// For answers that never change: a year, the longest time that caches honour.
@@ -133,10 +133,11 @@ pub(super) async fn fhe_keys(
     State(app): State<Arc<App>>,
     PathBytes(tenant): PathBytes<16>,
 ) -> Result<Response, Problem> {
-    app.service.expect_tenant(&TenantId::new(tenant)).await;
-    let keys = blocking(move || {
-        let tenant = app.service.directory.tenant(&TenantId::new(tenant))?;
-        let key = app.service.key_holder.sealing_key()?;
+    let tenant = TenantId::new(tenant);
+    app.service.expect_tenant(&tenant).await;
+    let read = move |service: &Service| {
+        let tenant = service.directory.tenant(&tenant)?;
+        let key = service.key_holder.sealing_key()?;
         Ok(FheKeys {
             tenant: Hex(tenant.id.to_bytes()),
             probe_mode: tenant.policy.probe,
@@ -144,9 +145,8 @@ pub(super) async fn fhe_keys(
             sealing_key: Base64(key.to_bytes().to_vec()),
             sealing_key_fingerprint: Hex(key.fingerprint().0),
         })
-    })
-    .await?;
-    body::answer(StatusCode::OK, &keys)
+    };
+    body::answer(StatusCode::OK, &app.ask(read).await?)
 }
 
 /// `GET /.well-known/trefoil-configuration`

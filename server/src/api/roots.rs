@@ -3,7 +3,7 @@
 use super::body;
 use super::caller::{Caller, Operator, PathBytes};
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
-use crate::app::{App, blocking};
+use crate::app::App;
 use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::{Query, Request, State};
@@ -12,8 +12,8 @@ use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Base64, Hex, PublishRoot, PublishedRoot, RegisterIssuerKey, RegisteredIssuerKey};
 use trefoil_attest::What;
-use trefoil_service::Refused;
 use trefoil_service::tenant::Scope;
+use trefoil_service::{Refused, Service};
 use trefoil_types::TenantId;
 use trefoil_wallet::credentials::{RootStatement, SignedRoot};
 
@@ -29,15 +29,13 @@ pub(super) async fn publish(
         body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let tenant = caller.tenant.id;
     // The root may revoke a credential, which a full disk must not prevent.
-    let at_work = Arc::clone(&app);
-    let publish = move || {
-        let app = at_work;
+    let publish = move |service: &Service| {
         let root = || SignedRoot { statement: statement.clone(), signature: signature.clone() };
         let failed = |refused: &Refused| *refused == Refused::Fault;
-        let publish = || app.service.directory.publish_root(&tenant, root(), app.service.now());
-        Ok(app.service.disk.with_reserve(publish, failed)?)
+        let publish = || service.directory.publish_root(&tenant, root(), service.now());
+        service.disk.with_reserve(publish, failed)
     };
-    let (published, published_at) = blocking(publish).await?;
+    let (published, published_at) = app.ask(publish).await?;
     let RootStatement { generation, generation_min, root, .. } = &published;
     let (generation, generation_min) = (*generation, *generation_min);
     let (root, head) = (root.to_bytes(), published.digest());
@@ -64,9 +62,10 @@ pub(super) async fn log(
     let Query(Page { from }) = page.map_err(|_| {
         Problem::new(Code::MalformedRequest, "the query is `from` and a generation, or nothing")
     })?;
-    app.service.expect_tenant(&TenantId::new(tenant)).await;
-    let page = blocking(move || Ok(app.service.directory.root_log(&TenantId::new(tenant), from)?)).await?;
-    body::answer(StatusCode::OK, &bodies::root_log(TenantId::new(tenant), page))
+    let tenant = TenantId::new(tenant);
+    app.service.expect_tenant(&tenant).await;
+    let page = app.ask(move |service| service.directory.root_log(&tenant, from)).await?;
+    body::answer(StatusCode::OK, &bodies::root_log(tenant, page))
 }
 
 /// `PUT /v1/tenants/{tenant}/issuer-key`, admin. Open sessions stay valid. The next root must be signed with the new key.
@@ -77,12 +76,11 @@ pub(super) async fn register_key(
     request: Request,
 ) -> Result<Response, Problem> {
     let key: RegisterIssuerKey = body::json(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let at_work = Arc::clone(&app);
-    let (key, noted) = blocking(move || {
-        let (service, tenant) = (&at_work.service, TenantId::new(tenant));
-        Ok(service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, &by, service.now())?)
-    })
-    .await?;
+    let register = move |service: &Service| {
+        let tenant = TenantId::new(tenant);
+        service.directory.register_issuer_key(&tenant, &key.ml_dsa_65.0, &by, service.now())
+    };
+    let (key, noted) = app.ask(register).await?;
     let (key_id, receipt) = (Hex(key.to_bytes()), app.sealed(noted).await?);
     body::answer(StatusCode::OK, &RegisteredIssuerKey { key_id, receipt })
 }

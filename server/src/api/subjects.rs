@@ -3,7 +3,7 @@
 use super::body;
 use super::caller::{Caller, Cursor, PathBytes};
 use super::conditional::tagged;
-use crate::app::{App, blocking};
+use crate::app::App;
 use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::State;
@@ -26,9 +26,8 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let dimension = caller.tenant.policy.dimension;
-    let subjects =
-        blocking(move || Ok(app.service.store.subjects(&caller.tenant.id, &Handle::new(from), PAGE + 1)?))
-            .await?;
+    let (tenant, from) = (caller.tenant.id, Handle::new(from));
+    let subjects = app.ask(move |service| Ok(service.store.subjects(&tenant, &from, PAGE + 1)?)).await?;
     let next = subjects.get(PAGE).map(|subject| Hex(subject.handle.to_bytes()));
     let subjects = subjects.into_iter().take(PAGE).map(|subject| shown(subject, dimension)).collect();
     body::answer(StatusCode::OK, &SubjectPage { subjects, next })
@@ -43,7 +42,7 @@ pub(super) async fn show(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let (handle, dimension) = (Handle::new(handle), caller.tenant.policy.dimension);
-    let found = blocking(move || Ok(app.service.subject(&caller.tenant.id, &handle)?)).await?;
+    let found = app.ask(move |service| service.subject(&caller.tenant.id, &handle)).await?;
     let found = found
         .ok_or_else(|| Problem::new(Code::SubjectUnknown, "no subject has a template under this handle"))?;
     let subject = shown(found, dimension);
@@ -76,8 +75,7 @@ pub(super) async fn revoke(
 pub(super) async fn tenant(State(app): State<Arc<App>>, caller: Caller) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
     let id = caller.tenant.id;
-    let own = blocking(move || {
-        let service = &app.service;
+    let own = app.ask(move |service| {
         Ok(OwnTenant {
             tenant_id: Hex(id.to_bytes()),
             locked_out: service.locked_out(&id),

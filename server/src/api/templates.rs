@@ -2,12 +2,13 @@
 
 use super::body;
 use super::caller::{Caller, PathBytes};
+use super::once;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies::{self, Encoding};
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Enrolled, Enrolment, Erased, Hex, Replaced};
@@ -37,7 +38,7 @@ pub(super) async fn enrol(
     }
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let enrolled = Enrolled { handle: Hex(handle), generation, receipt };
-    Ok(marked(body::answer(StatusCode::CREATED, &enrolled)?, replayed))
+    Ok(once::marked(body::answer(StatusCode::CREATED, &enrolled)?, replayed))
 }
 
 /// `PUT /v1/subjects/{handle}/templates`
@@ -56,7 +57,7 @@ pub(super) async fn replace(
     }
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     let answer = Replaced { handle: Hex(handle), generation, replaced, receipt };
-    Ok(marked(body::answer(StatusCode::OK, &answer)?, replayed))
+    Ok(once::marked(body::answer(StatusCode::OK, &answer)?, replayed))
 }
 
 /// Reads a template with its idempotency key.
@@ -75,14 +76,6 @@ async fn read(
     let (handle, face) = (Handle::new(handle), bodies::face(embedding, shares));
     let digest = digest(&app.service, &handle, &bytes);
     Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
-}
-
-/// Marks an answer that is an earlier request's.
-fn marked(mut response: Response, replayed: bool) -> Response {
-    if replayed {
-        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
-    }
-    response
 }
 
 /// `DELETE /v1/subjects/{handle}/templates`

@@ -2,13 +2,14 @@
 
 use super::body;
 use super::caller::{Caller, Cursor, Operator, PathBytes};
-use crate::app::{App, blocking};
+use crate::app::App;
 use crate::bodies;
 use crate::problem::Problem;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use std::sync::Arc;
+use trefoil_service::Service;
 use trefoil_types::{ApiKeyId, TenantId};
 
 /// `GET /v1/usage?from={id}`: usage of the caller's tenant, with an API key of any scope.
@@ -31,8 +32,7 @@ pub(super) async fn of_tenant(
 }
 
 async fn page(app: Arc<App>, tenant: TenantId, from: [u8; 8]) -> Result<Response, Problem> {
-    let (rows, next) =
-        blocking(move || Ok(app.service.directory.usage(&tenant, ApiKeyId::new(from), app.service.now())?))
-            .await?;
+    let read = move |service: &Service| service.directory.usage(&tenant, ApiKeyId::new(from), service.now());
+    let (rows, next) = app.ask(read).await?;
     body::answer(StatusCode::OK, &bodies::usage(tenant, rows, next))
 }

@@ -125,20 +125,25 @@ mod tests {
     use super::super::machine::{Transfer, Waiting};
     use super::*;
 
-    /// The share with which a model's own chains were made is found again.
-    #[test]
-    fn the_share_is_found_from_the_times_of_chains() {
+    /// Two cores of this kind.
+    fn machine(request: f64, claim_more: f64) -> Machine {
         let transfer = 75.0;
-        let machine = |request: f64| Machine {
+        Machine {
             name: "test",
             source: "test",
             sockets: 1,
             cores_per_socket: 2,
             cores_per_cluster: 2,
             transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
-            core: Core { request, hold: 10.0, claim_more: 0.0 },
+            core: Core { request, hold: 10.0, claim_more },
             waiting: Waiting { poll: 10.0, call: 500.0, wake: 2_000.0 },
-        };
+        }
+    }
+
+    /// The share with which a model's own chains were made is found again.
+    #[test]
+    fn the_share_is_found_from_the_times_of_chains() {
+        let machine = |request| machine(request, 0.0);
         let made = |chain: Chain| {
             let own = 50.0 + 8.0 * (chain.private + chain.order.len()) as f64;
             let rate = model::rounds_per_s(&machine(0.3), &chain.program(own, 8.0), 2, 5);
@@ -154,17 +159,7 @@ mod tests {
     /// So is what a shard costs besides, from a model's own look-ups.
     #[test]
     fn what_a_shard_costs_besides_is_found_from_look_ups() {
-        let transfer = 75.0;
-        let machine = |claim_more: f64| Machine {
-            name: "test",
-            source: "test",
-            sockets: 1,
-            cores_per_socket: 2,
-            cores_per_cluster: 2,
-            transfer: Transfer { in_cluster: transfer, in_socket: transfer, across_sockets: transfer },
-            core: Core { request: 0.4, hold: 10.0, claim_more },
-            waiting: Waiting { poll: 10.0, call: 500.0, wake: 2_000.0 },
-        };
+        let machine = |claim_more| machine(0.4, claim_more);
         let (own, increment) = (18.0, 8.0);
         let steps =
             vec![Step::ClaimOneOf(0, 8), Step::Work(own - increment), Step::Release, Step::Work(increment)];

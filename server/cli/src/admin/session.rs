@@ -1,10 +1,10 @@
 //! `trefoil admin session`: lists open sessions, and ends one early.
 
 use super::place::{Caller, Place};
+use super::receipt::ReceiptFile;
 use super::table::table;
-use super::{save_receipt, show, when};
+use super::{show, when};
 use clap::Subcommand;
-use std::path::PathBuf;
 use trefoil_api::{Hex, LiveSession};
 use trefoil_client::{Client, ClientError};
 
@@ -24,9 +24,8 @@ pub(super) enum Command {
         session: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        /// File for the receipt, CBOR, for `trefoil verify`.
-        #[arg(long, value_name = "FILE")]
-        receipt: Option<PathBuf>,
+        #[command(flatten)]
+        receipt: ReceiptFile,
     },
 }
 
@@ -39,8 +38,7 @@ impl Command {
             }
             Command::End { session, caller, receipt } => {
                 let ended = place.call_as(caller, async |client| client.end_session(*session).await)?;
-                let kept = save_receipt(ended.receipt.as_ref(), receipt.as_deref())
-                    .map_err(|cause| format!("the session is ended; {cause}"))?;
+                let kept = receipt.keep(ended.receipt.as_ref(), "the session is ended")?;
                 show(json, &ended, || format!("ended\n{kept}"))
             }
         }

@@ -1,11 +1,11 @@
 //! `trefoil admin subject`: lists subjects with a template, replaces a template, revokes a subject, and destroys its template.
 
 use super::place::{Caller, Place};
+use super::receipt::ReceiptFile;
 use super::table::table;
-use super::{save_receipt, show, when};
+use super::{show, when};
 use crate::wallet::Face;
 use clap::Subcommand;
-use std::path::PathBuf;
 use trefoil_api::{Enrolment, Hex, Replaced, Subject, SubjectState};
 use trefoil_client::{Client, ClientError};
 
@@ -45,9 +45,8 @@ pub(super) enum Command {
         idempotency_key: Option<String>,
         #[command(flatten)]
         caller: Caller,
-        /// File for the receipt, CBOR, for `trefoil verify`.
-        #[arg(long, value_name = "FILE")]
-        receipt: Option<PathBuf>,
+        #[command(flatten)]
+        receipt: ReceiptFile,
     },
     /// End the delay of a locked-out subject and forget its failures of the day. With an operator's token, over the admin API.
     #[command(
@@ -74,9 +73,8 @@ pub(super) enum Command {
         handle: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        /// File for the receipt, CBOR, for `trefoil verify`.
-        #[arg(long, value_name = "FILE")]
-        receipt: Option<PathBuf>,
+        #[command(flatten)]
+        receipt: ReceiptFile,
     },
     /// Destroy a subject's template and its keys. This cannot be undone.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
@@ -87,9 +85,8 @@ pub(super) enum Command {
         handle: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        /// File for the receipt, CBOR, for `trefoil verify`.
-        #[arg(long, value_name = "FILE")]
-        receipt: Option<PathBuf>,
+        #[command(flatten)]
+        receipt: ReceiptFile,
     },
 }
 
@@ -117,8 +114,7 @@ impl Command {
                 let replaced = place.call_as(caller, replace).map_err(|cause| {
                     format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}")
                 })?;
-                let kept = save_receipt(replaced.receipt.as_ref(), receipt.as_deref())
-                    .map_err(|cause| format!("the template is replaced; {cause}"))?;
+                let kept = receipt.keep(replaced.receipt.as_ref(), "the template is replaced")?;
                 show(json, &replaced, || {
                     let Replaced { generation, replaced, .. } = replaced;
                     format!(
@@ -132,8 +128,7 @@ impl Command {
             }
             Command::Revoke { handle, caller, receipt } => {
                 let revoked = place.call_as(caller, async |client| client.revoke(*handle).await)?;
-                let kept = save_receipt(revoked.receipt.as_ref(), receipt.as_deref())
-                    .map_err(|cause| format!("the subject is revoked; {cause}"))?;
+                let kept = receipt.keep(revoked.receipt.as_ref(), "the subject is revoked")?;
                 show(json, &revoked, || {
                     let generation = revoked.generation;
                     let at = when(Some(revoked.revoked_at));
@@ -144,8 +139,7 @@ impl Command {
             }
             Command::Erase { handle, caller, receipt } => {
                 let erased = place.call_as(caller, async |client| client.erase(*handle).await)?;
-                let kept = save_receipt(erased.receipt.as_ref(), receipt.as_deref())
-                    .map_err(|cause| format!("the subject is erased; {cause}"))?;
+                let kept = receipt.keep(erased.receipt.as_ref(), "the subject is erased")?;
                 show(json, &erased, || {
                     let generation = erased.generation;
                     let at = when(Some(erased.erased_at));
