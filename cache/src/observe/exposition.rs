@@ -241,7 +241,6 @@ mod tests {
             "cache_duration_seconds_bucket{operation=\"put\",le=\"+Inf\"} 1\n",
             "cache_patterns_total{tenant=\"a\",kind=\"window\"} 1\n",
             "cache_patterns_total{tenant=\"b\",kind=\"window\"} 0\n",
-            "cache_patterns_total{tenant=\"a\",kind=\"hot_key\"} 1\n",
             "cache_patterns_total{tenant=\"b\",kind=\"hot_key\"} 0\n",
             "cache_sessions_in_scan{tenant=\"b\"} 0\n",
             "cache_hottest_key_ratio{tenant=\"a\"} 1\n",
