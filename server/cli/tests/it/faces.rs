@@ -2,7 +2,7 @@
 
 use crate::enrolment::join_all;
 use crate::modes::Devices;
-use crate::service::{self, Person, Service, answer};
+use crate::service::{self, Person, Service, TestClock, answer};
 use serde_json::json;
 use std::path::Path;
 use trefoil_api::Decision;
@@ -42,7 +42,9 @@ async fn decide_as_the_plain_product_does(probe: &str) {
     policy["probe"] = probe.into();
     policy["threshold"] = json!({"calibrated": {"score": THRESHOLD, "fmr_class": 3}});
     policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(service::config(&directory.path().join("data")), policy).await;
+    let (config, tenant) =
+        (service::config(&directory.path().join("data")), json!({"name": "shop", "policy": policy}));
+    let service = Service::at(config, tenant, TestClock::of_machine()).await;
     let trials = trials();
     let mut people = service.people(count as u32, 1, 71).await;
     let devices = Devices::of(&service, probe).await;

@@ -37,7 +37,8 @@ impl Deref for Nodes {
 impl Nodes {
     pub(crate) async fn start(mut config: Config, clock: &Arc<TestClock>) -> Nodes {
         let start = async |config| Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap();
-        if !store::is_fleet() {
+        // A store in a file is that of one node.
+        if !store::is_fleet() || config.store.url.0.is_empty() {
             return Nodes { first: start(config).await, others: Vec::new() };
         }
         let data = config.server.data_dir.clone();

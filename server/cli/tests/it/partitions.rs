@@ -1,4 +1,4 @@
-//! The verdict cache as tenants share it, through HTTP.
+//! The verdict cache of a node as tenants share it, through HTTP.
 #![cfg(feature = "cache-engine")]
 
 use crate::http::Reply;
@@ -59,7 +59,7 @@ async fn log_all_in(customer: &Customer, wallets: &mut [Wallet]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_proof_leaves_nothing_in_the_cache_and_a_verified_one_its_verdict() {
     let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
     let (root, people) = service.make_people(1, 1, 7);
     service.publish(root, 1).await;
     let mut altered = people[0].envelope.clone();
@@ -82,7 +82,7 @@ async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
     config.proofs.cache_capacity = QUOTA;
-    let service = Service::new(config).await;
+    let service = Service::new(config).await.at_one_node();
     let victim = &service.customer;
     let members = Members::new(victim, 1, 51);
     victim.publish(members.root(), 1).await;
@@ -115,7 +115,7 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
     config.proofs.cache_capacity = 3 * QUOTA;
-    let mut service = Service::new(config.clone()).await;
+    let mut service = Service::new(config.clone()).await.at_one_node();
     let small = neighbour(&service, with_quota(QUOTA)).await;
     assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
     assert!(size(&small, "bytes").await > 0);
@@ -132,7 +132,7 @@ async fn partitions_follow_tenants_with_the_quota_of_their_policy() {
     let refused = json!({"name": "none", "policy": with_quota(0)});
     service.admin.post("/v1/tenants", &refused).await.problem(422, "field-invalid");
 
-    service = service.restart(config).await;
+    service = service.restart(config).await.at_one_node();
     let mut small = small;
     small.moved(service::endpoints(&service.server));
     assert_eq!((size(&service, "capacity").await, size(&small, "capacity").await), (24, 8));
@@ -146,7 +146,7 @@ async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
     config.proofs.sessions_in_memory_max = 64;
-    let mut service = Service::new(config.clone()).await;
+    let mut service = Service::new(config.clone()).await.at_one_node();
     let refused = json!({"name": "greedy", "policy": with_quota(65)});
     let problem = service.admin.post("/v1/tenants", &refused).await.problem(422, "field-invalid");
     let detail = problem["errors"][0]["detail"].as_str().unwrap();
@@ -160,7 +160,7 @@ async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
 
     // The maximum was lowered since. The stored policy, which exceeds it, may be sent again unchanged.
     config.proofs.sessions_in_memory_max = 16;
-    service = service.restart(config).await;
+    service = service.restart(config).await.at_one_node();
     large.moved(service::endpoints(&service.server));
     assert_eq!(size(&large, "capacity").await, 16);
     assert_eq!(put(&service, &path, &json!({"policy": with_quota(64)})).await.status, 200);
@@ -170,7 +170,7 @@ async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
     let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
     let members = Members::new(&service, 1, 54);
     service.publish(members.root(), 1).await;
     members.enrol(&service, 0).await;
@@ -197,7 +197,7 @@ async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_qu
     let directory = tempfile::tempdir().unwrap();
     let mut config = service::config(&directory.path().join("data"));
     config.proofs.cache_capacity = 100_000;
-    let mut service = Service::new(config.clone()).await;
+    let mut service = Service::new(config.clone()).await.at_one_node();
     for number in 1..TENANTS {
         let tenant = json!({"name": format!("tenant {number}"), "policy": policy()});
         let made = service.admin.post("/v1/tenants", &tenant).await;
@@ -205,7 +205,7 @@ async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_qu
     }
     for restarted in [false, true] {
         if restarted {
-            service = service.restart(config.clone()).await;
+            service = service.restart(config.clone()).await.at_one_node();
         }
         let page = service.admin.get("/metrics").await.text().to_owned();
         let sizes = page.lines().filter_map(|line| line.strip_prefix("trefoil_verdict_cache_bytes{"));
@@ -225,7 +225,7 @@ async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_ve
     config.proofs.cache_capacity = 100_000;
     let mut policy = policy();
     policy["attempts"] = service::unlimited();
-    let mut service = Service::with_policy(config.clone(), policy).await;
+    let mut service = Service::with_policy(config.clone(), policy).await.at_one_node();
     let first = size(&service, "capacity").await;
     assert!((first as usize) < SESSIONS, "{first}");
     let members = Members::new(&service, 1, 55);
@@ -247,7 +247,7 @@ async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_ve
     assert_eq!(service.metric("trefoil_proofs_total{outcome=\"accepted\"}").await as usize, SESSIONS);
 
     // After a start there is room for the sessions that are open, without an eviction.
-    service = service.restart(config).await;
+    service = service.restart(config).await.at_one_node();
     assert_eq!(size(&service, "entries").await as usize, SESSIONS);
     assert_eq!(count(&service, "eviction").await, 0);
     log_all_in(&service, &mut wallets).await;

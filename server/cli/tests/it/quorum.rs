@@ -4,6 +4,7 @@ use crate::http::Endpoint;
 use crate::key_holder_process::{KeyHolder, lax};
 use crate::program::Program;
 use crate::service::{self, Service, answer};
+use crate::store;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use trefoil_api::Decision;
@@ -63,6 +64,7 @@ async fn key_holders_in_another_order_than_their_seats_are_named_at_a_start_by_r
             .arg(&data)
             .args(swapped.iter().flat_map(|url| ["--key-holder", url]))
             .envs([("TREFOIL_KEYS_PRECOMPUTE", "brief"), ("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")])
+            .envs(store::database(&data).map(|url| ("TREFOIL_STORE_URL", url)))
             .output()
             .unwrap();
         let text = String::from_utf8([said.stdout, said.stderr].concat()).unwrap();
@@ -105,7 +107,7 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     let mut config = service::config(&data);
     config.key_holder.quorum = holders.each_ref().map(|holder| holder.url().to_owned()).to_vec();
     config.key_holder.timeout_ms = 60_000;
-    let service = Service::new(config).await;
+    let service = Service::new(config).await.at_one_node();
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
