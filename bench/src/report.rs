@@ -21,7 +21,7 @@ struct Record {
 }
 
 /// What a page says of each benchmark, where its record has it: a JSON pointer and what the number is.
-const HEADLINES: [(&str, &[(&str, &str)]); 11] = [
+const HEADLINES: [(&str, &[(&str, &str)]); 12] = [
     ("run", &[("/auth_per_s", "authentications/s"), ("/auth_per_s_long", "in the long window")]),
     (
         "stages",
