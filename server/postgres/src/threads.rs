@@ -31,7 +31,7 @@ use trefoil_storage::Supervisor;
 use trefoil_storage::store::StoreError;
 
 /// Connections that read.
-const READERS: usize = 4;
+pub(crate) const READERS: usize = 4;
 /// Calls that may wait.
 const QUEUE_MAX: usize = 1024;
 /// Writes in one transaction.
