@@ -30,6 +30,7 @@
 //! ```
 
 mod address;
+mod connections;
 mod fleet;
 mod inspect;
 mod link;
@@ -47,6 +48,7 @@ mod threads;
 mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
+pub use connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE, LINKS_OF_HANDLERS};
 use fleet::Parts;
 pub use fleet::Signs;
 pub use inspect::Inspected;
@@ -69,14 +71,6 @@ use trefoil_storage::store::{
     Tenant, Usage, UsageWrite, takes,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
-
-/// Connections to the register that a node takes beside those of its workers: for uploads of proofs, and for sessions that come from another node.
-pub const LINKS_OF_HANDLERS: usize = 2;
-/// Connections of a node of a fleet beside one for each of its workers: one that writes, those that read, one that hears of the other nodes, one for
-/// turns in the log, and at the register those of the handlers and that of its keeper.
-pub const CONNECTIONS_OF_A_NODE: usize = 1 + threads::READERS + 1 + 1 + LINKS_OF_HANDLERS + 1;
-/// Connections for which the limit of the role has room beside those of the nodes: for `trefoil doctor`, and for those of a process that has just ended.
-pub const CONNECTIONS_BESIDE: usize = 5;
 
 /// See the module.
 pub struct Postgres(Threads, Option<Parts>);

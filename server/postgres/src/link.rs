@@ -4,10 +4,10 @@
 //! a deadline is lost: its answer might come later and be taken for another one.
 
 use crate::address::Address;
+use crate::connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 use crate::scope::Scope;
 use crate::servers::{PROOF, PROVEN_FOR, Servers, TIMELINE};
 use crate::table::{Value, parameters};
-use crate::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
