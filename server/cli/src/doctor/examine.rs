@@ -54,7 +54,7 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
     let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
     found.extend(key_holder(config, now, sealed));
     found.extend(disk(config));
-    found.extend(service::examine(config, token_file));
+    found.extend(service::examine(config, &tls::certificate_path(config), token_file));
     found
 }
 

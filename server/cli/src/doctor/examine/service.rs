@@ -1,6 +1,6 @@
 //! The running service: whether it takes requests, and what it alone finds about its keys.
 
-use super::{WAIT, tls};
+use super::WAIT;
 use crate::remote;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -29,8 +29,8 @@ impl From<ClientError> for Unanswered {
     }
 }
 
-/// The process, if it runs. Whether it takes requests needs no token; what it finds about its keys needs one.
-pub(super) fn examine(config: &Config, token_file: Option<&Path>) -> Vec<Finding> {
+/// The process, if it runs, and shows this certificate. Whether it takes requests needs no token; what it finds about its keys needs one.
+pub(super) fn examine(config: &Config, certificate: &Path, token_file: Option<&Path>) -> Vec<Finding> {
     let address = reachable(config.server.admin_listen);
     if address.port() == 0 || TcpStream::connect_timeout(&address, WAIT).is_err() {
         let nothing = "nothing listens here: the service is stopped, or elsewhere";
@@ -38,7 +38,7 @@ pub(super) fn examine(config: &Config, token_file: Option<&Path>) -> Vec<Finding
     }
     let url = format!("https://{address}");
     let asked = || -> Result<(Vec<u8>, Option<String>), Unanswered> {
-        let certificate = remote::read(&tls::certificate_path(config))?;
+        let certificate = remote::read(certificate)?;
         let admin = Admin::without_token(&url, &certificate)?;
         let unready = answer(async { admin.unready().await })?;
         Ok((certificate, unready))
