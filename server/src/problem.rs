@@ -323,6 +323,8 @@ pub struct Problem {
     code: Code,
     detail: Cow<'static, str>,
     errors: Vec<FieldError>,
+    /// What to do, where it is not what the code says.
+    cure: Option<&'static str>,
     /// Its OAuth error, if a token was requested.
     oauth: Option<TokenError>,
 }
@@ -330,7 +332,7 @@ pub struct Problem {
 impl Problem {
     /// A problem with one sentence that says what happened and what to do.
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Problem {
-        Problem { code, detail: detail.into(), errors: Vec::new(), oauth: None }
+        Problem { code, detail: detail.into(), errors: Vec::new(), cure: None, oauth: None }
     }
 
     /// A problem about one field of a JSON body.
@@ -340,12 +342,17 @@ impl Problem {
             "" => error.detail.clone(),
             pointer => format!("{pointer}: {}", error.detail),
         };
-        Problem { code, detail: Cow::Owned(detail), errors: vec![error], oauth: None }
+        Problem { code, detail: Cow::Owned(detail), errors: vec![error], cure: None, oauth: None }
     }
 
     /// Why there is no access token, in the form of RFC 6749 section 5.2.
     pub(crate) fn oauth(self, error: TokenError) -> Problem {
         Problem { oauth: Some(error), ..self }
+    }
+
+    /// With another advice than that of its code.
+    pub(crate) fn cured(self, cure: &'static str) -> Problem {
+        Problem { cure: Some(cure), ..self }
     }
 
     /// An internal error: `cause` goes to the log, the caller learns only that it happened.
@@ -381,7 +388,7 @@ impl Problem {
             status: status.as_u16(),
             code,
             detail: &self.detail,
-            cure: self.code.cure(),
+            cure: self.cure.unwrap_or_else(|| self.code.cure()),
             request_id,
             retry_after_s: None,
             errors: &self.errors,

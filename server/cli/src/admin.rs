@@ -76,7 +76,7 @@ enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         from: u64,
     },
-    /// Subjects of a tenant: list, show, replace the template, revoke and erase, with one of its API keys over the public API; reset-attempts over the admin API.
+    /// Subjects of a tenant: list, show, enrol, replace the template, revoke and erase, with one of its API keys over the public API; reset-attempts over the admin API.
     #[command(subcommand)]
     Subject(subject::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
@@ -88,6 +88,10 @@ enum Command {
         the JSON is on standard output then. Also 1 if the service refuses or is not reached, and 2 for wrong usage; then the reason is on\n\
         standard error and standard output is empty.")]
     Status,
+    /// Whether the service takes requests, as `GET /readyz`. Needs no token, so that the probe of a container can ask.
+    #[command(after_help = "Example:\n  trefoil admin ready --data-dir /var/lib/trefoil\n\n\
+        Exit codes: 0 it takes requests, 1 it does not or is not reached (the reason is printed), 2 wrong usage.")]
+    Ready,
     /// The nodes that share the service's PostgreSQL database.
     #[command(after_help = "Examples:\n  trefoil admin nodes\n  trefoil admin nodes --json")]
     Nodes,
@@ -364,6 +368,7 @@ impl AdminCommand {
             Command::Subject(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
             Command::Status => status::answer(&self.place, json).map(|(text, _)| text),
+            Command::Ready => status::ready(&self.place, json),
             Command::Nodes => status::nodes(&self.place, json),
             Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {

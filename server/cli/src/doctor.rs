@@ -27,6 +27,10 @@ pub(super) struct Doctor {
     config: Option<PathBuf>,
     #[command(flatten)]
     overrides: Overrides,
+    /// File whose first line is an operator's token, with which a running service is asked what it finds about its keys. Absent: admin.token of the
+    /// data directory.
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<PathBuf>,
     /// Print JSON: `status` and `findings`, including checks that found nothing wrong.
     #[arg(long)]
     json: bool,
@@ -35,7 +39,7 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) fn run(&self) -> ExitCode {
         let found = match Config::load(self.config.as_deref(), std::env::vars_os(), &self.overrides) {
-            Ok(config) => examine(&config, SystemClock::default().unix_s()),
+            Ok(config) => examine(&config, self.admin_token_file.as_deref(), SystemClock::default().unix_s()),
             Err(cause) => vec![examine::configuration(&cause)],
         };
         let worst = found.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);

@@ -7,6 +7,7 @@ pub mod demo;
 mod doctor;
 mod documents;
 mod exit;
+mod hints;
 mod issuer;
 mod keys;
 mod log;
@@ -89,7 +90,7 @@ enum Command {
 
 /// Runs the command of the process's arguments.
 pub fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = Cli::try_parse().unwrap_or_else(|cause| hints::exit(cause)).command;
     // A mistyped variable is an error for every command, because the next one may read it. The doctor reports it as a finding.
     if !matches!(command, Command::Doctor(_))
         && let Err(cause) = Config::check_variables(std::env::vars_os())

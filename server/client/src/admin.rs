@@ -32,6 +32,15 @@ impl Admin {
         Ok(Admin { transport, idempotency_key: None })
     }
 
+    /// A client without a token, which only [`Admin::unready`] and [`Admin::metrics`] answer.
+    ///
+    /// # Errors
+    /// The address or the certificate cannot be used.
+    pub fn without_token(base: &str, certificate_pem: &[u8]) -> Result<Admin, ClientError> {
+        let transport = Transport::new(base, certificate_pem, None, 1)?;
+        Ok(Admin { transport, idempotency_key: None })
+    }
+
     /// This client with an `Idempotency-Key` for one creation of a tenant, an API key, an operator or a token. If the creation is repeated with the
     /// same key after a lost answer, nothing more is created. A repetition that would show a secret again gets `secret-shown`.
     #[must_use]

@@ -129,7 +129,8 @@ enum Command {
         #[arg(value_parser = tenant)]
         tenant: TenantArg,
     },
-    /// End the delay of a locked-out subject and forget its failures of the day. The template's total budget stays spent.
+    /// End the delay of a locked-out subject and forget its failures of the day. The template's total budget stays spent. Of three key-holders each
+    /// counts by itself: run it at all three.
     ResetAttempts {
         #[command(flatten)]
         place: Place,
@@ -139,7 +140,7 @@ enum Command {
         /// The subject, 64 hexadecimal digits.
         #[arg(value_name = "HANDLE")]
         handle: Handle,
-        /// Generation of its template, as `trefoil admin subject show` prints it.
+        /// Generation of its template, as `trefoil admin subject show` prints it, and the refusal of `trefoil admin subject reset-attempts`.
         #[arg(long, value_name = "N")]
         generation: u32,
     },
@@ -388,7 +389,14 @@ fn operate(
     remote
         .wait_until_ready(Instant::now() + COMMAND_TIME_MAX)
         .map_err(|why| failed(format!("{place}: {why}")))?;
-    command(&remote).map_err(|cause| failed(cause.to_string()))
+    command(&remote).map_err(|cause| {
+        failed(match cause {
+            KeyHolderError::UnknownSubjects(_) => format!(
+                "{place}: it does not know this subject with a template of that generation; `trefoil admin subject show`, at the service, prints the newest"
+            ),
+            cause => cause.to_string(),
+        })
+    })
 }
 
 fn print_status(status: &Status) {

@@ -30,6 +30,7 @@
 //! ```
 
 mod address;
+mod connections;
 mod fleet;
 mod inspect;
 mod link;
@@ -47,6 +48,7 @@ mod threads;
 mod tls;
 
 pub use address::{Address, PasswordFiles, without_password};
+pub use connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE, LINKS_OF_HANDLERS};
 use fleet::Parts;
 pub use fleet::Signs;
 pub use inspect::Inspected;

@@ -4,10 +4,12 @@
 //! a deadline is lost: its answer might come later and be taken for another one.
 
 use crate::address::Address;
+use crate::connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 use crate::scope::Scope;
 use crate::servers::{PROOF, PROVEN_FOR, Servers, TIMELINE};
 use crate::table::{Value, parameters};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -96,8 +98,9 @@ impl Link {
         };
         let connected = runtime.block_on(async { tokio::time::timeout(wait, connect).await });
         let late = |_| unreachable(format!("no connection within {} ms", wait.as_millis()));
-        let client =
-            connected.map_err(late)?.map_err(|cause: Error| unreachable(text(&cause) + next_step(&cause)))?;
+        let client = connected
+            .map_err(late)?
+            .map_err(|cause: Error| unreachable(text(&cause) + &next_step(&cause)))?;
         let mut link = Link {
             client,
             prepared: RefCell::default(),
@@ -338,22 +341,30 @@ fn settings(patience: Duration) -> String {
 }
 
 /// What to do about a connection that was refused.
-fn next_step(cause: &Error) -> &'static str {
+fn next_step(cause: &Error) -> Cow<'static, str> {
     let code = cause.code().map_or("", |code| code.code());
     let told = if code.is_empty() { text(cause) } else { String::new() };
-    match code {
+    Cow::Borrowed(match code {
         "28P01" => "; correct it in the file of store.password_file, or in the address",
         "28000" => {
             "; allow this user and machine in the server's pg_hba.conf, and see that the role may log in"
         }
         "3D000" => "; create it, see FLEET.md, PostgreSQL",
-        "53300" => "; raise CONNECTION LIMIT of the role: nodes x (7 + workers) + 5",
+        "53300" => return Cow::Owned(too_many()),
         _ if told.contains("password missing") => "; name a file in store.password_file (mode 0600)",
         _ if told.contains("does not support TLS") => {
             "; set ssl = on there (sslmode=disable is for 127.0.0.1 only)"
         }
         _ => "",
-    }
+    })
+}
+
+/// How many connections a fleet needs, as FLEET.md says it.
+fn too_many() -> String {
+    format!(
+        "; raise CONNECTION LIMIT of the role to nodes x (workers + {CONNECTIONS_OF_A_NODE}) + {CONNECTIONS_BESIDE}, where workers is \
+         pipeline.workers, or the number of processors, and max_connections of the server so that it has room for them, or lower pipeline.workers"
+    )
 }
 
 /// The message without the values of rows, which PostgreSQL puts into the detail.
@@ -364,5 +375,23 @@ fn text(cause: &Error) -> String {
             cause.to_string(),
             |text, more| if text.contains(&more) { text } else { format!("{text}: {more}") },
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_too_many_connections_says_as_many_as_the_manual() {
+        let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../FLEET.md")).unwrap();
+        let formula = format!("nodes × (workers + {CONNECTIONS_OF_A_NODE}) + {CONNECTIONS_BESIDE}");
+        assert!(manual.contains(&format!("Set `CONNECTION LIMIT` to {formula};")), "{formula}");
+        assert!(manual.contains(&format!(
+            "| node of a fleet | {CONNECTIONS_OF_A_NODE} and one for each of its workers"
+        )));
+        let three_of_eight = 3 * (8 + CONNECTIONS_OF_A_NODE) + CONNECTIONS_BESIDE;
+        assert!(manual.contains(&format!("CONNECTION LIMIT {three_of_eight};")), "{three_of_eight}");
+        assert!(too_many().contains(&formula.replace('×', "x")), "{}", too_many());
     }
 }

@@ -15,6 +15,7 @@
 )]
 
 use crate::address::Address;
+use crate::connections::READERS;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening};
 use crate::roles;
@@ -31,8 +32,6 @@ use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::StoreError;
 
-/// Connections that read.
-const READERS: usize = 4;
 /// Calls that may wait.
 const QUEUE_MAX: usize = 1024;
 /// Writes in one transaction.

@@ -24,6 +24,11 @@ impl Service {
         match self.key_holder.reset_attempts(name) {
             Ok(()) => self.note(*tenant, What::AttemptsReset, by),
             Err(KeyHolderError::UnknownSubjects(_)) => Err(Refused::SubjectUnknown),
+            // Its operator's command needs the generation, which only this side knows.
+            Err(KeyHolderError::Forbidden(why)) => Err(Refused::KeyHolderForbids(format!(
+                "{why}; its operator resets them with `trefoil key-holder reset-attempts TENANT HANDLE --generation {}`, at each of three key-holders",
+                template.generation
+            ))),
             Err(cause) => Err(cause.into()),
         }
     }

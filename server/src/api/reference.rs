@@ -58,7 +58,12 @@ pub(super) fn routes<H: Handler<T, Arc<crate::app::App>>, T: 'static>(routes: Ro
 
 /// `GET /v1/problems/{code}`
 async fn problem(Path(code): Path<String>) -> Result<Response, Problem> {
-    let unknown = || Problem::new(Code::RouteUnknown, "no problem has this code; API.md lists them");
+    let unknown = || {
+        let problem = Problem::new(Code::RouteUnknown, "no problem has the code that this path ends with");
+        problem.cured(
+            "Take the path from the member `type` of a problem, or a code from the list in API.md, Problems.",
+        )
+    };
     body::answer(StatusCode::OK, &Code::named(&code).ok_or_else(unknown)?.explain())
 }
 

@@ -20,7 +20,7 @@ impl Code {
             }
             Code::CallerUnauthenticated => {
                 "Send the header `Authorization: Bearer KEY`: on the public listener with an API key that is active (`trefoil admin \
-                 api-key list`), on the admin listener with the token in admin.token."
+                 api-key list`), on the admin listener with an operator's token; the first one is in admin.token."
             }
             Code::RoleMissing => "Ask an operator with that role; `trefoil admin operator list` shows them.",
             Code::OperatorUnknown => "Correct it; `trefoil admin operator list` shows operators and tokens.",
@@ -118,7 +118,8 @@ impl Code {
                 "Repeat after Retry-After; where `nonce-replayed` follows, sign a new request. The operator finds the cause with `trefoil doctor`."
             }
             Code::KeyHolderForbids => {
-                "Ask the key-holder's operator, whose configuration says what is allowed."
+                "Ask the key-holder's operator, whose configuration says what is allowed. Only that operator resets malformed jobs and attempts, with \
+                 `trefoil key-holder reset-malformed` and `reset-attempts`, at each of three key-holders."
             }
             Code::TimedOut => "Sign a new request, and repeat.",
             Code::Internal => "Repeat once; then give the operator `request_id`, which is in the log.",

@@ -6,16 +6,13 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
-use trefoil_postgres::{Address, Opening, Postgres, PostgresRegister};
+use trefoil_postgres::{Address, LINKS_OF_HANDLERS, Opening, Postgres, PostgresRegister};
 use trefoil_service::backup::note_restoration;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE, register, signing_keys, time};
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
-
-/// Connections to the register for uploads of proofs and for sessions that come from another node.
-const LINKS_OF_HANDLERS: usize = 2;
 
 /// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
 ///

@@ -64,6 +64,17 @@ impl Place {
         runtime()?.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
     }
 
+    /// Makes a call of the admin API that needs no token.
+    pub(super) fn call_without_token<T>(
+        &self,
+        call: impl AsyncFnOnce(&Admin) -> Result<T, ClientError>,
+    ) -> Result<T, String> {
+        let found = self.found()?;
+        let admin = Admin::without_token(&found.url, &found.certificate()?)
+            .map_err(|cause| found.unusable(&found.url, &cause))?;
+        runtime()?.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
+    }
+
     /// Makes a call of the public API with an API key.
     pub(super) fn call_as<T>(
         &self,
@@ -129,7 +140,7 @@ impl Caller {
                 _ => return format!("{url}: {cause}"),
             },
         };
-        format!("{url}: {cause}\n{step}")
+        format!("{url}: {}\n{step}", told(cause))
     }
 }
 
@@ -160,7 +171,8 @@ impl Found {
             _ => match cause.code() {
                 Some("caller-unauthenticated") => {
                     format!(
-                        "the token in {} is not this service's; see --admin-token-file",
+                        "the token in {} is not accepted: it is revoked, has expired, or is another service's; give the file of yours with \
+                         --admin-token-file",
                         self.token.display()
                     )
                 }
@@ -172,7 +184,20 @@ impl Found {
                 _ => return format!("{}: {cause}", self.url),
             },
         };
-        format!("{}: {cause}\n{step}", self.url)
+        format!("{}: {}\n{step}", self.url, told(cause))
+    }
+}
+
+/// What the service said, where a next step of this program follows. The service's own is for those who send requests.
+fn told(cause: &ClientError) -> String {
+    match cause {
+        ClientError::Problem(problem) if problem.code == "caller-unauthenticated" => {
+            format!("the service answered {} {}", problem.status, problem.code)
+        }
+        ClientError::Problem(problem) => {
+            format!("the service answered {} {}: {}", problem.status, problem.code, problem.detail)
+        }
+        _ => cause.to_string(),
     }
 }
 

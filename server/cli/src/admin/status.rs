@@ -32,6 +32,16 @@ fn worst(status: &ServiceStatus) -> Level {
     if status.ready { found } else { Level::Broken }
 }
 
+/// That the service takes requests; else the reason as the error.
+pub(super) fn ready(place: &Place, json: bool) -> Result<String, String> {
+    match place.call_without_token(async |admin| admin.unready().await)? {
+        None => show(json, &serde_json::json!({ "ready": true }), || "ready\n".to_owned()),
+        Some(why) => {
+            Err(format!("the service takes no requests: {why}\n`trefoil doctor` looks for the cause"))
+        }
+    }
+}
+
 /// The nodes of the service's fleet, as JSON or for people.
 pub(super) fn nodes(place: &Place, json: bool) -> Result<String, String> {
     let nodes = place.call(async |admin| admin.status().await)?.nodes;

@@ -1,4 +1,4 @@
-//! `trefoil admin subject`: lists subjects with a template, replaces a template, revokes a subject, and destroys its template.
+//! `trefoil admin subject`: lists subjects with a template, enrols a subject, replaces a template, revokes a subject, and destroys its template.
 
 use super::place::{Caller, Place};
 use super::receipt::ReceiptFile;
@@ -32,26 +32,17 @@ pub(super) enum Command {
         after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them. For the probe mode `plain`.\n\n\
         Example:\n  trefoil admin subject replace 0011... --embedding face.json --consent 'form 8' --api-key-file api.key"
     )]
-    Replace {
-        #[arg(value_name = "HANDLE", value_parser = handle)]
-        handle: Hex<32>,
-        #[command(flatten)]
-        face: Face,
-        /// Your reference to the subject's consent.
-        #[arg(long, value_name = "TEXT")]
-        consent: String,
-        /// Repeats a replacement whose answer was lost. Absent: a fresh key.
-        #[arg(long, value_name = "KEY")]
-        idempotency_key: Option<String>,
-        #[command(flatten)]
-        caller: Caller,
-        #[command(flatten)]
-        receipt: ReceiptFile,
-    },
+    Replace(Template),
+    /// Enrol a subject of a tenant without credentials, whose handle you choose. Where there are credentials the wallet shows the handle.
+    #[command(
+        after_help = "HANDLE has 64 digits: at a tenant with `--proof none` a keyed digest of your own user id, for example. For the probe mode `plain`.\n\n\
+        Example:\n  trefoil admin subject enrol 0011... --embedding face.json --consent 'form 7' --api-key-file api.key"
+    )]
+    Enrol(Template),
     /// End the delay of a locked-out subject and forget its failures of the day. With an operator's token, over the admin API.
     #[command(
         after_help = "The template's total budget stays spent. A key-holder in another process does this for its own operator\n\
-        only: trefoil key-holder reset-attempts.\n\n\
+        only: `trefoil key-holder reset-attempts`, at each of three. The refusal names the generation that it needs.\n\n\
         Example:\n  trefoil admin subject reset-attempts 0011... --tenant 00112233445566778899aabbccddeeff"
     )]
     ResetAttempts {
@@ -90,6 +81,67 @@ pub(super) enum Command {
     },
 }
 
+/// A template that is stored for a subject.
+#[derive(clap::Args)]
+pub(super) struct Template {
+    #[arg(value_name = "HANDLE", value_parser = handle)]
+    handle: Hex<32>,
+    #[command(flatten)]
+    face: Face,
+    /// Your reference to the subject's consent.
+    #[arg(long, value_name = "TEXT")]
+    consent: String,
+    /// Repeats a call whose answer was lost. Absent: a fresh key.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    #[command(flatten)]
+    caller: Caller,
+    #[command(flatten)]
+    receipt: ReceiptFile,
+}
+
+impl Template {
+    fn enrol(&self, place: &Place, json: bool) -> Result<String, String> {
+        let enrolled = self.stored(place, async |client: &Client, enrolment: &Enrolment, key: &str| {
+            client.enrol(self.handle, enrolment, key).await
+        })?;
+        let kept = self.receipt.keep(enrolled.receipt.as_ref(), "the subject is enrolled")?;
+        show(json, &enrolled, || {
+            format!("enrolled, the template is of generation {}\n{kept}", enrolled.generation)
+        })
+    }
+
+    fn replace(&self, place: &Place, json: bool) -> Result<String, String> {
+        let replaced = self.stored(place, async |client: &Client, enrolment: &Enrolment, key: &str| {
+            client.replace(self.handle, enrolment, key).await
+        })?;
+        let kept = self.receipt.keep(replaced.receipt.as_ref(), "the template is replaced")?;
+        show(json, &replaced, || {
+            let Replaced { generation, replaced, .. } = replaced;
+            format!(
+                "the template is now of generation {generation}; generation {replaced} is destroyed\n{kept}"
+            )
+        })
+    }
+
+    fn stored<T>(
+        &self,
+        place: &Place,
+        call: impl AsyncFnOnce(&Client, &Enrolment, &str) -> Result<T, ClientError>,
+    ) -> Result<T, String> {
+        let enrolment = Enrolment {
+            embedding: Some(self.face.read()?),
+            shares: None,
+            issued_at: None,
+            consent_ref: self.consent.clone(),
+        };
+        let drawn = || hex::encode(rand::random::<[u8; 16]>());
+        let key = self.idempotency_key.clone().unwrap_or_else(drawn);
+        let stored = place.call_as(&self.caller, async |client| call(client, &enrolment, &key).await);
+        stored.map_err(|cause| format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}"))
+    }
+}
+
 impl Command {
     pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
         match self {
@@ -101,27 +153,8 @@ impl Command {
                 let shown = place.call_as(caller, async |client| client.subject(*handle).await)?;
                 show(json, &shown, || subjects(std::slice::from_ref(&shown)))
             }
-            Command::Replace { handle, face, consent, idempotency_key, caller, receipt } => {
-                let enrolment = Enrolment {
-                    embedding: Some(face.read()?),
-                    shares: None,
-                    issued_at: None,
-                    consent_ref: consent.clone(),
-                };
-                let drawn = || hex::encode(rand::random::<[u8; 16]>());
-                let key = idempotency_key.clone().unwrap_or_else(drawn);
-                let replace = async |client: &Client| client.replace(*handle, &enrolment, &key).await;
-                let replaced = place.call_as(caller, replace).map_err(|cause| {
-                    format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}")
-                })?;
-                let kept = receipt.keep(replaced.receipt.as_ref(), "the template is replaced")?;
-                show(json, &replaced, || {
-                    let Replaced { generation, replaced, .. } = replaced;
-                    format!(
-                        "the template is now of generation {generation}; generation {replaced} is destroyed\n{kept}"
-                    )
-                })
-            }
+            Command::Replace(template) => template.replace(place, json),
+            Command::Enrol(template) => template.enrol(place, json),
             Command::ResetAttempts { handle, tenant } => {
                 let reset = place.call(async |admin| admin.reset_attempts(*tenant, *handle).await)?;
                 show(json, &reset, || "the subject may try again\n".to_owned())

@@ -5,15 +5,14 @@
 
 mod databases;
 mod nodes;
+mod service;
 mod tls;
 
-use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use trefoil_api::Finding;
 use trefoil_attest::{KeySetStatus, TrustRoot, VaultState};
-use trefoil_client::{Admin, ClientError};
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote};
@@ -21,7 +20,6 @@ use trefoil_matching::KeyHolding as _;
 use trefoil_matching::quorum::Seat;
 use trefoil_server::config::{Config, ConfigError, Place};
 use trefoil_server::findings;
-use trefoil_server::server::ADMIN_TOKEN_FILE;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::Supervisor;
@@ -33,8 +31,9 @@ const IDLE_S: u64 = 400 * 86_400;
 /// Longest wait for a listener of this machine, and for a key-holder.
 const WAIT: Duration = Duration::from_secs(3);
 
-/// Examines the installation of this configuration at this time, unix seconds.
-pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
+/// Examines the installation of this configuration at this time, unix seconds. A running service is asked with the token in `token_file`, or with that of the
+/// data directory.
+pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> Vec<Finding> {
     let directory = &config.server.data_dir;
     if !directory.exists() {
         let nothing = Finding::broken("directory-missing", directory.display(), "there is no installation");
@@ -55,7 +54,7 @@ pub(crate) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
     found.extend(key_holder(config, now, sealed));
     found.extend(disk(config));
-    found.extend(running(config));
+    found.extend(service::examine(config, &tls::certificate_path(config), token_file));
     found
 }
 
@@ -264,59 +263,6 @@ fn disk(config: &Config) -> Vec<Finding> {
         found.push(Finding::warning("disk-reserve", reserve.display(), what).do_this(remedy));
     }
     found
-}
-
-/// The process, if it runs.
-fn running(config: &Config) -> Vec<Finding> {
-    let address = reachable(config.server.admin_listen);
-    if address.port() == 0 || TcpStream::connect_timeout(&address, WAIT).is_err() {
-        return vec![Finding::ok(
-            "service",
-            address,
-            "nothing listens here: the service is stopped, or elsewhere",
-        )];
-    }
-    let directory = &config.server.data_dir;
-    let read = |path: PathBuf| std::fs::read(&path).map_err(|cause| format!("{}: {cause}", path.display()));
-    let asked = || -> Result<(Option<String>, Vec<Finding>), String> {
-        let token = read(directory.join(ADMIN_TOKEN_FILE))?;
-        let certificate = read(tls::certificate_path(config))?;
-        let token = String::from_utf8_lossy(&token).trim().to_owned();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| cause.to_string())?;
-        let admin = Admin::new(&format!("https://{address}"), &certificate, &token);
-        let admin = admin.map_err(|cause| cause.to_string())?;
-        let asking = async { Ok((admin.unready().await?, admin.status().await?.attention)) };
-        let answer = runtime.block_on(async { tokio::time::timeout(WAIT, asking).await });
-        let late = |_| format!("no answer within {} s", WAIT.as_secs());
-        answer.map_err(late)?.map_err(|cause: ClientError| cause.to_string())
-    };
-    let is_of_keys = |found: &Finding| findings::OF_RUNNING_KEYS.contains(&found.code.as_str());
-    let mut of_keys = Vec::new();
-    let found = match asked() {
-        Ok((unready, attention)) => {
-            of_keys.extend(attention.into_iter().filter(is_of_keys));
-            match unready {
-                None => Finding::ok("service", address, "runs and takes requests"),
-                Some(why) => Finding::broken("service-not-ready", address, why).do_this("see its log"),
-            }
-        }
-        Err(cause) => Finding::warning("service-unreachable", address, cause)
-            .do_this("find out which process listens here, and correct server.admin_listen or stop it"),
-    };
-    of_keys.into_iter().chain([found]).collect()
-}
-
-/// The URL of a listener from its own machine.
-fn reachable(mut listen: SocketAddr) -> SocketAddr {
-    if listen.ip().is_unspecified() {
-        let local: std::net::IpAddr = match listen {
-            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
-            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
-        };
-        listen.set_ip(local);
-    }
-    listen
 }
 
 #[cfg(test)]

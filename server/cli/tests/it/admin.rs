@@ -273,3 +273,69 @@ async fn mistakes_of_an_operator_name_the_next_step() {
         assert!(code(&output) == 1 && error.contains(url) && error.contains(expected), "{url}: {error}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subject_of_a_tenant_without_credentials_is_enrolled_from_the_command_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let operator = Operator::new(directory.path());
+    let create = ["tenant", "create", "app", "--audience", "https://app.example", "--proof", "none"];
+    let created = operator.json(&create);
+    let tenant = created["tenant_id"].as_str().unwrap().to_owned();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (key, face, receipt) = (file("api.key"), file("face.json"), file("enrolled.cbor"));
+    let create = ["api-key", "create", "--tenant", &tenant, "--scope", "enrol", "--output", &key];
+    assert_eq!(operator.run(&create).0, 0);
+    let service = format!("https://{}", operator.program.public.address);
+    let handle = "5a".repeat(32);
+    let enrol = |idempotency: &str| {
+        operator.run(&[
+            "subject",
+            "enrol",
+            &handle,
+            "--embedding",
+            &face,
+            "--consent",
+            "form 7",
+            "--api-key-file",
+            &key,
+            "--service",
+            &service,
+            "--receipt",
+            &receipt,
+            "--idempotency-key",
+            idempotency,
+        ])
+    };
+    let numbers: Vec<f32> = (0..128_u8).map(|at| f32::from(at % 7) - 3.0).collect();
+    std::fs::write(&face, json!(numbers[..127]).to_string()).unwrap();
+    let (code, _, error) = enrol("a");
+    assert!(code == 1 && error.contains("face.json") && error.contains("128"), "{error}");
+    std::fs::write(&face, json!(numbers).to_string()).unwrap();
+    let (code, out, error) = enrol("a");
+    assert!(code == 0 && out.starts_with("enrolled, the template is of generation 1\n"), "{out}{error}");
+    let root = format!("{}/trust-root.json", operator.data);
+    assert_eq!(crate::cli::code(&trefoil(&["verify", &receipt, "--trust-root", &root])), 0);
+    let (code, _, error) = enrol("b");
+    assert!(
+        code == 1 && error.contains("template-exists") && error.contains("--idempotency-key b"),
+        "{error}"
+    );
+    let listed = operator.json(&["subject", "list", "--api-key-file", &key, "--service", &service]);
+    assert_eq!((&listed[0]["handle"], &listed[0]["consent_ref"]), (&json!(handle), &json!("form 7")));
+}
+
+#[test]
+fn arguments_that_are_missing_or_looked_for_elsewhere_come_with_a_hint() {
+    for (arguments, hint) in [
+        (&["policy", "list"][..], "trefoil admin tenant list"),
+        (&["api-key", "list"], "trefoil admin tenant list"),
+        (&["subject", "show", "--api-key-file", "k"], "trefoil admin subject list"),
+        (&["budget"], "trefoil admin tenant show TENANT"),
+    ] {
+        let output = trefoil(&[&["admin"], arguments].concat());
+        let said = String::from_utf8(output.stderr.clone()).unwrap();
+        assert!(code(&output) == 2 && said.contains(hint), "{arguments:?}: {said}");
+    }
+    let budget = trefoil(&["admin", "budget"]);
+    assert!(!String::from_utf8(budget.stderr).unwrap().contains("'audit'"));
+}

@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use trefoil_postgres::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deploy")
@@ -193,4 +194,49 @@ async fn every_metric_of_the_rules_and_the_dashboard_is_on_the_page() {
         assert!(until > 1.7e9 && until < year, "{name}{line}");
     }
     assert_eq!(program.terminate().code(), Some(0));
+}
+
+/// What follows a word in a file, up to the next character that is no digit.
+fn number_after(file: &str, word: &str) -> usize {
+    let text = read(file);
+    let rest = text.split(word).nth(1).unwrap_or_else(|| panic!("{file} has no {word}"));
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_else(|cause| panic!("{file}, {word}: {cause}"))
+}
+
+#[test]
+fn the_sample_fleets_have_as_many_connections_to_the_database_as_their_nodes_take() {
+    let needed = |workers: usize| 3 * (workers + CONNECTIONS_OF_A_NODE) + CONNECTIONS_BESIDE;
+    // The default of PostgreSQL, which keeps three for its superuser.
+    let (default, kept) = (100, 3);
+    for (roles, most_workers, workers, connections) in [
+        ("fleet/fleet", number_after("fleet/fleet", "\"$workers\" -le "), None, default),
+        (
+            "fleet/database.sh",
+            8,
+            Some(number_after("fleet/compose.yaml", "TREFOIL_PIPELINE_WORKERS: ${WORKERS:-")),
+            number_after("fleet/compose.yaml", "max_connections="),
+        ),
+        (
+            "fleet/chart/files/database.sh",
+            8,
+            Some(number_after("fleet/chart/values.yaml", "\nworkers: ")),
+            number_after("fleet/chart/templates/database.yaml", "max_connections="),
+        ),
+    ] {
+        let limit = number_after(roles, "CONNECTION LIMIT ");
+        assert!(needed(most_workers) <= limit, "{roles}: {most_workers} workers, a limit of {limit}");
+        assert!(workers.is_none_or(|workers| workers <= most_workers), "{roles}: {workers:?}");
+        assert!(limit + CONNECTIONS_BESIDE + kept <= connections, "{roles}: {limit} of {connections}");
+    }
+    assert_eq!(number_after("fleet/chart/values.yaml", "\nnodes: "), 3);
+    for (file, words) in [
+        ("fleet/fleet", "--workers \"$workers\""),
+        (
+            "fleet/chart/templates/nodes.yaml",
+            "TREFOIL_PIPELINE_WORKERS, value: {{ $.Values.workers | quote }}",
+        ),
+    ] {
+        assert!(read(file).contains(words), "{file} has no {words}");
+    }
 }

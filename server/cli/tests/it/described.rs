@@ -33,7 +33,12 @@ async fn each_listener_serves_its_own_description_a_page_and_every_problem() {
         let explained = stranger.get(refused["type"].as_str().unwrap()).await.json();
         assert_eq!((&explained["code"], &explained["retry"]), (&json!("route-unknown"), &json!("no")));
         assert!(explained["cause"].is_string() && explained["cure"] == refused["cure"]);
-        stranger.get("/v1/problems/no-such").await.problem(404, "route-unknown");
+        let no_such = stranger.get("/v1/problems/no-such").await.problem(404, "route-unknown");
+        let advice = no_such["cure"].as_str().unwrap();
+        assert!(
+            advice.contains("a code from the list in API.md") && !advice.contains("listener"),
+            "{advice}"
+        );
         // Each problem that it describes has an explanation where its type says.
         for item in document.json()["paths"].as_object().unwrap().values() {
             for response in item

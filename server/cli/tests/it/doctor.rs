@@ -58,3 +58,114 @@ fn a_service_without_its_key_holder_is_not_ready() {
     }
     assert_eq!(program.terminate().code(), Some(0));
 }
+
+/// The arguments of `trefoil` in a list like `["/usr/bin/trefoil", "admin", ...]`, of a service elsewhere.
+fn probe(file: &str, marker: &str, data: &Path, admin: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deploy").join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let line = text.lines().find(|line| line.contains(marker)).unwrap_or_else(|| panic!("{file}: {marker}"));
+    let (_, list) = line.split_once("/usr/bin/trefoil").unwrap();
+    let words = list.trim_matches(['"', ',', ' ', ']']).split(',');
+    let words = words.map(|word| word.trim().trim_matches('"'));
+    let own = words.map(|word| match word {
+        "/etc/trefoil/trefoil.toml" => path
+            .ancestors()
+            .find(|folder| folder.ends_with("scripts/deploy"))
+            .unwrap()
+            .join("trefoil.toml")
+            .display()
+            .to_string(),
+        "https://localhost:9443" => admin.to_owned(),
+        word => word.to_owned(),
+    });
+    let mut own: Vec<String> = own.collect();
+    own.extend(["--data-dir".to_owned(), data.display().to_string()]);
+    if !own.iter().any(|word| word == "--admin") {
+        own.extend(["--admin".to_owned(), admin.to_owned()]);
+    }
+    own
+}
+
+/// As the page on operators says: an owner and a viewer are made, and the first owner is revoked.
+#[tokio::test(flavor = "multi_thread")]
+async fn without_the_first_owner_doctor_and_the_probes_of_the_images_find_a_service_well() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let program = Program::start(&data, Stdio::null(), &[]);
+    let admin = format!("https://{}", program.admin.address);
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let (ann, nightly) = (file("ann.token"), file("nightly.token"));
+    let operator = |arguments: &[&str]| {
+        let place = ["admin", "--admin", &admin, "--data-dir", data.to_str().unwrap()];
+        let output = crate::cli::trefoil(&[&place, arguments].concat());
+        (crate::cli::code(&output), String::from_utf8(output.stderr).unwrap())
+    };
+    for made in [
+        operator(&["operator", "create", "ann", "--role", "owner", "--output", &ann]),
+        operator(&["operator", "create", "nightly", "--role", "viewer", "--output", &nightly]),
+        operator(&["operator", "revoke", "0000000000000000", "--admin-token-file", &ann]),
+    ] {
+        assert_eq!(made.0, 0, "{}", made.1);
+    }
+    let (code, refused) = operator(&["tenant", "list"]);
+    assert_eq!(code, 1);
+    for words in
+        ["caller-unauthenticated", "admin.token is not accepted: it is revoked", "--admin-token-file"]
+    {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+    assert!(!refused.contains("Authorization"), "advice for those who send requests: {refused}");
+
+    let with = doctor(&data, &program, &["--admin-token-file", &nightly], &[]);
+    assert_eq!(with.status.code(), Some(0), "{}", text(&with));
+    assert!(text(&with).contains("runs and takes requests"), "{}", text(&with));
+    let without = doctor(&data, &program, &["--json"], &[]);
+    assert_eq!(without.status.code(), Some(1), "{}", text(&without));
+    let json: Value = serde_json::from_str(&text(&without)).unwrap();
+    let found = json["findings"].as_array().unwrap().iter().filter(|finding| finding["level"] != "ok");
+    let found: Vec<_> = found.collect();
+    let [token] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(token["code"], "admin-token-refused");
+    assert!(token["place"].as_str().unwrap().ends_with("admin.token"), "{token}");
+    assert!(token["remedy"].as_str().unwrap().contains("--admin-token-file"), "{token}");
+    let lost = doctor(&data, &program, &["--admin-token-file", "/nowhere/token"], &[]);
+    assert!(
+        text(&lost).contains("warning  admin-token-unreadable") && text(&lost).contains("/nowhere/token")
+    );
+    for shown in [&without, &lost] {
+        assert!(text(shown).contains("runs and takes requests"), "{}", text(shown));
+    }
+    let page = include_str!("../../../OPERATING.md");
+    assert!(page.contains("`admin-token-refused`") && page.contains("`admin-token-unreadable`"));
+
+    let probes = [("Containerfile", "HEALTHCHECK"), ("fleet/compose.yaml", "/usr/bin/trefoil")]
+        .map(|(file, marker)| probe(file, marker, &data, &admin));
+    let asked = |arguments: &[String]| {
+        let output = crate::cli::trefoil(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        (crate::cli::code(&output), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    for arguments in &probes {
+        assert_eq!(asked(arguments), (0, "ready\n".to_owned()), "{arguments:?}");
+    }
+    assert_eq!(program.terminate().code(), Some(0));
+    for arguments in &probes {
+        let (code, said) = asked(arguments);
+        assert!(code == 1 && said.contains("nothing listens there"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_service_that_is_not_ready_fails_its_probe_with_the_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    drop(Identity::open(&DataDir::open(&data).unwrap(), trefoil_key_holder::cli::GATEWAY_IDENTITY).unwrap());
+    let away = format!("tls://127.0.0.1:9#{}", "1".repeat(64));
+    let away = [("TREFOIL_KEYHOLDER_URL", away.as_str()), ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "10")];
+    let program = Program::start(&data, Stdio::null(), &away);
+    let url = format!("https://{}", program.admin.address);
+    let asked =
+        crate::cli::trefoil(&["admin", "ready", "--admin", &url, "--data-dir", data.to_str().unwrap()]);
+    let said = String::from_utf8(asked.stderr.clone()).unwrap();
+    assert!(crate::cli::code(&asked) == 1 && said.contains("key-holder"), "{said}");
+    assert_eq!(program.terminate().code(), Some(0));
+}

@@ -1,7 +1,10 @@
 //! Subjects without an attempt: counted for their tenant, and reset by an operator.
 
 use crate::cli::{code, trefoil};
+use crate::key_holder_process::KeyHolder;
+use crate::quorum;
 use crate::service::{self, Person, Service, answer};
+use hyper::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 use trefoil_api::{Base64, Decision};
@@ -147,5 +150,79 @@ async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant
     let named = format!("tenant shop ({}): ", hex::encode(service.tenant));
     assert!(line.is_some_and(|line| line.starts_with(&named)), "{printed}");
     assert!(printed.contains("budgets-trip") && printed.contains("trefoil admin usage"), "{printed}");
+    assert!(service.server.shutdown().await);
+}
+
+/// The procedure of `server/key-holder/OPERATING.md`, from the refusal at the service to the login.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let configs = quorum::init(&folder.path().join("three"), &data);
+    let holders = configs.each_ref().map(|config| quorum::start_lax(config));
+    let mut config = service::config(&data);
+    config.key_holder.quorum = holders.each_ref().map(|holder: &KeyHolder| holder.url().to_owned()).to_vec();
+    config.key_holder.timeout_ms = 60_000;
+    let mut policy = service::policy();
+    policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400 });
+    let service = Service::with_policy(config, policy).await;
+    let people = service.people(2, 1, 83).await;
+    let (ann, bob) = (&people[0], &people[1]);
+    service.welcome(ann).await;
+    // Its second template, so that the generation is not the first that comes to mind.
+    let body = json!({ "embedding": ann.face.to_vec(), "consent_ref": "form 8" }).to_string();
+    let headers = [("content-type", "application/json"), ("idempotency-key", "r")];
+    let path = service::templates_path(ann);
+    let replaced = service.public.send(Method::PUT, &path, &headers, body).await;
+    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    let generation = replaced.json()["generation"].to_string();
+    assert_eq!(generation, "2");
+    for nonce in 0..3 {
+        assert_eq!(decided(&service, ann, bob, nonce).await, Decision::NoMatch);
+    }
+    assert_eq!(decided(&service, ann, ann, 3).await, Decision::NoMatch, "a delay");
+
+    let (tenant, handle) = (hex::encode(service.tenant), hex::encode(ann.handle));
+    let url = format!("https://{}", service.admin.address);
+    let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap()];
+    let asked = ["subject", "reset-attempts", &handle, "--tenant", &tenant];
+    let refused = trefoil(&[&place[..], &asked].concat());
+    let said = String::from_utf8(refused.stderr.clone()).unwrap();
+    assert_eq!(code(&refused), 1, "{said}");
+    let words = ["key-holder-forbids", "at each of three key-holders", "trefoil key-holder reset-attempts"];
+    for words in words {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let (_, named) = said.split_once("--generation ").unwrap();
+    let named: String = named.chars().take_while(char::is_ascii_digit).collect();
+    assert_eq!(named, generation, "{said}");
+
+    let page = include_str!("../../../key-holder/OPERATING.md");
+    let line =
+        "trefoil key-holder reset-attempts TENANT HANDLE --generation N --config trefoil-key-holders/1.toml";
+    assert!(page.contains(line) && page.contains("**Each of three**"));
+    let reset = |config: &std::path::Path, generation: &str| {
+        let words = line.split(' ').skip(1).map(|word| match word {
+            "TENANT" => &tenant,
+            "HANDLE" => &handle,
+            "N" => generation,
+            "trefoil-key-holders/1.toml" => config.to_str().unwrap(),
+            word => word,
+        });
+        trefoil(&words.collect::<Vec<_>>())
+    };
+    let other = reset(&configs[0], "1");
+    let said = String::from_utf8(other.stderr.clone()).unwrap();
+    assert!(code(&other) != 0 && said.contains("does not know"), "another generation: {said}");
+    for (at, config) in configs.iter().enumerate() {
+        let done = reset(config, &generation);
+        assert_eq!(code(&done), 0, "{}", String::from_utf8_lossy(&done.stderr));
+        if at == 0 {
+            // A worker remembers a refusal for a second.
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            assert_eq!(decided(&service, ann, ann, 50).await, Decision::NoMatch, "one of three is too few");
+        }
+    }
+    until_a_match(&service, ann).await;
     assert!(service.server.shutdown().await);
 }

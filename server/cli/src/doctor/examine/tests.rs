@@ -2,8 +2,10 @@ use super::*;
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use trefoil_api::Level;
+use trefoil_client::Admin;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Precompute;
 use trefoil_server::server::Server;
@@ -113,7 +115,7 @@ impl Case {
     }
 
     fn found(&self) -> Vec<Finding> {
-        examine(&self.config, self.now)
+        examine(&self.config, None, self.now)
     }
 }
 

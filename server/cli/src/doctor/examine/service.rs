@@ -1,0 +1,113 @@
+//! The running service: whether it takes requests, and what it alone finds about its keys.
+
+use super::WAIT;
+use crate::remote;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use trefoil_api::Finding;
+use trefoil_client::{Admin, ClientError};
+use trefoil_server::config::Config;
+use trefoil_server::findings;
+use trefoil_server::server::ADMIN_TOKEN_FILE;
+
+/// Why there is no answer.
+struct Unanswered {
+    what: String,
+    /// The service does not accept the token.
+    is_of_token: bool,
+}
+
+impl From<String> for Unanswered {
+    fn from(what: String) -> Unanswered {
+        Unanswered { what, is_of_token: false }
+    }
+}
+
+impl From<ClientError> for Unanswered {
+    fn from(cause: ClientError) -> Unanswered {
+        Unanswered { what: cause.to_string(), is_of_token: cause.code() == Some("caller-unauthenticated") }
+    }
+}
+
+/// The process, if it runs, and shows this certificate. Whether it takes requests needs no token; what it finds about its keys needs one.
+pub(super) fn examine(config: &Config, certificate: &Path, token_file: Option<&Path>) -> Vec<Finding> {
+    let address = reachable(config.server.admin_listen);
+    if address.port() == 0 || TcpStream::connect_timeout(&address, WAIT).is_err() {
+        let nothing = "nothing listens here: the service is stopped, or elsewhere";
+        return vec![Finding::ok("service", address, nothing)];
+    }
+    let url = format!("https://{address}");
+    let asked = || -> Result<(Vec<u8>, Option<String>), Unanswered> {
+        let certificate = remote::read(certificate)?;
+        let admin = Admin::without_token(&url, &certificate)?;
+        let unready = answer(async { admin.unready().await })?;
+        Ok((certificate, unready))
+    };
+    let (certificate, unready) = match asked() {
+        Ok(answered) => answered,
+        Err(Unanswered { what, .. }) => {
+            let remedy = "find out which process listens here, and correct server.admin_listen or stop it";
+            return vec![Finding::warning("service-unreachable", address, what).do_this(remedy)];
+        }
+    };
+    let own = config.server.data_dir.join(ADMIN_TOKEN_FILE);
+    let mut found = of_keys(&url, &certificate, token_file.unwrap_or(&own));
+    found.push(match unready {
+        None => Finding::ok("service", address, "runs and takes requests"),
+        Some(why) => Finding::broken("service-not-ready", address, why).do_this("see its log"),
+    });
+    found
+}
+
+/// What the service finds about its keys, or why it did not say.
+fn of_keys(url: &str, certificate: &[u8], token_file: &Path) -> Vec<Finding> {
+    const GIVE: &str =
+        "give the file of an operator's token, of which a viewer's will do: --admin-token-file FILE";
+    let place = token_file.display();
+    let token = match std::fs::read_to_string(token_file) {
+        Ok(text) => text.lines().next().unwrap_or_default().trim().to_owned(),
+        Err(cause) => {
+            let what =
+                format!("it cannot be read ({cause}), so the running service was not asked about its keys");
+            return vec![Finding::warning("admin-token-unreadable", place, what).do_this(GIVE)];
+        }
+    };
+    let asked = || -> Result<Vec<Finding>, Unanswered> {
+        let admin = Admin::new(url, certificate, &token)?;
+        Ok(answer(async { admin.status().await })?.attention)
+    };
+    match asked() {
+        Ok(attention) => {
+            let is_of_keys = |found: &Finding| findings::OF_RUNNING_KEYS.contains(&found.code.as_str());
+            attention.into_iter().filter(is_of_keys).collect()
+        }
+        Err(Unanswered { is_of_token: true, .. }) => {
+            let what = "the service runs and does not accept this token, which is revoked, has expired, or is another service's; so it was not asked \
+                        about its keys";
+            vec![Finding::warning("admin-token-refused", place, what).do_this(GIVE)]
+        }
+        Err(Unanswered { what, .. }) => {
+            let what = format!("the service did not say what it finds about its keys: {what}");
+            vec![Finding::warning("service-silent", url, what).do_this("ask again, and see its log")]
+        }
+    }
+}
+
+fn answer<T>(asking: impl Future<Output = Result<T, ClientError>>) -> Result<T, Unanswered> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|cause| cause.to_string())?;
+    let answered = runtime.block_on(async { tokio::time::timeout(WAIT, asking).await });
+    let late = |_| format!("no answer within {} s", WAIT.as_secs());
+    Ok(answered.map_err(late)??)
+}
+
+/// The URL of a listener from its own machine.
+fn reachable(mut listen: SocketAddr) -> SocketAddr {
+    if listen.ip().is_unspecified() {
+        listen.set_ip(match listen {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    listen
+}
