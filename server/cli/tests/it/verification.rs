@@ -144,7 +144,7 @@ async fn a_statement_without_a_proof_is_valid_only_where_that_is_asked_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_verifications_at_once_some_are_refused_and_a_login_is_decided() {
     let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
     let person = &service.people(1, 1, 4).await[0];
     service.welcome(person).await;
     let first = service.request(person, &person.face, 1);
