@@ -1,6 +1,6 @@
 //! Bounds verifications for callers without an API key, so that they delay no login.
 
-#![expect(clippy::disallowed_types, reason = "for callers without an API key, of whom two verify at a time")]
+#![expect(clippy::disallowed_types, reason = "for callers without an API key, two at a time")]
 
 use crate::app::blocking;
 use crate::problem::{Code, Problem};
