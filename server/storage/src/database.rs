@@ -3,8 +3,8 @@
 //! A thread owns the only writing connection. It takes all waiting writes, runs each in a savepoint of one
 //! transaction, commits once (`synchronous = FULL`), and only then acknowledges, so concurrent writes share one `fsync`.
 //! A failed write undoes only itself; a failed commit fails its whole batch. Reads use their own connections and never
-//! wait for the writer (WAL). `secure_delete` overwrites freed bytes, and a deletion that must shred is followed by a
-//! checkpoint that empties the log. Memory mapping is off, because a report says that it amplifies a WAL bug. Only their owner can read
+//! wait for the writer (WAL). `secure_delete` overwrites freed bytes, what it misses is overwritten before a page reaches the file (`residue`),
+//! and a deletion that must shred is followed by a checkpoint that empties the log, again and again until no reader keeps it. Memory mapping is off, because a report says that it amplifies a WAL bug. Only their owner can read
 //! the files. A file whose rows affect decisions is opened with a key ([`RowKey`]), and refused if another program wrote to it.
 //!
 //! Opening a file checks it for damage: SQLite's own check of every page and index, then the sum of the rows. Rows that are loaded
@@ -20,28 +20,36 @@
 mod connection;
 mod copy;
 mod error;
+mod residue;
 mod rows;
 
 use crate::data_dir::{DatabaseFile, HighWater, Reached};
 use crate::supervisor::Supervisor;
-use connection::{check_pages, make_private, open_reader, others, prepare, unknown_version};
+use connection::{BUSY_TIMEOUT, check_pages, make_private, open_reader, others, prepare, unknown_version};
 pub use copy::{Pinned, check_copy};
 pub use error::{StoreError, conflict_or_fault, fault};
+use residue::Pages;
 use rows::Rows;
 pub use rows::{Apart, RowKey, Step};
 use rusqlite::{Connection, TransactionBehavior};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use trefoil_matching::VaultState;
 
 /// Most waiting writes. At 4 ms for each commit of up to [`GROUP_MAX`] this is a tenth of a second.
 const QUEUE_MAX: usize = 1024;
 /// Writes in one transaction: 64 templates of 49 KiB are 3 MiB of log.
 const GROUP_MAX: usize = 64;
+/// Pages in the write-ahead log that are moved into the file together.
+const LOG_MAX: u32 = 1000;
+/// A reader kept the log from being emptied: time until the next attempt.
+const AGAIN: Duration = Duration::from_millis(100);
 /// Idle read connections kept.
 const READERS_MAX: usize = 8;
 /// Tells the caller the result of the commit.
@@ -136,6 +144,10 @@ struct Writer {
     durable: Arc<Durable>,
     mark: Option<HighWater>,
     path: PathBuf,
+    /// What was deleted may still be in the write-ahead log.
+    shreds: bool,
+    /// Frames of the log when they were last moved into the file, as far as readers let them be.
+    moved: u32,
     supervisor: Supervisor,
 }
 
@@ -156,6 +168,7 @@ impl Database {
         prepare(&connection).map_err(fault)?;
         check_pages(&connection)?;
         let connection = migrate(connection, (version, exists, may_migrate), schema, key.as_ref(), &path)?;
+        let connection = clear(connection)?;
         let others = others(&connection)?;
         let (rows, checked) = match key {
             None => (None, None),
@@ -178,6 +191,8 @@ impl Database {
             durable: Arc::clone(&durable),
             mark,
             path: path.clone(),
+            shreds: false,
+            moved: 0,
             supervisor: supervisor.clone(),
         };
         writer.reach();
@@ -216,9 +231,7 @@ impl Database {
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.shred(|_| Ok(()))?;
-        let mut log = self.path.clone().into_os_string();
-        log.push("-wal");
-        match std::fs::metadata(&log) {
+        match std::fs::metadata(log_of(&self.path)) {
             Ok(log) if log.len() > 0 => Err(fault("a reader holds the write-ahead log back")),
             _ => Ok(()),
         }
@@ -373,7 +386,7 @@ fn tell_damage<T>(supervisor: &Supervisor, path: &Path, outcome: &Result<T, Stor
 impl Writer {
     fn write_all(&mut self, queue: &Receiver<Write>) {
         let mut synchronous = Survives::PowerCut;
-        while let Ok(first) = queue.recv() {
+        while let Some(first) = self.next(queue) {
             let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX).collect();
             let scrub = writes.iter().any(|write| write.scrub);
             let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
@@ -399,17 +412,79 @@ impl Writer {
                     let _ = self.execute("ROLLBACK");
                 }
             }
-            if scrub && committed.is_ok() {
-                // A reader in the middle of a query keeps the log; the next deletion or close empties it.
-                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-                if let Err(cause) = self.connection.query_row(checkpoint, [], |_| Ok(())) {
-                    tracing::warn!(%cause, "the write-ahead log was not emptied");
-                }
+            if committed.is_ok() {
+                self.shreds |= scrub;
+                self.shorten_log(BUSY_TIMEOUT);
             }
             for acknowledge in acknowledgements {
                 acknowledge(committed.clone());
             }
         }
+        self.shreds = true;
+        self.shorten_log(BUSY_TIMEOUT);
+    }
+
+    /// The next write. While there is none, a log that was to be emptied is tried again.
+    fn next(&mut self, queue: &Receiver<Write>) -> Option<Write> {
+        while self.shreds {
+            match queue.recv_timeout(AGAIN) {
+                Ok(write) => return Some(write),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => self.shorten_log(Duration::ZERO),
+            }
+        }
+        queue.recv().ok()
+    }
+
+    /// Moves the write-ahead log into the file if it is long, and empties it if what was deleted is to be gone. Readers that keep it from
+    /// being emptied are waited for so long.
+    fn shorten_log(&mut self, patience: Duration) {
+        let shortened = self.log().and_then(|(frames, in_file)| {
+            // It begins anew once all of it is in the file.
+            self.moved = if frames < self.moved { 0 } else { self.moved };
+            if self.shreds {
+                self.clear(in_file..frames)?;
+                self.connection.busy_timeout(patience).map_err(fault)?;
+                let emptied = self.is_emptied();
+                self.connection.busy_timeout(BUSY_TIMEOUT).map_err(fault)?;
+                self.shreds = !emptied?;
+            } else if frames - self.moved >= LOG_MAX {
+                self.clear(in_file..frames)?;
+                self.execute("PRAGMA wal_checkpoint(PASSIVE)")?;
+                self.moved = frames;
+            }
+            Ok(())
+        });
+        if let Err(cause) = shortened {
+            tracing::warn!(%cause, path = %self.path.display(), "the write-ahead log was not moved into the file, which is tried again");
+        }
+    }
+
+    /// Frames in the write-ahead log, and how many of them are in the file too.
+    fn log(&self) -> Result<(u32, u32), StoreError> {
+        let count = |row: &rusqlite::Row<'_>, at| {
+            row.get::<_, i64>(at).map(|count| u32::try_from(count).unwrap_or(0))
+        };
+        let mut log = self.connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)").map_err(fault)?;
+        log.query_row([], |row| Ok((count(row, 1)?, count(row, 2)?))).map_err(fault)
+    }
+
+    /// Clears the pages of these frames.
+    fn clear(&self, frames: Range<u32>) -> Result<(), StoreError> {
+        self.execute("BEGIN IMMEDIATE")?;
+        let cleared =
+            Pages::of(&self.connection).and_then(|pages| pages.clear_logged(&log_of(&self.path), frames));
+        match cleared {
+            Ok(_) => self.execute("COMMIT"),
+            Err(cause) => self.execute("ROLLBACK").and(Err(cause)),
+        }
+    }
+
+    /// Empties the write-ahead log, unless a reader keeps it.
+    fn is_emptied(&self) -> Result<bool, StoreError> {
+        let emptied =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        emptied.map(|busy| busy == 0).map_err(fault)
     }
 
     /// Notes how many transactions are durable.
@@ -479,6 +554,21 @@ impl Writer {
     }
 }
 
+/// The write-ahead log of a file.
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.to_owned().into_os_string();
+    log.push("-wal");
+    log.into()
+}
+
+/// Clears all pages, because a program that did not may have written some, and moves them into the file.
+fn clear(connection: Connection) -> Result<Connection, StoreError> {
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(fault)?;
+    Pages::of(&connection)?.clear_all()?;
+    connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)").map_err(fault)?;
+    Ok(connection)
+}
+
 fn migrate(
     mut connection: Connection,
     (version, exists, may_migrate): (i64, bool, bool),
@@ -513,42 +603,4 @@ fn migrate(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panicking_writer_is_named_and_waiting_writes_fail() {
-        let folder = tempfile::tempdir().unwrap();
-        let supervisor = Supervisor::default();
-        let schema = "CREATE TABLE numbers (number INTEGER NOT NULL) STRICT";
-        let path = folder.path().join("db.sqlite");
-        let database = Database::open(&path, 1, schema, None, &supervisor).unwrap();
-        let insert = |connection: &Connection| {
-            connection.execute("INSERT INTO numbers VALUES (1)", []).map(drop).map_err(fault)
-        };
-        database.write(insert).unwrap();
-        let (begin, begun) = sync_channel(0);
-        let (told, waits) = sync_channel(8);
-        let held = move |_: &Connection| {
-            begun.recv().unwrap();
-            panic!("this test has the writer panic")
-        };
-        database.write_behind(held, |_| ()).unwrap();
-        // These writes wait behind it, or with it.
-        for _ in 0..4 {
-            let told = told.clone();
-            database.write_behind(insert, move |outcome| told.send(outcome).unwrap()).unwrap();
-        }
-        drop(told);
-        begin.send(()).unwrap();
-        assert_eq!(waits.iter().collect::<Vec<_>>(), [], "their answers are dropped, not kept");
-        while supervisor.death().is_none() {
-            std::thread::yield_now();
-        }
-        assert_eq!(supervisor.death().unwrap().thread, "store-writer");
-        assert_eq!(database.write(insert), Err(StoreError::Fault("the writer has stopped".to_owned())));
-        let kept = database
-            .read(|connection| connection.query_row("SELECT count(*) FROM numbers", [], |row| row.get(0)));
-        assert_eq!(kept, Ok(1), "what was acknowledged is there");
-    }
-}
+mod tests;
