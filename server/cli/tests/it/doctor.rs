@@ -13,6 +13,7 @@ fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &[(&str, &st
         .args(["doctor", "--listen", &public, "--admin-listen", &admin, "--data-dir"])
         .arg(data)
         .args(rest)
+        .envs(crate::store::database(data).map(|url| ("TREFOIL_STORE_URL", url)))
         .envs(variables.iter().copied())
         .output()
         .unwrap()

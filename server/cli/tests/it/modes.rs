@@ -246,7 +246,9 @@ async fn shared_probes_decide_as_plain_ones_and_only_where_they_were_sealed_for(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wallet_splits_the_face_that_it_shows_and_its_chain_reveals_nothing_for_what_is_no_face() {
     let directory = tempfile::tempdir().unwrap();
-    let service = Service::with_tenant(service::config(&directory.path().join("data")), tenant(None)).await;
+    let config = service::config(&directory.path().join("data"));
+    // Its key-holder goes by the machine's clock.
+    let service = Service::at(config, tenant(None), TestClock::of_machine()).await;
     let (key, _) = sealing_key(&service).await;
     let members = Members::new(&service, 2, 44);
     service.publish(members.root(), 1).await;

@@ -264,7 +264,7 @@ async fn sessions_that_end_while_their_partition_grows_stay_ended() {
     config.proofs.cache_capacity = 100_000;
     let mut policy = policy();
     policy["attempts"] = service::unlimited();
-    let service = Service::with_policy(config, policy).await;
+    let service = Service::with_policy(config, policy).await.at_one_node();
     let first = size(&service, "capacity").await;
     let members = Members::new(&service, 1, 56);
     service.publish(members.root(), 1).await;
