@@ -306,7 +306,7 @@ pub trait KeyHolding: Send + Sync {
         done(self, Request::ResetAttempts(name))
     }
 
-    /// See [`KeyHolder::locked_out`].
+    /// See [`KeyHolder::locked_out`]. Each of a quorum counts for itself, and this is the second largest of their counts.
     ///
     /// # Errors
     /// [`KeyHolderError`].

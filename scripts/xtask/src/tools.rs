@@ -78,7 +78,7 @@ pub(crate) fn compose(repo: &Repo) -> Found {
         repo,
         "docker-compose",
         "--version",
-        (1, 27),
+        (1, 28),
         "docker-compose, such as apt-get install docker-compose",
     )
 }

@@ -619,7 +619,8 @@ pub struct TenantDetail {
     /// Logins that were refused with `distinct-failures` since the service started.
     #[serde(default)]
     pub distinct_failures_refused: u64,
-    /// Subjects that have no attempt now: during a delay, for the day, or permanently; `null` if the key-holder cannot say.
+    /// Subjects that have no attempt now: during a delay, for the day, or permanently; `null` if the
+    /// key-holder cannot say. With three it is the second largest of their counts, and `null` if two cannot say.
     #[serde(default)]
     pub locked_out: Option<u64>,
 }

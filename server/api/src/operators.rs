@@ -171,7 +171,8 @@ pub struct ResetAttempts {
 pub struct OwnTenant {
     /// The tenant.
     pub tenant_id: Hex<16>,
-    /// Subjects that have no attempt now: during a delay, for the day, or permanently; `null` if the key-holder cannot say.
+    /// Subjects that have no attempt now: during a delay, for the day, or permanently; `null` if the
+    /// key-holder cannot say. With three it is the second largest of their counts, and `null` if two cannot say.
     pub locked_out: Option<u64>,
     /// Logins that were refused with `distinct-failures` since the service started.
     pub distinct_failures_refused: u64,

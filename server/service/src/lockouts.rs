@@ -8,7 +8,7 @@ use trefoil_matching::{KeyHolderError, TemplateName};
 use trefoil_types::{Handle, TenantId};
 
 impl Service {
-    /// How many subjects of a tenant have no attempt now; `None` if the key-holder cannot say. Blocks.
+    /// How many subjects of a tenant have no attempt now; `None` if the key-holder, or two of three, cannot say. Blocks.
     pub fn locked_out(&self, tenant: &TenantId) -> Option<u64> {
         self.key_holder.locked_out(*tenant).ok()
     }

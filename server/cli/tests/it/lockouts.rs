@@ -181,6 +181,7 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
         assert_eq!(decided(&service, ann, bob, nonce).await, Decision::NoMatch);
     }
     assert_eq!(decided(&service, ann, ann, 3).await, Decision::NoMatch, "a delay");
+    assert_eq!(counted(&service).await, (json!(1), json!(1)));
 
     let (tenant, handle) = (hex::encode(service.tenant), hex::encode(ann.handle));
     let url = format!("https://{}", service.admin.address);
@@ -217,6 +218,8 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
     for (at, config) in configs.iter().enumerate() {
         let done = reset(config, &generation);
         assert_eq!(code(&done), 0, "{}", String::from_utf8_lossy(&done.stderr));
+        let refusing = json!(u8::from(at == 0));
+        assert_eq!(counted(&service).await, (refusing.clone(), refusing), "after {at}");
         if at == 0 {
             // A worker remembers a refusal for a second.
             tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -224,5 +227,49 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
         }
     }
     until_a_match(&service, ann).await;
+    assert!(service.server.shutdown().await);
+}
+
+/// The second misses bob's failures while it is stopped, so that the three count differently afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn three_key_holders_count_who_is_locked_out_also_while_one_is_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let configs = quorum::init(&folder.path().join("three"), &data);
+    let mut holders = configs.each_ref().map(|config| quorum::start_lax(config));
+    let mut config = service::config(&data);
+    config.key_holder.quorum = holders.each_ref().map(|holder: &KeyHolder| holder.url().to_owned()).to_vec();
+    config.key_holder.timeout_ms = 60_000;
+    let mut policy = service::policy();
+    policy["attempts"] = json!({ "consecutive": 3, "delay_s": 86_400 });
+    let service = Service::with_policy(config, policy).await.at_one_node();
+    let people = service.people(3, 1, 84).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let [ann, bob, eve] = &people[..] else { panic!("three") };
+    let locks_out = async |person: &Person, nonce: u64| {
+        for nonce in nonce..nonce + 3 {
+            assert_eq!(decided(&service, person, eve, nonce).await, Decision::NoMatch);
+        }
+    };
+    let all = |count: Value| (count.clone(), count);
+    assert_eq!(counted(&service).await, all(json!(0)));
+    locks_out(ann, 0).await;
+    assert_eq!(counted(&service).await, all(json!(1)));
+
+    holders[1].kill();
+    assert_eq!(counted(&service).await, all(json!(1)), "one is away");
+    locks_out(bob, 10).await;
+    assert_eq!(counted(&service).await, all(json!(2)), "one is away");
+    holders[1] = quorum::start_lax(&configs[1]);
+    quorum::until_ready(&service.admin, |status, text| status == 200 && !text.contains("away")).await;
+    assert_eq!(counted(&service).await, all(json!(2)), "one has missed the failures of one of them");
+    assert_eq!(decided(&service, bob, bob, 20).await, Decision::NoMatch);
+
+    holders[0].kill();
+    assert_eq!(counted(&service).await, all(json!(2)), "one lets bob in, and both are needed");
+    holders[2].kill();
+    assert_eq!(counted(&service).await, all(Value::Null), "two are away");
     assert!(service.server.shutdown().await);
 }

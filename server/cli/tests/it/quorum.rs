@@ -88,7 +88,7 @@ async fn key_holders_in_another_order_than_their_seats_are_named_at_a_start_by_r
     assert!(program.terminate().success());
 }
 
-async fn until_ready(admin: &Endpoint, what: impl Fn(u16, &str) -> bool) {
+pub(crate) async fn until_ready(admin: &Endpoint, what: impl Fn(u16, &str) -> bool) {
     loop {
         let ready = admin.get("/readyz").await;
         if what(ready.status.as_u16(), ready.text()) {

@@ -236,6 +236,22 @@ impl Quorum {
         Reply::Status(Box::new(together.bounded()))
     }
 
+    /// How many subjects fewer than two of them would let in, as far as their own counts show it: see [`second_largest`].
+    fn locked_out(&self, request: &Request) -> Result<Reply, KeyHolderError> {
+        let frame = request_frame(request);
+        let mut refusal = None;
+        let counts = self.each(|holder| match holder.remote.call_with(&frame)? {
+            Reply::LockedOut(count) => Ok(count),
+            other => Err(unasked(&other)),
+        });
+        let counts = counts.map(|count| count.map_err(|cause| refusal = Some(cause)).ok());
+        second_largest(counts).map(Reply::LockedOut).ok_or_else(|| {
+            refusal.unwrap_or_else(|| {
+                KeyHolderError::Unavailable("two of three key-holders did not count".to_owned())
+            })
+        })
+    }
+
     /// A request that all three must carry out. Otherwise it fails and must be repeated.
     fn done(&self, request: &Request) -> Result<Reply, KeyHolderError> {
         self.all(request, |_, reply| match reply {
@@ -263,9 +279,9 @@ impl KeyHolding for Quorum {
             | Request::ForgiveMalformed(_)
             | Request::ResetAttempts(_) => self.done(&request),
             Request::Status => Ok(self.status()),
+            Request::LockedOut(_) => self.locked_out(&request),
             Request::CreateTenant(..)
             | Request::EncryptProbes(_)
-            | Request::LockedOut(_)
             | Request::BeginRotation(_)
             | Request::Renew(_)
             | Request::FinishRotation(..)
@@ -313,4 +329,37 @@ fn frames(job: &MatchJob) -> Result<[zeroize::Zeroizing<Vec<u8>>; 3], KeyHolderE
 fn misplaced(holder: &Holder) -> KeyHolderError {
     let why = format!("{holder} answered something that was not asked; is it in its seat's place?");
     KeyHolderError::Unavailable(why)
+}
+
+/// The second largest of three key-holders' counts of locked-out subjects. One that does not say counts as if it let nobody in, because a login
+/// then needs both others. `None` if two do not say.
+///
+/// A subject is locked out if two refuse it. While two refuse the same subjects, this is how many there are, whatever the third says. If all three
+/// refuse different subjects, it is off by at most the number of subjects on which the two closest of them disagree.
+fn second_largest(mut counts: [Option<u64>; 3]) -> Option<u64> {
+    counts.sort_unstable_by_key(|count| (count.is_none(), *count));
+    counts[1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::second_largest;
+
+    #[test]
+    fn two_key_holders_that_count_alike_are_believed_and_one_that_is_away_lets_nobody_in() {
+        let all = |counts: [Option<u64>; 3]| {
+            let [a, b, c] = counts;
+            let orders = [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]];
+            let found = orders.map(second_largest);
+            assert!(found.iter().all(|one| *one == found[0]), "{counts:?}: {found:?}");
+            found[0]
+        };
+        for odd in [Some(0), Some(4), Some(5), Some(u64::MAX), None] {
+            assert_eq!(all([Some(4), Some(4), odd]), Some(4), "{odd:?}");
+        }
+        assert_eq!(all([Some(1), Some(2), Some(3)]), Some(2));
+        assert_eq!(all([Some(1), Some(3), None]), Some(3), "both are needed");
+        assert_eq!(all([Some(1), None, None]), None);
+        assert_eq!(all([None; 3]), None);
+    }
 }

@@ -83,6 +83,7 @@ impl Member {
             | Request::Shred(_)
             | Request::Status
             | Request::ForgiveMalformed(_)
+            | Request::LockedOut(_)
             | Request::ResetAttempts(_) => self.holder.key_holder().answer(request, now),
             Request::CreateTenant(..)
             | Request::PublicKeys(_)
@@ -90,7 +91,6 @@ impl Member {
             | Request::EncryptProbes(_)
             | Request::Enrol(_)
             | Request::SealingKey
-            | Request::LockedOut(_)
             | Request::BeginRotation(_)
             | Request::Renew(_)
             | Request::FinishRotation(..) => Err(ALONE_ONLY),
