@@ -323,6 +323,46 @@ async fn the_api_page_names_every_route_and_every_field_of_its_body() {
     }
 }
 
+/// Calls that may change something and answer without a receipt or an attestation: the page has each with the reason, and no other.
+#[test]
+fn the_api_page_says_which_calls_answer_without_a_receipt_or_an_attestation() {
+    let (_, table) = PAGE.split_once("| without receipt or attestation | why |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
+    let mut shown: Vec<&str> = rows.map(|line| line.split('`').nth(1).unwrap()).collect();
+    shown.sort_unstable();
+    let mut found = Vec::new();
+    for document in [Listener::Public, Listener::Admin].map(description::of) {
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                if ["post", "put", "delete"].contains(&method.as_str()) {
+                    let answers = operation["responses"].as_object().unwrap().iter();
+                    let mut answers = answers.filter(|(status, _)| status.starts_with('2'));
+                    if !answers.any(|(_, answer)| has_evidence(&document, answer)) {
+                        found.push(format!("{} {path}", method.to_uppercase()));
+                    }
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    assert_eq!(shown, found);
+}
+
+/// Whether a part of the description has a member `receipt` or `attestation`, itself or by reference.
+fn has_evidence(document: &Value, part: &Value) -> bool {
+    match part {
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            ["receipt", "attestation"].contains(&name.as_str()) || has_evidence(document, member)
+        }),
+        Value::Array(members) => members.iter().any(|member| has_evidence(document, member)),
+        Value::String(text) => match text.strip_prefix('#') {
+            Some(pointer) => has_evidence(document, document.pointer(pointer).unwrap()),
+            None => text.contains(r#""attestation":"#),
+        },
+        _ => false,
+    }
+}
+
 /// The table of problems against the codes that the service has.
 #[test]
 fn the_api_page_has_every_problem_with_its_status() {
