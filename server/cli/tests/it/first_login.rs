@@ -184,6 +184,9 @@ fn quickstart_without_a_service_says_how_to_start_one() {
         refused("trefoil quickstart --admin https://127.0.0.1:1").contains("start it with `trefoil serve`")
     );
     assert!(refused("trefoil quickstart --data-dir elsewhere").contains("trefoil serve"));
+    std::fs::write(reader.directory.path().join("revoked"), "trefoil_admin_0\n").unwrap();
+    let without_rights = refused("trefoil quickstart --admin-token-file revoked");
+    assert!(without_rights.contains("the token in revoked is not accepted"), "{without_rights}");
     assert!(refused("trefoil quickstart --data elsewhere").contains("see --data"));
 }
 
