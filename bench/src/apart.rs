@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tokio::runtime::Runtime;
 use trefoil_server::config::DatabaseUrl;
-use trefoil_server::process::run_service;
+use trefoil_server::process::{Source, run_service};
 use trefoil_service::clock::SystemClock;
 
 use crate::Failure;
@@ -212,8 +212,8 @@ pub(crate) fn serve(served: Served) -> Result<(), Failure> {
     }
     // Reloading gives the same settings: there is no file.
     let again = config.clone();
-    let read = Box::new(move || Ok(again.clone()));
-    match run_service(config, read, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
+    let source = Source::new(None, move || Ok(again.clone()));
+    match run_service(config, source, Arc::new(SystemClock::default())) == ExitCode::SUCCESS {
         true => Ok(()),
         false => Err(Failure::fault("the service did not end cleanly")),
     }

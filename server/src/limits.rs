@@ -1,4 +1,4 @@
-//! The limits in force: `[limits]` of the configuration, which a running service reads again at SIGHUP.
+//! The limits in force: `[limits]` of the configuration, which a running service reads again when the configuration file changes, and at SIGHUP.
 
 use crate::config::Limits;
 use arc_swap::ArcSwap;

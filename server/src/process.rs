@@ -2,8 +2,8 @@
 
 use crate::config::Config;
 use crate::listener::raise_descriptor_limit;
-pub use crate::reload::ReadConfig;
 use crate::reload::Settings;
+pub use crate::reload::Source;
 use crate::server::{Follower, Server, Standing, StartError};
 use crate::standby;
 use crate::tls::{Pair, SOON_S};
@@ -25,8 +25,8 @@ const USAGE: u8 = 2;
 
 /// Runs the service by this clock as `trefoil serve` does: with its log and its signals, to the exit code of the process.
 /// On failure the last line of the log is the reason. Sockets that systemd passed are served instead of `server.listen` and
-/// `server.admin_listen`. `read` reads the configuration again, at SIGHUP.
-pub fn run_service(config: Config, read: ReadConfig, clock: Arc<dyn Clock>) -> ExitCode {
+/// `server.admin_listen`. From `source` the configuration is read again when its file changes, and at SIGHUP.
+pub fn run_service(config: Config, source: Source, clock: Arc<dyn Clock>) -> ExitCode {
     // This has to happen before there is a second thread.
     let sockets = match systemd::sockets(["public", "admin"]) {
         Ok(sockets) => sockets,
@@ -42,7 +42,7 @@ pub fn run_service(config: Config, read: ReadConfig, clock: Arc<dyn Clock>) -> E
             return ExitCode::from(USAGE);
         }
     };
-    let ended = run(config, (read, log.filter()), clock, sockets);
+    let ended = run(config, (source, log.filter()), clock, sockets);
     log.end(ended.as_ref().err().map(|cause| format!("trefoil: {cause}")).as_deref());
     ended.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
@@ -53,7 +53,7 @@ const EVENTS_PER_TICK: usize = 64;
 
 fn run(
     mut config: Config,
-    reading: (ReadConfig, Filter),
+    reading: (Source, Filter),
     clock: Arc<dyn Clock>,
     sockets: [Option<TcpListener>; 2],
 ) -> Result<(), String> {
@@ -76,7 +76,7 @@ fn run(
 /// Serves until a signal comes. The error says why it ended without one.
 async fn serve(
     config: Config,
-    (configured, (read, filter)): (Config, (ReadConfig, Filter)),
+    (configured, (source, filter)): (Config, (Source, Filter)),
     clock: Arc<dyn Clock>,
     sockets: [Option<TcpListener>; 2],
 ) -> Result<(), String> {
@@ -103,7 +103,7 @@ async fn serve(
         server.admin_token_path().display(),
         server.trust_root_path().display(),
     ));
-    let settings = Settings::new(configured, read, filter, server.set_limits());
+    let settings = Settings::new(configured, source, filter, server.set_limits());
     let reloads = reloads.map_err(|cause| cause.to_string())?;
     let renewing =
         tokio::spawn(renew((Arc::clone(server.certificate()), server.follower()), settings, reloads));
@@ -200,10 +200,10 @@ fn say_what_runs(server: &Server, now: u64) {
     }
 }
 
-/// How often the files of the certificate and of the next trust root are checked for changes.
+/// How often the files of the certificate, of the next trust root and of the configuration are checked for changes.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Reloads the certificate and the trust root at SIGHUP and when their files change, and at SIGHUP the settings that can change.
+/// Reloads the certificate, the trust root and the settings that can change when their files change, and all of them at SIGHUP.
 async fn renew((pair, root): (Arc<Pair>, Follower), mut settings: Settings, mut reloads: Signal) {
     let (mut seen, mut seen_root) = (pair.written(), None);
     loop {
@@ -217,24 +217,30 @@ async fn renew((pair, root): (Arc<Pair>, Follower), mut settings: Settings, mut 
             seen_root = root.written();
         }
         let written = pair.written();
-        if !asked && written == seen {
-            continue;
-        }
-        seen = written;
-        let file = pair.certificate().display();
-        let became = match pair.reload() {
-            Ok(true) => {
-                tracing::info!(%file, "new connections get the renewed certificate");
-                "renewed"
-            }
-            Ok(false) => "the same",
-            Err(cause) => {
-                tracing::error!(%cause, "the certificate cannot be renewed: new connections get the one before");
-                "refused"
-            }
+        let certificate = match asked || written != seen {
+            true => renew_certificate(&pair),
+            false => "the same",
         };
-        if asked {
-            settings.reload(became);
+        seen = written;
+        match asked {
+            true => settings.at_signal(certificate),
+            false => settings.at_look(),
+        }
+    }
+}
+
+/// Reads the certificate again, and says what became of it.
+fn renew_certificate(pair: &Pair) -> &'static str {
+    let file = pair.certificate().display();
+    match pair.reload() {
+        Ok(true) => {
+            tracing::info!(%file, "new connections get the renewed certificate");
+            "renewed"
+        }
+        Ok(false) => "the same",
+        Err(cause) => {
+            tracing::error!(%cause, "the certificate cannot be renewed: new connections get the one before");
+            "refused"
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The clients in other languages, packed as their READMEs say and tested with their own tools against the built server: Node for
-//! TypeScript, Python with pip, and Chromium for the pages.
+//! The clients in other languages: their packages, and their tests with their own tools against the built server. Node for TypeScript, Python
+//! with pip, and Chromium for the pages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,16 +27,32 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     steps.step_with("pages in Chromium", needed, || browser(repo));
 }
 
+/// The packages of both, in `target/packages`. If the tools of one are missing, the other is made, and the task fails and says what to install.
+pub(crate) fn packages(repo: &Repo) -> Result<(), String> {
+    let folder = fresh(repo, "packages")?;
+    let mut steps = Steps::new();
+    steps.step_with("package for npm", [tools::node(repo), tools::npm(repo)], || {
+        npm(repo, &INSTALL)?;
+        Ok(pack(repo, &folder)?.display().to_string())
+    });
+    steps.step_with("wheel for Python", [tools::python(repo)], || {
+        let python = environment(repo, "python-packages")?;
+        Ok(wheel(repo, &python, &folder, "--locked")?.display().to_string())
+    });
+    steps.finish()
+}
+
+/// What the TypeScript client needs, as its lock file has it.
+const INSTALL: [&str; 4] = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+
 fn typescript(repo: &Repo) -> Result<String, String> {
-    npm(repo, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
+    npm(repo, &INSTALL)?;
     let mut test = within(repo, PathBuf::from("npm"), TYPESCRIPT);
     execute(test.arg("test").env("TREFOIL", repo.binary("trefoil")?))?;
     // A project with only the package.
     let project = fresh(repo, "typescript-project")?;
-    let mut pack = within(repo, PathBuf::from("npm"), TYPESCRIPT);
-    execute(pack.args(["pack", "--silent", "--pack-destination"]).arg(&project))?;
+    let package = pack(repo, &project)?;
     std::fs::write(project.join("package.json"), "{\"private\": true}").map_err(|why| why.to_string())?;
-    let package = packed(&project, "tgz")?;
     let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     execute(repo.command("npm").args(install).arg(package).current_dir(&project))?;
     const IMPORT: &str = "import { verify } from 'trefoil-attest'; import { Admin, Tenant } from 'trefoil-attest/client'; \
@@ -46,29 +62,45 @@ fn typescript(repo: &Repo) -> Result<String, String> {
     Ok(String::new())
 }
 
+/// Makes the package for npm in `folder`.
+fn pack(repo: &Repo, folder: &Path) -> Result<PathBuf, String> {
+    let mut pack = within(repo, PathBuf::from("npm"), TYPESCRIPT);
+    execute(pack.args(["pack", "--silent", "--pack-destination"]).arg(folder))?;
+    packed(folder, "tgz")
+}
+
 fn python(repo: &Repo) -> Result<String, String> {
-    let environment = repo.target_directory()?.join("python-client");
-    let program = |name: &str| environment.join("bin").join(name);
-    // A new environment: the scripts of a copied one run in the original.
-    execute(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
-    let pip = |arguments: &[&str]| {
-        let mut command = repo.command(program("python"));
-        command.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(arguments);
-        command
-    };
-    execute(&mut pip(&["install", "mypy>=1.18,<3", "pytest>=8"]))?;
-    // The wheel that the README makes, from the quick build.
-    let wheels = fresh(repo, "python-wheels")?;
-    let mut wheel = pip(&["wheel", "--no-deps", "--wheel-dir"]);
-    execute(
-        wheel.arg(&wheels).arg(repo.root().join(PYTHON)).env("MATURIN_PEP517_ARGS", "--profile dev --locked"),
-    )?;
-    execute(pip(&["install", "--force-reinstall", "--no-deps"]).arg(packed(&wheels, "whl")?))?;
-    let mut test = within(repo, program("python"), PYTHON);
+    let python = environment(repo, "python-client")?;
+    execute(pip(repo, &python, "install").args(["mypy>=1.18,<3", "pytest>=8"]))?;
+    // From the quick build.
+    let wheel = wheel(repo, &python, &fresh(repo, "python-wheels")?, "--profile dev --locked")?;
+    execute(pip(repo, &python, "install").args(["--force-reinstall", "--no-deps"]).arg(wheel))?;
+    let mut test = within(repo, python, PYTHON);
     execute(
         test.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).env("TREFOIL", repo.binary("trefoil")?),
     )?;
     Ok(String::new())
+}
+
+/// The program `python` of a new environment: the scripts of a copied one run in the original.
+fn environment(repo: &Repo, name: &str) -> Result<PathBuf, String> {
+    let environment = repo.target_directory()?.join(name);
+    execute(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+    Ok(environment.join("bin/python"))
+}
+
+fn pip(repo: &Repo, python: &Path, task: &str) -> Command {
+    let mut command = repo.command(python);
+    command.args(["-m", "pip", "--quiet", "--disable-pip-version-check", task]);
+    command
+}
+
+/// Makes the wheel in `folder`. `options` are maturin's.
+fn wheel(repo: &Repo, python: &Path, folder: &Path, options: &str) -> Result<PathBuf, String> {
+    let mut wheel = pip(repo, python, "wheel");
+    wheel.args(["--no-deps", "--wheel-dir"]).arg(folder).arg(repo.root().join(PYTHON));
+    execute(wheel.env("MATURIN_PEP517_ARGS", options))?;
+    packed(folder, "whl")
 }
 
 /// An empty folder in the target directory.
@@ -100,7 +132,7 @@ fn packed(folder: &Path, ending: &str) -> Result<PathBuf, String> {
 /// In a folder of its own, the packages of the TypeScript client may not be there yet.
 fn browser(repo: &Repo) -> Result<String, String> {
     let (server, chromium) = (repo.binary("trefoil")?, tools::chromium(repo)?);
-    npm(repo, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])?;
+    npm(repo, &INSTALL)?;
     let mut command = within(repo, PathBuf::from("npm"), TYPESCRIPT);
     execute(command.args(["run", "test:browser"]).env("TREFOIL", server).env("CHROMIUM", chromium))?;
     Ok(String::new())

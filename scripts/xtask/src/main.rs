@@ -61,6 +61,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&repo),
         ["locks"] => tidy::shared::write(&repo),
         ["clients"] => clients::run(&repo),
+        ["packages"] => clients::packages(&repo),
         ["deploy"] => deploy::run(&repo),
         ["described"] => described::run_alone(&repo),
         ["h2spec"] => h2spec::run_alone(&repo),

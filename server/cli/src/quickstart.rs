@@ -69,7 +69,7 @@ impl Quickstart {
             photographs(&self.data.clone().unwrap_or_else(crate::demo::bundled_data))?;
         let found = self.place.found()?;
         // Before anything is made, check that the service answers and accepts the token.
-        self.place.call(async |admin| admin.metrics().await)?;
+        self.place.call(async |admin| admin.status().await)?;
         std::fs::DirBuilder::new()
             .mode(0o700)
             .create(&self.directory)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use trefoil_server::config::{Config, DEFAULTS, Overrides};
-use trefoil_server::process::run_service;
+use trefoil_server::process::{Source, run_service};
 use trefoil_service::clock::SystemClock;
 
 #[derive(clap::Args)]
@@ -34,8 +34,10 @@ impl Serve {
             return ExitCode::SUCCESS;
         }
         let Serve { config: file, overrides, print_config, .. } = self;
-        let read = move || Config::load(file.as_deref(), std::env::vars_os(), &overrides);
-        let config = match read() {
+        let watched = file.clone();
+        let load = move || Config::load(file.as_deref(), std::env::vars_os(), &overrides);
+        let source = Source::new(watched.as_deref(), load);
+        let config = match source.read() {
             Ok(config) => config,
             Err(cause) => return fail(&cause, USAGE),
         };
@@ -43,6 +45,6 @@ impl Serve {
             print!("{}", config.to_toml());
             return ExitCode::SUCCESS;
         }
-        run_service(config, Box::new(read), Arc::new(SystemClock::default()))
+        run_service(config, source, Arc::new(SystemClock::default()))
     }
 }

@@ -2,12 +2,15 @@
 
 use crate::program::Program;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use trefoil_server::description;
 use trefoil_server::openapi::Listener;
 
 const PAGE: &str = include_str!("../../../API.md");
+const README: &str = include_str!("../../../../README.md");
 /// The page's placeholders for a reader's own values.
 const TENANT: &str = "00112233445566778899aabbccddeeff";
 const COMMITMENT: &str = "0a1b...";
@@ -16,13 +19,22 @@ const COMMITMENT: &str = "0a1b...";
 struct Reader {
     program: Program,
     directory: tempfile::TempDir,
+    /// What was done and how long it took.
+    took: RefCell<Vec<(String, Duration)>>,
 }
+
+/// Words of a page in a minute: slow, because the pages are technical.
+const READ_A_MINUTE: f64 = 200.0;
+/// The reader has a built program, and within this time a first login that was verified, with reading.
+const FIRST_LOGIN: Duration = Duration::from_secs(300);
 
 impl Reader {
     fn new() -> Reader {
         let directory = tempfile::tempdir().unwrap();
+        let begin = Instant::now();
         let program = Program::start(&directory.path().join("trefoil-data"), Stdio::null(), &[]);
-        Reader { program, directory }
+        let took = RefCell::new(vec![("trefoil serve".to_owned(), begin.elapsed())]);
+        Reader { program, directory, took }
     }
 
     /// Runs a line as a shell does, with the program on its path and the service's addresses in its environment.
@@ -42,17 +54,65 @@ impl Reader {
     /// Standard output of a line that succeeds; lines with `curl` need one of version 7.82 or later.
     #[track_caller]
     fn done(&self, line: &str) -> String {
+        let begin = Instant::now();
         let output = self.shell(line);
+        self.took.borrow_mut().push((line.to_owned(), begin.elapsed()));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert!(output.status.success(), "{line}\n{}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
     }
+
+    /// Prints how long each line took so far, and how long it takes to read the section of README.md that has them and all that
+    /// they `printed`. The sum is within the time that README.md promises.
+    ///
+    /// That is a requirement on the time of people, most of which they read, with a large margin for the machine. It is no measurement of
+    /// the program.
+    #[track_caller]
+    fn took_under_five_minutes(&self, printed: &str) {
+        let (_, section) = README.split_once("## Run the service").unwrap();
+        let section = section.split_once("\n## ").unwrap().0;
+        assert!(
+            section.contains("under five minutes, with the time to read"),
+            "README.md promises it: {section}"
+        );
+        let reading = |name: &str, text: &str| {
+            let words = text.split_whitespace().count();
+            assert!(words > 50, "{name} has {words} words");
+            (format!("{words} words of {name}"), Duration::from_secs_f64(60.0 * words as f64 / READ_A_MINUTE))
+        };
+        let mut rows = self.took.borrow().clone();
+        rows.push(reading("README.md, \"Run the service\"", section));
+        rows.push(reading("output", printed));
+        let sum: Duration = rows.iter().map(|(_, took)| *took).sum();
+        rows.push(("in all".to_owned(), sum));
+        // The end of a long line says what it is.
+        let shown = |what: &str| match what.char_indices().rev().nth(79) {
+            Some((at, _)) if at > 0 => {
+                format!("{} ... {}", &what[..what.find(' ').unwrap_or(0)], &what[at..])
+            }
+            _ => what.to_owned(),
+        };
+        let rows =
+            rows.iter().map(|(what, took)| format!("{:>7.1} s  {}\n", took.as_secs_f64(), shown(what)));
+        let table: String = rows.collect();
+        println!("{table}");
+        assert!(sum < FIRST_LOGIN, "{table}");
+    }
+}
+
+/// The commands that a section of README.md shows, with the program that is built.
+fn of_the_readme() -> Vec<String> {
+    let (_, section) = README.split_once("## Run the service").unwrap();
+    let block = section.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
+    block.lines().map(|line| line.replace("cargo run --release -- ", "trefoil ")).collect()
 }
 
 #[test]
 fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     let reader = Reader::new();
-    let printed = reader.done("trefoil quickstart");
+    let lines = of_the_readme();
+    assert_eq!(lines, ["trefoil serve", "trefoil quickstart"]);
+    let printed = reader.done(&lines[1]);
     let verified = printed.split_once("$ trefoil verify").unwrap().1;
     assert!(verified.matches('✓').count() == 3 && verified.contains("decision match"), "{printed}");
     let lines: Vec<&str> = printed.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
@@ -64,6 +124,7 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
         reader.done(line);
     }
     assert!(reader.done(of("trefoil verify")[0]).contains("decision match"));
+    reader.took_under_five_minutes(&printed);
     // The tenants have the class at which strangers' faces read no template: of the command, and of curl.
     let (create, said) =
         printed.split_once("$ trefoil admin tenant create").unwrap().1.split_once('\n').unwrap();
@@ -97,9 +158,12 @@ fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_a
         lines.iter().copied().filter(|line| line.starts_with(program)).collect()
     };
     assert_eq!((of("trefoil ").len(), of("curl ").len()), (4, 8), "{printed}");
+    // One line each enrols, authenticates and verifies; the others are what came before.
     for line in of("curl ") {
         reader.done(line);
     }
+    assert!(reader.done(of("trefoil verify")[0]).contains("decision match"));
+    reader.took_under_five_minutes(&printed);
     let login = of("curl ").into_iter().find(|line| line.ends_with("/v1/authentications")).unwrap();
     let again = reader.shell(login);
     assert!(String::from_utf8(again.stdout).unwrap().contains("nonce-replayed"), "it has one nonce");
@@ -120,6 +184,9 @@ fn quickstart_without_a_service_says_how_to_start_one() {
         refused("trefoil quickstart --admin https://127.0.0.1:1").contains("start it with `trefoil serve`")
     );
     assert!(refused("trefoil quickstart --data-dir elsewhere").contains("trefoil serve"));
+    std::fs::write(reader.directory.path().join("revoked"), "trefoil_admin_0\n").unwrap();
+    let without_rights = refused("trefoil quickstart --admin-token-file revoked");
+    assert!(without_rights.contains("the token in revoked is not accepted"), "{without_rights}");
     assert!(refused("trefoil quickstart --data elsewhere").contains("see --data"));
 }
 
@@ -256,6 +323,46 @@ async fn the_api_page_names_every_route_and_every_field_of_its_body() {
             let named = format!("{above}{}", table[row]).contains(&format!("`{field}`"));
             assert!(named, "{route} answers `{field}`: {}", table[row]);
         }
+    }
+}
+
+/// Calls that may change something and answer without a receipt or an attestation: the page has each with the reason, and no other.
+#[test]
+fn the_api_page_says_which_calls_answer_without_a_receipt_or_an_attestation() {
+    let (_, table) = PAGE.split_once("| without receipt or attestation | why |").unwrap();
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
+    let mut shown: Vec<&str> = rows.map(|line| line.split('`').nth(1).unwrap()).collect();
+    shown.sort_unstable();
+    let mut found = Vec::new();
+    for document in [Listener::Public, Listener::Admin].map(description::of) {
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            for (method, operation) in operations.as_object().unwrap() {
+                if ["post", "put", "delete"].contains(&method.as_str()) {
+                    let answers = operation["responses"].as_object().unwrap().iter();
+                    let mut answers = answers.filter(|(status, _)| status.starts_with('2'));
+                    if !answers.any(|(_, answer)| has_evidence(&document, answer)) {
+                        found.push(format!("{} {path}", method.to_uppercase()));
+                    }
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    assert_eq!(shown, found);
+}
+
+/// Whether a part of the description has a member `receipt` or `attestation`, itself or by reference.
+fn has_evidence(document: &Value, part: &Value) -> bool {
+    match part {
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            ["receipt", "attestation"].contains(&name.as_str()) || has_evidence(document, member)
+        }),
+        Value::Array(members) => members.iter().any(|member| has_evidence(document, member)),
+        Value::String(text) => match text.strip_prefix('#') {
+            Some(pointer) => has_evidence(document, document.pointer(pointer).unwrap()),
+            None => text.contains(r#""attestation":"#),
+        },
+        _ => false,
     }
 }
 

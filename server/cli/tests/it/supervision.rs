@@ -9,6 +9,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitCod
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_pipeline::Clock;
+use trefoil_server::process::{Source, run_service};
 
 /// Data directory and victim of the child; absent in an ordinary run.
 const CHILD: &str = "TREFOIL_TEST_SUPERVISION";
@@ -144,7 +145,8 @@ fn process() -> ExitCode {
         armed.armed.store(told.unwrap() > 0, Ordering::SeqCst);
     });
     let again = config.clone();
-    let code = trefoil_server::process::run_service(config, Box::new(move || Ok(again.clone())), clock);
+    let source = Source::new(None, move || Ok(again.clone()));
+    let code = run_service(config, source, clock);
     if format!("{code:?}") == format!("{:?}", ExitCode::from(1)) {
         println!("exit code 1");
     }
