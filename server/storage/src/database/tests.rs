@@ -96,7 +96,7 @@ fn of_deleted_rows_nothing_is_in_the_file_although_pages_were_divided_and_joined
     for round in 0..20 {
         let leaving = round * 50..(round + 1) * 50;
         delete(&database, leaving.clone());
-        assert_eq!(in_files(&path, leaving), []);
+        assert!(in_files(&path, leaving).is_empty());
     }
 }
 
@@ -121,7 +121,7 @@ fn what_a_program_that_cleared_nothing_left_behind_is_gone_after_the_next_start(
     }
     drop(connection);
     let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
-    assert_eq!(in_files(&path, 0..leaving), []);
+    assert!(in_files(&path, 0..leaving).is_empty());
     drop(database);
 }
 
@@ -134,7 +134,7 @@ fn a_log_that_a_reader_kept_is_emptied_once_the_reader_ends_although_nobody_writ
     let reader = open_reader(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM people").unwrap();
     delete(&database, 7..8);
-    assert_eq!(in_files(&path, 7..8), [7], "the reader sees the person, so the log has the row");
+    assert_eq!(in_files(&path, 7..8), [7_u32], "the reader sees the person, so the log has the row");
     drop(reader);
     while !in_files(&path, 7..8).is_empty() {
         std::thread::sleep(AGAIN);
