@@ -15,7 +15,8 @@ use trefoil_api::{
 };
 use trefoil_wallet::credentials::IssuerPublicKey;
 
-/// The admin listener: tenants, API keys, operators, the audit trail, metrics.
+/// The admin listener: tenants, API keys, operators, the audit trail, metrics. Receipts of changes are returned as they came: `trefoil_attest::verify_change` verifies
+/// them.
 #[derive(Clone)]
 pub struct Admin {
     transport: Transport,

@@ -15,7 +15,7 @@ use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
 use trefoil_split::SealingKey;
 use trefoil_wallet::credentials::SignedRoot;
 
-/// The public listener, for one API key. Clones share its connections.
+/// The public listener, for one API key. Clones share its connections. Receipts of changes are returned as they came: `trefoil_attest::verify_change` verifies them.
 #[derive(Clone)]
 pub struct Client(pub(crate) Transport);
 
@@ -206,8 +206,8 @@ impl Client {
     }
 
     /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. A refused request
-    /// affects no other. Send at most one request of a session with a hash chain, because requests are decided in no particular order. Needs
-    /// [`trefoil_api::Scope::Authenticate`].
+    /// affects no other. Send at most one request of a session with a hash chain, because requests are decided in no particular order. The
+    /// attestations are unverified, as those of [`Client::authenticate`]. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `quota-exceeded`, and [`ClientError`] in general, for the whole batch; for one request those of [`Client::authenticate`].

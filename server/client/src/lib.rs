@@ -2,8 +2,10 @@
 //!
 //! [`Admin`] calls the admin listener, [`Client`] the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
-//! client pins. [`StandingSession::authenticate`] and [`Client::login`] verify each attestation before they return a [`Login`]. The answers of
-//! other calls are trusted only because of TLS.
+//! client pins. [`StandingSession::authenticate`], [`Client::login`] and [`Client::attested`] verify each attestation before they return a [`Login`], and so
+//! do their forms for tenants without proofs. The answers of other calls are trusted only because of TLS: attestations of [`Client::authenticate`],
+//! [`Client::authenticate_many`] and [`Client::authenticate_stream`], and the receipts of all changes by [`Client`] and [`Admin`], are returned as they came.
+//! The functions `verify` and `verify_change` of `trefoil_attest` verify them.
 //!
 //! [`Client::with_access_tokens`] sends short-lived [`AccessToken`]s in place of the API key, and renews them.
 
