@@ -9,6 +9,8 @@ pub(super) struct Container {
     pub(super) environment: Vec<(String, String)>,
     /// Files, folders, volumes and secrets that it sees, each with its place if that is known.
     mounts: Vec<(String, String)>,
+    /// Seconds between the signal to stop and its end by force.
+    grace_s: Option<u64>,
     /// Which of the rules it keeps, in words.
     kept: Vec<&'static str>,
 }
@@ -72,6 +74,34 @@ impl Container {
         }
     }
 
+    /// What a node lacks to stop without a failed request, by the settings that it starts with.
+    pub(super) fn cuts(&self, settings: &str) -> Vec<String> {
+        if of_node(&self.name).is_none() {
+            return Vec::new();
+        }
+        let number = |key: &str| {
+            settings.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = ")?.parse::<u64>().ok())
+        };
+        let (Some(leave), Some(drain)) = (number("leave_s"), number("drain_timeout_s")) else {
+            return vec![format!("{}: its settings have no leave_s or no drain_timeout_s", self.name)];
+        };
+        let mut all = Vec::new();
+        if leave == 0 {
+            all.push(format!(
+                "{}: leave_s is 0, so that its balancer does not see that it leaves",
+                self.name
+            ));
+        }
+        if self.grace_s.is_none_or(|grace| grace <= leave + drain) {
+            let grace = self.grace_s.map_or("a default time".to_owned(), |grace| format!("{grace} s"));
+            all.push(format!(
+                "{}: is ended by force after {grace}, and leave_s {leave} and drain_timeout_s {drain} take longer",
+                self.name
+            ));
+        }
+        all
+    }
+
     fn keep(
         &mut self,
         line: &str,
@@ -116,6 +146,9 @@ pub(super) fn of_compose(text: &str) -> Result<Vec<Container>, String> {
                 if let Some(image) = inner.strip_prefix("image: ") {
                     container.image = plain(image);
                 }
+                if let Some(time) = inner.strip_prefix("stop_grace_period: ") {
+                    container.grace_s = seconds(&plain(time));
+                }
             }
             (6, Some(container)) if key == "environment" => container.environment.extend(pair(inner)),
             _ => {}
@@ -133,12 +166,12 @@ pub(super) fn of_chart(text: &str) -> Result<Vec<Container>, String> {
         if !is_workload {
             continue;
         }
-        let name =
-            document.lines().find_map(|line| line.strip_prefix("metadata: {name: ")?.strip_suffix('}'));
-        let mut container =
-            Container { name: name.ok_or("a workload has no name")?.to_owned(), ..Container::default() };
+        let name = name(document).ok_or("a workload has no name")?.to_owned();
+        let mut container = Container { name, ..Container::default() };
         let (before, main) =
             document.split_once("\n      containers:").ok_or("a workload has no containers")?;
+        let grace = |line: &str| line.strip_prefix("      terminationGracePeriodSeconds: ")?.parse().ok();
+        container.grace_s = before.lines().find_map(grace);
         for line in before.lines().filter(|line| line.contains("runAsNonRoot")).chain(main.lines()) {
             let inner = line.trim_start();
             container.keep(inner, |rule| rule.2);
@@ -164,6 +197,42 @@ pub(super) fn of_chart(text: &str) -> Result<Vec<Container>, String> {
     Ok(found)
 }
 
+/// What would take more than one node, or more than one key-holder, away at the same time: an upgrade of the chart, which each set of pods
+/// follows at once unless it waits for a hand, and machines that are emptied.
+pub(super) fn together(text: &str) -> Vec<String> {
+    let of = |kind: &'static str| {
+        text.split("\n---").filter(move |document| document.lines().any(|line| line == kind))
+    };
+    let has = |document: &str, start: &str| document.lines().any(|line| line.starts_with(start));
+    let mut all = Vec::new();
+    for app in ["node", "key-holder"] {
+        let chosen = format!("  selector: {{matchLabels: {{app: {app}");
+        let sets = of("kind: StatefulSet").filter(|set| has(set, &format!("{chosen}, ")));
+        let at_once = sets.filter(|set| !has(set, "  updateStrategy: {type: OnDelete}"));
+        all.extend(at_once.map(|set| {
+            let name = name(set).unwrap_or(app);
+            format!("{name}: restarts together with the others, without updateStrategy OnDelete")
+        }));
+        let mut budgets =
+            of("kind: PodDisruptionBudget").filter(|budget| has(budget, &format!("{chosen}}}}}")));
+        if !budgets.any(|budget| has(budget, "  maxUnavailable: 1")) {
+            all.push(format!("{app}: no PodDisruptionBudget has maxUnavailable 1"));
+        }
+    }
+    all
+}
+
+fn name(document: &str) -> Option<&str> {
+    document.lines().find_map(|line| line.strip_prefix("metadata: {name: ")?.strip_suffix('}'))
+}
+
+/// Those of a time such as `48s` or `1m0s`.
+fn seconds(time: &str) -> Option<u64> {
+    let (minutes, seconds) =
+        time.strip_suffix('s')?.split_once('m').unwrap_or(("0", time.strip_suffix('s')?));
+    Some(minutes.parse::<u64>().ok()? * 60 + seconds.parse::<u64>().ok()?)
+}
+
 /// The node whose directory this is, by the name of a folder or secret: also `state` and `node`, which are of more than one.
 fn of_node(source: &str) -> Option<&str> {
     let name = source.rsplit('/').next().unwrap_or_default();
@@ -187,9 +256,9 @@ mod tests {
 
     const COMPOSE: &str = "services:\n  node-1:\n    cap_drop:\n    - ALL\n    command:\n    - serve\n    - --fleet\n    environment:\n      \
                            A_B: '9'\n    healthcheck:\n      interval: 10s\n    image: trefoil:0.1.0\n    read_only: true\n    security_opt:\n    \
-                           - no-new-privileges:true\n    user: 10001:10001\n    volumes:\n    - /f/state/node-1:/var/lib:rw\n    - socket:/run:rw\n\
+                           - no-new-privileges:true\n    stop_grace_period: 48s\n    user: 10001:10001\n    volumes:\n    - /f/state/node-1:/var/lib:rw\n    - socket:/run:rw\n\
                            volumes:\n  x: {}\n";
-    const CHART: &str = "---\nkind: Service\n---\nkind: StatefulSet\nmetadata: {name: node-1}\nspec:\n        runAsNonRoot: true\n      \
+    const CHART: &str = "---\nkind: Service\n---\nkind: StatefulSet\nmetadata: {name: node-1}\nspec:\n      terminationGracePeriodSeconds: 48\n        runAsNonRoot: true\n      \
                          initContainers:\n          image: other\n      containers:\n          image: trefoil:0.1.0\n          \
                          args: [serve, --fleet]\n            - {name: A_B, value: \"9\"}\n          readinessProbe: {tcp}\n            \
                          allowPrivilegeEscalation: false\n            readOnlyRootFilesystem: true\n            capabilities: {drop: [ALL]}\n      volumes:\n        \
@@ -244,6 +313,65 @@ mod tests {
         }
         let unseen = text.replace(":/var/lib:rw", ":/var/lab:rw");
         assert_eq!(of(&unseen), ["node-keys: /var/lib is not mounted"; 2]);
+    }
+
+    #[test]
+    fn a_node_that_cuts_requests_when_it_stops_is_named() {
+        let cuts = |text: &str, of: fn(&str) -> Result<Vec<Container>, String>, settings: &str| {
+            of(text).unwrap()[0].cuts(settings).len()
+        };
+        for (text, of) in
+            [(COMPOSE, of_compose as fn(&str) -> Result<Vec<Container>, String>), (CHART, of_chart)]
+        {
+            for (settings, count) in [
+                ("leave_s = 3\ndrain_timeout_s = 30\n", 0),
+                ("leave_s = 18\ndrain_timeout_s = 30\n", 1),
+                ("leave_s = 3\ndrain_timeout_s = 45\n", 1),
+                ("leave_s = 0\ndrain_timeout_s = 30\n", 1),
+                ("leave_s = 0\ndrain_timeout_s = 60\n", 2),
+                ("drain_timeout_s = 30\n", 1),
+                ("leave_s = 3\n", 1),
+            ] {
+                assert_eq!(cuts(text, of, settings), count, "{settings}");
+            }
+            let silent = text.replace("stop_grace", "else").replace("terminationGrace", "else");
+            assert_eq!(cuts(&silent, of, "leave_s = 3\ndrain_timeout_s = 30\n"), 1);
+            let other = text.replace("node-1", "key-holder-1");
+            assert_eq!(cuts(&other, of, ""), 0);
+        }
+        for (time, is) in
+            [("48s", Some(48)), ("1m0s", Some(60)), ("2m5s", Some(125)), ("48", None), ("s", None)]
+        {
+            assert_eq!(seconds(time), is, "{time}");
+        }
+    }
+
+    #[test]
+    fn sets_that_restart_together_and_pods_that_may_all_be_evicted_are_named() {
+        let of_app = |app: &str| {
+            let set = |number: u32| {
+                format!(
+                    "---\nkind: StatefulSet\nmetadata: {{name: {app}-{number}}}\nspec:\n  updateStrategy: {{type: OnDelete}}\n  \
+                     selector: {{matchLabels: {{app: {app}, it: {number}}}}}\n"
+                )
+            };
+            let budget = "---\nkind: PodDisruptionBudget\nspec:\n  maxUnavailable: 1\n";
+            format!("{budget}  selector: {{matchLabels: {{app: {app}}}}}\n{}{}", set(1), set(2))
+        };
+        for (app, other) in [("node", "key-holder"), ("key-holder", "node")] {
+            let with = |from: &str, to: &str| together(&(of_app(app).replacen(from, to, 1) + &of_app(other)));
+            assert_eq!(with("", ""), Vec::<String>::new());
+            let restarts =
+                format!("{app}-1: restarts together with the others, without updateStrategy OnDelete");
+            assert_eq!(with("OnDelete", "RollingUpdate"), [restarts.as_str()]);
+            assert_eq!(with("  updateStrategy: {type: OnDelete}\n", ""), [restarts]);
+            let evicted = [format!("{app}: no PodDisruptionBudget has maxUnavailable 1")];
+            for (from, to) in
+                [("maxUnavailable: 1", "minAvailable: 1"), ("kind: Pod", "kind: Not"), ("{app: ", "{app: no")]
+            {
+                assert_eq!(with(from, to), evicted, "{from}");
+            }
+        }
     }
 
     #[test]
