@@ -14,6 +14,7 @@ use crate::tls::Pair;
 use crate::traces::Traces;
 use crate::verifications::Verifications;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_matching::Status;
@@ -42,6 +43,8 @@ pub(crate) struct App {
     pub(crate) refusals: Refusals,
     /// Verifications for people who try the API.
     pub(crate) verifications: Verifications,
+    /// Whether it ends soon, and callers are to go to other nodes.
+    pub(crate) leaving: AtomicBool,
 }
 
 impl App {

@@ -274,6 +274,7 @@ impl Config {
             Err(ConfigError::Range { key, cause: format!("{value} is not between {low} and {high}") })
         };
         self.witnesses.parse()?;
+        range("server.leave_s", self.server.leave_s, 0, 300)?;
         range("limits.connections", self.limits.connections as u64, 1, 1_000_000)?;
         let per_peer = self.limits.connections_per_peer as u64;
         range("limits.connections_per_peer", per_peer, 1, self.limits.connections as u64)?;

@@ -114,6 +114,12 @@ async fn serve(
     };
     systemd::stopping();
     renewing.abort();
+    if death.is_none() {
+        tokio::select! {
+            () = server.leave() => {}
+            () = stopped_by(&mut signals) => {}
+        }
+    }
     let drained = server.shutdown().await;
     living.abort();
     match (death, drained) {

@@ -147,6 +147,7 @@ pub struct Server {
     pipeline: trefoil_pipeline::Service<Asker>,
     seal_log: std::thread::JoinHandle<()>,
     stop: watch::Sender<bool>,
+    stop_admin: watch::Sender<bool>,
     death: watch::Receiver<Option<Death>>,
     public: (SocketAddr, JoinHandle<Option<bool>>),
     admin: (SocketAddr, JoinHandle<Option<bool>>),
@@ -279,6 +280,7 @@ impl Server {
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
             verifications: Verifications::default(),
+            leaving: AtomicBool::new(false),
             capture,
             traces,
             limits,
@@ -301,7 +303,7 @@ impl Server {
         let callers = certificate.client_ca().cloned();
         let public_tls = tls::server_config(Arc::clone(&certificate), callers)?;
         let admin_tls = tls::server_config(Arc::clone(&certificate), None)?;
-        let (stop, stopped) = watch::channel(false);
+        let ((stop, stopped), (stop_admin, admin_stopped)) = (watch::channel(false), watch::channel(false));
         let supervisor = &app.service.supervisor;
         let (tell, death) = watch::channel(None);
         supervisor.on_death(move |death| drop(tell.send(Some(death.clone()))));
@@ -341,7 +343,7 @@ impl Server {
             ),
             admin: (
                 admin,
-                watched(supervisor, "admin listener", admin_listener.serve(admin_router, stopped.clone())),
+                watched(supervisor, "admin listener", admin_listener.serve(admin_router, admin_stopped)),
             ),
             sweeper: watched(
                 supervisor,
@@ -364,6 +366,7 @@ impl Server {
             disk: watched(supervisor, "disk watch", watch_disk(Arc::clone(&app.service), stopped.clone())),
             retention: watched(supervisor, "retention", retain(Arc::clone(&app.service), pruner, stopped)),
             stop,
+            stop_admin,
             death,
             app,
             vault,
@@ -385,6 +388,16 @@ impl Server {
         }
     }
 
+    /// Serves for `server.leave_s` seconds more, and tells balancers and callers to go to other nodes meanwhile.
+    pub async fn leave(&self) {
+        let seconds = self.app.config.server.leave_s;
+        if seconds > 0 {
+            tracing::info!(seconds, "leaving: callers are told to go to other nodes");
+            self.app.leaving.store(true, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+        }
+    }
+
     /// Refuses new requests, answers those in flight, seals what was decided, and closes the stores. Returns whether
     /// everything in flight was answered before the drain timeout.
     pub async fn shutdown(self) -> bool {
@@ -393,6 +406,7 @@ impl Server {
             pipeline,
             seal_log,
             stop,
+            stop_admin,
             death: _,
             public,
             admin,
@@ -411,7 +425,13 @@ impl Server {
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
         let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
-        let answered = answered(public.1.await) & answered(admin.1.await);
+        if !app.leaving.load(Ordering::Relaxed) {
+            let _ = stop_admin.send(true);
+        }
+        let public_answered = answered(public.1.await);
+        // A balancer cuts what is in flight once nobody answers it here, so while a node leaves this listener ends last.
+        let _ = stop_admin.send(true);
+        let answered = public_answered & answered(admin.1.await);
         let _ = sweeper.await;
         let _ = usage.await;
         let _ = rotations.await;

@@ -119,7 +119,7 @@ const ON_POSTGRES_OFTEN: [&str; 14] = [
 
 /// Tests that copy, damage or open the file of a store, or audit it offline. A database is copied and looked at with its own tools, and its log is
 /// audited over HTTPS.
-const OF_A_FILE: [&str; 20] = [
+const OF_A_FILE: [&str; 21] = [
     "a_gateway_that_forgets_a_revocation_gets_no_decision",
     "a_restart_ends_no_session_and_verifies_no_proof",
     "a_store_whose_sessions_were_edited_does_not_start",
@@ -140,6 +140,7 @@ const OF_A_FILE: [&str; 20] = [
     "what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start",
     "what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_with_it",
     "what_was_noted_and_not_sealed_is_sealed_by_the_next_start",
+    "without_the_first_owner_doctor_and_the_probes_of_the_images_find_a_service_well",
 ];
 
 /// The step of [`on_three_nodes`].

@@ -159,12 +159,14 @@ impl Transport {
         serde_json::from_slice(&body).map_err(|cause| ClientError::Answer { route, cause: cause.to_string() })
     }
 
-    /// Sends a request. Returns the text of a 503 answer, and `None` for a success.
+    /// Asks for readiness. Returns the text of an answer that says there is none, and `None` for a success.
     pub(super) async fn refusal(&self, outgoing: Outgoing) -> Result<Option<String>, ClientError> {
         let route = outgoing.route();
         match self.answer(&outgoing, &route).await? {
             (status, _) if status.is_success() => Ok(None),
-            (StatusCode::SERVICE_UNAVAILABLE, body) => {
+            (StatusCode::SERVICE_UNAVAILABLE | StatusCode::NOT_FOUND, body)
+                if body.starts_with(b"not ready: ") =>
+            {
                 Ok(Some(String::from_utf8_lossy(&body).trim().to_owned()))
             }
             (status, _) => Err(ClientError::Status { route, status: status.as_u16() }),

@@ -12,6 +12,7 @@ use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use trefoil_api::{
     ApiKeyPage, ChangedPolicy, ChangedTenant, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
     DeletedTenant, Hex, ResetAttempts, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
@@ -300,8 +301,12 @@ pub(super) async fn live() -> &'static str {
     "live\n"
 }
 
-/// `GET /readyz`: whether the service takes requests, and the reason if it does not.
+/// `GET /readyz`: whether the service takes requests, and the reason if it does not. One that leaves answers 404, because balancers take that
+/// for the wish to get no new connection, and 503 for a failure that ends those that there are.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
+    if app.leaving.load(Ordering::Relaxed) {
+        return (StatusCode::NOT_FOUND, "not ready: leaving, go to another node\n").into_response();
+    }
     match app.service.undecided() {
         None => {
             let away = app.service.key_holder.seats().into_iter().filter_map(|holder| {

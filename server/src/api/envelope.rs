@@ -10,13 +10,14 @@ use crate::problem::{Code, Problem};
 use crate::traces::{Noted, noting};
 use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 use trefoil_service::usage::Used;
 
@@ -27,7 +28,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     let id = rand::random::<[u8; 16]>();
     let traced = app.traces.begin(id, request.headers());
     let id = hex::encode(id);
-    let method = request.method().clone();
+    let (method, version) = (request.method().clone(), request.version());
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let preferred = Form::preferred(request.headers());
@@ -62,6 +63,10 @@ pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: 
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hexadecimal is a header value"));
+    // HTTP/2 says it by GOAWAY, at the end.
+    if version < Version::HTTP_2 && app.leaving.load(Ordering::Relaxed) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let status = response.status().as_u16();
     let code = problem.as_ref().map(Problem::code);
     let took_ns = app.service.clock.monotonic_ns() - started;

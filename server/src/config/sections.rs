@@ -39,6 +39,8 @@ pub struct Server {
     pub access_log: bool,
     /// Whether memory is kept out of core dumps, swap space, and the reach of debuggers.
     pub protect_memory: bool,
+    /// How long it goes on after a signal to end, seconds, so that a balancer sends callers elsewhere.
+    pub leave_s: u64,
 }
 
 /// `[tls]`

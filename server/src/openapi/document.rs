@@ -232,7 +232,7 @@ fn described_parameter(parameter: &Parameter, generator: &mut SchemaGenerator) -
 }
 
 fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
-    let Operation { status, answer, other, polled, headers, codes, .. } = operation;
+    let Operation { status, answer, others, polled, headers, codes, .. } = operation;
     let mut said = json!({ "request-id": header("Names the answer in the service's log.") });
     for (name, about) in headers {
         said[*name] = header(about);
@@ -249,7 +249,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
     if let Some(unchanged) = unchanged {
         responses.insert("304".to_owned(), unchanged);
     }
-    if let Some((status, about, example)) = other {
+    for (status, about, example) in others {
         let content = json!({ "text/plain": { "schema": { "type": "string" }, "example": example } });
         responses.insert(status.to_string(), json!({ "description": about, "content": content }));
     }

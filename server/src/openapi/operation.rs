@@ -80,8 +80,8 @@ pub(crate) struct Operation {
     pub(crate) request: Option<Body>,
     pub(crate) status: u16,
     pub(crate) answer: Option<Body>,
-    /// Another answer in text: its status, what it says, an example.
-    pub(crate) other: Option<(u16, &'static str, &'static str)>,
+    /// Other answers in text: the status, what it says, an example.
+    pub(crate) others: Vec<(u16, &'static str, &'static str)>,
     /// Whether it answers 304 to a caller that has the answer.
     pub(crate) polled: bool,
     /// Headers of the answer, beside those of every answer.
@@ -126,7 +126,7 @@ impl Operation {
             request: None,
             status: 200,
             answer: None,
-            other: None,
+            others: Vec::new(),
             polled: false,
             headers: Vec::new(),
             // The head's size is checked before the route is known, and any handler may panic.
@@ -329,7 +329,7 @@ impl Operation {
 
     /// Another answer in text, with this status.
     pub(crate) fn also(mut self, status: u16, about: &'static str, example: &'static str) -> Operation {
-        self.other = Some((status, about, example));
+        self.others.push((status, about, example));
         self
     }
 

@@ -20,6 +20,7 @@
 mod connection;
 mod copy;
 mod error;
+mod log;
 mod residue;
 mod rows;
 
@@ -28,11 +29,10 @@ use crate::supervisor::Supervisor;
 use connection::{BUSY_TIMEOUT, check_pages, make_private, open_reader, others, prepare, unknown_version};
 pub use copy::{Pinned, check_copy};
 pub use error::{StoreError, conflict_or_fault, fault};
-use residue::Pages;
+use log::{Log, log_of};
 use rows::Rows;
 pub use rows::{Apart, RowKey, Step};
 use rusqlite::{Connection, TransactionBehavior};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -46,10 +46,6 @@ use trefoil_matching::VaultState;
 const QUEUE_MAX: usize = 1024;
 /// Writes in one transaction: 64 templates of 49 KiB are 3 MiB of log.
 const GROUP_MAX: usize = 64;
-/// Pages in the write-ahead log that are moved into the file together.
-const LOG_MAX: u32 = 1000;
-/// A reader kept the log from being emptied: time until the next attempt.
-const AGAIN: Duration = Duration::from_millis(100);
 /// Idle read connections kept.
 const READERS_MAX: usize = 8;
 /// Tells the caller the result of the commit.
@@ -144,10 +140,7 @@ struct Writer {
     durable: Arc<Durable>,
     mark: Option<HighWater>,
     path: PathBuf,
-    /// What was deleted may still be in the write-ahead log.
-    shreds: bool,
-    /// Frames of the log when they were last moved into the file, as far as readers let them be.
-    moved: u32,
+    log: Log,
     supervisor: Supervisor,
 }
 
@@ -168,7 +161,7 @@ impl Database {
         prepare(&connection).map_err(fault)?;
         check_pages(&connection)?;
         let connection = migrate(connection, (version, exists, may_migrate), schema, key.as_ref(), &path)?;
-        let connection = clear(connection)?;
+        let log = Log::open(&connection, &path)?;
         let others = others(&connection)?;
         let (rows, checked) = match key {
             None => (None, None),
@@ -191,8 +184,7 @@ impl Database {
             durable: Arc::clone(&durable),
             mark,
             path: path.clone(),
-            shreds: false,
-            moved: 0,
+            log,
             supervisor: supervisor.clone(),
         };
         writer.reach();
@@ -412,79 +404,27 @@ impl Writer {
                     let _ = self.execute("ROLLBACK");
                 }
             }
-            if committed.is_ok() {
-                self.shreds |= scrub;
-                self.shorten_log(BUSY_TIMEOUT);
-            }
+            self.log.shreds |= scrub && committed.is_ok();
+            // Only who deletes waits for readers.
+            self.log.shorten(&self.connection, if scrub { BUSY_TIMEOUT } else { Duration::ZERO });
             for acknowledge in acknowledgements {
                 acknowledge(committed.clone());
             }
         }
-        self.shreds = true;
-        self.shorten_log(BUSY_TIMEOUT);
+        self.log.shreds = true;
+        self.log.shorten(&self.connection, BUSY_TIMEOUT);
     }
 
     /// The next write. While there is none, a log that was to be emptied is tried again.
     fn next(&mut self, queue: &Receiver<Write>) -> Option<Write> {
-        while self.shreds {
-            match queue.recv_timeout(AGAIN) {
+        while self.log.shreds {
+            match queue.recv_timeout(self.log.again) {
                 Ok(write) => return Some(write),
                 Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => self.shorten_log(Duration::ZERO),
+                Err(RecvTimeoutError::Timeout) => self.log.shorten(&self.connection, Duration::ZERO),
             }
         }
         queue.recv().ok()
-    }
-
-    /// Moves the write-ahead log into the file if it is long, and empties it if what was deleted is to be gone. Readers that keep it from
-    /// being emptied are waited for so long.
-    fn shorten_log(&mut self, patience: Duration) {
-        let shortened = self.log().and_then(|(frames, in_file)| {
-            // It begins anew once all of it is in the file.
-            self.moved = if frames < self.moved { 0 } else { self.moved };
-            if self.shreds {
-                self.clear(in_file..frames)?;
-                self.connection.busy_timeout(patience).map_err(fault)?;
-                let emptied = self.is_emptied();
-                self.connection.busy_timeout(BUSY_TIMEOUT).map_err(fault)?;
-                self.shreds = !emptied?;
-            } else if frames - self.moved >= LOG_MAX {
-                self.clear(in_file..frames)?;
-                self.execute("PRAGMA wal_checkpoint(PASSIVE)")?;
-                self.moved = frames;
-            }
-            Ok(())
-        });
-        if let Err(cause) = shortened {
-            tracing::warn!(%cause, path = %self.path.display(), "the write-ahead log was not moved into the file, which is tried again");
-        }
-    }
-
-    /// Frames in the write-ahead log, and how many of them are in the file too.
-    fn log(&self) -> Result<(u32, u32), StoreError> {
-        let count = |row: &rusqlite::Row<'_>, at| {
-            row.get::<_, i64>(at).map(|count| u32::try_from(count).unwrap_or(0))
-        };
-        let mut log = self.connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)").map_err(fault)?;
-        log.query_row([], |row| Ok((count(row, 1)?, count(row, 2)?))).map_err(fault)
-    }
-
-    /// Clears the pages of these frames.
-    fn clear(&self, frames: Range<u32>) -> Result<(), StoreError> {
-        self.execute("BEGIN IMMEDIATE")?;
-        let cleared =
-            Pages::of(&self.connection).and_then(|pages| pages.clear_logged(&log_of(&self.path), frames));
-        match cleared {
-            Ok(_) => self.execute("COMMIT"),
-            Err(cause) => self.execute("ROLLBACK").and(Err(cause)),
-        }
-    }
-
-    /// Empties the write-ahead log, unless a reader keeps it.
-    fn is_emptied(&self) -> Result<bool, StoreError> {
-        let emptied =
-            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        emptied.map(|busy| busy == 0).map_err(fault)
     }
 
     /// Notes how many transactions are durable.
@@ -552,21 +492,6 @@ impl Writer {
         }
         outcome
     }
-}
-
-/// The write-ahead log of a file.
-fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    log.into()
-}
-
-/// Clears all pages, because a program that did not may have written some, and moves them into the file.
-fn clear(connection: Connection) -> Result<Connection, StoreError> {
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(fault)?;
-    Pages::of(&connection)?.clear_all()?;
-    connection.execute_batch("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)").map_err(fault)?;
-    Ok(connection)
 }
 
 fn migrate(

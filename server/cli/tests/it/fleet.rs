@@ -87,6 +87,11 @@ impl Plan {
         Plan { folder, database: name_of(&url), key_holders: key_holders.into(), variables, first }
     }
 
+    /// Another setting of all nodes.
+    pub(crate) fn every_node(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Another setting of the first node alone.
     pub(crate) fn first_node(&mut self, name: &str, value: &str) {
         self.first.push((name.to_owned(), value.to_owned()));

@@ -79,6 +79,7 @@ mod replacement;
 mod retention;
 mod revocation;
 mod revoked_subjects;
+mod rolling;
 mod rotation;
 #[path = "../../../key-holder/tests/process/scan.rs"]
 mod scan;

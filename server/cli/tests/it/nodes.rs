@@ -75,6 +75,8 @@ impl Nodes {
     }
 
     pub(crate) async fn shutdown(self) -> bool {
+        // Another test may get its port.
+        self.ask_the_first();
         let mut is_clean = true;
         for node in std::iter::once(self.first).chain(self.others) {
             is_clean &= node.shutdown().await;

@@ -1,6 +1,7 @@
 //! The program `trefoil serve` as a process of its own.
 
 use crate::http::{Endpoint, Reply, tls};
+use crate::siblings;
 use crate::small_disk::SmallDisk;
 use hyper::Method;
 use serde_json::json;
@@ -94,6 +95,10 @@ impl Program {
         let endpoint = |line| Endpoint { address: address(line), tls: Arc::clone(&tls), bearer: None };
         let token = std::fs::read_to_string(data.join("admin.token")).unwrap();
         let (public, admin) = (endpoint(&told[0]), endpoint(&told[1]).with_bearer(token.trim()));
+        // Its ports may have been those of another test's nodes.
+        for listener in [&public, &admin] {
+            siblings::alone(listener.address);
+        }
         Program { child, _lines: lines, public, admin }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 
 /// A new certificate for localhost, and its key, as PEM.
-fn pair() -> [String; 2] {
+pub(crate) fn pair() -> [String; 2] {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
     [made.cert.pem(), made.signing_key.serialize_pem()]
 }

@@ -371,6 +371,7 @@ fn health(routes: Routes) -> Routes {
                     "For load balancers. Names key-holders that cannot be reached.",
                 )
                 .answers_text("text/plain", "It does.", "ready\n")
+                .also(404, "It leaves: requests are answered, and new ones should go to another node.", "not ready: leaving, go to another node\n")
                 .also(503, "It does not, and why.", "not ready: the service is shutting down\n"),
             admin::ready,
         )

@@ -31,6 +31,8 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(()))?;
     connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
+    // What a transaction keeps to undo a part of it goes to no file elsewhere.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "foreign_keys", "ON")
 }
 
@@ -60,5 +62,6 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)
 }

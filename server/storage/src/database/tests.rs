@@ -1,6 +1,8 @@
 use super::*;
+use crate::database::log::{AGAIN, LOG_MAX};
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use trefoil_testing::{Patterns, search};
 
 #[test]
@@ -155,4 +157,45 @@ fn a_long_log_is_moved_into_the_file_without_a_deletion() {
     (LOG_MAX..2 * LOG_MAX).for_each(|number| insert(&database, number..number + 1));
     let grown = std::fs::metadata(log_of(&path)).unwrap().len();
     assert!(grown < 2 * log, "it begins anew: {log} bytes, then {grown}");
+}
+
+#[test]
+fn of_a_write_that_was_undone_nothing_stays_on_a_free_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    // Pages that are free.
+    insert(&database, 0..400);
+    delete(&database, 0..400);
+    insert(&database, 1_000..1_060);
+    let undone = |connection: &Connection| -> Result<(), StoreError> {
+        for number in 2_000..2_040 {
+            connection.execute("INSERT INTO people VALUES (?1, ?2)", person(number)).map_err(fault)?;
+        }
+        Err(StoreError::Busy)
+    };
+    assert_eq!(database.write(undone), Err(StoreError::Busy));
+    delete(&database, 1_000..1_060);
+    assert!(in_files(&path, 1_000..1_060).is_empty());
+}
+
+#[test]
+fn while_a_reader_keeps_the_log_only_who_deletes_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db.sqlite");
+    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    insert(&database, 0..2);
+    let reader = open_reader(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM people").unwrap();
+    let took = |work: &dyn Fn()| {
+        let begun = std::time::Instant::now();
+        work();
+        begun.elapsed()
+    };
+    let deletion = took(&|| delete(&database, 0..1));
+    let writes = took(&|| (2..6).for_each(|number| insert(&database, number..number + 1)));
+    assert!(
+        writes < deletion,
+        "four writes took {writes:?}, and a deletion that waited for the reader {deletion:?}"
+    );
 }
