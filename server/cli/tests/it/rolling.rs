@@ -147,7 +147,7 @@ impl Callers {
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_are_started_again_one_after_another_fail_no_request() {
     let Some(server) = Server::shared() else { return };
-    let (mut policy, mut plan) = (service::policy(), Plan::patient(&server.database(), None));
+    let (mut policy, mut plan) = (service::policy(), Plan::quorum(server));
     policy["attempts"] = service::unlimited();
     // A balancer that does not end TLS needs nodes with one certificate.
     for (name, text) in ["TREFOIL_TLS_CERTIFICATE", "TREFOIL_TLS_PRIVATE_KEY"].into_iter().zip(pair()) {
