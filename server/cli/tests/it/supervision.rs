@@ -75,6 +75,16 @@ impl Service {
         Service { child, arm, log, lines, customer }
     }
 
+    /// From the return on, the clock panics on threads of the victim.
+    fn arms(&mut self) {
+        self.arm.write_all(b"now\n").unwrap();
+        let mut line = String::new();
+        while !line.contains("armed") {
+            line.clear();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "it has ended");
+        }
+    }
+
     /// The answer to a request, unless the process ended before it came.
     async fn ask(&self, person: &Person, nonce: u64) -> Option<Reply> {
         let request = self.customer.request(person, &person.face, nonce);
@@ -99,12 +109,12 @@ impl Service {
 async fn a_panicking_thread_ends_the_process_with_a_reason_and_no_request_hangs() {
     for victim in ["dispatcher", "worker", "seal", "proof"] {
         let directory = tempfile::tempdir().unwrap();
-        let service = Service::start(&directory.path().join("data"), victim).await;
+        let mut service = Service::start(&directory.path().join("data"), victim).await;
         let people = service.customer.people(2, 1, 31).await;
         let [known, stranger] = &people[..] else { panic!("two people") };
         service.customer.welcome(known).await;
         answer(&service.ask(known, 1).await.unwrap());
-        (&service.arm).write_all(b"now\n").unwrap();
+        service.arms();
         // One of these reaches the thread that panics; each is answered, or finds the service gone.
         let mut refused = 0;
         for nonce in 2.. {
@@ -143,6 +153,7 @@ fn process() -> ExitCode {
     std::thread::spawn(move || {
         let told = std::io::stdin().read_line(&mut String::new());
         armed.armed.store(told.unwrap() > 0, Ordering::SeqCst);
+        println!("armed");
     });
     let again = config.clone();
     let source = Source::new(None, move || Ok(again.clone()));
