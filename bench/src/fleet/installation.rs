@@ -30,7 +30,7 @@ pub(super) const SETTINGS: [&str; 5] = [
 /// Usage of API keys is stored by then.
 pub(super) const STORED: Duration = Duration::from_secs(3);
 /// A new register refuses requests for so long.
-const REGISTER: Duration = Duration::from_secs(10);
+const REGISTER: Duration = Duration::from_secs(5);
 /// After a start a thread of lowest priority computes a part of the signing key.
 const SETTLED: Duration = Duration::from_secs(300);
 /// Processor time of a second that is no work of a start.

@@ -4,7 +4,7 @@
 //! `sslmode=disable` is accepted for a loopback address, and a unix socket never has TLS. The other modes of libpq are refused, because with
 //! them anybody on the way may read or replace what is sent.
 
-use crate::servers::Servers;
+use crate::servers::{PROVEN_FOR, Servers};
 use crate::tls::Tls;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -136,6 +136,11 @@ impl Address {
             config,
             tls,
         })
+    }
+
+    /// For how long answers of an old primary may count after another server took its place.
+    pub(crate) fn old_primary_counts_for(&self) -> Duration {
+        if self.servers.count() > 1 { PROVEN_FOR } else { Duration::ZERO }
     }
 }
 
@@ -278,6 +283,15 @@ mod tests {
 
     fn refused(url: &str) -> String {
         Address::read(url, &PasswordFiles::default()).unwrap_err()
+    }
+
+    #[test]
+    fn an_old_primary_is_possible_where_there_are_several_servers() {
+        for (hosts, expected) in [("127.0.0.1", Duration::ZERO), ("127.0.0.1,127.0.0.2", PROVEN_FOR)] {
+            let url = format!("postgres://u@{hosts}/d?sslmode=disable");
+            let address = Address::read(&url, &PasswordFiles::default()).unwrap();
+            assert_eq!(address.old_primary_counts_for(), expected, "{hosts}");
+        }
     }
 
     #[test]

@@ -73,6 +73,16 @@ impl State {
     }
 }
 
+impl State {
+    /// A batch may know before the keeper that the register began anew.
+    #[expect(clippy::disallowed_methods, reason = "when the register began anew")]
+    fn heard(&self, since: u64) {
+        if self.since.load(Ordering::Acquire) < since {
+            self.since.store(since, Ordering::Release);
+        }
+    }
+}
+
 /// See the module. Dropping it ends the keeper, which closes the connections: an asynchronous thread must not.
 pub struct PostgresRegister {
     idle: Receiver<Lent>,
@@ -216,7 +226,9 @@ impl Register for PostgresRegister {
                 true => link.query(sql::NONCES, &[&nonces])?,
                 false => link.query(sql::SPEND, &[&nonces, &sessions, &positions, &values])?,
             };
-            answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))
+            let registered = answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))?;
+            self.state.heard(registered.since);
+            Ok(registered)
         })
     }
 
@@ -354,8 +366,10 @@ impl Keeper {
         }
         link.batch(sql::LOCK)?;
         // Another node may have been first.
-        let end = if remembered(link)?.is_some() { "COMMIT" } else { sql::BEGIN_ANEW };
-        link.batch(end)?;
+        match remembered(link)? {
+            Some(_) => link.batch("COMMIT")?,
+            None => link.batch(&sql::begin_anew(self.address.old_primary_counts_for().as_secs()))?,
+        }
         remembered(link)?
             .ok_or_else(|| StoreError::Fault(format!("{}: its register has no row", self.address)))
     }

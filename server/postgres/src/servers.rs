@@ -15,7 +15,8 @@ use tokio_postgres::config::Host;
 #[cfg(test)]
 mod tests;
 
-/// For how long a proof holds. What a replica that became the primary refuses, `forgotten_until` of the service, has room for it.
+/// For how long a proof holds, and so for how long answers of a primary may count after another server took its place. The register of nonces
+/// begins so much later there.
 pub(crate) const PROVEN_FOR: Duration = Duration::from_secs(1);
 
 /// The proof: a commit. It says `waits` if another commit of this role has waited for a standby for long, so that calls do not pile up there.
@@ -59,6 +60,10 @@ impl Servers {
 
     pub(crate) fn config(&self, at: usize) -> &Config {
         &self.all[at].config
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
     }
 
     /// In the order in which they are tried, with how many there are from each on.

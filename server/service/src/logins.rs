@@ -8,6 +8,7 @@ use crate::distinct_failures::{DistinctFailures, End, Trial};
 use crate::door::{Asker, Claim, Login};
 use crate::face::{Face, Shown};
 use crate::refused::{NotFresh, Refused};
+use crate::register;
 use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::seal_log::{Answer, Unanswered};
 use crate::service::{Service, blocking};
@@ -15,6 +16,7 @@ use crate::sessions::Kept;
 use crate::sources::Source;
 use crate::tenant::{Tenant, policy};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use trefoil_attest::{Decision, RequestHeader, Reveal, UnprovenRequest};
 use trefoil_matching::{SealedFor, Share, SharedProbe, Template};
@@ -26,6 +28,8 @@ use trefoil_types::{Handle, SessionId};
 /// Most submissions of one request: a second one follows with the verdict of the session's row if the cache did not have it, and another one
 /// if the template was renewed while the request waited.
 const SUBMISSIONS_MAX: usize = 4;
+/// The clock has whole seconds, so a request that waits for its time looks at it this often.
+const LOOK_AT_CLOCK: Duration = Duration::from_millis(50);
 
 /// A client's request for a login.
 pub struct LoginRequest {
@@ -154,6 +158,7 @@ impl Service {
         }
         self.check_decidable()?;
         self.check_fresh(request.issued_at, self.now())?;
+        self.wait_for_time(request.issued_at).await;
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
             Some(template) => {
@@ -244,10 +249,26 @@ impl Service {
         let attested_until = self.attested_until();
         if issued_at <= attested_until {
             // The same request may have been attested, and the nonces of then are gone.
-            let wait_s = (attested_until + 1).saturating_sub(now);
-            return Err(Refused::BeforeRestart { attested_until, wait_s });
+            return Err(self.before_restart(attested_until));
         }
         Ok(())
+    }
+
+    fn before_restart(&self, attested_until: u64) -> Refused {
+        Refused::BeforeRestart { attested_until, wait_s: (attested_until + 1).saturating_sub(self.now()) }
+    }
+
+    /// In a fleet, waits until a request is dated at most [`register::AHEAD_S`] ahead, in real time: what the register forgets when it begins
+    /// anew is then dated hardly ahead, so logins are back soon.
+    async fn wait_for_time(&self, issued_at: u64) {
+        let ahead_s = || issued_at.saturating_sub(self.now()).saturating_sub(register::AHEAD_S);
+        if self.register.is_none() || ahead_s() == 0 {
+            return;
+        }
+        let until = Instant::now() + Duration::from_secs(ahead_s());
+        while ahead_s() > 0 && Instant::now() < until {
+            tokio::time::sleep(LOOK_AT_CLOCK).await;
+        }
     }
 
     /// Reads the verdict of a session that is not in memory.
@@ -315,6 +336,12 @@ impl Service {
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::NonceUsed))), Voucher::Application) => {
                     return Err(Refused::NonceUsedBySubject);
+                }
+                (Ok(Err(Unanswered::Refused(Refusal::Unremembered))), _)
+                    if request.issued_at <= self.attested_until() =>
+                {
+                    // The register began anew while the request waited.
+                    return Err(self.before_restart(self.attested_until()));
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::Template))), _) => {
                     // The template was deleted, revoked or replaced, or renewed under other keys while the request waited. The nonce is spent.

@@ -2,31 +2,37 @@
 //!
 //! The register's clock decides. A request counts only if it was issued in the time that the register remembers by its own clock, so a node
 //! whose clock is wrong accepts nothing twice: it refuses. Of a request that is accepted at `t1` and again at `t2` by that clock, `t1` is at
-//! least its `issued_at` less [`AHEAD_S`] and [`SKEW_S`], and `t2` at most [`WAITED_S_MAX`] and [`SKEW_S`] after. [`KEEP_S`] is more than
-//! what is between.
+//! least its `issued_at` less [`EARLY_S`], and `t2` at most [`WAITED_S_MAX`] and [`SKEW_S`] after. [`KEEP_S`] is more than what is between.
 //!
-//! The register may begin anew, after a crash of its database for example. What was accepted before that was issued at most [`AHEAD_S`] and
-//! [`SKEW_S`] after the time at which it began, by the clock of a server that may be another one now. Requests up to then are refused.
+//! The register may begin anew, after a start of its database for example. What was accepted before that was issued at most [`EARLY_S`] after
+//! the time at which it began, by the clock of a server that may be another one now, and so [`CLOCKS_S`] ahead. Requests up to then are
+//! refused. So that this is soon over, a request that is dated ahead waits at its node until it is at most [`AHEAD_S`] ahead, where a
+//! node alone would take it at once.
 //!
 //! A hash chain is checked by each node, from a value that it knows to be of the chain. The register has the last position that was used at
 //! any node, and its value, from which a node that knows only earlier ones goes on.
 
-use crate::replay::{AHEAD_S, Half, WAITED_S_MAX};
+use crate::replay::{Half, WAITED_S_MAX};
 use trefoil_attest::Reveal;
 use trefoil_pipeline::{Refusal, RevealRefused, SessionId};
 use trefoil_storage::store::{Register, Registered, Spending, Spent};
 use trefoil_zkp::chain::ChainError;
 
-/// How far the clocks of a node and of the register may differ without a refusal of requests at the ends of their time, seconds.
+/// How far the clocks of a node and of the register may differ, seconds: a node that differs by more does not start.
 pub const SKEW_S: u64 = 2;
+/// A request that is dated further ahead of its node's clock waits, seconds.
+pub(crate) const AHEAD_S: u64 = 1;
+/// A request that is dated further ahead of the register's clock is refused, seconds.
+const EARLY_S: u64 = 2;
+/// How far the clocks of two servers may differ, of which one has the register after the other, seconds.
+const CLOCKS_S: u64 = 1;
 /// How long the register remembers a nonce at least, seconds.
 pub const KEEP_S: u64 = 180;
-const _: () =
-    assert!(KEEP_S > AHEAD_S + WAITED_S_MAX + 2 * SKEW_S + 30, "room for a clock that is corrected");
+const _: () = assert!(KEEP_S > EARLY_S + WAITED_S_MAX + SKEW_S + 30, "room for a clock that is corrected");
 
 /// Requests that were issued up to this time may have been accepted before the register began, at `since`.
 pub fn forgotten_until(since: u64) -> u64 {
-    since.saturating_add(AHEAD_S + 2 * SKEW_S)
+    since.saturating_add(EARLY_S + CLOCKS_S)
 }
 
 /// One lane's part of a batch that is registered.
@@ -66,7 +72,7 @@ pub(crate) fn refused(register: &dyn Register, lanes: &[Lane], now: u64) -> Vec<
 fn refusal(lane: &Lane, spent: Spent, found: &Registered) -> Option<Refusal> {
     let Lane { issued_at, .. } = *lane;
     let is_late = found.now.saturating_sub(issued_at) > WAITED_S_MAX + SKEW_S;
-    let is_early = issued_at.saturating_sub(found.now) > AHEAD_S + SKEW_S;
+    let is_early = issued_at.saturating_sub(found.now) > EARLY_S;
     if is_late || is_early || issued_at <= forgotten_until(found.since) {
         return Some(Refusal::Unremembered);
     }
@@ -155,14 +161,14 @@ mod tests {
         };
         let all: Vec<u64> = (NOW - 400..NOW + 400).filter(|issued_at| is_accepted(*issued_at, 0)).collect();
         let (first, last) = (all[0], all[all.len() - 1]);
-        assert_eq!((first, last), (NOW - WAITED_S_MAX - SKEW_S, NOW + AHEAD_S + SKEW_S));
+        assert_eq!((first, last), (NOW - WAITED_S_MAX - SKEW_S, NOW + EARLY_S));
         assert!(last - first < KEEP_S, "a nonce outlives every request that may have it");
-        // What was accepted before the register began at `since`, by a clock at most 2 s ahead of the present one, is not accepted now.
+        // What was accepted before the register began at `since`, by a clock at most 1 s ahead of the present one, is not accepted now.
         for since in NOW - 200..=NOW {
-            let accepted_last = since + SKEW_S + AHEAD_S + SKEW_S;
+            let accepted_last = since + 1 + EARLY_S;
             let again = all.iter().filter(|issued_at| is_accepted(**issued_at, since)).min();
             assert!(again.is_none_or(|issued_at| *issued_at > accepted_last), "{since}");
         }
-        assert!(is_accepted(NOW, NOW - 10), "soon after it began");
+        assert!(is_accepted(NOW, NOW - 4), "soon after it began");
     }
 }

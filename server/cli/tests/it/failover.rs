@@ -18,7 +18,7 @@ use trefoil_testing::patroni::{Cluster, FAILOVER};
 /// What a client sees beside the failover itself: a call that waits for its deadline, and a node that looks for the new primary.
 const NOTICED: Duration = Duration::from_secs(10);
 /// After a failover, logins are refused for this long: the register of nonces is new.
-const REGISTER: Duration = Duration::from_secs(12);
+const REGISTER: Duration = Duration::from_secs(6);
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 /// What was answered with success.

@@ -5,7 +5,6 @@ use crate::key_holder_process::{KeyHolder, listen};
 use crate::nodes::copied;
 use crate::program::Program;
 use crate::service::{self, Customer, Person, Service, TestClock, answer, templates_path};
-use crate::store;
 use hyper::Method;
 use serde_json::json;
 use std::path::Path;
@@ -22,8 +21,6 @@ use trefoil_testing::postgres::Server;
 /// How soon a request is refused while the database is away, and how soon it is found again.
 const REFUSED_WITHIN: Duration = Duration::from_secs(2);
 const BACK_WITHIN: Duration = Duration::from_secs(5);
-/// A fleet refuses logins for so long more, because its register of nonces begins anew when its database starts.
-const REGISTER: Duration = Duration::from_secs(10);
 
 fn config(data: &Path, url: &str) -> Config {
     let mut config = service::config(data);
@@ -134,13 +131,12 @@ async fn a_database_that_is_stopped_or_frozen_is_503_in_2_s_and_back_within_5_s(
         while service.enrol(&people[1], &format!("back {nonce}")).await.status == 503 {
             assert!(begun.elapsed() < BACK_WITHIN, "{how}: no change");
         }
-        let within = if store::is_fleet() { BACK_WITHIN + REGISTER } else { BACK_WITHIN };
         let reply = loop {
             let reply = login(&service, &people[0], nonce + 10 + begun.elapsed().as_millis() as u64).await;
             if reply.status == 200 {
                 break reply;
             }
-            assert!(begun.elapsed() < within, "{how}: {}", reply.text());
+            assert!(begun.elapsed() < BACK_WITHIN, "{how}: {}", reply.text());
         };
         let answer = answer(&reply);
         assert!(answer.decision == Decision::Match && answer.seal_number > newest, "{how}");

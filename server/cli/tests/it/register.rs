@@ -54,6 +54,11 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     customer.authenticate(&used).await.problem(409, "nonce-replayed");
     assert_eq!(answer(&customer.authenticate(&fresh).await).decision, Decision::Match);
     customer.authenticate(&fresh).await.problem(409, "nonce-replayed");
+    // What is dated ahead waits at a node of a fleet.
+    let dated = trefoil_key_holder::unix_s() + 4;
+    let ahead = service::request_at(dated, &people[0], &people[0].face, u64::MAX - 1);
+    assert_eq!(answer(&customer.authenticate(&ahead).await).decision, Decision::Match);
+    assert!(trefoil_key_holder::unix_s() + 1 >= dated);
     assert!(second.terminate().success());
 
     let name = url.split(['/', '?']).nth(3).unwrap();

@@ -224,7 +224,9 @@ async fn a_login_is_not_replayed_across_a_restart() {
         request
     };
     service.authenticate(&dated(&service, 6, 99)).await.problem(422, "request-not-fresh");
-    let sent: Vec<Authentication> = (0..=5).map(|ahead| dated(&service, ahead, ahead)).collect();
+    // At a node of a fleet a request waits until it is a second ahead, and this clock stands.
+    let ahead_max = if store::is_fleet() { 1 } else { 5 };
+    let sent: Vec<Authentication> = (0..=ahead_max).map(|ahead| dated(&service, ahead, ahead)).collect();
     for request in &sent {
         assert_eq!(answer(&service.authenticate(request).await).decision, Decision::Match);
     }

@@ -84,14 +84,16 @@ pub(super) const LOCK: &str = "BEGIN; LOCK TABLE register IN EXCLUSIVE MODE";
 ///
 /// Before the first tenant there was no login, so nothing is forgotten, and the register remembers everything since 0. The row of a tenant is never
 /// deleted, so its table has bytes from the first one on. They are asked for and not the rows, which another role might not see: no table means that
-/// there may have been tenants.
-pub(super) const BEGIN_ANEW: &str = concat!(
-    "TRUNCATE register_nonces, register_positions; DELETE FROM register; INSERT INTO register VALUES (0, CASE coalesce(pg_relation_size(to_regclass('tenants')), 1) WHEN 0 THEN 0 ELSE ",
-    now!(),
-    " END, ",
-    name!(),
-    "); COMMIT"
-);
+/// there may have been tenants. Otherwise the register remembers what comes `late_s` from now on.
+pub(super) fn begin_anew(late_s: u64) -> String {
+    let (now, name) = (now!(), name!());
+    format!(
+        "TRUNCATE register_nonces, register_positions; DELETE FROM register;
+         INSERT INTO register VALUES (
+             0, CASE coalesce(pg_relation_size(to_regclass('tenants')), 1) WHEN 0 THEN 0 ELSE {now} + {late_s} END, {name});
+         COMMIT"
+    )
+}
 
 /// A batch without reveals: $1 has the nonces.
 pub(super) const NONCES: &str = concat!(nonces!(), answer!());
