@@ -162,7 +162,7 @@ pub fn budget_trips(name: impl Display, tenant: &TenantId, recent: u64) -> Optio
     );
     let remedy = format!(
         "see with `trefoil admin usage {}` whose logins fail, and have that caller stopped; `trefoil admin api-key revoke` ends a key that is in \
-         wrong hands, and `trefoil admin subject reset-attempts` lets a subject in again afterwards",
+         wrong hands, and `trefoil admin budget reset` lets a subject in again afterwards",
         hex::encode(tenant)
     );
     Some(Finding::warning("budgets-trip", format!("tenant {name}"), what).do_this(remedy))

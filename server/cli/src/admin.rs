@@ -1,5 +1,6 @@
 //! `trefoil admin`: an operator's commands to a running service, over its admin listener.
 
+mod budget;
 mod operator;
 pub(super) mod place;
 mod receipt;
@@ -30,7 +31,7 @@ use trefoil_service::time;
 
 #[derive(clap::Args)]
 #[command(
-    about = "Operate a running service: its status and nodes, tenants, policies, API keys, operators, subjects, sessions, key rotation",
+    about = "Operate a running service: its status and nodes, tenants, policies, API keys, operators, subjects, attempt budgets, sessions, key rotation",
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
@@ -76,9 +77,12 @@ enum Command {
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         from: u64,
     },
-    /// Subjects of a tenant: list, show, enrol, replace the template, revoke and erase, with one of its API keys over the public API; reset-attempts over the admin API.
+    /// Subjects of a tenant: list, show, enrol, replace the template, revoke and erase, with one of its API keys over the public API.
     #[command(subcommand)]
     Subject(subject::Command),
+    /// The attempts that subjects have: show, set, and reset those of one subject.
+    #[command(subcommand)]
+    Budget(budget::Command),
     /// Sessions of a tenant: list, end. With one of its API keys, over the public API.
     #[command(subcommand)]
     Session(session::Command),
@@ -366,6 +370,7 @@ impl AdminCommand {
             Command::Operator(command) => command.answer(&self.place, json),
             Command::Audit { tenant, from } => operator::audit(&self.place, json, from, tenant),
             Command::Subject(command) => command.answer(&self.place, json),
+            Command::Budget(command) => command.answer(&self.place, json),
             Command::Session(command) => command.answer(&self.place, json),
             Command::Status => status::answer(&self.place, json).map(|(text, _)| text),
             Command::Ready => status::ready(&self.place, json),

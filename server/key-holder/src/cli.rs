@@ -140,7 +140,7 @@ enum Command {
         /// The subject, 64 hexadecimal digits.
         #[arg(value_name = "HANDLE")]
         handle: Handle,
-        /// Generation of its template, as `trefoil admin subject show` prints it, and the refusal of `trefoil admin subject reset-attempts`.
+        /// Generation of its template, as `trefoil admin subject show` prints it, and the refusal of `trefoil admin budget reset`.
         #[arg(long, value_name = "N")]
         generation: u32,
     },

@@ -39,19 +39,6 @@ pub(super) enum Command {
         Example:\n  trefoil admin subject enrol 0011... --embedding face.json --consent 'form 7' --api-key-file api.key"
     )]
     Enrol(Template),
-    /// End the delay of a locked-out subject and forget its failures of the day. With an operator's token, over the admin API.
-    #[command(
-        after_help = "The template's total budget stays spent. A key-holder in another process does this for its own operator\n\
-        only: `trefoil key-holder reset-attempts`, at each of three. The refusal names the generation that it needs.\n\n\
-        Example:\n  trefoil admin subject reset-attempts 0011... --tenant 00112233445566778899aabbccddeeff"
-    )]
-    ResetAttempts {
-        #[arg(value_name = "HANDLE", value_parser = handle)]
-        handle: Hex<32>,
-        /// The tenant.
-        #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
-        tenant: Hex<16>,
-    },
     /// Revoke a subject: its logins are refused and its sessions end until its template is replaced. Its record stays.
     #[command(
         after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them. The key of its template is destroyed: to make the subject active\n\
@@ -155,10 +142,6 @@ impl Command {
             }
             Command::Replace(template) => template.replace(place, json),
             Command::Enrol(template) => template.enrol(place, json),
-            Command::ResetAttempts { handle, tenant } => {
-                let reset = place.call(async |admin| admin.reset_attempts(*tenant, *handle).await)?;
-                show(json, &reset, || "the subject may try again\n".to_owned())
-            }
             Command::Revoke { handle, caller, receipt } => {
                 let revoked = place.call_as(caller, async |client| client.revoke(*handle).await)?;
                 let kept = receipt.keep(revoked.receipt.as_ref(), "the subject is revoked")?;
@@ -208,7 +191,7 @@ fn subjects(all: &[Subject]) -> String {
     table(columns, all.iter().map(row))
 }
 
-fn handle(text: &str) -> Result<Hex<32>, String> {
+pub(super) fn handle(text: &str) -> Result<Hex<32>, String> {
     Hex::parse(text)
         .ok_or_else(|| "expected 64 hexadecimal digits; `trefoil admin subject list` shows them".to_owned())
 }

@@ -87,6 +87,26 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     assert_eq!(counted(&service).await, (json!(1), json!(1)), "spent for good");
     assert_eq!(decided(&service, ann, ann, 200).await, Decision::NoMatch);
     service.admin.post(&path(&"5a".repeat(32)), &json!({})).await.problem(404, "subject-unknown");
+
+    let (data, url) = (folder.path().join("data"), format!("https://{}", service.admin.address));
+    let tenant = hex::encode(service.tenant);
+    let budget = |words: &[&str]| {
+        let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap(), "budget"];
+        let done = trefoil(&[&place[..], words].concat());
+        assert_eq!(code(&done), 0, "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let shown = budget(&["show", &tenant]);
+    let number = |shown: &str, name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap();
+        line.rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(number(&shown, "failures per template"), "6", "{shown}");
+    assert_eq!(number(&shown, "subjects without an attempt now"), "1", "{shown}");
+    budget(&["set", &tenant, "--failures-per-template", "7"]);
+    let shown = budget(&["show", &tenant]);
+    assert_eq!(number(&shown, "failures per template"), "7", "{shown}");
+    assert_eq!(number(&shown, "failures in a row"), "3", "{shown}");
     assert!(service.server.shutdown().await);
 }
 
@@ -186,7 +206,7 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
     let (tenant, handle) = (hex::encode(service.tenant), hex::encode(ann.handle));
     let url = format!("https://{}", service.admin.address);
     let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap()];
-    let asked = ["subject", "reset-attempts", &handle, "--tenant", &tenant];
+    let asked = ["budget", "reset", &handle, "--tenant", &tenant];
     let refused = trefoil(&[&place[..], &asked].concat());
     let said = String::from_utf8(refused.stderr.clone()).unwrap();
     assert_eq!(code(&refused), 1, "{said}");

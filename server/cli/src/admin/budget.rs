@@ -1,0 +1,154 @@
+//! `trefoil admin budget`: how many attempts the subjects of a tenant have, who has none left, and one more try for one of them.
+
+use super::place::Place;
+use super::table::table;
+use super::{policies, show};
+use clap::Subcommand;
+use trefoil_api::{Hex, TenantDetail};
+use trefoil_service::tenant::{AttemptPolicy, Policy};
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// The attempts that a tenant's policy gives each subject, and how many subjects have none now.
+    #[command(after_help = "Example:\n  trefoil admin budget show 00112233445566778899aabbccddeeff")]
+    Show {
+        #[arg(value_name = "TENANT", value_parser = super::tenant)]
+        tenant: Hex<16>,
+    },
+    /// Change them: makes the next version of the policy. Numbers without a flag stay as they are.
+    #[command(
+        after_help = "More attempts give a thief of an API key more tries at each account; server/API.md has the figures. A key-holder in another process\n\
+        may refuse more than its operator allows.\n\n\
+        Examples:\n  trefoil admin budget set 0011... --failures-per-day 10\n  \
+        trefoil admin budget set 0011... --consecutive 3 --delay 60"
+    )]
+    Set(Set),
+    /// End the delay of a locked-out subject and forget its failures of the day.
+    #[command(
+        after_help = "The template's total budget stays spent. A key-holder in another process does this for its own operator\n\
+        only: `trefoil key-holder reset-attempts`, at each of three. The refusal names the generation that it needs.\n\n\
+        Example:\n  trefoil admin budget reset 0011... --tenant 00112233445566778899aabbccddeeff"
+    )]
+    Reset {
+        #[arg(value_name = "HANDLE", value_parser = super::subject::handle)]
+        handle: Hex<32>,
+        /// The tenant.
+        #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
+        tenant: Hex<16>,
+    },
+}
+
+#[derive(clap::Args)]
+pub(super) struct Set {
+    #[arg(value_name = "TENANT", value_parser = super::tenant)]
+    tenant: Hex<16>,
+    #[command(flatten)]
+    numbers: Numbers,
+    /// Change it only if this version of the policy is in force.
+    #[arg(long, value_name = "VERSION")]
+    if_version: Option<u32>,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+struct Numbers {
+    /// Failures in a row before a delay.
+    #[arg(long, value_name = "N")]
+    consecutive: Option<u32>,
+    /// The delay, seconds.
+    #[arg(long, value_name = "S")]
+    delay: Option<u64>,
+    /// Failures per day (UTC).
+    #[arg(long, value_name = "N")]
+    failures_per_day: Option<u32>,
+    /// Failures in the lifetime of a template, after which the subject enrols again.
+    #[arg(long, value_name = "N")]
+    failures_per_template: Option<u32>,
+    /// Attempts per day (UTC), matches included.
+    #[arg(long, value_name = "N")]
+    attempts_per_day: Option<u32>,
+    /// Attempts in the lifetime of a template, matches included.
+    #[arg(long, value_name = "N")]
+    attempts_per_template: Option<u32>,
+}
+
+impl Numbers {
+    fn over(&self, present: AttemptPolicy) -> AttemptPolicy {
+        AttemptPolicy {
+            consecutive: self.consecutive.unwrap_or(present.consecutive),
+            delay_s: self.delay.unwrap_or(present.delay_s),
+            failures_per_day: self.failures_per_day.unwrap_or(present.failures_per_day),
+            failures_per_generation: self.failures_per_template.unwrap_or(present.failures_per_generation),
+            attempts_per_day: self.attempts_per_day.unwrap_or(present.attempts_per_day),
+            attempts_per_generation: self.attempts_per_template.unwrap_or(present.attempts_per_generation),
+        }
+    }
+}
+
+impl Command {
+    pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
+        match self {
+            Command::Show { tenant } => {
+                let shown = place.call(async |admin| admin.tenant(*tenant).await)?;
+                show(json, &shown, || budget(&shown))
+            }
+            Command::Set(Set { tenant, numbers, if_version }) => {
+                let version = place.call(async |admin| {
+                    let shown = admin.tenant(*tenant).await?;
+                    // A change in between must not be undone by the policy that was read before it.
+                    let if_version = if_version.or(Some(shown.policy_version));
+                    let policy = Policy { attempts: numbers.over(shown.policy.attempts), ..shown.policy };
+                    admin.set_policy(*tenant, &policy, if_version).await
+                })?;
+                show(json, &version, || policies(std::slice::from_ref(&version.version)))
+            }
+            Command::Reset { handle, tenant } => {
+                let reset = place.call(async |admin| admin.reset_attempts(*tenant, *handle).await)?;
+                show(json, &reset, || "the subject may try again\n".to_owned())
+            }
+        }
+    }
+}
+
+fn budget(shown: &TenantDetail) -> String {
+    let AttemptPolicy {
+        consecutive,
+        delay_s,
+        failures_per_day,
+        failures_per_generation,
+        attempts_per_day,
+        attempts_per_generation,
+    } = shown.policy.attempts;
+    let number =
+        |number: u64| if number == u64::from(u32::MAX) { "no limit".to_owned() } else { number.to_string() };
+    let rows = [
+        ("failures in a row before a delay", number(consecutive.into())),
+        ("delay, seconds", delay_s.to_string()),
+        ("failures per day (UTC)", number(failures_per_day.into())),
+        ("failures per template", number(failures_per_generation.into())),
+        ("attempts per day (UTC)", number(attempts_per_day.into())),
+        ("attempts per template", number(attempts_per_generation.into())),
+        ("subjects without an attempt now", shown.locked_out.map_or("not known".to_owned(), number)),
+    ];
+    table(["", "EACH SUBJECT"], rows.map(|(name, number)| [name.to_owned(), number]).into_iter())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_without_a_flag_stay() {
+        let present = AttemptPolicy::default();
+        let some = Numbers {
+            consecutive: None,
+            delay: Some(60),
+            failures_per_day: None,
+            failures_per_template: Some(7),
+            attempts_per_day: None,
+            attempts_per_template: None,
+        };
+        let expected = AttemptPolicy { delay_s: 60, failures_per_generation: 7, ..present };
+        assert_eq!(some.over(present), expected);
+    }
+}
