@@ -6,8 +6,6 @@ use clap::error::{ContextKind, ContextValue};
 /// Prints the mistake with its hint, and ends the process as the parser would.
 pub(super) fn exit(mut cause: Error) -> ! {
     if let Some(hint) = hint(&cause) {
-        // Words that only look alike mislead.
-        cause.remove(ContextKind::SuggestedSubcommand);
         cause.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }
     cause.exit()
@@ -17,15 +15,6 @@ fn hint(cause: &Error) -> Option<&'static str> {
     let usage = cause.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     if !usage.contains("trefoil admin") {
         return None;
-    }
-    match cause.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(word)) if word.starts_with("budget") => {
-            return Some(
-                "`trefoil admin tenant show TENANT` shows the budgets of a tenant's subjects (`attempts` in its policy), `trefoil admin status` \
-                 how many attempts were refused because one was spent",
-            );
-        }
-        _ => {}
     }
     match cause.get(ContextKind::InvalidArg) {
         Some(ContextValue::Strings(missing)) => {
