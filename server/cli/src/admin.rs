@@ -347,17 +347,7 @@ impl AdminCommand {
             }
             Command::ApiKey(Key::Create { tenant, scope, label, expires, output }) => {
                 let request = CreateApiKey { scopes: scope, label, expires_at: expires };
-                let file = output.as_deref().map(new_file).transpose()?;
-                let created =
-                    self.place.call(async |admin| admin.create_api_key_with(tenant, &request).await);
-                let created = created.inspect_err(|_| forget(output.as_deref()))?;
-                let Some((mut file, path)) = file.zip(output.as_ref()) else {
-                    return show(json, &created, || format!("{}\n", created.api_key));
-                };
-                let written = writeln!(file, "{}", created.api_key).and_then(|()| file.sync_all());
-                let id = hex::encode(created.id.0);
-                written.map_err(|cause| format!("{}: {cause}; revoke the API key {id}", path.display()))?;
-                Ok(format!("API key {id} in {}\n", path.display()))
+                create_key(&self.place, json, (tenant, &request), output.as_deref())
             }
             Command::ApiKey(Key::List { tenant }) => {
                 let all = self.place.call(async |admin| all_api_keys(admin, tenant).await)?;
@@ -427,6 +417,25 @@ fn read_policy(path: &Path) -> Result<Policy, String> {
     serde_json::from_slice(&bytes).map_err(|cause| {
         format!("{}: is not a policy in JSON ({cause}); API.md shows one, and --audience makes one without a file", path.display())
     })
+}
+
+/// Makes an API key, and puts its secret into the file or into the answer.
+fn create_key(
+    place: &Place,
+    json: bool,
+    (tenant, request): (Hex<16>, &CreateApiKey),
+    output: Option<&Path>,
+) -> Result<String, String> {
+    let file = output.map(new_file).transpose()?;
+    let created = place.call(async |admin| admin.create_api_key_with(tenant, request).await);
+    let created = created.inspect_err(|_| forget(output))?;
+    let Some((mut file, path)) = file.zip(output) else {
+        return show(json, &created, || format!("{}\n", created.api_key));
+    };
+    let written = writeln!(file, "{}", created.api_key).and_then(|()| file.sync_all());
+    let id = hex::encode(created.id.0);
+    written.map_err(|cause| format!("{}: {cause}; revoke the API key {id}", path.display()))?;
+    Ok(format!("API key {id} in {}\n", path.display()))
 }
 
 /// The file of a key, created before the key, so that no key is made that cannot be stored.

@@ -78,7 +78,7 @@ impl State {
     #[expect(clippy::disallowed_methods, reason = "when the register began anew")]
     fn heard(&self, since: u64) {
         if self.since.load(Ordering::Acquire) < since {
-            self.since.store(since, Ordering::Release);
+            self.since.fetch_max(since, Ordering::AcqRel);
         }
     }
 }
@@ -95,7 +95,8 @@ pub struct PostgresRegister {
 }
 
 impl PostgresRegister {
-    /// Opens the register, and makes its tables. No call takes longer than `patience`; a nonce is remembered for `keep_s`. It has at most
+    /// Opens the register, and makes its tables. No call takes longer than `patience`; a nonce is remembered for `keep_s`. If it begins anew
+    /// here, it remembers what comes `late_s` later: a process alone may have used the database until now. It has at most
     /// `links_max` connections and that of the keeper, each opened when it is first needed. Also returns the database's time, Unix seconds.
     ///
     /// # Errors
@@ -104,7 +105,7 @@ impl PostgresRegister {
         supervisor: &Supervisor,
         address: &Address,
         patience: Duration,
-        (links_max, keep_s): (usize, u64),
+        (links_max, keep_s, late_s): (usize, u64, u64),
     ) -> Result<(PostgresRegister, u64), StoreError> {
         let ((back, idle), (calls, asked)) = (bounded(links_max), bounded(CALLS_MAX));
         let (state, now) = (Arc::<State>::default(), Instant::now());
@@ -117,6 +118,7 @@ impl PostgresRegister {
             idle: idle.clone(),
             lent: Arc::default(),
             links_max,
+            late: address.old_primary_counts_for() + Duration::from_secs(late_s),
             link: None,
             look_at: now + LOOK,
             sweep_at: now + SWEEP,
@@ -125,6 +127,7 @@ impl PostgresRegister {
         let keeper = supervisor.spawn("register", move || match keeper.tend() {
             Err(cause) => drop(tell.send(Err(cause))),
             Ok((since, now)) => {
+                keeper.late = keeper.address.old_primary_counts_for();
                 keeper.state.rise(since);
                 let _ = tell.send(Ok(now));
                 keeper.run(&asked);
@@ -226,10 +229,9 @@ impl Register for PostgresRegister {
                 true => link.query(sql::NONCES, &[&nonces])?,
                 false => link.query(sql::SPEND, &[&nonces, &sessions, &positions, &values])?,
             };
-            let registered = answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))?;
-            self.state.heard(registered.since);
-            Ok(registered)
+            answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))
         })
+        .inspect(|registered| self.state.heard(registered.since))
     }
 
     fn open(&self, session: SessionId, known_at: u64, until: u64) -> Result<(), StoreError> {
@@ -297,6 +299,8 @@ struct Keeper {
     idle: Receiver<Lent>,
     lent: Arc<()>,
     links_max: usize,
+    /// So much after now a register that begins anew remembers.
+    late: Duration,
     link: Option<Link>,
     look_at: Instant,
     sweep_at: Instant,
@@ -368,7 +372,7 @@ impl Keeper {
         // Another node may have been first.
         match remembered(link)? {
             Some(_) => link.batch("COMMIT")?,
-            None => link.batch(&sql::begin_anew(self.address.old_primary_counts_for().as_secs()))?,
+            None => link.batch(&sql::begin_anew(self.late.as_secs()))?,
         }
         remembered(link)?
             .ok_or_else(|| StoreError::Fault(format!("{}: its register has no row", self.address)))

@@ -464,6 +464,7 @@ impl Directory {
             roots,
             issuer_keys: issuer_keys.iter().filter(|key| key.tenant == *id).cloned().collect(),
             in_flight: held.map(|held| Arc::clone(&held.in_flight)).unwrap_or_default(),
+            ahead: held.map(|held| Arc::clone(&held.ahead)).unwrap_or_default(),
             verdicts,
             recent: held.map(|held| Arc::clone(&held.recent)).unwrap_or_default(),
             sources: held.map(|held| Arc::clone(&held.sources)).unwrap_or_default(),

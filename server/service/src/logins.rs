@@ -31,6 +31,13 @@ const SUBMISSIONS_MAX: usize = 4;
 /// The clock has whole seconds, so a request that waits for its time looks at it this often.
 const LOOK_AT_CLOCK: Duration = Duration::from_millis(50);
 
+/// Requests of one tenant that may wait because they are dated ahead: well below the places that it has in work.
+const AHEAD_MAX: usize = 8;
+
+/// Counted by its references: one for each request of a tenant that waits because it is dated ahead.
+#[derive(Default)]
+pub struct Ahead(Arc<()>);
+
 /// A client's request for a login.
 pub struct LoginRequest {
     /// The subject.
@@ -158,7 +165,7 @@ impl Service {
         }
         self.check_decidable()?;
         self.check_fresh(request.issued_at, self.now())?;
-        self.wait_for_time(request.issued_at).await;
+        self.wait_for_time(tenant, request.issued_at).await?;
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
             Some(template) => {
@@ -246,29 +253,34 @@ impl Service {
         if issued_at < self.started_at {
             return Err(Refused::NotFresh(NotFresh::BeforeStart));
         }
+        self.check_remembered(issued_at)
+    }
+
+    fn check_remembered(&self, issued_at: u64) -> Result<(), Refused> {
         let attested_until = self.attested_until();
         if issued_at <= attested_until {
             // The same request may have been attested, and the nonces of then are gone.
-            return Err(self.before_restart(attested_until));
+            return Err(Refused::BeforeRestart { attested_until, wait_s: attested_until + 1 - issued_at });
         }
         Ok(())
     }
 
-    fn before_restart(&self, attested_until: u64) -> Refused {
-        Refused::BeforeRestart { attested_until, wait_s: (attested_until + 1).saturating_sub(self.now()) }
-    }
-
     /// In a fleet, waits until a request is dated at most [`register::AHEAD_S`] ahead, in real time: what the register forgets when it begins
-    /// anew is then dated hardly ahead, so logins are back soon.
-    async fn wait_for_time(&self, issued_at: u64) {
+    /// anew is then dated hardly ahead, so logins are back soon. It has a place in work, and its MAC is not checked yet, so few may wait.
+    async fn wait_for_time(&self, tenant: &Tenant, issued_at: u64) -> Result<(), Refused> {
         let ahead_s = || issued_at.saturating_sub(self.now()).saturating_sub(register::AHEAD_S);
         if self.register.is_none() || ahead_s() == 0 {
-            return;
+            return Ok(());
+        }
+        let waits = Arc::clone(&tenant.ahead.0);
+        if Arc::strong_count(&waits) > 1 + AHEAD_MAX {
+            return Err(Refused::NotFresh(NotFresh::Ahead { issued_at, now: self.now() }));
         }
         let until = Instant::now() + Duration::from_secs(ahead_s());
         while ahead_s() > 0 && Instant::now() < until {
             tokio::time::sleep(LOOK_AT_CLOCK).await;
         }
+        Ok(())
     }
 
     /// Reads the verdict of a session that is not in memory.
@@ -313,6 +325,10 @@ impl Service {
         let request_digest = request.digest(tenant);
         let (mut revived, mut is_spent) = (None, false);
         for _ in 0..SUBMISSIONS_MAX {
+            if !is_spent {
+                // The register may have begun anew while the request waited. Its nonce is not used yet, so it may be signed again.
+                self.check_remembered(request.issued_at)?;
+            }
             if let Voucher::Holder(Signed { session, reveal, .. }) = request.voucher {
                 self.catch_up(tenant, session, reveal).await?;
             }
@@ -336,12 +352,6 @@ impl Service {
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::NonceUsed))), Voucher::Application) => {
                     return Err(Refused::NonceUsedBySubject);
-                }
-                (Ok(Err(Unanswered::Refused(Refusal::Unremembered))), _)
-                    if request.issued_at <= self.attested_until() =>
-                {
-                    // The register began anew while the request waited.
-                    return Err(self.before_restart(self.attested_until()));
                 }
                 (Ok(Err(Unanswered::Refused(Refusal::Template))), _) => {
                     // The template was deleted, revoked or replaced, or renewed under other keys while the request waited. The nonce is spent.

@@ -325,6 +325,17 @@ pub enum NotFresh {
         /// The service's time.
         now: u64,
     },
+    /// At a node of a fleet, where such requests wait.
+    #[error(
+        "issued_at {issued_at} is ahead of the service's clock, {now}, and as many requests of this tenant as may do so wait for their time; \
+         set the clock, then issue a new request"
+    )]
+    Ahead {
+        /// When it was issued, Unix seconds.
+        issued_at: u64,
+        /// The service's time.
+        now: u64,
+    },
     /// It is older than this process.
     #[error("issued before this process started, which cannot know its nonce; issue a new request")]
     BeforeStart,

@@ -18,8 +18,14 @@ use trefoil_pipeline::{Refusal, RevealRefused, SessionId};
 use trefoil_storage::store::{Register, Registered, Spending, Spent};
 use trefoil_zkp::chain::ChainError;
 
-/// How far the clocks of a node and of the register may differ, seconds: a node that differs by more does not start.
+/// How far a node's clock may be behind the register's, seconds: a node that is further behind does not start.
 pub const SKEW_S: u64 = 2;
+/// The same for one that is ahead. The request of a caller that is [`AHEAD_S`] ahead of it is [`EARLY_S`] ahead of the register.
+pub const FAST_S: u64 = EARLY_S - AHEAD_S;
+/// A register that begins anew when a node starts remembers what comes so much later, seconds: a process alone, whose clock nobody compared,
+/// may have used the database until then, and takes requests that are dated further ahead.
+pub const ALONE_S: u64 = 6;
+const _: () = assert!(ALONE_S + EARLY_S > crate::replay::AHEAD_S + SKEW_S);
 /// A request that is dated further ahead of its node's clock waits, seconds.
 pub(crate) const AHEAD_S: u64 = 1;
 /// A request that is dated further ahead of the register's clock is refused, seconds.
@@ -63,7 +69,8 @@ pub(crate) fn refused(register: &dyn Register, lanes: &[Lane], now: u64) -> Vec<
         .zip(&found.spent)
         .filter_map(|(lane, spent)| Some((lane.place, refusal(lane, *spent, &found)?)))
         .collect();
-    if refused.iter().any(|(_, why)| *why == Refusal::Unremembered) && now.abs_diff(found.now) > SKEW_S {
+    let is_off = now > found.now + FAST_S || found.now > now + SKEW_S;
+    if is_off && refused.iter().any(|(_, why)| *why == Refusal::Unremembered) {
         tracing::warn!(now, register = found.now, "this node's clock is not the database's: set the clocks");
     }
     refused

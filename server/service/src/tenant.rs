@@ -1,5 +1,6 @@
 //! Tenants, their policies, and their API keys.
 
+use crate::logins::Ahead;
 use crate::pace::Room;
 use crate::recent::Recent;
 use crate::sources::Sources;
@@ -88,6 +89,8 @@ pub struct Tenant {
     pub issuer_keys: Vec<IssuerKey>,
     /// Permits for requests in flight.
     pub in_flight: Arc<Room>,
+    /// Its requests that wait because they are dated ahead, the same for all snapshots.
+    pub ahead: Arc<Ahead>,
     /// The verdicts of its sessions, the same for all snapshots.
     pub verdicts: Arc<Verdicts>,
     /// Attestations that were left out of answers, the same for all snapshots.

@@ -142,10 +142,10 @@ pub(super) fn register(
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         workers => workers,
     };
-    let bounds = (workers + LINKS_OF_HANDLERS, register::KEEP_S);
+    let bounds = (workers + LINKS_OF_HANDLERS, register::KEEP_S, register::ALONE_S);
     let opened = PostgresRegister::open(supervisor, &address, patience, bounds);
     let (opened, clock) = opened.map_err(StartError::Database)?;
-    if now.abs_diff(clock) > register::SKEW_S {
+    if now > clock + register::FAST_S || clock > now + register::SKEW_S {
         let cause = format!(
             "this machine's clock says {} and that of {address} says {}: set them, because the nodes of a fleet judge by the database's which \
              requests are fresh",

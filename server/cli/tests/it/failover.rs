@@ -53,6 +53,8 @@ impl Callers {
             // Away, or used at the other node.
             503 | 409 => None,
             200 | 201 => Some(reply),
+            // The batch was the first to hear that the register began anew.
+            422 if reply.json()["code"] == "request-not-fresh" => None,
             _ => panic!("{path}: {} {}", reply.status, reply.text()),
         }
     }

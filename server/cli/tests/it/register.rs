@@ -67,5 +67,24 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     // A process alone does not note there what it accepts, so no later fleet may believe the register.
     let third = Program::start(&data, Stdio::null(), &alone);
     assert_eq!(server.sql(name, remembers), "0");
+    // It takes at once what is dated ahead, and a fleet that follows may not take that again.
+    customer.moved((third.public.clone(), third.admin.clone()));
+    let begun = Instant::now();
+    let used = loop {
+        let (dated, nonce) =
+            (trefoil_key_holder::unix_s() + 5, begun.elapsed().as_millis() as u64 + 1_000_000);
+        let request = service::request_at(dated, &people[0], &people[0].face, nonce);
+        let reply = customer.authenticate(&request).await;
+        if reply.status == 200 {
+            break request;
+        }
+        reply.problem(503, "before-restart");
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
     assert!(third.terminate().success());
+    let fourth = Program::start(&data, Stdio::null(), &fleet);
+    customer.moved((fourth.public.clone(), fourth.admin.clone()));
+    customer.authenticate(&used).await.problem(503, "before-restart");
+    assert!(fourth.terminate().success());
 }

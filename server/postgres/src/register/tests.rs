@@ -15,7 +15,7 @@ const LANES: u64 = 32;
 
 fn open_with(url: &str, patience: Duration) -> Result<PostgresRegister, StoreError> {
     let address = Address::read(url, &PasswordFiles::default()).unwrap();
-    let opened = PostgresRegister::open(&Supervisor::default(), &address, patience, (LINKS_MAX, KEEP_S));
+    let opened = PostgresRegister::open(&Supervisor::default(), &address, patience, (LINKS_MAX, KEEP_S, 0));
     opened.map(|(register, _)| register)
 }
 
@@ -360,6 +360,7 @@ fn what_is_old_is_deleted_and_nothing_else() {
         idle: register.idle.clone(),
         lent: Arc::default(),
         links_max: 1,
+        late: Duration::ZERO,
         link: None,
         look_at: Instant::now(),
         sweep_at: Instant::now(),
