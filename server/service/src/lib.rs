@@ -17,6 +17,7 @@
     reason = "the variants of `Refused` say when, for every function alike"
 )]
 
+pub mod ahead;
 pub mod attestations;
 pub mod audit;
 pub mod backup;

@@ -31,13 +31,6 @@ const SUBMISSIONS_MAX: usize = 4;
 /// The clock has whole seconds, so a request that waits for its time looks at it this often.
 const LOOK_AT_CLOCK: Duration = Duration::from_millis(50);
 
-/// Requests of one tenant that may wait because they are dated ahead: well below the places that it has in work.
-const AHEAD_MAX: usize = 8;
-
-/// Counted by its references: one for each request of a tenant that waits because it is dated ahead.
-#[derive(Default)]
-pub struct Ahead(Arc<()>);
-
 /// A client's request for a login.
 pub struct LoginRequest {
     /// The subject.
@@ -266,16 +259,15 @@ impl Service {
     }
 
     /// In a fleet, waits until a request is dated at most [`register::AHEAD_S`] ahead, in real time: what the register forgets when it begins
-    /// anew is then dated hardly ahead, so logins are back soon. It has a place in work, and its MAC is not checked yet, so few may wait.
+    /// anew is then dated hardly ahead, so logins are back soon.
     async fn wait_for_time(&self, tenant: &Tenant, issued_at: u64) -> Result<(), Refused> {
         let ahead_s = || issued_at.saturating_sub(self.now()).saturating_sub(register::AHEAD_S);
         if self.register.is_none() || ahead_s() == 0 {
             return Ok(());
         }
-        let waits = Arc::clone(&tenant.ahead.0);
-        if Arc::strong_count(&waits) > 1 + AHEAD_MAX {
+        let Some(_waits) = tenant.ahead.begin() else {
             return Err(Refused::NotFresh(NotFresh::Ahead { issued_at, now: self.now() }));
-        }
+        };
         let until = Instant::now() + Duration::from_secs(ahead_s());
         while ahead_s() > 0 && Instant::now() < until {
             tokio::time::sleep(LOOK_AT_CLOCK).await;

@@ -1,6 +1,6 @@
 //! Tenants, their policies, and their API keys.
 
-use crate::logins::Ahead;
+use crate::ahead::Ahead;
 use crate::pace::Room;
 use crate::recent::Recent;
 use crate::sources::Sources;
