@@ -32,7 +32,8 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
     KeyHolder::init(&keys, &data, &listen);
     let mut key_holder = KeyHolder::start(&keys, &listen);
-    let service = Service::new(key_holder.config(&data)).await;
+    // Each node finds its key-holder for itself.
+    let service = Service::new(key_holder.config(&data)).await.at_one_node();
     assert!(!data.join("vault.sqlite").exists(), "the gateway has no keys");
     let people = service.people(2, 1, 21).await;
     service.welcome(&people[0]).await;
