@@ -15,24 +15,30 @@ pub const TTL_S: u64 = 5;
 pub const LOOP_WAIT_S: u64 = 1;
 /// How long a member repeats a call of etcd that failed, seconds. The default is 10.
 pub const RETRY_S: u64 = 2;
-/// Within this time after the death of a primary another member is it.
-pub const FAILOVER: Duration = Duration::from_secs(TTL_S + LOOP_WAIT_S + RETRY_S);
-/// Longest wait for anything else.
+/// How soon a standby asks the new primary, milliseconds. The default is 5,000, and until one has joined it a primary acknowledges nothing.
+pub const RETRIEVE_MS: u64 = 500;
+/// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
-const MEMBERS: usize = 3;
+/// How many servers there are.
+pub const MEMBERS: usize = 3;
 
 /// A cluster. Its processes end when this is dropped.
 pub struct Cluster {
-    folder: TempDir,
-    programs: PathBuf,
-    members: Vec<Member>,
+    /// Removed when this is dropped.
+    _folder: TempDir,
+    /// The servers, which can also be asked from another thread.
+    pub members: Members,
+    patronis: Vec<Option<Child>>,
     etcd: Child,
     guardian: Child,
 }
 
-struct Member {
-    port: u16,
-    patroni: Option<Child>,
+/// Where the servers of a cluster listen, and the programs to ask them.
+#[derive(Clone)]
+pub struct Members {
+    folder: PathBuf,
+    programs: PathBuf,
+    ports: Vec<u16>,
 }
 
 /// What ends all processes when this test program does. Patroni comes before its server, which it would start again.
@@ -79,26 +85,29 @@ impl Cluster {
         // Over version 3, Patroni 3.0.2 takes a lease back without asking whether another member has it now, when it goes on after a pause.
         etcd.args(["--initial-cluster", &format!("default={peer}"), "--unsafe-no-fsync", "--enable-v2"]);
         let etcd = etcd.spawn().expect("etcd, such as apt-get install etcd-server");
-        let members = (0..MEMBERS).map(|_| Member { port: free_port(), patroni: None }).collect();
-        let mut cluster = Cluster { folder, programs, members, etcd, guardian };
+        let ports = (0..MEMBERS).map(|_| free_port()).collect();
+        let members = Members { folder: folder.path().to_owned(), programs, ports };
+        let patronis = (0..MEMBERS).map(|_| None).collect();
+        let mut cluster = Cluster { _folder: folder, members, patronis, etcd, guardian };
         for member in 0..MEMBERS {
             let settings = cluster.settings(member, client.trim_start_matches("http://"));
-            fs::write(cluster.path(&format!("{member}.yml")), settings).expect("the settings are written");
+            fs::write(cluster.members.path(&format!("{member}.yml")), settings)
+                .expect("the settings are written");
             cluster.begin(member);
         }
-        cluster.wait("a primary with a synchronous standby", |cluster| {
+        cluster.members.wait("a primary with a synchronous standby", |members| {
             let standing = "SELECT count(*) FROM pg_stat_replication";
-            cluster.primary().is_some_and(|member| {
-                cluster.try_sql(member, "postgres", standing) == Some((MEMBERS - 1).to_string())
-            }) && cluster.synchronous().is_some()
+            members.primary().is_some_and(|member| {
+                members.try_sql(member, "postgres", standing) == Some((MEMBERS - 1).to_string())
+            }) && members.synchronous().is_some()
         });
         Some(cluster)
     }
 
     /// The settings of Patroni at a member.
     fn settings(&self, member: usize, etcd: &str) -> String {
-        let (port, rest, folder) = (self.members[member].port, free_port(), self.folder.path().display());
-        let programs = self.programs.display();
+        let (port, rest) = (self.members.ports[member], free_port());
+        let (folder, programs) = (self.members.folder.display(), self.members.programs.display());
         format!(
             "scope: trefoil
 name: member-{member}
@@ -114,7 +123,7 @@ bootstrap:
     synchronous_mode_strict: true
     postgresql:
       use_pg_rewind: true
-      parameters: {{wal_log_hints: 'on', fsync: 'off', shared_buffers: 16MB, max_connections: 200, max_wal_size: 128MB, wal_keep_size: 128MB}}
+      parameters: {{wal_log_hints: 'on', fsync: 'off', shared_buffers: 16MB, max_connections: 200, max_wal_size: 128MB, wal_keep_size: 128MB, wal_retrieve_retry_interval: {RETRIEVE_MS}ms}}
   initdb: [{{encoding: SQL_ASCII}}, {{locale: C}}, no-sync]
   pg_hba: [local all all trust, host all all 127.0.0.1/32 trust, host replication all 127.0.0.1/32 trust]
 postgresql:
@@ -129,16 +138,12 @@ postgresql:
         )
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
     /// Tells the guardian which processes it ends.
     fn note(&self) {
-        let patronis = self.members.iter().filter_map(|member| member.patroni.as_ref());
+        let patronis = self.patronis.iter().flatten();
         let all: String =
             std::iter::once(&self.etcd).chain(patronis).map(|child| format!("{}\n", child.id())).collect();
-        fs::write(self.path("pids"), all).expect("the guardian's file is written");
+        fs::write(self.members.path("pids"), all).expect("the guardian's file is written");
     }
 
     /// The address of a new database of an ordinary role, at all members.
@@ -146,12 +151,51 @@ postgresql:
     /// # Panics
     /// When it cannot be made.
     pub fn database(&self, name: &str) -> String {
-        let primary = self.primary().expect("a primary");
-        self.sql(primary, "postgres", "CREATE ROLE trefoil LOGIN");
-        self.sql(primary, "postgres", &format!("CREATE DATABASE {name} OWNER trefoil"));
-        let hosts: Vec<String> =
-            self.members.iter().map(|member| format!("127.0.0.1:{}", member.port)).collect();
+        let primary = self.members.primary().expect("a primary");
+        self.members.sql(primary, "postgres", "CREATE ROLE trefoil LOGIN");
+        self.members.sql(primary, "postgres", &format!("CREATE DATABASE {name} OWNER trefoil"));
+        let hosts: Vec<String> = self.members.ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         format!("postgres://trefoil@{}/{name}?sslmode=disable", hosts.join(","))
+    }
+
+    /// Starts Patroni at a member, which starts its server.
+    ///
+    /// # Panics
+    /// When the program is not there.
+    pub fn begin(&mut self, member: usize) {
+        let mut patroni = its_user(Path::new("patroni"), &self.members.folder, &member.to_string());
+        let child = patroni.arg(self.members.path(&format!("{member}.yml"))).spawn();
+        let child = child.expect("patroni, such as apt-get install patroni");
+        self.patronis[member] = Some(child);
+        self.note();
+    }
+
+    /// SIGKILL to Patroni at a member and then to its server, as if the machine had gone.
+    ///
+    /// # Panics
+    /// When there is no such process.
+    pub fn kill(&mut self, member: usize) {
+        let server = self.members.server(member);
+        let mut patroni = self.patronis[member].take().expect("it runs");
+        patroni.kill().expect("it is killed");
+        patroni.wait().expect("it ends");
+        signal("-KILL", &server);
+        self.note();
+    }
+
+    /// Stops Patroni at a member where it is, or lets it go on. Its server is not touched.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn freeze(&self, member: usize, is_frozen: bool) {
+        let patroni = self.patronis[member].as_ref().expect("it runs");
+        signal(if is_frozen { "-STOP" } else { "-CONT" }, &patroni.id().to_string());
+    }
+}
+
+impl Members {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// Runs statements at a member as an administrator, and returns the rows as lines.
@@ -173,9 +217,9 @@ postgresql:
     }
 
     fn psql(&self, member: usize, database: &str, statements: &str) -> Command {
-        let mut psql = as_its_user(&self.programs.join("psql"), self.folder.path());
+        let mut psql = as_its_user(&self.programs.join("psql"), &self.folder);
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-h", "127.0.0.1"]);
-        psql.args(["-d", database, "-c", statements, "-p", &self.members[member].port.to_string()]);
+        psql.args(["-d", database, "-c", statements, "-p", &self.ports[member].to_string()]);
         psql.env("PGCONNECT_TIMEOUT", "2");
         psql
     }
@@ -200,15 +244,23 @@ postgresql:
     /// # Panics
     /// When none becomes it.
     pub fn next_primary(&self, old: usize) -> usize {
-        self.wait("another primary", |cluster| cluster.primary().is_some_and(|member| member != old));
+        self.wait("another primary", |members| members.primary().is_some_and(|member| member != old));
         self.primary().expect("it is there")
+    }
+
+    /// Waits until a member acknowledges a transaction, which a synchronous standby has then too.
+    ///
+    /// # Panics
+    /// When it is not a primary.
+    pub fn commit(&self, member: usize) {
+        self.sql(member, "postgres", "SELECT pg_logical_emit_message(true, 'trefoil', '')");
     }
 
     /// Waits until something holds.
     ///
     /// # Panics
     /// When it does not.
-    pub fn wait(&self, what: &str, holds: impl Fn(&Cluster) -> bool) {
+    pub fn wait(&self, what: &str, holds: impl Fn(&Members) -> bool) {
         let begun = Instant::now();
         while !holds(self) {
             let log = |member| fs::read_to_string(self.path(&format!("{member}.log"))).unwrap_or_default();
@@ -216,40 +268,6 @@ postgresql:
             assert!(begun.elapsed() < PATIENCE, "no {what}: {}", logs());
             std::thread::sleep(Duration::from_millis(100));
         }
-    }
-
-    /// Starts Patroni at a member, which starts its server.
-    ///
-    /// # Panics
-    /// When the program is not there.
-    pub fn begin(&mut self, member: usize) {
-        let mut patroni = its_user(Path::new("patroni"), self.folder.path(), &member.to_string());
-        let child = patroni.arg(self.path(&format!("{member}.yml"))).spawn();
-        let child = child.expect("patroni, such as apt-get install patroni");
-        self.members[member].patroni = Some(child);
-        self.note();
-    }
-
-    /// SIGKILL to Patroni at a member and then to its server, as if the machine had gone.
-    ///
-    /// # Panics
-    /// When there is no such process.
-    pub fn kill(&mut self, member: usize) {
-        let server = self.server(member);
-        let mut patroni = self.members[member].patroni.take().expect("it runs");
-        patroni.kill().expect("it is killed");
-        patroni.wait().expect("it ends");
-        signal("-KILL", &server);
-        self.note();
-    }
-
-    /// Stops Patroni at a member where it is, or lets it go on. Its server is not touched.
-    ///
-    /// # Panics
-    /// When it does not run.
-    pub fn freeze(&self, member: usize, is_frozen: bool) {
-        let patroni = self.members[member].patroni.as_ref().expect("it runs");
-        signal(if is_frozen { "-STOP" } else { "-CONT" }, &patroni.id().to_string());
     }
 
     /// The process id of a member's server.
@@ -265,7 +283,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.guardian.stdin.take());
         let _ = self.guardian.wait();
-        for child in self.members.iter_mut().filter_map(|member| member.patroni.as_mut()) {
+        for child in self.patronis.iter_mut().flatten() {
             let _ = child.wait();
         }
         let _ = self.etcd.wait();

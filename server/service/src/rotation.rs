@@ -190,15 +190,21 @@ impl Rotations {
 
     /// The progress of a tenant's rotation.
     pub fn status(&self, tenant: &TenantId) -> Result<Standing, Refused> {
-        let current = self.service.directory.tenant(tenant)?;
+        let fleet = self.service.store.fleet();
         let ended = self.of().get(tenant).cloned();
+        let is_elsewhere = || fleet.map(|fleet| fleet.is_at_work(Work::KeyRotation, tenant));
+        let is_running = matches!(ended, Some(Ended::Running)) || is_elsewhere().transpose()? == Some(true);
+        if let Some(fleet) = fleet
+            && !is_running
+        {
+            // Another node may have ended it a moment ago.
+            fleet.catch_up()?;
+        }
+        let current = self.service.directory.tenant(tenant)?;
         let (oldest, newest) = epochs(&current);
         let left = if oldest == newest { 0 } else { self.service.store.count_epoch(tenant, oldest)? };
-        let is_here = matches!(ended, Some(Ended::Running));
-        let is_elsewhere =
-            || self.service.store.fleet().map(|fleet| fleet.is_at_work(Work::KeyRotation, tenant));
         let (state, why) = match ended {
-            _ if is_here || is_elsewhere().transpose()? == Some(true) => (State::Running, None),
+            _ if is_running => (State::Running, None),
             // Otherwise another node went on.
             Some(Ended::Failed(then, why)) if then == (oldest, newest) => (State::Stopped, Some(why)),
             _ if oldest != newest => (State::Stopped, None),

@@ -249,8 +249,9 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     // The tenant was made at the first node: its API key is taken at each.
     let people = fleet.at(1).people(4, 1, 31).await;
     fleet.holds("roots", async |customer| customer.prove(&people[3]).await.status == 201).await;
-    fleet.at(2).welcome(&people[0]).await;
-    fleet.at(1).welcome(&people[1]).await;
+    for (person, node) in people.iter().zip([2, 1, 0, 2]) {
+        fleet.at(node).welcome(person).await;
+    }
     let (mut newest, mut signers) = (0, HashSet::new());
     // A login is taken once, at whichever node.
     for node in 0..NODES {
@@ -260,8 +261,9 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
             fleet.at(other).authenticate(&used).await.problem(409, "nonce-replayed");
         }
     }
+    // Each node has the templates of all of them in memory then.
     for node in 0..NODES {
-        for person in &people[..2] {
+        for person in &people {
             let reply = fleet.login(node, person, &person.face).await;
             assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
             newest = newest.max(seal_of(&reply));
@@ -301,15 +303,28 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
             reply.status == 200 && version(&reply) == 2
         })
         .await;
-    // A session, a revocation and an erasure.
+    // A session, a revocation and an erasure, each of somebody else.
     let session = format!("/v1/proof-sessions/{}", hex::encode(people[1].session_id));
     assert_eq!(fleet.at(0).public.send(Method::DELETE, &session, &[], "").await.status, 200);
-    fleet.holds("session", async |customer| ask(customer, &people[1]).await.status == 410).await;
+    let is_refused = async |customer: &Customer, person: &Person, status: u16, code: &str| {
+        let reply = ask(customer, person).await;
+        reply.status == status && reply.json()["code"] == code
+    };
+    let ended = async |customer: &Customer| is_refused(customer, &people[1], 410, "session-expired").await;
+    fleet.holds("session", ended).await;
     let path = format!("/v1/subjects/{}/revoke", hex::encode(people[0].handle));
     assert_eq!(fleet.at(1).public.send(Method::POST, &path, &[], "").await.status, 200);
-    fleet.holds("revocation", async |customer| ask(customer, &people[0]).await.status != 200).await;
-    let gone = fleet.at(2).public.send(Method::DELETE, &templates_path(&people[1]), &[], "").await;
+    let revoked = async |customer: &Customer| is_refused(customer, &people[0], 410, "session-expired").await;
+    fleet.holds("revocation", revoked).await;
+    let gone = fleet.at(2).public.send(Method::DELETE, &templates_path(&people[2]), &[], "").await;
     assert_eq!(gone.status, 200, "{}", gone.text());
+    let erased = async |customer: &Customer| is_refused(customer, &people[2], 404, "subject-unknown").await;
+    fleet.holds("erasure", erased).await;
+    // A root that withdraws the one before, and with it the session that was proved against that.
+    fleet.at(0).publish([7; 32], 2).await;
+    let withdrawn =
+        async |customer: &Customer| is_refused(customer, &people[3], 410, "session-expired").await;
+    fleet.holds("root", withdrawn).await;
     // An API key, an operator, and a tenant.
     let keys = fleet.at(0).admin.get(&format!("{tenant}/api-keys")).await.json();
     let key = keys["api_keys"][0]["id"].as_str().unwrap().to_owned();

@@ -2,14 +2,12 @@
 
 use crate::fleet::{Fleet, NODES, Plan, is_one_log};
 use crate::fleet_load::{BUDGET, Told, World};
-use crate::service;
+use crate::{reports, service};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,8 +18,6 @@ use trefoil_testing::postgres::Server;
 
 /// A number, from which victims and the load follow; drawn if it is not set.
 const SEED: &str = "TREFOIL_TEST_SEED";
-/// The path of the report, if one is wanted.
-const REPORT: &str = "TREFOIL_TEST_REPORT";
 /// How long a victim stays away before it is started again.
 const AWAY: Duration = Duration::from_secs(1);
 /// Who is killed.
@@ -109,11 +105,8 @@ async fn nodes_key_holders_and_connections_killed_under_load_leave_one_log_and_l
         while world.attack_once(node).await != Some(true) {}
     }
     let newest = is_one_chain_everywhere(&fleet, server, &world).await;
-    let report = report(&world.told(), (seed, rounds, lasted, newest), &kills);
-    println!("{report:#}");
-    if let Some(path) = std::env::var_os(REPORT).map(PathBuf::from) {
-        std::fs::write(path, format!("{report:#}\n")).unwrap();
-    }
+    let command = format!("{SEED}={seed} cargo test --workspace --test it killed_under_load");
+    reports::keep("fleet-faults", &command, report(&world.told(), (rounds, lasted, newest), &kills));
 }
 
 /// The log in the database is one chain with every seal that was answered, and what each node shows is of it. Returns the newest seal's number.
@@ -153,23 +146,12 @@ async fn is_one_chain_everywhere(fleet: &Fleet, server: &Server, world: &World) 
 }
 
 /// What was done, what was refused, and where.
-fn report(
-    told: &Told,
-    (seed, rounds, lasted, newest): (u64, u32, Duration, u64),
-    kills: &BTreeMap<&str, u32>,
-) -> Value {
+fn report(told: &Told, (rounds, lasted, newest): (u32, Duration, u64), kills: &BTreeMap<&str, u32>) -> Value {
     let refused: u64 = told.refused.values().sum();
     let requests = told.attested + refused;
     let share = |part: u64, of: u64| (100_000 * part / of.max(1)) as f64 / 1000.0;
     assert!(told.attested > 20 && told.replays > 5, "{} attested, {} replays", told.attested, told.replays);
     json!({
-        "benchmark": "fleet-faults",
-        "format": "trefoil-bench/1",
-        "command": format!(
-            "TREFOIL_TEST_SCALE=soak {SEED}={seed} {REPORT}=... cargo test --workspace --test it killed_under_load"
-        ),
-        "build": build(),
-        "host": host(),
         "rounds": rounds,
         "seconds": lasted.as_secs(),
         "killed": kills,
@@ -187,39 +169,14 @@ fn report(
         "replays": {"sent_again": told.replays, "sent_to_two_nodes": told.doubled},
         "budget": {"attempts": BUDGET, "matched": told.matched, "denied": told.spent},
         "writes": {
-            "enrolments": told.enrolled.len(),
+            "enrolments": told.enrolled.len() + told.revoked.len() + told.erased.len(),
+            "revocations": told.revoked.len(),
+            "erasures": told.erased.len(),
             "api_keys": told.api_keys.len(),
             "policies": told.policies.len(),
             "sessions": told.sessions,
             "refused": told.writes_refused,
         },
         "seals": {"newest": newest, "answered": told.seals.len()},
-    })
-}
-
-fn build() -> Value {
-    let said = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    json!({
-        "dirty": !said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty(),
-        "profile": if cfg!(debug_assertions) { "test" } else { "release" },
-        "revision": said("git", &["rev-parse", "HEAD"]),
-        "rustc": said("rustc", &["--version"]),
-    })
-}
-
-fn host() -> Value {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let cpuinfo = read("/proc/cpuinfo");
-    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let load: f64 =
-        read("/proc/loadavg").split(' ').nth(1).and_then(|load| load.parse().ok()).unwrap_or_default();
-    json!({
-        "cpu_model": model.map(|(_, model)| model),
-        "kernel": read("/proc/sys/kernel/osrelease").trim(),
-        "load_average_5m": load,
-        "logical_cpus": std::thread::available_parallelism().map_or(0, usize::from),
     })
 }

@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-use trefoil_api::{Authentication, Decision, Vector};
-use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, TrustRoot, verify};
-use trefoil_types::{Handle, KeySetId};
+use trefoil_api::{Authentication, Base64, Decision, Vector};
+use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, TrustRoot, What, verify, verify_change};
+use trefoil_types::{Handle, KeySetId, TenantId};
 
 /// Why a login may be refused while parts of the fleet are away.
 const UNAVAILABLE: [&str; 10] = [
@@ -40,7 +40,7 @@ pub(crate) const BUDGET: u64 = 24;
 pub(crate) struct World {
     nodes: Mutex<Vec<(Endpoint, Endpoint)>>,
     bearer: String,
-    tenant: String,
+    tenant: TenantId,
     trust_root: TrustRoot,
     people: Mutex<Vec<Arc<Person>>>,
     /// A tenant's only person, who may be tried [`BUDGET`] times, and the tenant's API key.
@@ -68,8 +68,10 @@ pub(crate) struct Told {
     /// The digest of each seal's header.
     pub(crate) seals: HashMap<u64, [u8; 32]>,
     pub(crate) signers: HashSet<KeySetId>,
-    /// Writes that were acknowledged.
+    /// Writes that were acknowledged, each with a receipt.
     pub(crate) enrolled: Vec<Handle>,
+    pub(crate) revoked: Vec<Handle>,
+    pub(crate) erased: Vec<Handle>,
     pub(crate) api_keys: Vec<String>,
     pub(crate) policies: Vec<(u64, u64)>,
     pub(crate) sessions: u64,
@@ -110,7 +112,7 @@ impl World {
                 fleet.nodes.iter().map(|node| (node.public.clone(), node.admin.clone())).collect(),
             ),
             bearer: of(&fleet.customer),
-            tenant: format!("/v1/tenants/{}", hex::encode(fleet.customer.tenant)),
+            tenant: fleet.customer.tenant,
             trust_root: fleet.trust_root.clone(),
             people: Mutex::new(people.into_iter().map(Arc::new).collect()),
             attacked: (person, of(&other)),
@@ -180,17 +182,24 @@ impl World {
         *told.refused.entry(reason).or_default() += 1;
     }
 
-    fn attested(
-        &self,
-        (decision, bytes): &(Decision, Vec<u8>),
-        request: &Authentication,
-        expected: Decision,
-    ) {
-        assert_eq!(*decision, expected, "a wrong decision");
+    fn attested(&self, decided: &(Decision, Vec<u8>), request: &Authentication, expected: Decision) {
+        assert_eq!(decided.0, expected, "a wrong decision");
+        self.verified(decided, request);
+        let mut told = self.told();
+        told.attested += 1;
+        told.impostors += u64::from(expected == Decision::NoMatch);
+        told.used.push_back(request.clone());
+        if told.used.len() > USED_MAX {
+            told.used.pop_front();
+        }
+    }
+
+    /// The attestation says what the answer does, and its seal is the only one of its number.
+    fn verified(&self, (decision, bytes): &(Decision, Vec<u8>), request: &Authentication) {
         let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
         let policy = Policy::new(self.trust_root.clone(), AUDIENCE, nonce).any_decision();
         let verified = verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
-        assert_eq!(verified.statement().decision, expected, "a wrong decision is attested");
+        assert_eq!(verified.statement().decision, *decision, "another decision is attested");
         let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
             panic!("asked for a full one")
         };
@@ -198,12 +207,6 @@ impl World {
         let mut told = self.told();
         assert_eq!(*told.seals.entry(number).or_insert(digest), digest, "seal {number} has two contents");
         told.signers.insert(seal.header.key_set_id);
-        told.attested += 1;
-        told.impostors += u64::from(expected == Decision::NoMatch);
-        told.used.push_back(request.clone());
-        if told.used.len() > USED_MAX {
-            told.used.pop_front();
-        }
     }
 
     /// People who log in, and impostors who try to, at one node after the other until one decides.
@@ -264,7 +267,9 @@ impl World {
     pub(crate) async fn attack_once(&self, node: usize) -> Option<bool> {
         let (person, bearer) = &self.attacked;
         let request = signed(person, &person.face, rand::rng().random());
-        let (decision, _) = decided(&self.public(node).with_bearer(bearer), &request).await.ok()?;
+        let answer = decided(&self.public(node).with_bearer(bearer), &request).await.ok()?;
+        self.verified(&answer, &request);
+        let decision = answer.0;
         let mut told = self.told();
         match decision {
             Decision::Match => told.matched += 1,
@@ -274,7 +279,7 @@ impl World {
         Some(decision == Decision::NoMatch)
     }
 
-    /// Enrols subjects, makes API keys and changes the policy, and welcomes these people.
+    /// Enrols, revokes and erases subjects, makes API keys, changes the policy, and welcomes these people.
     pub(crate) async fn write(self: Arc<Self>, seed: u64, mut newcomers: Vec<Person>) {
         let mut rng = StdRng::seed_from_u64(seed);
         for number in 0_u64.. {
@@ -285,6 +290,8 @@ impl World {
             let is_told = match number % 8 {
                 0 => self.add_api_key(node).await,
                 2 => self.put_policy(node, 18_000 + number % 64).await,
+                3 => self.revoke(node).await,
+                5 => self.erase(node).await,
                 4 if !newcomers.is_empty() => self.welcome(node, &mut newcomers).await,
                 _ => self.enrol(node, rng.random()).await,
             };
@@ -293,10 +300,30 @@ impl World {
         }
     }
 
+    /// A path of the tenant.
+    fn path(&self, rest: &str) -> String {
+        format!("/v1/tenants/{}/{rest}", hex::encode(self.tenant))
+    }
+
+    /// What an operation that succeeded returned. Its receipt verifies.
+    fn acknowledged(&self, reply: Option<Reply>, status: u16) -> Option<(Value, What)> {
+        let reply = reply?;
+        let is_done = reply.status.as_u16() == status;
+        assert!(is_done || reply.status == 503, "{}", reply.text());
+        is_done.then(|| {
+            let answer = reply.json();
+            let receipt: Base64 = serde_json::from_value(answer["receipt"]["attestation"].clone()).unwrap();
+            let now = trefoil_key_holder::unix_s();
+            let verified = verify_change(&receipt.0, &self.trust_root, Some(&self.tenant), now).unwrap();
+            let what = verified.change().what;
+            (answer, what)
+        })
+    }
+
     async fn add_api_key(&self, node: usize) -> bool {
-        let (path, body) = (format!("{}/api-keys", self.tenant), json!({"scopes": ["enrol"]}));
+        let (path, body) = (self.path("api-keys"), json!({"scopes": ["enrol"]}));
         let reply = sent(&self.admin(node), Method::POST, &path, &[], &body).await;
-        let Some(reply) = acknowledged(reply, 201) else { return false };
+        let Some((reply, _)) = self.acknowledged(reply, 201) else { return false };
         self.told().api_keys.push(reply["api_key"].as_str().unwrap().to_owned());
         true
     }
@@ -305,9 +332,9 @@ impl World {
         let mut policy = service::policy();
         policy["attempts"] = service::unlimited();
         policy["threshold"]["calibrated"]["score"] = score.into();
-        let path = format!("{}/policy", self.tenant);
+        let path = self.path("policy");
         let reply = sent(&self.admin(node), Method::PUT, &path, &[], &json!({"policy": policy})).await;
-        let Some(reply) = acknowledged(reply, 200) else { return false };
+        let Some((reply, _)) = self.acknowledged(reply, 200) else { return false };
         self.told().policies.push((reply["policy_version"].as_u64().unwrap(), score));
         true
     }
@@ -319,11 +346,33 @@ impl World {
         let key = hex::encode(handle);
         let headers = [("idempotency-key", key.as_str())];
         let reply = sent(&self.public(node), Method::POST, &path, &headers, &body).await;
-        let is_told = acknowledged(reply, 201).is_some();
+        let is_told = self.acknowledged(reply, 201).is_some();
         if is_told {
             self.told().enrolled.push(Handle::new(handle));
         }
         is_told
+    }
+
+    /// Revokes the subject who was enrolled last. Without an answer it may be revoked or not.
+    async fn revoke(&self, node: usize) -> bool {
+        let Some(handle) = self.told().enrolled.pop() else { return true };
+        let path = format!("/v1/subjects/{}/revoke", hex::encode(handle));
+        let reply = sent(&self.public(node), Method::POST, &path, &[], &json!({})).await;
+        let Some((_, what)) = self.acknowledged(reply, 200) else { return false };
+        assert_eq!(what, What::Revoked { handle, generation: 1 });
+        self.told().revoked.push(handle);
+        true
+    }
+
+    /// The same with an erasure.
+    async fn erase(&self, node: usize) -> bool {
+        let Some(handle) = self.told().enrolled.pop() else { return true };
+        let path = format!("/v1/subjects/{}/templates", hex::encode(handle));
+        let reply = sent(&self.public(node), Method::DELETE, &path, &[], &json!({})).await;
+        let Some((_, what)) = self.acknowledged(reply, 200) else { return false };
+        assert_eq!(what, What::Erased { handle, generation: 1 });
+        self.told().erased.push(handle);
+        true
     }
 
     /// Enrols the next newcomer and opens the session; who is not done stays a newcomer.
@@ -350,13 +399,26 @@ impl World {
     /// Every acknowledged write is there at this node, and everybody logs in.
     pub(crate) async fn check_writes(&self, node: usize) {
         let (public, admin) = (self.public(node), self.admin(node));
-        let (handles, keys, policies) = {
+        let (enrolled, revoked, erased, keys, policies) = {
             let told = self.told();
-            (told.enrolled.clone(), told.api_keys.clone(), told.policies.clone())
+            let subjects = [&told.enrolled, &told.revoked, &told.erased].map(Vec::clone);
+            let [enrolled, revoked, erased] = subjects;
+            (enrolled, revoked, erased, told.api_keys.clone(), told.policies.clone())
         };
-        for handle in handles {
-            let shown = public.get(&format!("/v1/subjects/{}", hex::encode(handle))).await;
+        let shown =
+            async |handle: &Handle| public.get(&format!("/v1/subjects/{}", hex::encode(handle))).await;
+        for handle in enrolled {
+            let shown = shown(&handle).await;
             assert_eq!(shown.status, 200, "node {node} lost an enrolment: {}", shown.text());
+            assert!(shown.json()["revoked_at"].is_null(), "node {node}: nobody revoked it");
+        }
+        for handle in revoked {
+            let shown = shown(&handle).await;
+            assert!(shown.json()["revoked_at"].is_u64(), "node {node} lost a revocation: {}", shown.text());
+        }
+        for handle in erased {
+            let shown = shown(&handle).await;
+            assert_eq!(shown.status, 404, "node {node} lost an erasure: {}", shown.text());
         }
         for key in keys {
             let listed = public.with_bearer(&key).get("/v1/subjects").await;
@@ -365,7 +427,7 @@ impl World {
         let mut versions = HashMap::new();
         let mut from = json!(0);
         while !from.is_null() {
-            let page = admin.get(&format!("{}/policies?from={from}", self.tenant)).await.json();
+            let page = admin.get(&self.path(&format!("policies?from={from}"))).await.json();
             for entry in page["policies"].as_array().unwrap() {
                 let score = entry["policy"]["threshold"]["calibrated"]["score"].as_u64().unwrap();
                 versions.insert(entry["policy_version"].as_u64().unwrap(), score);
@@ -436,12 +498,4 @@ async fn sent(
 ) -> Option<Reply> {
     let sending = at.try_send(method, path, headers, body.to_string());
     tokio::time::timeout(ANSWER_MAX, sending).await.ok()?.ok()
-}
-
-/// What an operation that succeeded returned.
-fn acknowledged(reply: Option<Reply>, status: u16) -> Option<Value> {
-    let reply = reply?;
-    let is_done = reply.status.as_u16() == status;
-    assert!(is_done || reply.status == 503, "{}", reply.text());
-    is_done.then(|| reply.json())
 }

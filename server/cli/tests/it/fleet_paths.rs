@@ -4,7 +4,7 @@ use crate::fleet::{Fleet, Plan, is_one_log};
 use crate::fleet_load::decided;
 use crate::key_holder_process::KeyHolder;
 use crate::proxy::{Proxy, Way};
-use crate::service::{self, Person};
+use crate::service::{self, Customer, Person};
 use hyper::Method;
 use rand::RngExt as _;
 use serde_json::json;
@@ -253,6 +253,16 @@ async fn deaf(paths: &mut Paths, server: &Server) {
     while public.get("/v1/subjects").await.status == 200 {
         assert!(begun.elapsed() < REFUSED_WITHIN, "a node that hears nothing lists subjects");
     }
+    // Logins too, alone and in a batch, though the session is in its memory and each other connection works.
+    let request =
+        |customer: &Customer| customer.request(&paths.people[0], &paths.people[0].face, rand::random());
+    let (alone, batch) = (request(customer), [request(customer), request(customer)]);
+    public
+        .post("/v1/authentications", &serde_json::to_value(&alone).unwrap())
+        .await
+        .problem(503, "store-unavailable");
+    let batch = public.post("/v1/authentications/batch", &json!({"authentications": batch})).await;
+    batch.problem(503, "store-unavailable");
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let token = "grant_type=client_credentials".to_owned();
     for reply in [

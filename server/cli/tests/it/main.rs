@@ -76,6 +76,7 @@ mod register;
 mod reload;
 mod renewal;
 mod replacement;
+mod reports;
 mod retention;
 mod revocation;
 mod revoked_subjects;

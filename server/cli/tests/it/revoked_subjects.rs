@@ -304,7 +304,8 @@ async fn a_revocation_while_the_key_holder_is_away_is_in_force_and_is_completed_
     let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
     KeyHolder::init(&keys, &data, &listen);
     let mut key_holder = KeyHolder::start(&keys, &listen);
-    let service = Service::new(key_holder.config(&data)).await;
+    // Each node finds for itself that its key-holder is back.
+    let service = Service::new(key_holder.config(&data)).await.at_one_node();
     let members = members(&service, 1, 1, 76).await;
     let revoked = handle(&members, 0);
     let mut before = open(&service, &members, 0).await;

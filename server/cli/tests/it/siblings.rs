@@ -12,9 +12,20 @@ pub(crate) const HEARD_WITHIN: Duration = Duration::from_millis(300);
 /// By the first.
 static ALL: LazyLock<Mutex<HashMap<SocketAddr, Vec<SocketAddr>>>> = LazyLock::new(Mutex::default);
 
+/// Ends with the test, also one that fails: another one may get its port.
+pub(crate) struct Siblings(SocketAddr);
+
+impl Drop for Siblings {
+    fn drop(&mut self) {
+        alone(self.0);
+    }
+}
+
 /// From now on any of these is asked where the first one is meant.
-pub(crate) fn serve(addresses: Vec<SocketAddr>) {
-    ALL.lock().unwrap().insert(addresses[0], addresses);
+pub(crate) fn serve(addresses: Vec<SocketAddr>) -> Siblings {
+    let first = addresses[0];
+    ALL.lock().unwrap().insert(first, addresses);
+    Siblings(first)
 }
 
 /// From now on it is asked itself.

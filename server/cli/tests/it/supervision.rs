@@ -2,6 +2,7 @@
 
 use crate::http::{Endpoint, Reply, tls};
 use crate::service::{self, Customer, Person, TestClock, answer, policy};
+use crate::siblings;
 use serde_json::json;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -63,6 +64,7 @@ impl Service {
             }
         };
         let addresses = [address("public API"), address("admin API")];
+        addresses.into_iter().for_each(siblings::alone);
         // The addresses are printed once both files are written.
         let tls = tls(&data.join("tls-certificate.pem"));
         let token = std::fs::read_to_string(data.join("admin.token")).unwrap();
