@@ -44,6 +44,7 @@ mod fleet;
 mod fleet_enrolment;
 mod fleet_faults;
 mod fleet_load;
+mod fleet_outage;
 mod fleet_paths;
 mod fleet_work;
 mod flood;
