@@ -66,6 +66,7 @@ mod modes;
 mod nodes;
 mod operators;
 mod partitions;
+mod plaintext;
 mod point_in_time;
 mod policies;
 mod postgres;
