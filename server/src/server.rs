@@ -408,7 +408,7 @@ impl Server {
             stop,
             stop_admin,
             death: _,
-            public,
+            mut public,
             admin,
             sweeper,
             usage,
@@ -421,14 +421,21 @@ impl Server {
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
         let (capture, traces) = (self.capture, self.traces);
         let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
-        app.service.draining.store(true, Ordering::Relaxed);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
         let answered = |drained: Result<Option<bool>, _>| drained.ok().flatten().unwrap_or(false);
-        if !app.leaving.load(Ordering::Relaxed) {
+        let mut drained = None;
+        if app.leaving.load(Ordering::Relaxed) {
+            // Over HTTP/2 callers send on until they read that the connection ends.
+            drained = tokio::time::timeout(SENT_ON_MAX, &mut public.1).await.ok();
+        } else {
             let _ = stop_admin.send(true);
         }
-        let public_answered = answered(public.1.await);
+        app.service.draining.store(true, Ordering::Relaxed);
+        let public_answered = answered(match drained {
+            Some(drained) => drained,
+            None => public.1.await,
+        });
         // A balancer cuts what is in flight once nobody answers it here, so while a node leaves this listener ends last.
         let _ = stop_admin.send(true);
         let answered = public_answered & answered(admin.1.await);
@@ -637,6 +644,8 @@ fn not_opened(path: &Path, cause: StoreError) -> StartError {
 /// How many durations of a seal apart seals begin under load. A seal costs a processor the same milliseconds for one login as for thousands, so
 /// at 2 and not at 1 a login pays half as much of that, and waits half a seal longer on average.
 const SEAL_SPACING: u64 = 2;
+/// How long a node that leaves decides what comes on connections that it has told to end.
+const SENT_ON_MAX: Duration = Duration::from_millis(500);
 
 fn start_pipeline(
     config: &Config,

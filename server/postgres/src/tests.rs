@@ -215,6 +215,67 @@ fn a_row_that_somebody_else_wrote_is_refused_when_it_is_read() {
     read_all(&open(&url).unwrap()).unwrap();
 }
 
+/// Tables whose primary key does not begin with the tenant, and why.
+const NOT_BY_TENANT: [(&str, &str, &str); 12] = [
+    ("node", "id", "one row, of the installation"),
+    ("tenants", "id", "this is the tenant"),
+    ("operators", "id", "an operator is of the installation"),
+    ("operator_tokens", "operator,number", "of an operator"),
+    ("creates", "operator,key", "what an operator made, also before its tenant was there"),
+    ("audit", "number", "one trail of all tenants, in the order in which the log has it"),
+    ("seals", "number", "one log of all tenants"),
+    ("log_nodes", "level,number", "one log of all tenants"),
+    ("cosignatures", "size,witness", "one log of all tenants"),
+    ("restorations", "restored_at", "one log of all tenants"),
+    ("changes", "generation,number", "each node reads those of all tenants in their order"),
+    ("register", "id", "one row, of the server"),
+];
+/// Rows of seconds or of a session, in memory only, by a digest of what they are of.
+const BY_DIGEST: [(&str, &str); 2] = [("register_nonces", "half"), ("register_positions", "session")];
+
+/// So the tables can be partitioned, or distributed by an engine that shards, by tenant.
+#[test]
+fn primary_keys_begin_with_the_tenant_and_then_the_subject_but_for_tables_that_have_a_reason() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    drop(open(&url).unwrap());
+    server.sql(&name, crate::register::TABLES);
+    let columns = |of: &str, order: &str| {
+        format!(
+            "(SELECT string_agg(attname, ',' ORDER BY {order}) FROM pg_attribute AS a WHERE a.attrelid = c.oid AND {of})"
+        )
+    };
+    let keys = server.sql(
+        &name,
+        &format!(
+            "SELECT relname, {}, {} FROM pg_class AS c LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
+             WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace ORDER BY relname",
+            columns("attnum = ANY (i.indkey)", "array_position(i.indkey::int2[], attnum)"),
+            columns("attnum > 0 AND NOT attisdropped", "attnum"),
+        ),
+    );
+    let (mut excepted, mut led) = (0, 0);
+    for line in keys.lines() {
+        let [table, key, columns] = line.split('|').collect::<Vec<_>>().try_into().unwrap();
+        let excepted_as = NOT_BY_TENANT.iter().map(|(table, key, _)| (*table, *key)).chain(BY_DIGEST);
+        if let Some((_, expected)) = excepted_as.into_iter().find(|(name, _)| *name == table) {
+            assert_eq!(key, expected, "{table}: its reason may be gone");
+            excepted += 1;
+            continue;
+        }
+        let has_subject = columns.split(',').any(|column| column == "handle");
+        let first = if has_subject { "tenant,handle" } else { "tenant" };
+        let begins = key == first || key.starts_with(&format!("{first},"));
+        assert!(
+            begins,
+            "the primary key of {table} is ({key}) and does not begin with {first}: change it, or name the reason here"
+        );
+        led += 1;
+    }
+    assert_eq!((excepted, led), (NOT_BY_TENANT.len() + BY_DIGEST.len(), 11), "{keys}");
+}
+
 /// Columns by which rows are searched, so that an edited row is not found.
 fn is_key(table: &str, column: &str) -> bool {
     let of = |columns: &[&str]| columns.contains(&column);

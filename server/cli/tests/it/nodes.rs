@@ -3,7 +3,7 @@
 
 use crate::key_holder_process::{KeyHolder, lax, listen};
 use crate::service::TestClock;
-use crate::siblings::{self, Siblings};
+use crate::siblings::{self, Served};
 use crate::store;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -22,9 +22,10 @@ static KEY_HOLDERS: LazyLock<Mutex<HashMap<PathBuf, KeyHolder>>> = LazyLock::new
 
 /// Nodes that run. They are the first one to those who ask for one.
 pub(crate) struct Nodes {
+    /// The first field, so that nobody is sent to a node that is about to end.
+    served: Vec<Served>,
     first: Server,
     others: Vec<Server>,
-    siblings: Vec<Siblings>,
 }
 
 impl Deref for Nodes {
@@ -40,7 +41,7 @@ impl Nodes {
         let start = async |config| Server::start(config, Arc::clone(clock) as Arc<dyn Clock>).await.unwrap();
         // A store in a file is that of one node.
         if !store::is_fleet() || config.store.url.0.is_empty() {
-            return Nodes { first: start(config).await, others: Vec::new(), siblings: Vec::new() };
+            return Nodes { served: Vec::new(), first: start(config).await, others: Vec::new() };
         }
         let data = config.server.data_dir.clone();
         clock.rule(&config.store.url.0);
@@ -64,8 +65,8 @@ impl Nodes {
             let all: Vec<_> = std::iter::once(&first).chain(&others).map(address).collect();
             siblings::serve(all)
         };
-        let siblings = vec![of(Server::public_address), of(Server::admin_address)];
-        Nodes { first, others, siblings }
+        let served = [Server::public_address, Server::admin_address].map(of).into();
+        Nodes { served, first, others }
     }
 
     /// From now on each request goes to the first one. For tests of what each node has for itself.
@@ -75,7 +76,7 @@ impl Nodes {
     }
 
     pub(crate) async fn shutdown(self) -> bool {
-        drop(self.siblings);
+        drop(self.served);
         let mut is_clean = true;
         for node in std::iter::once(self.first).chain(self.others) {
             is_clean &= node.shutdown().await;

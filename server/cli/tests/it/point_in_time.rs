@@ -1,7 +1,9 @@
 //! A PostgreSQL database that is restored to a point in time, while the key-holder's vault stays as it is.
 
+use crate::fleet::{Fleet, NODES, is_one_log};
 use crate::http::Reply;
 use crate::key_holder_process::{KeyHolder, listen};
+use crate::postgres::is_one_chain;
 use crate::program::Program;
 use crate::service::{self, Customer, Person, TestClock, answer, templates_path};
 use hyper::Method;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use trefoil_api::{Authenticated, Decision};
 use trefoil_attest::{Attestation, Evidence, LogError, SealHeader, verify_same_log};
+use trefoil_storage::data_dir::HighWater;
 use trefoil_testing::postgres::{ARCHIVING, Server};
 
 /// Logs in, again while the service refuses requests that the process before may have attested.
@@ -52,6 +55,24 @@ fn audit(folder: &Path, program: &Program) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Waits until the clock shows a later second than this seal: only then does a restoration say that the seal was lost. A restoration by people takes
+/// longer than that.
+async fn is_after(seal: &SealHeader) {
+    while trefoil_key_holder::unix_s() <= seal.time {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A restored database is not taken for the one that it was.
+fn is_refused(data: &Path, variables: &[(&str, &str)]) {
+    let mut serve = Command::new("timeout");
+    serve.args(["60", env!("CARGO_BIN_EXE_trefoil"), "serve", "--listen", "127.0.0.1:0", "--admin-listen"]);
+    serve.args(["127.0.0.1:0", "--data-dir"]).arg(data).envs(variables.iter().copied());
+    let refused = serve.output().unwrap();
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && why.contains("start once with --store-restored"), "{why}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_parties_see_it() {
     let Some(mut server) = Server::start(&ARCHIVING) else { return };
@@ -86,13 +107,8 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     assert!(program.terminate().success());
     server.restore("noon");
 
-    // It is not taken for the database that it was.
-    let mut serve = Command::new("timeout");
-    serve.args(["60", env!("CARGO_BIN_EXE_trefoil"), "serve", "--listen", "127.0.0.1:0", "--admin-listen"]);
-    let refused = serve.args(["127.0.0.1:0", "--data-dir"]).arg(&data).envs(variables).output().unwrap();
-    let why = String::from_utf8_lossy(&refused.stderr);
-    assert!(refused.status.code() == Some(1) && why.contains("start once with --store-restored"), "{why}");
-
+    is_refused(&data, &variables);
+    is_after(&lost).await;
     let log = folder.path().join("log");
     let program = Program::start_restored(&data, std::fs::File::create(&log).unwrap(), &variables);
     let told = std::fs::read_to_string(&log).unwrap();
@@ -111,7 +127,11 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     let after = header(after);
     let restored = after.restored.expect("every later seal shows it");
     assert!(kept.seal_number < restored.first && restored.first <= lost.seal_number, "{restored:?}");
-    assert_eq!(verify_same_log(&lost, &after, &[], &[]), Err(LogError::Restored(restored)));
+    assert_eq!(
+        verify_same_log(&lost, &after, &[], &[]),
+        Err(LogError::Restored(restored)),
+        "{lost:?}, and then {after:?}"
+    );
     let told = audit(folder.path(), &program);
     let noticed = format!("went on at seal {}.", restored.first);
     assert!(told.contains(&noticed) && told.contains("are lost"), "{told}");
@@ -128,4 +148,77 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     assert_eq!(customer.prove(late).await.status, 201);
     assert_eq!(login(&mut customer, late).await.decision, Decision::Match);
     assert!(program.terminate().success());
+}
+
+/// The node that noted the highest count says so to the log, and the others start without the flag.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_goes_on_from_a_point_in_time_when_one_node_was_told_and_its_log_is_one_at_each() {
+    let Some(mut server) = Server::start(&ARCHIVING) else { return };
+    let url = server.database();
+    let mut fleet = Fleet::on(&url).await;
+    let people = fleet.at(0).people(2, 1, 62).await;
+    let [stays, late] = &people[..] else { panic!("two people") };
+    fleet.at(0).welcome(stays).await;
+    server.back_up();
+    let kept = header(answer(&fleet.login(1, stays, &stays.face).await));
+    server.name_moment("noon");
+    fleet.at(1).welcome(late).await;
+    // The last one to end has noted many more transactions than the others.
+    fleet.nodes.drain(..NODES - 1).for_each(|node| assert!(node.terminate().success()));
+    for _ in 0..30 {
+        answer(&fleet.login(0, stays, &stays.face).await);
+    }
+    let lost = header(answer(&fleet.login(0, late, &late.face).await));
+    assert!(fleet.nodes.pop().unwrap().terminate().success());
+    server.restore("noon");
+
+    let data = |node: usize| fleet.plan.folder.path().join(format!("node-{node}"));
+    let reached = |node: &usize| HighWater::read(&data(*node).join("postgres.mark")).unwrap().count;
+    let first = (0..NODES).max_by_key(reached).unwrap();
+    assert_eq!(first, NODES - 1);
+    let key_holder = fleet.plan.key_holders[0].url().to_owned();
+    let variables = [
+        ("TREFOIL_STORE_URL", url.as_str()),
+        ("TREFOIL_STORE_FLEET", "true"),
+        ("TREFOIL_STORE_TIMEOUT_MS", "10000"),
+        ("TREFOIL_KEYHOLDER_URL", key_holder.as_str()),
+        ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000"),
+        ("TREFOIL_PROOFS_DEADLINE_MS", "60000"),
+    ];
+    is_refused(&data(first), &variables);
+    is_after(&lost).await;
+    let mut told = Some(Program::start_restored(&data(first), Stdio::null(), &variables));
+    for node in 0..NODES {
+        let others = || fleet.plan.started(node);
+        let program = if node == first { told.take().unwrap() } else { others() };
+        fleet.nodes.push(program);
+    }
+
+    // Sessions have ended at each. Who was enrolled since enrols again, which is to be repeated, as at one node.
+    for node in 0..NODES {
+        fleet.at(node);
+        assert_eq!(tried(&mut fleet.customer, stays).await.status, 404, "node {node}");
+    }
+    assert_eq!(fleet.at(0).prove(stays).await.status, 201);
+    fleet.at(1).enrol(late, "again").await.problem(503, "overloaded");
+    assert_eq!(fleet.at(2).enrol(late, "again").await.status, 201);
+    assert_eq!(fleet.at(2).prove(late).await.status, 201);
+    let mut newest = 0;
+    for node in 0..NODES {
+        for person in [stays, late] {
+            fleet.at(node);
+            let reply = login(&mut fleet.customer, person).await;
+            assert_eq!(reply.decision, Decision::Match, "node {node}");
+            let after = header(reply);
+            let restored = after.restored.expect("every later seal shows it");
+            assert!(kept.seal_number < restored.first && restored.first <= lost.seal_number, "{restored:?}");
+            let seen = verify_same_log(&lost, &after, &[], &[]);
+            assert_eq!(seen, Err(LogError::Restored(restored)), "node {node}: {lost:?}, and then {after:?}");
+            newest = newest.max(after.seal_number);
+        }
+    }
+    for node in &fleet.nodes {
+        is_one_chain(&node.public, newest).await;
+    }
+    assert!(is_one_log(&server, &fleet.plan.database).len() as u64 > newest);
 }

@@ -12,20 +12,20 @@ pub(crate) const HEARD_WITHIN: Duration = Duration::from_millis(300);
 /// By the first.
 static ALL: LazyLock<Mutex<HashMap<SocketAddr, Vec<SocketAddr>>>> = LazyLock::new(Mutex::default);
 
-/// Ends with the test, also one that fails: another one may get its port.
-pub(crate) struct Siblings(SocketAddr);
+/// Addresses of nodes that run. When it is dropped, each is asked itself again, because another test may get their ports.
+pub(crate) struct Served(SocketAddr);
 
-impl Drop for Siblings {
+impl Drop for Served {
     fn drop(&mut self) {
         alone(self.0);
     }
 }
 
 /// From now on any of these is asked where the first one is meant.
-pub(crate) fn serve(addresses: Vec<SocketAddr>) -> Siblings {
+pub(crate) fn serve(addresses: Vec<SocketAddr>) -> Served {
     let first = addresses[0];
     ALL.lock().unwrap().insert(first, addresses);
-    Siblings(first)
+    Served(first)
 }
 
 /// From now on it is asked itself.
@@ -41,4 +41,15 @@ pub(crate) fn all_of(address: SocketAddr) -> Vec<SocketAddr> {
 /// One of the addresses that serve what this one does.
 pub(crate) fn any_of(address: SocketAddr) -> SocketAddr {
     *all_of(address).choose(&mut rand::rng()).unwrap()
+}
+
+/// A test that ends without a shutdown of its nodes would else send the requests of another one to ports where nobody is.
+#[test]
+fn an_address_is_asked_itself_again_when_its_nodes_are_gone() {
+    // Nothing can listen there, so no other test has them.
+    let [first, second] = ["192.0.2.1:1", "192.0.2.2:1"].map(|address| address.parse().unwrap());
+    let served = serve(vec![first, second]);
+    assert_eq!(all_of(first), [first, second]);
+    drop(served);
+    assert_eq!(all_of(first), [first]);
 }

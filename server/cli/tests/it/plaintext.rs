@@ -1,0 +1,107 @@
+//! The files of a PostgreSQL database and its write-ahead log, after everything that a service does with secrets: they have neither a face nor a key
+//! nor a token.
+
+use crate::canary::files_below;
+use crate::scan::{Patterns, face_patterns, search};
+use crate::service::{self, Person, Service, answer};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::Path;
+use trefoil_api::Decision;
+use trefoil_server::config::DatabaseUrl;
+use trefoil_testing::contains;
+use trefoil_testing::postgres::Server;
+
+fn add(patterns: &mut Patterns, name: &str, bytes: &[u8]) {
+    patterns.entry(bytes[..8].try_into().unwrap()).or_default().push((bytes.to_vec(), name.to_owned()));
+}
+
+/// A token as text, its secret part, and the bytes of that.
+fn add_token(patterns: &mut Patterns, name: &str, token: &str, parts: usize) {
+    let secret = token.splitn(parts, '_').last().unwrap();
+    add(patterns, &format!("{name}, text"), secret.as_bytes());
+    add(patterns, &format!("{name}, bytes"), &URL_SAFE_NO_PAD.decode(secret).unwrap());
+}
+
+/// The beginning of a face as requests carry it.
+fn add_face(patterns: &mut Patterns, index: usize, person: &Person) {
+    let bytes: Vec<u8> = person.face.iter().flat_map(|x| x.to_le_bytes()).collect();
+    add(patterns, &format!("base64, face {index}"), &STANDARD.encode(bytes).as_bytes()[..64]);
+}
+
+/// The names of what is found in the tables, and in the write-ahead log.
+fn found(server: &Server, database: &str, patterns: &Patterns) -> [BTreeSet<String>; 2] {
+    server.sql(database, "CHECKPOINT");
+    let oid = server.sql(database, "SELECT oid FROM pg_database WHERE datname = current_database()");
+    let below = |folder: &Path| {
+        let files = files_below(folder);
+        // A file may go meanwhile.
+        let read = files.iter().filter_map(|file| std::fs::read(file).ok());
+        read.flat_map(|bytes| search(&bytes, patterns)).collect()
+    };
+    [format!("base/{oid}"), "pg_wal".to_owned()].map(|folder| below(&server.data().join(folder)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_face_key_or_token_is_in_the_files_or_the_write_ahead_log_of_a_database() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (folder, url) = (tempfile::tempdir().unwrap(), server.database());
+    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let mut config = service::config(&folder.path().join("data"));
+    config.store.url = DatabaseUrl(url);
+    config.store.timeout_ms = 60_000;
+    let service = Service::new(config).await;
+    let people = service.people(3, 1, 26).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let key = service.api_key(&["authenticate"]).await;
+    let caller = service.public.with_bearer(&key);
+    for (shown, expected) in [(0, Decision::Match), (1, Decision::NoMatch)] {
+        let login = service.request(&people[0], &people[shown].face, 1 + shown as u64);
+        let body = serde_json::to_value(&login).unwrap();
+        assert_eq!(answer(&caller.post("/v1/authentications", &body).await).decision, expected);
+    }
+    let access = service.public.with_bearer(&key).post("/v1/access-tokens", &json!({})).await;
+    let ann = service.admin.post("/v1/operators", &json!({"name": "ann", "role": "viewer"})).await.json();
+    let ann = ann["token"].as_str().unwrap();
+    assert_eq!(service.admin.with_bearer(ann).get("/v1/tenants").await.status, 200);
+
+    let mut patterns = face_patterns(people.iter().map(|person| &person.face));
+    people.iter().enumerate().for_each(|(index, person)| add_face(&mut patterns, index, person));
+    add_token(&mut patterns, "API key", &key, 3);
+    add_token(&mut patterns, "operator's token", ann, 5);
+    add(&mut patterns, "admin token", service.admin.bearer.as_ref().unwrap().as_bytes());
+    if access.status.is_success() {
+        let token = access.json()["access_token"].as_str().unwrap_or_default().to_owned();
+        add(&mut patterns, "access token", token.as_bytes());
+    }
+    for name in ["master.key", "pepper.key"] {
+        add(&mut patterns, name, &std::fs::read(folder.path().join("data").join(name)).unwrap());
+    }
+    assert_eq!(found(&server, &database, &patterns), [BTreeSet::new(), BTreeSet::new()]);
+    assert!(service.server.shutdown().await);
+    assert_eq!(found(&server, &database, &patterns), [BTreeSet::new(), BTreeSet::new()]);
+
+    // What is there is found: the handle, and each of these once somebody stores it.
+    let handle = people[0].handle.to_bytes();
+    let files = files_below(&server.data());
+    let has = |part: &str| {
+        let of = files.iter().filter(|file| file.display().to_string().contains(part));
+        of.filter_map(|file| std::fs::read(file).ok()).any(|bytes| contains(&bytes, &handle))
+    };
+    assert!(has("/base/") && has("/pg_wal/"));
+    let all: Vec<&(Vec<u8>, String)> = patterns.values().flatten().collect();
+    let rows: Vec<String> = all.iter().map(|(bytes, _)| format!("('\\x{}')", hex::encode(bytes))).collect();
+    server.sql(
+        &database,
+        &format!("CREATE TABLE planted (bytes bytea); INSERT INTO planted VALUES {}", rows.join(",")),
+    );
+    let names: BTreeSet<String> = all.iter().map(|(_, name)| name.clone()).collect();
+    let [stored, logged] = found(&server, &database, &patterns);
+    assert_eq!(stored, names);
+    // The head of a page of the write-ahead log may be in the middle of one.
+    assert!(logged.len() > names.len() * 9 / 10, "{} of {}", logged.len(), names.len());
+}
