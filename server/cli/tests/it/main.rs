@@ -37,6 +37,7 @@ mod documents;
 mod early;
 mod enrolment;
 mod erasure;
+mod exposition;
 mod faces;
 mod failover;
 mod first_login;
