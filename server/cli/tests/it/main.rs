@@ -65,6 +65,7 @@ mod mistakes;
 mod modes;
 mod nodes;
 mod operators;
+mod pages;
 mod partitions;
 mod point_in_time;
 mod policies;
