@@ -386,13 +386,22 @@ fn table(page: &mut String, records: &[Record]) {
             .flat_map(|(_, headlines)| *headlines)
             .filter_map(|(pointer, what)| {
                 let number = value.pointer(pointer)?.as_f64()?;
-                Some(format!("{} {what}", grouped(number)))
+                Some(format!("{} {what}{}", grouped(number), came(value)))
             })
             .collect();
         line(
             page,
             &[format!("[{name}]({name}.json)"), says.join("; "), format!("`{}`", shown(&value["command"]))],
         );
+    }
+}
+
+/// How the logins of a load came.
+fn came(record: &Value) -> String {
+    match (record["benchmark"].as_str(), record["batch"].as_u64()) {
+        (Some("load"), Some(1)) => ", one in a request".to_owned(),
+        (Some("load"), Some(logins)) => format!(", in requests of {logins}"),
+        _ => String::new(),
     }
 }
 
@@ -518,6 +527,35 @@ mod tests {
         for plot in ["load-logins-per-s.svg", "load-p99-ms.svg"] {
             let svg = fs::read_to_string(folder.path().join(plot)).expect("a plot");
             assert!(page.contains(plot) && svg.contains(">64</text>") && !svg.contains("NaN"), "{svg}");
+        }
+    }
+
+    #[test]
+    fn a_page_says_how_many_logins_came_in_a_request() {
+        let folder = tempfile::tempdir().expect("folder");
+        for (name, batch, rate) in [("load", 1, 15_571.0), ("load-batches", 32, 49_632.0)] {
+            let load = record("load", json!({"batch": batch, "best_per_s": rate}));
+            fs::write(folder.path().join(format!("{name}.json")), load).expect("written");
+        }
+        report(folder.path()).expect("a page");
+        let page = fs::read_to_string(folder.path().join("README.md")).expect("a page");
+        for part in [
+            "| 15,571 logins/s over HTTPS, one in a request |",
+            "| 49,632 logins/s over HTTPS, in requests of 32 |",
+        ] {
+            assert!(page.contains(part), "{part}:\n{page}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_no_table_for_a_record_without_its_figures() {
+        for (floor, has_table) in [(json!(21), true), (Value::Null, false)] {
+            let folder = tempfile::tempdir().expect("folder");
+            let registry = json!({"registries": {}, "timed_read_floor_ns": floor});
+            fs::write(folder.path().join("registry.json"), record("registry", registry)).expect("written");
+            report(folder.path()).expect("a page");
+            let page = fs::read_to_string(folder.path().join("README.md")).expect("a page");
+            assert_eq!(page.contains("an entry that all threads read"), has_table, "{page}");
         }
     }
 

@@ -101,6 +101,10 @@ pub(super) fn contenders(page: &mut String, folder: &Path, record: &Record) -> R
 /// Single reads of a registry that all threads read.
 pub(super) fn registry(page: &mut String, record: &Record) {
     let Some(registries) = record.value["registries"].as_object() else { return };
+    // A record of an earlier form has no such figures.
+    if record.value["timed_read_floor_ns"].is_null() {
+        return;
+    }
     let threads: Vec<String> = list(&record.value["threads"]).iter().map(shown).collect();
     let _ = writeln!(
         page,

@@ -4,6 +4,7 @@
 use super::authentications::{json_bytes, late, login};
 use super::body;
 use super::caller::Caller;
+use super::failures::Failures;
 use super::sizes::BATCH_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::problem::Problem;
@@ -40,6 +41,7 @@ pub(super) async fn authenticate(
     let mut work = caller.work(&app).await?;
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
+    let mut failures = Failures::of(&request, BATCHES);
     let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.limits).await?;
     let UnreadBatch { authentications } = body::parse(&bytes)?;
     caller.only(authentications.len());
@@ -61,6 +63,7 @@ pub(super) async fn authenticate(
         Err(problem) => {
             caller.used(Used::Refused);
             app.metrics.refused_entry(BATCHES, problem.code());
+            failures.count(problem.code());
             Outcome::Refused { problem: problem.member() }
         }
     });

@@ -23,10 +23,22 @@ use trefoil_service::usage::Used;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
+/// Names a request in the log, and in the header `request-id` of its answer. A request has it among its extensions.
+#[derive(Clone, Copy)]
+pub(super) struct RequestId([u8; 16]);
+
+impl RequestId {
+    /// As the header and the log show it.
+    pub(super) fn text(self) -> String {
+        hex::encode(self.0)
+    }
+}
+
 /// The outermost layer.
-pub(super) async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = rand::random::<[u8; 16]>();
     let traced = app.traces.begin(id, request.headers());
+    request.extensions_mut().insert(RequestId(id));
     let id = hex::encode(id);
     let (method, version) = (request.method().clone(), request.version());
     // The pattern, not the path: a path names a subject.

@@ -53,6 +53,7 @@ mod cbor;
 mod conditional;
 mod cosignatures;
 mod envelope;
+mod failures;
 mod form;
 mod jwks;
 mod lines;

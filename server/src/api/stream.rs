@@ -12,6 +12,7 @@
 use super::authentications::in_time;
 use super::body;
 use super::caller::Caller;
+use super::failures::Failures;
 use super::lines::Lines;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
@@ -52,12 +53,13 @@ pub(super) async fn authenticate(
     let peer = request.extensions().get::<Peer>().cloned();
     let peer = peer.ok_or_else(|| Problem::internal("a stream came without a connection"))?;
     let open = app.metrics.stream();
+    let failures = Failures::of(&request, STREAMS);
     let streamed = app.capture.as_ref().map(|capture| Streamed::of(capture, caller.tenant.id));
     // One more than the waiting answers, for the one that ends the stream.
     let (answers, answered) = mpsc::channel(STREAM_IN_FLIGHT_MAX + 1);
     let slots = Arc::new(Semaphore::new(STREAM_IN_FLIGHT_MAX));
     let logins = JoinSet::new();
-    let stream = Stream { app, peer: peer.clone(), caller, streamed, slots, answers, logins };
+    let stream = Stream { app, peer: peer.clone(), caller, streamed, slots, answers, logins, failures };
     let lines = Lines::new(request.into_body(), EMBEDDING_JSON_BYTES_MAX);
     let mut reading = JoinSet::new();
     reading.spawn(async move {
@@ -90,7 +92,9 @@ struct Stream {
     streamed: Option<Streamed>,
     slots: Arc<Semaphore>,
     answers: mpsc::Sender<Bytes>,
-    logins: JoinSet<()>,
+    /// Each ends with the code of its refusal, if it was refused.
+    logins: JoinSet<Option<Code>>,
+    failures: Failures,
 }
 
 impl Stream {
@@ -107,8 +111,11 @@ impl Stream {
                 Err(problem) => break Some(problem),
             }
         };
-        while self.logins.join_next().await.is_some() {}
+        while let Some(login) = self.logins.join_next().await {
+            self.ended(login);
+        }
         if let Some(problem) = ended {
+            self.failures.count(problem.code());
             self.app.metrics.refused_entry(STREAMS, problem.code());
             let last = self.peer.part(line_of(number, true, &Err(problem)), ());
             let _ = self.answers.send(last).await;
@@ -116,12 +123,28 @@ impl Stream {
         }
     }
 
+    /// A login has ended.
+    fn ended(&mut self, login: Result<Option<Code>, JoinError>) {
+        if let Ok(Some(code)) = login {
+            self.failures.count(code);
+        }
+    }
+
+    /// Has the log tell of logins that failed.
+    fn tell(&mut self) {
+        while let Some(login) = self.logins.try_join_next() {
+            self.ended(login);
+        }
+        self.failures.tell(self.app.service.clock.monotonic_ns());
+    }
+
     /// The next line and its caller, or `None` at the end.
-    async fn next(&self, lines: &mut Lines) -> Result<Option<(Vec<u8>, Known)>, Problem> {
+    async fn next(&mut self, lines: &mut Lines) -> Result<Option<(Vec<u8>, Known)>, Problem> {
         let idle = self.app.limits.now().idle_timeout();
         let began = Instant::now();
         loop {
             let Ok(line) = timeout(LOOK.min(idle), lines.next()).await else {
+                self.tell();
                 self.known()?;
                 if began.elapsed() >= idle {
                     let seconds = idle.as_secs();
@@ -152,12 +175,22 @@ impl Stream {
         let began_ns = app.service.clock.monotonic_ns();
         let login = Login { app, peer, uses, streamed: self.streamed.clone(), number, line, began_ns };
         self.logins.spawn(async move {
-            let written = login.peer.works(login.answer(caller.as_ref())).await;
+            let (written, refused) = login.peer.works(login.answer(caller.as_ref())).await;
             let part = login.peer.part(written, (slot, caller));
             // If the peer is gone, the answer has no receiver.
             let _ = answers.send(part).await;
+            refused
         });
-        while self.logins.try_join_next().is_some() {}
+        self.tell();
+    }
+}
+
+impl Drop for Stream {
+    /// The peer may be gone before all of its logins have a line.
+    fn drop(&mut self) {
+        while let Some(login) = self.logins.try_join_next() {
+            self.ended(login);
+        }
     }
 }
 
@@ -173,8 +206,8 @@ struct Login {
 }
 
 impl Login {
-    /// The line of its answer.
-    async fn answer(&self, caller: Result<&Caller, &Problem>) -> Vec<u8> {
+    /// The line of its answer, and the code of its refusal if it was refused.
+    async fn answer(&self, caller: Result<&Caller, &Problem>) -> (Vec<u8>, Option<Code>) {
         let decided = AssertUnwindSafe(decide(&self.app, caller, &self.line)).catch_unwind();
         let (decided, parties) = with_subject(self.streamed.as_ref(), decided).await;
         let answer = decided.unwrap_or_else(|_| Err(Problem::internal("a login panicked")));
@@ -187,7 +220,7 @@ impl Login {
         self.peer.answered(status);
         let text = line_of(self.number, false, &answer);
         self.note(status, text.len(), parties);
-        text
+        (text, refused)
     }
 
     /// Captures it, if requests are captured.

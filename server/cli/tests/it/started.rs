@@ -1,10 +1,16 @@
 //! The log: one line at the start with all settings, and then refusals and failures, without a subject.
 
+use crate::http::Endpoint;
+use crate::key_holder_process::{KeyHolder, listen};
 use crate::program::Program;
+use crate::service;
+use crate::streams::Raw;
 use hyper::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
+use trefoil_api::Vector;
 use trefoil_client::Admin;
 use trefoil_key_holder::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
@@ -96,6 +102,81 @@ async fn failures_are_logged_each_refusals_sampled_and_the_rest_on_request() {
         assert_eq!(others.len(), if access { 40 - refused.len() } else { 0 });
         assert!(!std::fs::read_to_string(&log).unwrap().contains(&subject), "no line names a subject");
     }
+}
+
+/// The public listener of a new tenant without proofs.
+async fn application(program: &Program) -> Endpoint {
+    let mut policy = service::policy();
+    (policy["level_min"], policy["proof"]) = (json!(0), json!("none"));
+    let created = program.admin.post("/v1/tenants", &json!({"name": "app", "policy": policy})).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let path = format!("/v1/tenants/{}/api-keys", created.json()["tenant_id"].as_str().unwrap());
+    let key = program.admin.post(&path, &json!({"scopes": ["authenticate"]})).await.json();
+    program.public.with_bearer(key["api_key"].as_str().unwrap())
+}
+
+/// A login of a subject that is not enrolled: with a key-holder it is refused, without one it fails.
+fn login(handle: &str, nonce: usize) -> Value {
+    json!({
+        "handle": handle, "audience": service::AUDIENCE, "nonce": format!("{nonce:032x}"),
+        "issued_at": trefoil_key_holder::unix_s(), "embedding": Vector::new(std::array::from_fn(|at| at as f32 - 63.5)),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failed_logins_of_a_batch_or_a_stream_share_a_line_that_says_how_many() {
+    let directory = tempfile::tempdir().unwrap();
+    let [data, log, keys] = ["data", "log", "keys"].map(|name| directory.path().join(name));
+    let address = listen();
+    KeyHolder::init(&keys, &data, &address);
+    let mut holder = KeyHolder::start(&keys, &address);
+    let url = holder.url().to_owned();
+    let variables = [JSON, ("TREFOIL_KEYHOLDER_URL", &url)];
+    let program = Program::start(&data, File::create(&log).unwrap(), &variables);
+    let public = application(&program).await;
+    let (subject, logins) = ("ab".repeat(32), trefoil_api::BATCH_MAX);
+    public.post("/v1/authentications", &login(&subject, 0)).await.problem(404, "subject-unknown");
+    holder.kill();
+    let mut tries = 0..600;
+    while public.post("/v1/authentications", &login(&subject, 0)).await.status != 503 {
+        assert!(tries.next().is_some(), "the key-holder is away");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // Two of the batch are refused, which is no failure.
+    let entries = (0..logins).map(|nonce| if nonce < 2 { json!({}) } else { login(&subject, nonce) });
+    let batch = json!({ "authentications": entries.collect::<Vec<_>>() });
+    let batch = public.post("/v1/authentications/batch", &batch).await;
+    assert_eq!(batch.status, 200, "{}", batch.text());
+    let mut stream = Raw::open(&public).await;
+    let sent: String = (0..logins).map(|nonce| format!("{}\n", login(&subject, nonce))).collect();
+    stream.send(&sent).await;
+    stream.end().await;
+    while let Some(answer) = stream.next().await {
+        assert_eq!(answer["problem"]["code"], "key-holder-unavailable", "{answer}");
+    }
+    assert_eq!(program.terminate().code(), Some(0));
+    let lines = lines(&log);
+    let failed = with_message(&lines, "logins failed");
+    let (of_batch, of_stream): (Vec<_>, Vec<_>) =
+        failed.into_iter().partition(|fields| fields["route"] == "/v1/authentications/batch");
+    let batch_id = batch.headers["request-id"].to_str().unwrap();
+    assert_eq!(of_batch.len(), 1, "{of_batch:?}");
+    assert_eq!(
+        (&of_batch[0]["request_id"], &of_batch[0]["logins"]),
+        (&batch_id.into(), &(logins - 2).into())
+    );
+    // One a second. They are read with pauses, because they are refused.
+    assert!((1..logins / 2).contains(&of_stream.len()), "{of_stream:?}");
+    let of_them = of_stream.iter().map(|fields| fields["logins"].as_u64().unwrap());
+    assert_eq!(of_them.sum::<u64>(), logins as u64, "{of_stream:?}");
+    let stream_id = &of_stream[0]["request_id"];
+    assert!(stream_id.as_str().unwrap().len() == 32 && stream_id != batch_id, "{stream_id}");
+    for fields in of_batch.iter().chain(&of_stream) {
+        assert_eq!((&fields["status"], &fields["code"]), (&503.into(), &"key-holder-unavailable".into()));
+    }
+    let route = crate::streams::STREAMS;
+    assert!(of_stream.iter().all(|fields| fields["route"] == route && fields["request_id"] == *stream_id));
+    assert!(!std::fs::read_to_string(&log).unwrap().contains(&subject), "no line names a subject");
 }
 
 #[tokio::test(flavor = "multi_thread")]

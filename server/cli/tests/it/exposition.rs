@@ -1,0 +1,274 @@
+//! The page of metrics: what `OPERATING.md` says of it, and that no stranger adds to it.
+
+use crate::deployment;
+use crate::http::Endpoint;
+use crate::key_holder_process::KeyHolder;
+use crate::program::Program;
+use crate::quorum::{init, start};
+use crate::service;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+/// Metrics of traces, which this service does not send.
+const OF_TRACES: [(&str, &[&str]); 2] =
+    [("trefoil_trace_spans_exported_total", &[]), ("trefoil_trace_spans_dropped_total", &["reason"])];
+
+/// Names of metrics with those of their labels.
+type Families = BTreeMap<String, BTreeSet<String>>;
+
+/// A service with three key-holders, which shows all metrics except those of traces.
+pub(crate) struct Whole {
+    pub(crate) program: Program,
+    _holders: [KeyHolder; 3],
+    _folder: TempDir,
+}
+
+impl Whole {
+    pub(crate) async fn start() -> Whole {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let holders = init(&folder.path().join("three"), &data).each_ref().map(|config| start(config));
+        let quorum = holders.each_ref().map(KeyHolder::url).join(",");
+        let variables = [("TREFOIL_KEYHOLDER_QUORUM", &*quorum), ("TREFOIL_KEYHOLDER_TIMEOUT_MS", "60000")];
+        let program = Program::start(&data, Stdio::null(), &variables);
+        // A family of problems has samples once there is one, those by tenant once there is a tenant.
+        assert_eq!(program.public.get("/nothing").await.status, 404);
+        let tenant = json!({"name": "shop", "policy": service::policy()});
+        let mut tries = 0..600;
+        loop {
+            let created = program.admin.post("/v1/tenants", &tenant).await;
+            if created.status == 201 {
+                break;
+            }
+            // Until it has reached all three.
+            assert!(created.status == 503 && tries.next().is_some(), "{}", created.text());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Whole { program, _holders: holders, _folder: folder }
+    }
+
+    /// The page, once it has the key-holders' counts, which are read once a second.
+    pub(crate) async fn page(&self) -> String {
+        let mut tries = 0..600;
+        loop {
+            let page = self.program.admin.get("/metrics").await;
+            if page.text().contains("trefoil_budget_trips_total{") {
+                return page.text().to_owned();
+            }
+            assert!(tries.next().is_some(), "the key-holders' counts are not there: {}", page.text());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+/// The name of a sample, and its labels with their values.
+fn sample(line: &str) -> (&str, Vec<(&str, &str)>) {
+    let Some((name, mut rest)) = line.split_once('{') else {
+        return (line.split(' ').next().unwrap(), Vec::new());
+    };
+    let mut labels = Vec::new();
+    while let Some((label, value)) = rest.split_once("=\"") {
+        let (value, after) = value.split_once('"').unwrap();
+        labels.push((label.trim_start_matches(','), value));
+        rest = after;
+    }
+    (name, labels)
+}
+
+fn samples(page: &str) -> impl Iterator<Item = (&str, Vec<(&str, &str)>)> {
+    page.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(sample)
+}
+
+/// The families of a page.
+fn families(page: &str) -> Families {
+    let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let mut families: Families = types.map(|name| (name.to_owned(), BTreeSet::new())).collect();
+    let mut sampled = BTreeSet::new();
+    for (name, labels) in samples(page) {
+        let of_parts = ["_bucket", "_sum", "_count"].into_iter().filter_map(|part| name.strip_suffix(part));
+        let family = of_parts.chain([name]).find(|family| families.contains_key(*family));
+        let family = family.unwrap_or_else(|| panic!("{name} has no type")).to_owned();
+        let own = labels.iter().map(|(label, _)| *label).filter(|label| !["le", "quantile"].contains(label));
+        families.get_mut(&family).unwrap().extend(own.map(str::to_owned));
+        sampled.insert(family);
+    }
+    assert!(families.keys().eq(&sampled), "each has a sample, so that its labels are known");
+    families
+}
+
+/// A row of the table in `OPERATING.md`.
+struct Row {
+    metrics: Families,
+    alerts: BTreeSet<String>,
+}
+
+/// What stands between the backquotes of a text.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The rows of the table.
+fn rows() -> Vec<Row> {
+    let page = deployment::read("../../server/OPERATING.md");
+    let section = page.split("\n## Metrics\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let row = |row: &str| {
+        let row = format!("`{row}");
+        let cells: Vec<&str> = row.split('|').collect();
+        let [metrics, _, alerts, ""] = cells[..] else { panic!("a row has three cells: {row}") };
+        let metrics = quoted(metrics).map(|metric| {
+            let (name, labels) = metric.split_once('{').unwrap_or((metric, "}"));
+            let labels = labels.strip_suffix('}').unwrap_or_else(|| panic!("no brace ends {metric}"));
+            let labels = labels.split(", ").filter(|label| !label.is_empty()).map(str::to_owned);
+            (name.to_owned(), labels.collect())
+        });
+        let alerts = quoted(alerts).map(str::to_owned).collect();
+        Row { metrics: metrics.collect(), alerts }
+    };
+    rows.map(row).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_table_of_metrics_has_those_of_the_page_with_their_labels_and_no_others() {
+    let whole = Whole::start().await;
+    let mut shown = families(&whole.page().await);
+    for (name, labels) in OF_TRACES {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        assert_eq!(shown.insert(name.to_owned(), labels), None, "{name}");
+    }
+    let mut told = Families::new();
+    for (name, labels) in rows().into_iter().flat_map(|row| row.metrics) {
+        assert_eq!(told.insert(name.clone(), labels), None, "{name} has two rows");
+    }
+    let differ = |one: &Families, other: &Families| -> Vec<String> {
+        let missing = one.iter().filter(|(name, labels)| other.get(*name) != Some(labels));
+        missing.map(|(name, labels)| format!("{name}{labels:?}")).collect()
+    };
+    let (missing, wrong) = (differ(&shown, &told), differ(&told, &shown));
+    assert!(
+        missing.is_empty() && wrong.is_empty(),
+        "not in the table: {missing:#?}\nnot shown so: {wrong:#?}"
+    );
+    assert_eq!(whole.program.terminate().code(), Some(0));
+}
+
+#[test]
+fn the_table_of_metrics_names_the_alerts_that_are_about_them() {
+    let rules = deployment::read("prometheus/alerts.yml");
+    let mut about = BTreeMap::<String, BTreeSet<&str>>::new();
+    for rule in rules.split("- alert: ").skip(1) {
+        let (alert, rule) = rule.split_once('\n').unwrap();
+        let query = rule.split("expr: ").nth(1).unwrap().lines().next().unwrap();
+        about.insert(alert.trim().to_owned(), deployment::names(query));
+    }
+    assert!(about.len() >= 20, "{about:?}");
+    let mut told = BTreeSet::new();
+    for Row { metrics, alerts } in rows() {
+        let is_own = |name: &&str| {
+            let of_parts = ["_bucket", "_count"].into_iter().filter_map(|part| name.strip_suffix(part));
+            of_parts.chain([*name]).any(|family| metrics.contains_key(family))
+        };
+        let own = about.iter().filter(|(_, names)| names.iter().any(is_own));
+        let own: BTreeSet<String> = own.map(|(alert, _)| alert.clone()).collect();
+        assert_eq!(alerts, own, "the row of {:?}", metrics.keys());
+        told.extend(alerts);
+    }
+    // It is about no metric of the service.
+    told.insert("TrefoilAway".to_owned());
+    assert!(about.keys().eq(&told), "{told:?}");
+}
+
+/// Sends one request, however it looks, and waits until the service has answered or closed.
+async fn sent(listener: &Endpoint, request: String) {
+    let mut connection = listener.connect().await;
+    // The service may close before it has read everything, and answer nothing.
+    let _ = connection.write_all(request.as_bytes()).await;
+    let _ = connection.read_to_end(&mut Vec::new()).await;
+}
+
+/// Requests with this word wherever a stranger may write something.
+fn junk(word: &str) -> Vec<String> {
+    let request = |method: &str, path: &str, headers: &str| {
+        let body = format!("content-length: {}\r\nconnection: close\r\n\r\n{word}", word.len());
+        format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}{body}")
+    };
+    let mut requests = vec![
+        format!("{word} {word} {word}\r\n\r\n"),
+        request("GET", &format!("/{word}"), ""),
+        request("GET", &format!("/v1/{word}?{word}={word}"), ""),
+        request("GET", &format!("/v1/tenants/{word}"), ""),
+        request("POST", &format!("/v1/subjects/{word}/templates"), ""),
+        request(&word.to_uppercase(), "/v1/authentications", ""),
+        request(&word.to_uppercase(), &format!("/{word}"), ""),
+    ];
+    for name in [
+        "authorization",
+        "accept",
+        "content-type",
+        "idempotency-key",
+        "if-none-match",
+        "origin",
+        "prefer",
+        "referer",
+        "request-id",
+        "traceparent",
+        "tracestate",
+        "user-agent",
+        "x-forwarded-for",
+        "x-http-method-override",
+        word,
+    ] {
+        for method in ["GET", "POST"] {
+            requests.push(request(method, "/v1/authentications", &format!("{name}: {word}\r\n")));
+        }
+    }
+    let bearer = format!("authorization: Bearer {word}\r\n");
+    requests.push(request("POST", "/v1/authentications", &bearer));
+    requests.push(request("GET", "/v1/tenants", &bearer));
+    requests.push(format!("GET / HTTP/1.1\r\nhost: {word}\r\nconnection: close\r\n\r\n"));
+    requests
+}
+
+/// The values of each label of each metric.
+fn values(page: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut values = BTreeMap::<_, BTreeSet<_>>::new();
+    for (name, labels) in samples(page) {
+        for (label, value) in labels {
+            values.entry((name.to_owned(), label.to_owned())).or_default().insert(value.to_owned());
+        }
+    }
+    values
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn junk_of_strangers_adds_no_value_of_a_label() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(&directory.path().join("data"), Stdio::null(), &[]);
+    let listeners = [&program.public, &program.admin];
+    let page = async || program.admin.get("/metrics").await.text().to_owned();
+    let mut seen = Vec::new();
+    // The answer to the first one is on the second.
+    page().await;
+    // The first word shows what such requests are counted as.
+    for words in [&["junk-of-one"][..], &["junk-of-two", "junk-of-three", "junk-of-four"]] {
+        for word in words {
+            for listener in listeners {
+                for request in junk(word) {
+                    sent(listener, request).await;
+                }
+            }
+        }
+        seen.push(values(&page().await));
+    }
+    let new: Vec<_> = seen[1].iter().filter(|(label, values)| seen[0].get(*label) != Some(*values)).collect();
+    assert!(new.is_empty() && seen[0].len() == seen[1].len(), "{new:?}");
+    let strange = seen[1].values().flatten().filter(|value| value.to_lowercase().contains("junk"));
+    assert_eq!(strange.collect::<Vec<_>>(), Vec::<&String>::new());
+    let routes = &seen[1][&("trefoil_http_problems_total".to_owned(), "route".to_owned())];
+    assert!(routes.contains("-") && routes.contains("/v1/tenants/{tenant}"), "they were counted: {routes:?}");
+    assert_eq!(program.terminate().code(), Some(0));
+}
