@@ -200,7 +200,9 @@ impl Command {
                     Admin::new(&admin, &ca.roots()?, &token).map_err(|cause| ca.named(&admin, &cause))?;
                 let identity = issuer.identity();
                 let call = admin.register_issuer_key(Hex(identity.tenant.to_bytes()), &identity.public_key);
-                Ok(format!("registered {}\n", hex::encode(remote::block_on(call)?.key_id.0)))
+                let registered = remote::block_on(async { Ok(call.await) })?;
+                let registered = registered.map_err(|cause| ca.told(&cause))?;
+                Ok(format!("registered {}\n", hex::encode(registered.key_id.0)))
             }
             Command::Add { name, place, member, batch } => {
                 let members = match (name, batch) {
@@ -273,7 +275,7 @@ fn publish(
         known => known,
     };
     let sent = missing(issuer, &known)?;
-    let last = remote::block_on(async {
+    let last = client.block_on(async {
         let mut last = None;
         for root in sent {
             last = Some(client.publish_root(root).await?);
@@ -302,7 +304,7 @@ fn missing<'a>(issuer: &'a Issuer, known: &[SignedRoot]) -> Result<&'a [SignedRo
 fn fetch(remote: &Remote, issuer: &Issuer, from: u32) -> Result<Vec<SignedRoot>, String> {
     let client = remote.client()?;
     let tenant = Hex(issuer.identity().tenant.to_bytes());
-    remote::block_on(async {
+    client.block_on(async {
         let (mut roots, mut next) = (Vec::new(), Some(from));
         while let Some(from) = next {
             let page = client.root_log(tenant, from).await?;
