@@ -1,5 +1,6 @@
 //! `trefoil admin operator` and `trefoil admin audit`.
 
+use super::once::Once;
 use super::place::Place;
 use super::table::table;
 use super::{forget, new_file, show};
@@ -32,6 +33,8 @@ pub(super) enum Command {
         /// A new file for the token, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        once: Once,
     },
     /// All operators, including revoked ones.
     #[command(after_help = "Example:\n  trefoil admin operator list --json")]
@@ -66,21 +69,23 @@ pub(super) enum Command {
         /// A new file for the token, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        once: Once,
     },
 }
 
 impl Command {
     pub(super) fn answer(self, place: &Place, json: bool) -> Result<String, String> {
         match self {
-            Command::Create { name, role, expires, output } => {
+            Command::Create { name, role, expires, output, once } => {
                 let request = CreateOperator { name, role, expires_at: expires };
                 let file = output.as_deref().map(new_file).transpose()?;
-                let created = place.call(async |admin| admin.create_operator(&request).await);
+                let created = once.create(place, async |admin| admin.create_operator(&request).await);
                 token(created, file, output.as_deref(), json)
             }
-            Command::NewToken { operator, expires, output } => {
+            Command::NewToken { operator, expires, output, once } => {
                 let file = output.as_deref().map(new_file).transpose()?;
-                let created = place.call(async |admin| admin.create_operator_token(operator, expires).await);
+                let created = once.create(place, async |admin| admin.create_operator_token(operator, expires).await);
                 token(created, file, output.as_deref(), json)
             }
             Command::List => {
