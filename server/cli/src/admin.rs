@@ -12,6 +12,7 @@ mod table;
 mod usage;
 
 use super::exit::fail;
+use super::pages;
 use super::values::proof_need;
 use clap::Subcommand;
 use once::Once;
@@ -459,33 +460,18 @@ fn forget(path: Option<&Path>) {
 }
 
 async fn all_tenants(admin: &Admin) -> Result<Vec<TenantSummary>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 16])));
-    while let Some(from) = next {
-        let page = admin.tenants(from).await?;
-        all.extend(page.tenants);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.tenants(from).await.map(|page| (page.tenants, page.next));
+    pages::all("the tenants", Hex([0; 16]), page).await
 }
 
 async fn all_policies(admin: &Admin, tenant: Hex<16>) -> Result<Vec<PolicyVersion>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(0));
-    while let Some(from) = next {
-        let page = admin.policies(tenant, from).await?;
-        all.extend(page.policies);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.policies(tenant, from).await.map(|page| (page.policies, page.next));
+    pages::all("the policies of a tenant", 0, page).await
 }
 
 async fn all_api_keys(admin: &Admin, tenant: Hex<16>) -> Result<Vec<ApiKey>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 8])));
-    while let Some(from) = next {
-        let page = admin.api_keys(tenant, from).await?;
-        all.extend(page.api_keys);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.api_keys(tenant, from).await.map(|page| (page.api_keys, page.next));
+    pages::all("the API keys of a tenant", Hex([0; 8]), page).await
 }
 
 fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> Result<String, String> {

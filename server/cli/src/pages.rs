@@ -14,7 +14,7 @@ pub(super) async fn all<K: Copy + PartialOrd, T>(
         let (entries, following) = page(from).await?;
         if following.is_some_and(|following| following <= from) {
             let cause = "a page of the list is followed by one that does not come after it".to_owned();
-            return Err(ClientError::Answer { route: format!("GET {list}"), cause });
+            return Err(ClientError::Answer { route: list.to_owned(), cause });
         }
         all.extend(entries);
         next = following;
@@ -30,7 +30,7 @@ mod tests {
     /// The list of `next`, whose pages have one entry each: its place.
     async fn list(next: impl Fn(u32) -> Option<u32>) -> (Result<Vec<u32>, ClientError>, u32) {
         let asked = Cell::new(0);
-        let all = all("/v1/things", 0, async |from| {
+        let all = all("the things", 0, async |from| {
             asked.set(asked.get() + 1);
             assert!(asked.get() < 9, "asks without end");
             Ok((vec![from], next(from)))
@@ -45,7 +45,7 @@ mod tests {
         for stuck in [|_| Some(0), |from: u32| Some(if from == 0 { 5 } else { 4 })] {
             let (refused, asked) = list(stuck).await;
             let said = refused.unwrap_err().to_string();
-            assert!(said.contains("/v1/things") && said.contains("does not come after it"), "{said}");
+            assert!(said.contains("the things") && said.contains("does not come after it"), "{said}");
             assert!(asked <= 2);
         }
     }

@@ -10,18 +10,16 @@ use super::values::tenant;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use expected::Expected;
+use outcome::At;
 use outcome::{Given, Outcome, Refusal, refused};
 pub(super) use outcome::{mark, named, read};
-use outcome::At;
 use proof::Proof;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::{Authenticated, Hex};
 use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
-use trefoil_attest::{
-    Attestation, DecodeError, Policy, Restoration, Statement, TrustRoot, Verified,
-};
+use trefoil_attest::{Attestation, DecodeError, Policy, Restoration, Statement, TrustRoot, Verified};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::time;
 use trefoil_types::TenantId;
@@ -138,9 +136,7 @@ impl Verify {
         let bytes = attestation_bytes(file, &read(file, FILE_BYTES_MAX)?)?;
         let at = match self.at {
             Some(unix_s) => At { unix_s, is_given: true },
-            None => {
-                At { unix_s: trefoil_service::clock::SystemClock::default().unix_s(), is_given: false }
-            }
+            None => At { unix_s: trefoil_service::clock::SystemClock::default().unix_s(), is_given: false },
         };
         if receipt::is_one(&bytes) {
             let tenant = self.tenant.map(|tenant| TenantId::new(tenant.0));

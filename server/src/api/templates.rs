@@ -79,8 +79,7 @@ async fn read(
 }
 
 /// The advice of an erasure that finds no subject: the common one says how to enrol.
-const NOTHING_TO_DELETE: &str =
-    "Nothing is there to delete: the subject was erased before, or never enrolled. If neither is so, correct the handle in the path.";
+const NOTHING_TO_DELETE: &str = "Nothing is there to delete: the subject was erased before, or never enrolled. If neither is so, correct the handle in the path.";
 
 /// `DELETE /v1/subjects/{handle}/templates`
 pub(super) async fn delete(

@@ -26,9 +26,12 @@ impl Expected {
         let nonce = self.nonce.is_none() && !self.any_nonce;
         let (what, risk, give, waive) = match (audience, nonce) {
             (false, false) => return None,
-            (true, false) => {
-                ("no audience", "made for another relying party", "--audience with your name", "--any-audience")
-            }
+            (true, false) => (
+                "no audience",
+                "made for another relying party",
+                "--audience with your name",
+                "--any-audience",
+            ),
             (false, true) => {
                 ("no nonce", "used before", "--nonce with the nonce that you sent", "--any-nonce")
             }

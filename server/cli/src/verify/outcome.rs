@@ -62,9 +62,7 @@ pub(super) fn refused(cause: &VerifyError, at: At) -> Outcome {
         VerifyError::SealNeeded(_) | VerifyError::UnknownSuite(_) => {
             Outcome::Undecided(refusal(" (with --seal)"))
         }
-        VerifyError::Decision(_) => {
-            Outcome::Invalid(refusal(" (--any-decision accepts attested denials)"))
-        }
+        VerifyError::Decision(_) => Outcome::Invalid(refusal(" (--any-decision accepts attested denials)")),
         VerifyError::NoProof => {
             Outcome::Invalid(refusal(" (--accept-no-proof accepts statements without one)"))
         }

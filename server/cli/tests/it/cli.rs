@@ -126,18 +126,19 @@ fn verify_asks_for_audience_and_nonce_and_names_the_check_that_failed() {
             assert!(named.iter().all(|flag| said.contains(&format!("{flag} "))), "{given:?}: {said}");
         }
     }
-    for both in [["--audience", AUDIENCE, "--any-audience", "--any-nonce"], [
-        "--nonce",
-        &nonce,
-        "--any-nonce",
-        "--any-audience",
-    ]] {
+    for both in [
+        ["--audience", AUDIENCE, "--any-audience", "--any-nonce"],
+        ["--nonce", &nonce, "--any-nonce", "--any-audience"],
+    ] {
         assert_eq!(code(&verify(at, &both)), 2, "{both:?}");
     }
     let any = ["--any-audience", "--any-nonce", "--json"];
     let json = |output: &Output| -> serde_json::Value { serde_json::from_slice(&output.stdout).unwrap() };
     let waived = verify(at, &any);
-    assert_eq!((code(&waived), &json(&waived)["not_checked"]), (0, &serde_json::json!(["audience", "nonce"])));
+    assert_eq!(
+        (code(&waived), &json(&waived)["not_checked"]),
+        (0, &serde_json::json!(["audience", "nonce"]))
+    );
     let waived = String::from_utf8(verify(at, &any[..2]).stdout).unwrap();
     assert!(waived.contains("not checked: audience, nonce; "), "{waived}");
 
@@ -152,7 +153,11 @@ fn verify_asks_for_audience_and_nonce_and_names_the_check_that_failed() {
     for (at, rest, name) in refused {
         let refused = verify(at, rest);
         let said = json(&refused);
-        assert_eq!((code(&refused), &said["valid"], &said["code"]), (1, &false.into(), &name.into()), "{said}");
+        assert_eq!(
+            (code(&refused), &said["valid"], &said["code"]),
+            (1, &false.into(), &name.into()),
+            "{said}"
+        );
         assert!(!said["reason"].as_str().unwrap().contains("18000000"), "{said}");
     }
     let unread = trefoil(&["verify", "/nonexistent", "--trust-root", &root, "--json"]);

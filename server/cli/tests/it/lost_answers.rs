@@ -54,9 +54,8 @@ impl Path {
     ) -> Output {
         let (mut sent, before) = (self.sent.clone(), *self.sent.borrow());
         self.lose.store(answers, Ordering::SeqCst);
-        let running = spawn_blocking(move || {
-            trefoil(&command.iter().map(String::as_str).collect::<Vec<_>>())
-        });
+        let running =
+            spawn_blocking(move || trefoil(&command.iter().map(String::as_str).collect::<Vec<_>>()));
         for answer in 1..=answers {
             sent.wait_for(|sent| *sent == before + answer).await.unwrap();
             while !done().await {
@@ -125,9 +124,8 @@ async fn a_creation_whose_answer_is_lost_is_repeated_and_creates_one() {
         let place = ["admin", "--admin", &url, "--data-dir", data.to_str().unwrap()];
         [&place[..], rest].concat().iter().map(|word| (*word).to_owned()).collect()
     };
-    let count = async |list: &str, field: &str| {
-        service.admin.get(list).await.json()[field].as_array().unwrap().len()
-    };
+    let count =
+        async |list: &str, field: &str| service.admin.get(list).await.json()[field].as_array().unwrap().len();
     let tenants = async || count("/v1/tenants", "tenants").await;
     let said = |output: &Output| {
         String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
