@@ -9,7 +9,7 @@ use std::fmt;
 use trefoil_attest::{NONCE_BYTES_MAX, NONCE_BYTES_MIN};
 
 /// `N` bytes as hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hex<const N: usize>(pub [u8; N]);
 
 impl<const N: usize> fmt::Debug for Hex<N> {

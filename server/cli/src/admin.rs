@@ -1,6 +1,7 @@
 //! `trefoil admin`: an operator's commands to a running service, over its admin listener.
 
 mod budget;
+mod once;
 mod operator;
 pub(super) mod place;
 mod receipt;
@@ -11,8 +12,10 @@ mod table;
 mod usage;
 
 use super::exit::fail;
+use super::pages;
 use super::values::proof_need;
 use clap::Subcommand;
+use once::Once;
 use place::Place;
 use receipt::ReceiptFile;
 use serde::Serialize;
@@ -157,6 +160,8 @@ enum Tenant {
         /// JSON file with the whole policy, for fields without a flag.
         #[arg(long, value_name = "FILE")]
         policy: Option<PathBuf>,
+        #[command(flatten)]
+        once: Once,
     },
     /// All tenants.
     #[command(after_help = "Example:\n  trefoil admin tenant list --json")]
@@ -247,6 +252,8 @@ enum Key {
         /// A new file for the key, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        once: Once,
     },
     /// All API keys of a tenant, including expired and revoked ones.
     #[command(
@@ -296,13 +303,14 @@ impl AdminCommand {
                 proof,
                 level_min,
                 policy,
+                once,
             }) => {
                 let policy = match policy {
                     Some(path) => read_policy(&path)?,
                     None => Policy { proof, ..policy_of(embedder, fmr_class, audience, level_min) },
                 };
                 let request = CreateTenant { name, policy };
-                let created = self.place.call(async |admin| admin.create_tenant(&request).await)?;
+                let created = once.create(&self.place, async |admin| admin.create_tenant(&request).await)?;
                 let id = hex::encode(created.tenant_id.0);
                 show(json, &created, || format!("tenant {id}\n"))
             }
@@ -345,9 +353,9 @@ impl AdminCommand {
                 let all = self.place.call(async |admin| all_policies(admin, tenant).await)?;
                 show(json, &all, || policies(&all))
             }
-            Command::ApiKey(Key::Create { tenant, scope, label, expires, output }) => {
+            Command::ApiKey(Key::Create { tenant, scope, label, expires, output, once }) => {
                 let request = CreateApiKey { scopes: scope, label, expires_at: expires };
-                create_key(&self.place, json, (tenant, &request), output.as_deref())
+                create_key(&self.place, &once, json, (tenant, &request), output.as_deref())
             }
             Command::ApiKey(Key::List { tenant }) => {
                 let all = self.place.call(async |admin| all_api_keys(admin, tenant).await)?;
@@ -422,12 +430,13 @@ fn read_policy(path: &Path) -> Result<Policy, String> {
 /// Makes an API key, and puts its secret into the file or into the answer.
 fn create_key(
     place: &Place,
+    once: &Once,
     json: bool,
     (tenant, request): (Hex<16>, &CreateApiKey),
     output: Option<&Path>,
 ) -> Result<String, String> {
     let file = output.map(new_file).transpose()?;
-    let created = place.call(async |admin| admin.create_api_key_with(tenant, request).await);
+    let created = once.create(place, async |admin| admin.create_api_key_with(tenant, request).await);
     let created = created.inspect_err(|_| forget(output))?;
     let Some((mut file, path)) = file.zip(output) else {
         return show(json, &created, || format!("{}\n", created.api_key));
@@ -451,33 +460,18 @@ fn forget(path: Option<&Path>) {
 }
 
 async fn all_tenants(admin: &Admin) -> Result<Vec<TenantSummary>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 16])));
-    while let Some(from) = next {
-        let page = admin.tenants(from).await?;
-        all.extend(page.tenants);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.tenants(from).await.map(|page| (page.tenants, page.next));
+    pages::all("the tenants", Hex([0; 16]), page).await
 }
 
 async fn all_policies(admin: &Admin, tenant: Hex<16>) -> Result<Vec<PolicyVersion>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(0));
-    while let Some(from) = next {
-        let page = admin.policies(tenant, from).await?;
-        all.extend(page.policies);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.policies(tenant, from).await.map(|page| (page.policies, page.next));
+    pages::all("the policies of a tenant", 0, page).await
 }
 
 async fn all_api_keys(admin: &Admin, tenant: Hex<16>) -> Result<Vec<ApiKey>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 8])));
-    while let Some(from) = next {
-        let page = admin.api_keys(tenant, from).await?;
-        all.extend(page.api_keys);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.api_keys(tenant, from).await.map(|page| (page.api_keys, page.next));
+    pages::all("the API keys of a tenant", Hex([0; 8]), page).await
 }
 
 fn show(json: bool, answer: &impl Serialize, text: impl FnOnce() -> String) -> Result<String, String> {

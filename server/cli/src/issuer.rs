@@ -3,13 +3,14 @@
 mod batch;
 
 use super::exit::{fail, text};
+use super::pages;
 use super::passphrase::Passphrase;
 use super::remote::{self, Remote};
 use super::values::{digest, expiry, tenant};
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_api::Hex;
+use trefoil_api::{Hex, LoggedRoot};
 use trefoil_client::Admin;
 use trefoil_issuer::{Issuer, NewMember};
 use trefoil_pipeline::Clock as _;
@@ -200,7 +201,9 @@ impl Command {
                     Admin::new(&admin, &ca.roots()?, &token).map_err(|cause| ca.named(&admin, &cause))?;
                 let identity = issuer.identity();
                 let call = admin.register_issuer_key(Hex(identity.tenant.to_bytes()), &identity.public_key);
-                Ok(format!("registered {}\n", hex::encode(remote::block_on(call)?.key_id.0)))
+                let registered = remote::block_on(async { Ok(call.await) })?;
+                let registered = registered.map_err(|cause| ca.told(&cause))?;
+                Ok(format!("registered {}\n", hex::encode(registered.key_id.0)))
             }
             Command::Add { name, place, member, batch } => {
                 let members = match (name, batch) {
@@ -273,7 +276,7 @@ fn publish(
         known => known,
     };
     let sent = missing(issuer, &known)?;
-    let last = remote::block_on(async {
+    let last = client.block_on(async {
         let mut last = None;
         for root in sent {
             last = Some(client.publish_root(root).await?);
@@ -302,20 +305,10 @@ fn missing<'a>(issuer: &'a Issuer, known: &[SignedRoot]) -> Result<&'a [SignedRo
 fn fetch(remote: &Remote, issuer: &Issuer, from: u32) -> Result<Vec<SignedRoot>, String> {
     let client = remote.client()?;
     let tenant = Hex(issuer.identity().tenant.to_bytes());
-    remote::block_on(async {
-        let (mut roots, mut next) = (Vec::new(), Some(from));
-        while let Some(from) = next {
-            let page = client.root_log(tenant, from).await?;
-            roots.extend(
-                page.roots
-                    .into_iter()
-                    .map(|root| SignedRoot { statement: root.statement.0, signature: root.signature.0 }),
-            );
-            // A page that does not advance would loop for ever.
-            next = page.next.filter(|next| *next > from);
-        }
-        Ok(roots)
-    })
+    let page = async |from| client.root_log(tenant, from).await.map(|page| (page.roots, page.next));
+    let roots = client.block_on(pages::all("the log of roots", from, page))?;
+    let signed = |root: LoggedRoot| SignedRoot { statement: root.statement.0, signature: root.signature.0 };
+    Ok(roots.into_iter().map(signed).collect())
 }
 
 fn audit(issuer: &Issuer, remote: &Remote) -> Result<String, String> {

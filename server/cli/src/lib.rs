@@ -12,6 +12,7 @@ mod issuer;
 mod keys;
 mod log;
 mod openapi;
+mod pages;
 mod passphrase;
 mod quickstart;
 mod remote;

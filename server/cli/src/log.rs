@@ -228,6 +228,7 @@ impl Audit {
 struct Remote {
     runtime: tokio::runtime::Runtime,
     log: PublicLog,
+    ca: remote::Ca,
 }
 
 impl Remote {
@@ -240,28 +241,29 @@ impl Remote {
             runtime,
             log: PublicLog::with_identity(service, &roots, identity.as_deref().map(Vec::as_slice))
                 .map_err(|cause| undecided(ca.named(service, &cause)))?,
+            ca: ca.clone(),
         })
     }
 }
 
 impl Source for Remote {
     fn newest(&self) -> Result<Option<u64>, String> {
-        self.runtime.block_on(self.log.newest()).map_err(|cause| cause.to_string())
+        self.runtime.block_on(self.log.newest()).map_err(|cause| self.ca.told(&cause))
     }
 
     fn entry(&self, number: u64) -> Result<Option<Vec<u8>>, String> {
-        self.runtime.block_on(self.log.entry(number)).map_err(|cause| cause.to_string())
+        self.runtime.block_on(self.log.entry(number)).map_err(|cause| self.ca.told(&cause))
     }
 
     fn checkpoint(&self) -> Result<Option<String>, String> {
-        self.runtime.block_on(self.log.checkpoint()).map_err(|cause| cause.to_string())
+        self.runtime.block_on(self.log.checkpoint()).map_err(|cause| self.ca.told(&cause))
     }
 
     fn consistency(&self, old_size: u64, size: u64) -> Result<Option<Vec<Hash>>, String> {
         self.runtime
             .block_on(self.log.consistency(old_size, size))
             .map(Some)
-            .map_err(|cause| cause.to_string())
+            .map_err(|cause| self.ca.told(&cause))
     }
 }
 
@@ -272,10 +274,10 @@ fn restoration(Restoration { first, time }: &Restoration) -> String {
 
 fn hand_in(service: &str, ca: &remote::Ca, checkpoint: &Path) -> Result<(), Failure> {
     let note = std::fs::read_to_string(checkpoint).map_err(|cause| named(checkpoint, &cause))?;
-    let Remote { runtime, log } = Remote::new(service, ca)?;
+    let Remote { runtime, log, ca } = Remote::new(service, ca)?;
     let (size, witnesses) = runtime.block_on(log.hand_in(&note)).map_err(|cause| {
         let refused = matches!(cause.code(), Some("cosignature-refused" | "malformed-request"));
-        (cause.to_string(), if refused { INVALID } else { UNDECIDED })
+        (ca.told(&cause), if refused { INVALID } else { UNDECIDED })
     })?;
     println!("the log of {size} seals is shown as cosigned by {}", witnesses.join(", "));
     Ok(())

@@ -1,6 +1,7 @@
 //! The connection of a command to a running service.
 
 use base64::Engine as _;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use trefoil_client::{Client, ClientError};
 use trefoil_key_holder::output;
@@ -20,16 +21,47 @@ pub(super) struct Remote {
 
 impl Remote {
     /// A client; without an API key it reaches only public routes.
-    pub(super) fn client(&self) -> Result<Client, String> {
+    pub(super) fn client(&self) -> Result<Reached, String> {
         let api_key = self.api_key_file.as_deref().map(first_line).transpose()?.unwrap_or_default();
         let (roots, identity) = (self.ca.roots()?, self.ca.identity()?);
-        Client::with_identity(&self.service, &roots, identity.as_deref().map(Vec::as_slice), &api_key, 1)
-            .map_err(|cause| self.ca.named(&self.service, &cause))
+        let identity = identity.as_deref().map(Vec::as_slice);
+        let client = Client::with_identity(&self.service, &roots, identity, &api_key, 1)
+            .map_err(|cause| self.ca.named(&self.service, &cause))?;
+        Ok(Reached { client, ca: self.ca.clone() })
+    }
+}
+
+/// A client, and the certificate that it expects.
+pub(super) struct Reached {
+    client: Client,
+    ca: Ca,
+}
+
+impl Deref for Reached {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Reached {
+    /// Runs calls of this client to completion.
+    pub(super) fn block_on<T>(
+        &self,
+        calls: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, String> {
+        runtime()?.block_on(calls).map_err(|cause| self.told(&cause))
+    }
+
+    /// An error of a call.
+    pub(super) fn told(&self, cause: &ClientError) -> String {
+        self.ca.told(cause)
     }
 }
 
 /// The certificate that a service must show; the same flags for every command.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(super) struct Ca {
     /// The service's certificate or the one that signed it, PEM; the data directory has a self-signed one. Absent: the
     /// certificates that this machine trusts.
@@ -66,6 +98,18 @@ impl Ca {
             _ => format!("{url}: {cause}"),
         }
     }
+
+    /// An error of a call, with the file if it does not fit the certificate that the service showed. The address is in the error.
+    pub(super) fn told(&self, cause: &ClientError) -> String {
+        match (cause, &self.ca) {
+            (ClientError::Unreachable { cause: why, .. }, Some(path))
+                if why.contains("invalid peer certificate") =>
+            {
+                format!("--ca {}: {cause}", path.display())
+            }
+            _ => cause.to_string(),
+        }
+    }
 }
 
 /// The certificates that this machine trusts, PEM.
@@ -86,11 +130,12 @@ fn system_roots() -> Result<Vec<u8>, String> {
 
 /// Runs the calls of a command to completion.
 pub(super) fn block_on<T>(calls: impl Future<Output = Result<T, ClientError>>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|cause| format!("runtime: {cause}"))?;
-    runtime.block_on(calls).map_err(|cause| cause.to_string())
+    runtime()?.block_on(calls).map_err(|cause| cause.to_string())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|cause| format!("runtime: {cause}"))
 }
 
 /// The first line of a file.

@@ -1,13 +1,17 @@
 //! `trefoil verify`: an attestation against a trust root, offline.
 
+mod expected;
 mod outcome;
 mod proof;
 mod receipt;
 
-use super::values::{nonce, tenant};
+use super::exit::{USAGE, fail};
+use super::values::tenant;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use outcome::{Given, Outcome, refused};
+use expected::Expected;
+use outcome::At;
+use outcome::{Given, Outcome, Refusal, refused};
 pub(super) use outcome::{mark, named, read};
 use proof::Proof;
 use serde_json::{Value, json};
@@ -15,9 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::{Authenticated, Hex};
 use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
-use trefoil_attest::{
-    Attestation, ExpectedNonce, Policy, Restoration, Statement, TrustRoot, Verified, VerifyError,
-};
+use trefoil_attest::{Attestation, DecodeError, Policy, Restoration, Statement, TrustRoot, Verified};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::time;
 use trefoil_types::TenantId;
@@ -35,13 +37,15 @@ pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
     after_help = "Exit codes: 0 valid, 1 invalid, 2 wrong usage, 3 cannot decide (a file cannot be read, or a\n\
     compact attestation without --seal). With --proof, valid means that the proof verifies\n\
     and, together with an attestation, that it backs it.\n\n\
-    A relying party gives --audience and --nonce; without them the attestation could have been made for someone else\n\
-    or be replayed, and the answer says so.\n\n\
+    A relying party gives --audience and --nonce: else the attestation could have been made for someone else, or be\n\
+    used twice. --any-audience and --any-nonce go without these checks, and the answer says so. Receipts need neither.\n\n\
+    With --json a refusal has `code`, the name of the failed check (null if no check of an attestation failed), and\n\
+    `reason`, a sentence. After wrong usage standard output is empty and the reason is on standard error.\n\n\
     Examples:\n  trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a...\n  \
-    trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --proof session.proof\n  \
+    trefoil verify answer.json --trust-root trust-root.json --audience https://shop.example --nonce 5f3a... --proof session.proof\n  \
     trefoil verify --proof session.proof\n  \
     trefoil verify erased.json --trust-root trust-root.json --tenant 0011...     the receipt of an erasure\n  \
-    trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --json"
+    trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --any-audience --any-nonce --json"
 )]
 pub(super) struct Verify {
     /// The attestation or the receipt of a change: CBOR, base64, or the JSON answer of the service.
@@ -57,12 +61,8 @@ pub(super) struct Verify {
     /// /v1/seals/{number}/pruned.
     #[arg(long, value_name = "FILE")]
     seal: Option<PathBuf>,
-    /// The relying party that it must be for.
-    #[arg(long)]
-    audience: Option<String>,
-    /// The nonce that it must have, hexadecimal.
-    #[arg(long, value_name = "HEX", value_parser = nonce)]
-    nonce: Option<trefoil_api::Nonce>,
+    #[command(flatten)]
+    expected: Expected,
     /// The tenant that it must be about.
     #[arg(long, value_name = "HEX", value_parser = tenant)]
     tenant: Option<Hex<16>>,
@@ -83,8 +83,8 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn run(self) -> ExitCode {
-        let outcome = self.decide().unwrap_or_else(Outcome::Undecided);
-        let (code, valid, reason) = match outcome {
+        let outcome = self.decide().unwrap_or_else(|reason| Outcome::Undecided(reason.into()));
+        let (exit, valid, Refusal { code, reason }) = match outcome {
             Outcome::Valid { text, json } => {
                 if self.json {
                     println!("{json:#}");
@@ -93,22 +93,23 @@ impl Verify {
                 }
                 return ExitCode::from(VALID);
             }
-            Outcome::Invalid(reason) => (INVALID, json!(false), reason),
-            Outcome::Undecided(reason) => (UNDECIDED, Value::Null, reason),
+            Outcome::Invalid(refusal) => (INVALID, json!(false), refusal),
+            Outcome::Undecided(refusal) => (UNDECIDED, Value::Null, refusal),
+            Outcome::Usage(reason) => return fail(&reason, USAGE),
         };
         if self.json {
-            println!("{:#}", json!({"valid": valid, "reason": reason}));
+            println!("{:#}", json!({"valid": valid, "code": code, "reason": reason}));
         } else {
-            let verdict = if code == INVALID { "invalid" } else { "cannot decide" };
+            let verdict = if exit == INVALID { "invalid" } else { "cannot decide" };
             println!("{} {verdict}: {reason}", mark(false));
         }
-        ExitCode::from(code)
+        ExitCode::from(exit)
     }
 
     /// The error says why no result is possible.
     fn decide(&self) -> Result<Outcome, String> {
         let proof = match self.proof.as_deref().map(Proof::check).transpose()? {
-            Some(Err(reason)) => return Ok(Outcome::Invalid(reason)),
+            Some(Err(reason)) => return Ok(Outcome::Invalid(reason.into())),
             Some(Ok(proof)) => Some(proof),
             None => None,
         };
@@ -133,15 +134,22 @@ impl Verify {
             }
         };
         let bytes = attestation_bytes(file, &read(file, FILE_BYTES_MAX)?)?;
-        let now = self.at.unwrap_or_else(|| trefoil_service::clock::SystemClock::default().unix_s());
+        let at = match self.at {
+            Some(unix_s) => At { unix_s, is_given: true },
+            None => At { unix_s: trefoil_service::clock::SystemClock::default().unix_s(), is_given: false },
+        };
         if receipt::is_one(&bytes) {
             let tenant = self.tenant.map(|tenant| TenantId::new(tenant.0));
-            return Ok(receipt::verify(&bytes, seal.as_ref(), &root, tenant.as_ref(), now));
+            return Ok(receipt::verify(&bytes, seal.as_ref(), &root, tenant.as_ref(), at));
         }
-        let policy = match self.policy(root, &bytes) {
-            Ok(policy) => policy,
-            Err(cause) => return Ok(refused(&cause)),
+        let audience = match audience(&bytes) {
+            Ok(audience) => audience,
+            Err(cause) => return Ok(refused(&cause.into(), at)),
         };
+        if let Some(missing) = self.expected.missing() {
+            return Ok(Outcome::Usage(missing));
+        }
+        let (policy, now) = (self.policy(root, audience), at.unix_s);
         let verified = match &seal {
             None => trefoil_attest::verify(&bytes, &policy, now),
             Some(Given::Whole(seal)) => trefoil_attest::verify_with_seal(&bytes, seal, &policy, now),
@@ -150,37 +158,28 @@ impl Verify {
         Ok(match verified {
             Ok(verified) => match proof.map(|proof| proof.backs(&verified)).transpose() {
                 Ok(_) => self.report(&verified, proof),
-                Err(reason) => Outcome::Invalid(reason),
+                Err(reason) => Outcome::Invalid(reason.into()),
             },
-            Err(cause) => refused(&cause),
+            Err(cause) => refused(&cause, at),
         })
     }
 
-    /// The caller's requirements. Without an audience from the caller, the attestation's own is used.
-    fn policy(&self, root: TrustRoot, bytes: &[u8]) -> Result<Policy, VerifyError> {
-        let audience = match &self.audience {
-            Some(audience) => audience.clone(),
-            None => Statement::decode(Attestation::decode(bytes)?.statement)?.audience.to_owned(),
-        };
-        let nonce = match &self.nonce {
-            Some(nonce) => ExpectedNonce::Exactly(nonce.as_bytes().to_vec()),
-            None => ExpectedNonce::DangerousAny,
-        };
-        let mut policy = Policy::new(root, audience, nonce);
+    /// The caller's requirements. If any audience will do, it is the attestation's `own`.
+    fn policy(&self, root: TrustRoot, own: String) -> Policy {
+        let audience = self.expected.audience().map_or(own, str::to_owned);
+        let mut policy = Policy::new(root, audience, self.expected.nonce());
         if let Some(tenant) = self.tenant {
             policy = policy.tenant(TenantId::new(tenant.0));
         }
         if self.accept_no_proof {
             policy = policy.accept_no_proof();
         }
-        Ok(if self.any_decision { policy.any_decision() } else { policy })
+        if self.any_decision { policy.any_decision() } else { policy }
     }
 
     fn report(&self, verified: &Verified<'_>, proof: Option<&Proof>) -> Outcome {
         let statement = verified.statement();
-        let unchecked = [("audience", self.audience.is_none()), ("nonce", self.nonce.is_none())];
-        let unchecked: Vec<&str> =
-            unchecked.iter().filter(|(_, absent)| *absent).map(|(name, _)| *name).collect();
+        let unchecked = self.expected.unchecked();
         let mut text = String::new();
         for check in verified.checks() {
             text += &format!("{} {check}\n", mark(true));
@@ -213,7 +212,7 @@ impl Verify {
         }
         text += "  keep the account: it is the same at every login of this person here; session and nonce are not\n";
         if !unchecked.is_empty() {
-            text += &format!("  not checked: {}; a relying party must give them\n", unchecked.join(", "));
+            text += &format!("  not checked: {}; a relying party must check them\n", unchecked.join(", "));
         }
         let checks: Vec<Value> = verified
             .checks()
@@ -234,6 +233,11 @@ impl Verify {
         }
         Outcome::Valid { text, json }
     }
+}
+
+/// The audience in an attestation, verified or not.
+fn audience(bytes: &[u8]) -> Result<String, DecodeError> {
+    Ok(Statement::decode(Attestation::decode(bytes)?.statement)?.audience.to_owned())
 }
 
 /// The common part of answers to changes.

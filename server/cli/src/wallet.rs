@@ -219,14 +219,15 @@ impl Command {
                 };
                 let key = hex::encode(rand::random::<[u8; 16]>());
                 let client = remote.client()?;
-                let enrolled = remote::block_on(client.enrol(handle, &enrolment, &key))?;
+                let enrolled = client.block_on(client.enrol(handle, &enrolment, &key))?;
                 println!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation);
                 Ok(ExitCode::SUCCESS)
             }
             Command::Prove { place, claim, output } => prove(&place, &claim, &output),
             Command::Upload { proof, place, remote } => {
                 let mut open = place.open()?;
-                let opened = remote::block_on(remote.client()?.open_session(remote::read(&proof)?))?;
+                let client = remote.client()?;
+                let opened = client.block_on(client.open_session(remote::read(&proof)?))?;
                 open.wallet.confirm(&opened.session_id, now(), opened.expires_at).map_err(text)?;
                 open.save()?;
                 print_opened(&opened);

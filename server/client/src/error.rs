@@ -86,6 +86,22 @@ impl ClientError {
         self.code() == Some("before-restart")
     }
 
+    /// Whether there was no connection, so that the service did not see the request.
+    #[must_use]
+    pub fn is_unsent(&self) -> bool {
+        // Kinds of hyper's errors.
+        matches!(self, ClientError::Unreachable { cause, .. } if cause.contains("(Connect)"))
+    }
+
+    /// Whether the connection ended before the answer was there. The service may have carried out the request.
+    #[must_use]
+    pub fn is_answer_lost(&self) -> bool {
+        match self {
+            ClientError::Unreachable { cause, .. } => !self.is_unsent() && !cause.starts_with(NO_ANSWER),
+            _ => false,
+        }
+    }
+
     /// The stable name of the problem, if the service sent one.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
@@ -95,6 +111,9 @@ impl ClientError {
         }
     }
 }
+
+/// How the cause of a request begins that was not answered in time, on a connection that stayed open.
+pub(crate) const NO_ANSWER: &str = "no answer within";
 
 /// What to do about a connection that failed with this message of the network or of TLS.
 fn advice(cause: &str) -> &'static str {

@@ -5,7 +5,7 @@
 //! token has ended was not processed either: it is sent once more with another token. Nothing else is repeated, because it may have been carried out.
 
 use super::credential;
-use super::error::{ClientError, ProblemDocument};
+use super::error::{ClientError, NO_ANSWER, ProblemDocument};
 use super::outgoing::Outgoing;
 use super::tokens::{self, AccessToken, Exchange, Tokens};
 use http_body_util::{BodyExt, Either, Full, Limited};
@@ -247,7 +247,7 @@ impl Transport {
         let unreachable = |cause: String| ClientError::Unreachable { route: address.clone(), cause };
         exchange
             .await
-            .map_err(|_| unreachable(format!("no answer within {} s", ANSWER_TIMEOUT.as_secs())))?
+            .map_err(|_| unreachable(format!("{NO_ANSWER} {} s", ANSWER_TIMEOUT.as_secs())))?
             .map_err(|cause| unreachable(chain(cause.as_ref())))
     }
 

@@ -78,6 +78,9 @@ async fn read(
     Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
 }
 
+/// The advice of an erasure that finds no subject: the common one says how to enrol.
+const NOTHING_TO_DELETE: &str = "Nothing is there to delete: the subject was erased before, or never enrolled. If neither is so, correct the handle in the path.";
+
 /// `DELETE /v1/subjects/{handle}/templates`
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
@@ -86,8 +89,14 @@ pub(super) async fn delete(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Enrol)?;
     let patience = app.limits.answer_timeout();
-    let enrolments::Erased { generation, erased_at, receipt } =
-        app.service.erase(caller.tenant.id, Handle::new(handle), patience).await?;
+    let erased = app.service.erase(caller.tenant.id, Handle::new(handle), patience).await;
+    let enrolments::Erased { generation, erased_at, receipt } = erased.map_err(|cause| {
+        let problem = Problem::from(cause);
+        match problem.code() {
+            Code::SubjectUnknown => problem.cured(NOTHING_TO_DELETE),
+            _ => problem,
+        }
+    })?;
     let receipt = bodies::receipt(receipt, Encoding::Full)?;
     body::answer(StatusCode::OK, &Erased { handle: Hex(handle), generation, erased_at, receipt })
 }

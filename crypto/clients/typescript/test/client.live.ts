@@ -507,6 +507,6 @@ test("the example of the README logs in", async () => {
   const { login } = (await import(module.href)) as { login: { decision: string; attestation: Uint8Array } };
   assert.equal(login.decision, "match");
   writeFileSync(join(PLACE.folder, "live.cbor"), login.attestation);
-  const said = run(PLACE, "verify", "live.cbor", "--trust-root", "trust-root.json", "--audience", AUDIENCE);
+  const said = run(PLACE, "verify", "live.cbor", "--trust-root", "trust-root.json", "--audience", AUDIENCE, "--any-nonce");
   assert.match(said, /decision match/);
 });

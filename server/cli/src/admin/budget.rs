@@ -1,10 +1,12 @@
 //! `trefoil admin budget`: how many attempts the subjects of a tenant have, who has none left, and one more try for one of them.
 
 use super::place::Place;
+use super::receipt::ReceiptFile;
 use super::table::table;
 use super::{policies, show};
 use clap::Subcommand;
-use trefoil_api::{Hex, TenantDetail};
+use serde::Serialize;
+use trefoil_api::{Hex, ResetAttempts, TenantDetail};
 use trefoil_service::tenant::{AttemptPolicy, Policy};
 
 #[derive(Subcommand)]
@@ -25,9 +27,11 @@ pub(super) enum Command {
     Set(Set),
     /// End the delay of a locked-out subject and forget its failures of the day.
     #[command(
-        after_help = "The template's total budget stays spent. A key-holder in another process does this for its own operator\n\
+        after_help = "The template's total budget stays spent, and so do the attempts of the day; the answer says if subjects are still\n\
+        locked out, and what to do. A key-holder in another process does this for its own operator\n\
         only: `trefoil key-holder reset-attempts`, at each of three. The refusal names the generation that it needs.\n\n\
-        Example:\n  trefoil admin budget reset 0011... --tenant 00112233445566778899aabbccddeeff"
+        Examples:\n  trefoil admin budget reset 0011... --tenant 00112233445566778899aabbccddeeff --receipt reset.cbor\n  \
+        trefoil verify reset.cbor --trust-root trust-root.json"
     )]
     Reset {
         #[arg(value_name = "HANDLE", value_parser = super::subject::handle)]
@@ -35,6 +39,8 @@ pub(super) enum Command {
         /// The tenant.
         #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
         tenant: Hex<16>,
+        #[command(flatten)]
+        receipt: ReceiptFile,
     },
 }
 
@@ -102,10 +108,45 @@ impl Command {
                 })?;
                 show(json, &version, || policies(std::slice::from_ref(&version.version)))
             }
-            Command::Reset { handle, tenant } => {
-                let reset = place.call(async |admin| admin.reset_attempts(*tenant, *handle).await)?;
-                show(json, &reset, || "the subject may try again\n".to_owned())
+            Command::Reset { handle, tenant, receipt } => {
+                let reset = place.call(async |admin| {
+                    let locked_out_before = admin.tenant(*tenant).await?.locked_out;
+                    let answer = admin.reset_attempts(*tenant, *handle).await?;
+                    // It is done: an error of this reading must not hide it.
+                    let locked_out = admin.tenant(*tenant).await.ok().and_then(|shown| shown.locked_out);
+                    Ok(Reset { answer, locked_out_before, locked_out })
+                })?;
+                let kept = receipt.keep(reset.answer.receipt.as_ref(), "the attempts are reset")?;
+                show(json, &reset, || reset.told(*tenant, *handle) + &kept)
             }
+        }
+    }
+}
+
+/// A reset, and how many subjects of the tenant had no attempt before and after it. The service does not tell which.
+#[derive(Serialize)]
+struct Reset {
+    #[serde(flatten)]
+    answer: ResetAttempts,
+    locked_out_before: Option<u64>,
+    locked_out: Option<u64>,
+}
+
+impl Reset {
+    fn told(&self, tenant: Hex<16>, handle: Hex<32>) -> String {
+        let (tenant, handle) = (hex::encode(tenant.0), hex::encode(handle.0));
+        match (self.locked_out_before, self.locked_out) {
+            (_, Some(0)) => "the subject may try again\n".to_owned(),
+            (Some(before), Some(after)) if after < before => "the subject may try again\n".to_owned(),
+            (_, Some(after)) => format!(
+                "its delay and its failures of the day are gone, but {after} of the tenant's subjects still have no attempt. If it is one of \
+                 them, what it has spent stays spent: the attempts of its day, which end at midnight UTC, or those of its template. Then give \
+                 it a new template (`trefoil admin subject replace {handle}`), or all subjects more (`trefoil admin budget set {tenant}`)\n"
+            ),
+            (_, None) => format!(
+                "its delay and its failures of the day are gone. How many subjects still have no attempt is not known now: ask later with \
+                 `trefoil admin budget show {tenant}`\n"
+            ),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `trefoil admin operator` and `trefoil admin audit`.
 
+use super::once::Once;
 use super::place::Place;
 use super::table::table;
 use super::{forget, new_file, show};
+use crate::pages;
 use clap::Subcommand;
 use std::fs::File;
 use std::io::Write as _;
@@ -32,6 +34,8 @@ pub(super) enum Command {
         /// A new file for the token, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        once: Once,
     },
     /// All operators, including revoked ones.
     #[command(after_help = "Example:\n  trefoil admin operator list --json")]
@@ -66,21 +70,24 @@ pub(super) enum Command {
         /// A new file for the token, which only you can read. Absent: standard output.
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        once: Once,
     },
 }
 
 impl Command {
     pub(super) fn answer(self, place: &Place, json: bool) -> Result<String, String> {
         match self {
-            Command::Create { name, role, expires, output } => {
+            Command::Create { name, role, expires, output, once } => {
                 let request = CreateOperator { name, role, expires_at: expires };
                 let file = output.as_deref().map(new_file).transpose()?;
-                let created = place.call(async |admin| admin.create_operator(&request).await);
+                let created = once.create(place, async |admin| admin.create_operator(&request).await);
                 token(created, file, output.as_deref(), json)
             }
-            Command::NewToken { operator, expires, output } => {
+            Command::NewToken { operator, expires, output, once } => {
                 let file = output.as_deref().map(new_file).transpose()?;
-                let created = place.call(async |admin| admin.create_operator_token(operator, expires).await);
+                let created =
+                    once.create(place, async |admin| admin.create_operator_token(operator, expires).await);
                 token(created, file, output.as_deref(), json)
             }
             Command::List => {
@@ -132,13 +139,8 @@ pub(super) fn audit(place: &Place, json: bool, from: u64, tenant: Option<Hex<16>
 }
 
 async fn all_operators(admin: &Admin) -> Result<Vec<Operator>, ClientError> {
-    let (mut all, mut from) = (Vec::new(), Some(Hex([0; 8])));
-    while let Some(next) = from {
-        let page = admin.operators(next).await?;
-        all.extend(page.operators);
-        from = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.operators(from).await.map(|page| (page.operators, page.next));
+    pages::all("the operators", Hex([0; 8]), page).await
 }
 
 async fn all_entries(
@@ -146,13 +148,8 @@ async fn all_entries(
     from: u64,
     tenant: Option<Hex<16>>,
 ) -> Result<Vec<AuditEntry>, ClientError> {
-    let (mut all, mut from) = (Vec::new(), Some(from));
-    while let Some(next) = from {
-        let page = admin.audit(next, tenant).await?;
-        all.extend(page.entries);
-        from = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.audit(from, tenant).await.map(|page| (page.entries, page.next));
+    pages::all("the audit trail", from, page).await
 }
 
 fn operators(operators: &[Operator]) -> String {

@@ -180,6 +180,11 @@ impl Found {
                     "give --admin the address that `trefoil serve` prints as `admin API`".to_owned()
                 }
                 Some("tenant-unknown") => "`trefoil admin tenant list` shows the tenants".to_owned(),
+                Some("secret-shown") => {
+                    "if you did not see its secret, revoke it (`trefoil admin api-key revoke`, `trefoil admin operator revoke`), and create \
+                     another one under a fresh key"
+                        .to_owned()
+                }
                 Some("api-key-unknown") => "`trefoil admin api-key list` shows the keys".to_owned(),
                 _ => return format!("{}: {cause}", self.url),
             },

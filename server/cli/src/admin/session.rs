@@ -4,6 +4,7 @@ use super::place::{Caller, Place};
 use super::receipt::ReceiptFile;
 use super::table::table;
 use super::{show, when};
+use crate::pages;
 use clap::Subcommand;
 use trefoil_api::{Hex, LiveSession};
 use trefoil_client::{Client, ClientError};
@@ -46,13 +47,8 @@ impl Command {
 }
 
 async fn all(client: &Client) -> Result<Vec<LiveSession>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 32])));
-    while let Some(from) = next {
-        let page = client.sessions(from).await?;
-        all.extend(page.sessions);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| client.sessions(from).await.map(|page| (page.sessions, page.next));
+    pages::all("the sessions", Hex([0; 32]), page).await
 }
 
 fn sessions(all: &[LiveSession]) -> String {

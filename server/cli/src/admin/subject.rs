@@ -4,6 +4,7 @@ use super::place::{Caller, Place};
 use super::receipt::ReceiptFile;
 use super::table::table;
 use super::{show, when};
+use crate::pages;
 use crate::wallet::Face;
 use clap::Subcommand;
 use trefoil_api::{Enrolment, Hex, Replaced, Subject, SubjectState};
@@ -167,13 +168,8 @@ impl Command {
 }
 
 async fn all(client: &Client) -> Result<Vec<Subject>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 32])));
-    while let Some(from) = next {
-        let page = client.subjects(from).await?;
-        all.extend(page.subjects);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| client.subjects(from).await.map(|page| (page.subjects, page.next));
+    pages::all("the subjects", Hex([0; 32]), page).await
 }
 
 fn subjects(all: &[Subject]) -> String {

@@ -3,6 +3,7 @@
 use super::place::Place;
 use super::show;
 use super::table::table;
+use crate::pages;
 use trefoil_api::{DayOfUse, Hex};
 use trefoil_client::{Admin, ClientError};
 use trefoil_service::time;
@@ -14,13 +15,8 @@ pub(super) fn answer(place: &Place, tenant: Hex<16>, json: bool) -> Result<Strin
 }
 
 async fn all_days(admin: &Admin, tenant: Hex<16>) -> Result<Vec<DayOfUse>, ClientError> {
-    let (mut all, mut next) = (Vec::new(), Some(Hex([0; 8])));
-    while let Some(from) = next {
-        let page = admin.usage(tenant, from).await?;
-        all.extend(page.usage);
-        next = page.next;
-    }
-    Ok(all)
+    let page = async |from| admin.usage(tenant, from).await.map(|page| (page.usage, page.next));
+    pages::all("the usage of a tenant", Hex([0; 8]), page).await
 }
 
 fn text(all: &[DayOfUse]) -> String {

@@ -1,6 +1,6 @@
 //! The receipt of a change, for the tenant and for auditors: it has no audience, no nonce and no expiry.
 
-use super::outcome::{Given, Outcome, mark, refused};
+use super::outcome::{At, Given, Outcome, mark, refused};
 use serde_json::{Map, Value, json};
 use trefoil_attest::{
     Attestation, Change, SERVICE, TrustRoot, VerifiedChange, What, verify_change,
@@ -23,14 +23,15 @@ pub(super) fn verify(
     seal: Option<&Given>,
     root: &TrustRoot,
     tenant: Option<&TenantId>,
-    now: u64,
+    at: At,
 ) -> Outcome {
+    let now = at.unix_s;
     let verified = match seal {
         None => verify_change(bytes, root, tenant, now),
         Some(Given::Whole(seal)) => verify_change_with_seal(bytes, seal, root, tenant, now),
         Some(Given::Pruned(seal)) => verify_change_with_pruned_seal(bytes, seal, root, tenant, now),
     };
-    verified.map_or_else(|cause| refused(&cause), |verified| report(&verified, tenant.is_none()))
+    verified.map_or_else(|cause| refused(&cause, at), |verified| report(&verified, tenant.is_none()))
 }
 
 fn report(verified: &VerifiedChange<'_>, of_any_tenant: bool) -> Outcome {

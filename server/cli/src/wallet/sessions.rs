@@ -1,12 +1,12 @@
 //! Opening sessions, and logging in with them.
 
 use super::super::exit::text;
-use super::super::remote;
+use super::super::remote::{self, Reached};
 use super::place::Open;
 use std::path::Path;
 use std::process::ExitCode;
 use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
-use trefoil_client::{Client, ClientError, OpenRequest};
+use trefoil_client::{ClientError, OpenRequest};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_types::TenantId;
@@ -20,9 +20,9 @@ pub(super) fn upload(
     open: &mut Open,
     tenant: TenantId,
     request: OpenRequest,
-    client: &Client,
+    client: &Reached,
 ) -> Result<ProofSession, String> {
-    let opened = remote::block_on(client.open_session(request.envelope))?;
+    let opened = client.block_on(client.open_session(request.envelope))?;
     if opened.session_id != request.session.id() {
         return Err("the service opened another session than the one that was proven".to_owned());
     }
@@ -38,7 +38,7 @@ pub(super) struct Login<'a> {
     pub(super) audience: &'a str,
     pub(super) face: &'a Vector,
     pub(super) nonce: &'a Nonce,
-    pub(super) client: &'a Client,
+    pub(super) client: &'a Reached,
 }
 
 impl Login<'_> {
@@ -60,7 +60,7 @@ impl Login<'_> {
             }
             answered => answered,
         };
-        let answer = answer.map_err(text)?;
+        let answer = answer.map_err(|cause| self.client.told(&cause))?;
         remote::write(output, &serde_json::to_vec(&answer).map_err(text)?)?;
         let (decision, code) = match answer.decision {
             Decision::Match => ("match", ExitCode::SUCCESS),
@@ -94,7 +94,7 @@ impl Login<'_> {
             // A revealed value that is not stored would be revealed again, and the service refuses that.
             open.save()?;
         }
-        remote::block_on(async { Ok(client.authenticate(&request).await) })
+        client.block_on(async { Ok(client.authenticate(&request).await) })
     }
 }
 

@@ -50,22 +50,28 @@ async fn verify_exits_0_1_2_or_3() {
         assert!(text.to_lowercase().contains(&name.to_lowercase()), "{name}: {text}");
     }
     let tenant = hex::encode(service.tenant);
-    assert_eq!(code(&verify(&[&json, "--tenant", &tenant, "--json"])), 0);
+    let any = ["--any-audience", "--any-nonce"];
+    assert_eq!(code(&verify(&[&json, "--tenant", &tenant, "--json", any[0], any[1]])), 0);
 
     let mut altered = answer.attestation.unwrap().0;
     *altered.last_mut().unwrap() ^= 1;
     let altered = file("altered.cbor", &altered);
     let invalid: [&[&str]; 5] = [
-        &[&altered],
-        &[&full, "--audience", "bank.example"],
-        &[&full, "--nonce", "00000000000000000000000000000000"],
-        &[&full, "--tenant", "00000000000000000000000000000000"],
+        &[&altered, any[0], any[1]],
+        &[&full, "--audience", "bank.example", any[1]],
+        &[&full, any[0], "--nonce", "00000000000000000000000000000000"],
+        &[&full, any[0], any[1], "--tenant", "00000000000000000000000000000000"],
         &[&root],
     ];
     for arguments in invalid {
         assert_eq!(code(&verify(arguments)), 1, "{arguments:?}");
     }
-    assert_eq!(code(&trefoil(&["verify", &full, "--trust-root", &root, "--at", "2027-01-01T00:00:00Z"])), 1);
+    let late =
+        ["verify", &full, "--trust-root", &root, any[0], any[1], "--at", "2027-01-01T00:00:00Z", "--json"];
+    let late = trefoil(&late);
+    let said: serde_json::Value = serde_json::from_slice(&late.stdout).unwrap();
+    assert_eq!((code(&late), &said["code"], &said["valid"]), (1, &"expired".into(), &false.into()));
+    assert!(said["reason"].as_str().unwrap().contains(" s before --at; authenticate again"), "{said}");
     let usage: [&[&str]; 4] =
         [&["verify", &full], &["verify", &full, "--trust-root", &root, "--nonce", "0"], &["verfy"], &[]];
     for arguments in usage {
@@ -79,7 +85,7 @@ async fn verify_exits_0_1_2_or_3() {
     let seal = service.public.get(&format!("/v1/seals/{}", denied.seal_number)).await;
     let seal = file("seal.cbor", &seal.body);
     let undecided: [&[&str]; 4] = [
-        &["verify", &compact, "--trust-root", &root, "--any-decision", "--at", &at],
+        &["verify", &compact, "--trust-root", &root, "--any-decision", "--at", &at, any[0], any[1]],
         &["verify", &full, "--trust-root", "/nonexistent"],
         &["verify", &full, "--trust-root", &full],
         &["verify", "/nonexistent", "--trust-root", &root],
@@ -87,9 +93,76 @@ async fn verify_exits_0_1_2_or_3() {
     for arguments in undecided {
         assert_eq!(code(&trefoil(arguments)), 3, "{arguments:?}");
     }
-    assert_eq!(code(&verify(&[&compact, "--seal", &seal])), 1, "a denial is not taken for a match");
-    assert_eq!(code(&verify(&[&compact, "--seal", &seal, "--any-decision"])), 0);
+    let sealed = ["--seal", &seal, any[0], any[1]];
+    assert_eq!(code(&verify(&[&[compact.as_str()], &sealed[..]].concat())), 1, "a denial is no match");
+    assert_eq!(code(&verify(&[&[compact.as_str(), "--any-decision"], &sealed[..]].concat())), 0);
     assert!(service.server.shutdown().await);
+}
+
+#[test]
+fn verify_asks_for_audience_and_nonce_and_names_the_check_that_failed() {
+    const AUDIENCE: &str = "https://shop.example";
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crypto/attest/testdata");
+    let [full, root] =
+        ["full.cbor", "trust-root.json"].map(|name| testdata.join(name).to_str().unwrap().to_owned());
+    let verify = |at: &str, rest: &[&str]| {
+        trefoil(&[&["verify", &full, "--trust-root", &root, "--at", at], rest].concat())
+    };
+    let (at, nonce) = ("1800000010", "03".repeat(32));
+    assert_eq!(code(&verify(at, &["--audience", AUDIENCE, "--nonce", &nonce])), 0);
+    // Without one of them nothing looks like a success, and the flags are named.
+    let missing: [(&[&str], &[&str]); 5] = [
+        (&[], &["--audience", "--nonce", "--any-audience", "--any-nonce"]),
+        (&["--audience", AUDIENCE], &["--nonce", "--any-nonce"]),
+        (&["--any-audience"], &["--nonce", "--any-nonce"]),
+        (&["--nonce", &nonce], &["--audience", "--any-audience"]),
+        (&["--any-nonce"], &["--audience", "--any-audience"]),
+    ];
+    for (given, named) in missing {
+        for json in [&[][..], &["--json"]] {
+            let refused = verify(at, &[given, json].concat());
+            let said = String::from_utf8(refused.stderr.clone()).unwrap();
+            assert_eq!((code(&refused), refused.stdout.len()), (2, 0), "{given:?}: {said}");
+            assert!(named.iter().all(|flag| said.contains(&format!("{flag} "))), "{given:?}: {said}");
+        }
+    }
+    for both in [
+        ["--audience", AUDIENCE, "--any-audience", "--any-nonce"],
+        ["--nonce", &nonce, "--any-nonce", "--any-audience"],
+    ] {
+        assert_eq!(code(&verify(at, &both)), 2, "{both:?}");
+    }
+    let any = ["--any-audience", "--any-nonce", "--json"];
+    let json = |output: &Output| -> serde_json::Value { serde_json::from_slice(&output.stdout).unwrap() };
+    let waived = verify(at, &any);
+    assert_eq!(
+        (code(&waived), &json(&waived)["not_checked"]),
+        (0, &serde_json::json!(["audience", "nonce"]))
+    );
+    let waived = String::from_utf8(verify(at, &any[..2]).stdout).unwrap();
+    assert!(waived.contains("not checked: audience, nonce; "), "{waived}");
+
+    let other = ["--audience", "https://bank.example", "--nonce", &nonce, "--json"];
+    let replayed = ["--audience", AUDIENCE, "--nonce", &"04".repeat(32), "--json"];
+    let refused: [(&str, &[&str], &str); 4] = [
+        (at, &other, "audience"),
+        (at, &replayed, "nonce"),
+        ("1900000000", &any, "expired"),
+        ("1700000000", &any, "not-yet-valid"),
+    ];
+    for (at, rest, name) in refused {
+        let refused = verify(at, rest);
+        let said = json(&refused);
+        assert_eq!(
+            (code(&refused), &said["valid"], &said["code"]),
+            (1, &false.into(), &name.into()),
+            "{said}"
+        );
+        assert!(!said["reason"].as_str().unwrap().contains("18000000"), "{said}");
+    }
+    let unread = trefoil(&["verify", "/nonexistent", "--trust-root", &root, "--json"]);
+    let said = json(&unread);
+    assert_eq!((code(&unread), &said["valid"], &said["code"]), (3, &().into(), &().into()), "{said}");
 }
 
 /// The shared vectors of contradictions, two of them after the other.

@@ -24,8 +24,8 @@ async fn counted(service: &Service) -> (Value, Value) {
 }
 
 /// Logs in until it matches: a worker remembers for a second who had no attempt left.
-async fn until_a_match(service: &Service, person: &Person) {
-    for nonce in 1_000..1_200 {
+async fn until_a_match(service: &Service, person: &Person, from: u64) {
+    for nonce in from..from + 200 {
         if decided(service, person, person, nonce).await == Decision::Match {
             return;
         }
@@ -76,7 +76,7 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     let trail = service.admin.get("/v1/audit").await;
     assert!(trail.text().contains("attempts_reset") && !trail.text().contains(&hex::encode(ann.handle)));
     assert_eq!(counted(&service).await, (json!(0), json!(0)));
-    until_a_match(&service, ann).await;
+    until_a_match(&service, ann, 1_000).await;
 
     // Three failures are left in the life of the template, and a reset is no more.
     for nonce in 0..3 {
@@ -103,10 +103,38 @@ async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_bac
     };
     assert_eq!(number(&shown, "failures per template"), "6", "{shown}");
     assert_eq!(number(&shown, "subjects without an attempt now"), "1", "{shown}");
+    // The command says that a reset did not help, and what does.
+    let handle = hex::encode(ann.handle);
+    let file = folder.path().join("reset.cbor");
+    let reset = ["reset", &handle, "--tenant", &tenant];
+    let kept = [&reset[..], &["--receipt", file.to_str().unwrap()]].concat();
+    let said = budget(&kept);
+    assert!(!said.contains("may try again") && said.contains("1 of the tenant's subjects still"), "{said}");
+    assert!(said.contains(&format!("trefoil admin subject replace {handle}")), "{said}");
+    let receipt = std::fs::read(&file).unwrap();
+    let verified =
+        verify_change(&receipt, &service.trust_root, Some(&service.tenant), service.clock.unix_s()).unwrap();
+    assert_eq!(verified.change().what, What::AttemptsReset);
+    assert!(said.contains(&format!("receipt in {}", file.display())), "{said}");
+    let json: Value = serde_json::from_str(&budget(&[&reset[..], &["--json"]].concat())).unwrap();
+    assert_eq!((&json["locked_out_before"], &json["locked_out"]), (&json!(1), &json!(1)), "{json}");
+    assert!(json["receipt"]["attestation"].is_string(), "{json}");
     budget(&["set", &tenant, "--failures-per-template", "7"]);
     let shown = budget(&["show", &tenant]);
     assert_eq!(number(&shown, "failures per template"), "7", "{shown}");
     assert_eq!(number(&shown, "failures in a row"), "3", "{shown}");
+
+    // A delay, which a reset does end.
+    budget(&["set", &tenant, "--failures-per-template", "20"]);
+    until_a_match(&service, ann, 2_000).await;
+    for nonce in 0..3 {
+        assert_eq!(decided(&service, ann, bob, 300 + nonce).await, Decision::NoMatch);
+    }
+    assert_eq!(counted(&service).await, (json!(1), json!(1)));
+    std::fs::remove_file(&file).unwrap();
+    let said = budget(&kept);
+    assert!(said.starts_with("the subject may try again\n") && file.exists(), "{said}");
+    until_a_match(&service, ann, 3_000).await;
     assert!(service.server.shutdown().await);
 }
 
@@ -246,7 +274,7 @@ async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their
             assert_eq!(decided(&service, ann, ann, 50).await, Decision::NoMatch, "one of three is too few");
         }
     }
-    until_a_match(&service, ann).await;
+    until_a_match(&service, ann, 1_000).await;
     assert!(service.server.shutdown().await);
 }
 

@@ -60,6 +60,7 @@ mod kills;
 mod lockouts;
 mod log;
 mod logging;
+mod lost_answers;
 mod malformed;
 mod members;
 mod mistakes;

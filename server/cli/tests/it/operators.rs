@@ -353,9 +353,11 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
     create(&service.admin, "/v1/tenants", "a", &other).await.problem(422, "idempotency-key-reused");
     create(&service.admin, "/v1/tenants", "", &other).await.problem(400, "malformed-request");
 
+    let (_, eve) = operator(&service, "eve", "viewer").await;
     let secrets = [
         (of_tenant(&service, "/api-keys"), json!({ "scopes": ["enrol"] }), "b", "id"),
         ("/v1/operators".to_owned(), json!({ "name": "ann", "role": "owner" }), "c", "operator_id"),
+        (format!("/v1/operators/{eve}/tokens"), json!({}), "d", "operator_id"),
     ];
     for (path, body, key, name) in &secrets {
         let created = create(&service.admin, path, key, body).await;
@@ -378,7 +380,9 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
             service.admin.get("/v1/operators").await.json()["operators"].as_array().unwrap().len(),
         )
     };
-    assert_eq!(count(&service).await, (2, 2, 2));
+    assert_eq!(count(&service).await, (2, 2, 3));
+    let eve = service.admin.get(&format!("/v1/operators/{eve}")).await.json();
+    assert_eq!(eve["tokens"].as_array().unwrap().len(), 2, "{eve}");
     // The same key from another operator counts as another one.
     let (bob, _) = operator(&service, "bob", "operator").await;
     let own = create(&bob, "/v1/tenants", "a", &tenant).await;
@@ -388,7 +392,7 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
     let service = service.restart(service::config(&data)).await;
     let again = create(&service.admin, "/v1/tenants", "a", &tenant).await;
     assert_eq!(again.json()["tenant_id"], first["tenant_id"]);
-    assert_eq!(count(&service).await, (3, 2, 3));
+    assert_eq!(count(&service).await, (3, 2, 4));
     let files =
         std::fs::read_dir(&data).unwrap().map(|file| std::fs::read(file.unwrap().path()).unwrap_or_default());
     let secret = bob.bearer.unwrap();

@@ -338,7 +338,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             &[],
             "",
             "subject-unknown",
-            says("subject", "path", "enrol it first"),
+            says("Nothing is there to delete", "path", "correct the handle"),
         ),
         raw(
             "enrolled already",

@@ -1,6 +1,7 @@
 //! Commands that do not reach their service, or that the service refuses.
 
 use super::{Answer, Folder, says};
+use crate::cli::{code, trefoil};
 use crate::program::Program;
 use crate::service;
 use std::net::TcpListener;
@@ -61,6 +62,44 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         hand_in(&public, &["--ca", &other]),
         says("neither the expected one", "/v1/log", "Give its own with --ca"),
     );
+    answers(
+        "another service's, by file and address",
+        hand_in(&public, &["--ca", &other]),
+        says("certificate", &public, &format!("--ca {other}: ")),
+    );
+    let audited = ["log", "audit", "--service", &public, "--ca", &other, "--trust-root"];
+    let (directory, wallet) = (folder.text("issuer-1"), folder.text("w.wallet"));
+    let issuer_of = ["issuer", "register", "--directory", &directory, "--ca", &other];
+    let passphrase = ["--wallet", &wallet, "--passphrase-file", &token];
+    for made in [
+        &["issuer", "init", "--directory", &directory, "--tenant", &tenant, "--passphrase-file", &token][..],
+        &[&["wallet", "create"], &passphrase[..]].concat(),
+    ] {
+        assert_eq!(code(&trefoil(made)), 0, "{made:?}");
+    }
+    for (mistake, said, place) in [
+        (
+            "another service's, audit",
+            folder.said(&[&audited[..], &[&folder.text("data/trust-root.json")]].concat(), &[]),
+            &public,
+        ),
+        (
+            "another service's, registration",
+            folder.said(&[&issuer_of[..], &["--admin", &admin, "--admin-token-file", &token]].concat(), &[]),
+            &admin,
+        ),
+        (
+            "another service's, upload",
+            folder.said(
+                &[&["wallet", "upload", &note, "--service", &public, "--ca", &other], &passphrase[..]]
+                    .concat(),
+                &[],
+            ),
+            &public,
+        ),
+    ] {
+        answers(mistake, said, says("certificate", place, &format!("--ca {other}: ")));
+    }
     answers(
         "another name's",
         hand_in(&public, &["--ca", &elsewhere]),
@@ -201,7 +240,7 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         says("an issuer directory already", "issuer", "--directory"),
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(count, 30);
+    assert_eq!(count, 34);
 }
 
 /// Two services with certificates that no client takes: for another name, and one that has expired. Their addresses and certificates.

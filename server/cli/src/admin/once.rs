@@ -1,0 +1,63 @@
+//! A creation that is made once, although its answer may be lost.
+
+use super::place::Place;
+use std::time::Duration;
+use trefoil_client::{Admin, ClientError};
+
+/// The answer while a request with the same key is at work.
+const IN_FLIGHT: &str = "idempotency-in-flight";
+/// How often it is waited for, and how long.
+const WAITS_MAX: u32 = 10;
+const WAIT: Duration = Duration::from_millis(300);
+
+#[derive(clap::Args)]
+pub(super) struct Once {
+    /// Repeats a call whose answer was lost, with the key that its error names: nothing is created twice. Absent: a fresh key.
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+impl Once {
+    /// Creates something. If the connection ends before the answer, asks a second time with the same key. An error after which the thing
+    /// may be there names the key.
+    pub(super) fn create<T>(
+        &self,
+        place: &Place,
+        create: impl AsyncFn(&Admin) -> Result<T, ClientError>,
+    ) -> Result<T, String> {
+        let drawn = || hex::encode(rand::random::<[u8; 16]>());
+        let key = self.idempotency_key.clone().unwrap_or_else(drawn);
+        let mut open = false;
+        let created = place.call(async |admin| {
+            let admin = admin.creating_once(&key);
+            let mut answer = create(&admin).await;
+            if answer.as_ref().is_err_and(ClientError::is_answer_lost) {
+                answer = create(&admin).await;
+            }
+            // The first request may still be at work.
+            for _ in 0..WAITS_MAX {
+                if !answer.as_ref().is_err_and(|cause| cause.code() == Some(IN_FLIGHT)) {
+                    break;
+                }
+                tokio::time::sleep(WAIT).await;
+                answer = create(&admin).await;
+            }
+            open = answer.as_ref().is_err_and(may_be_there);
+            answer
+        });
+        created.map_err(|cause| match open {
+            true => format!("{cause}\nit may have been created; to go on with it: --idempotency-key {key}"),
+            false => cause,
+        })
+    }
+}
+
+/// Whether the thing may have been created all the same.
+fn may_be_there(cause: &ClientError) -> bool {
+    match cause {
+        ClientError::Problem(problem) => problem.status >= 500 || problem.code == IN_FLIGHT,
+        ClientError::Unreachable { .. } => !cause.is_unsent(),
+        ClientError::Status { .. } | ClientError::Answer { .. } => true,
+        _ => false,
+    }
+}
