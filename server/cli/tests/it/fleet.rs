@@ -242,6 +242,19 @@ fn seal_of(reply: &Reply) -> u64 {
     answer(reply).seal_number
 }
 
+/// A login at each node is taken there and nowhere else. Returns the newest seal's number.
+async fn is_taken_once(fleet: &mut Fleet, person: &Person) -> u64 {
+    let mut newest = 0;
+    for node in 0..NODES {
+        let used = fleet.at(node).request(person, &person.face, 1_000 + node as u64);
+        newest = newest.max(seal_of(&fleet.at(node).authenticate(&used).await));
+        for other in 0..NODES {
+            fleet.at(other).authenticate(&used).await.problem(409, "nonce-replayed");
+        }
+    }
+    newest
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     let Some(server) = Server::shared() else { return };
@@ -252,15 +265,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     for (person, node) in people.iter().zip([2, 1, 0, 2]) {
         fleet.at(node).welcome(person).await;
     }
-    let (mut newest, mut signers) = (0, HashSet::new());
-    // A login is taken once, at whichever node.
-    for node in 0..NODES {
-        let used = fleet.at(node).request(&people[0], &people[0].face, 1_000 + node as u64);
-        newest = newest.max(seal_of(&fleet.at(node).authenticate(&used).await));
-        for other in 0..NODES {
-            fleet.at(other).authenticate(&used).await.problem(409, "nonce-replayed");
-        }
-    }
+    let (mut newest, mut signers) = (is_taken_once(&mut fleet, &people[0]).await, HashSet::new());
     // Each node has the templates of all of them in memory then.
     for node in 0..NODES {
         for person in &people {
