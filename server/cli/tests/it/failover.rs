@@ -53,8 +53,8 @@ impl Callers {
     async fn ask(&self, end: &Endpoint, method: Method, path: &str, body: Vec<u8>) -> Option<Reply> {
         let reply = end.try_send(method, path, &JSON, body).await.ok()?;
         match reply.status.as_u16() {
-            // Away, or used at the other node.
-            503 | 409 => None,
+            // Away, or used at the other node, or not decided in time.
+            503 | 409 | 504 => None,
             200 | 201 => Some(reply),
             // The batch was the first to hear that the register began anew.
             422 if reply.json()["code"] == "request-not-fresh" => None,
