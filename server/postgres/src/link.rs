@@ -131,13 +131,24 @@ impl Link {
 
     /// The same with a proof that is at most this old. Returns when the proof began.
     pub(crate) fn assure_within(&self, age: Duration) -> Result<Instant, StoreError> {
-        if self.servers.is_over(self.timeline) {
-            return Err(self.lose("this server was the primary before another one"));
-        }
+        self.check_timeline()?;
         match self.servers.proven_at(self.at) {
             Some(proven) if proven.elapsed() <= age => Ok(proven),
             _ => self.prove(),
         }
+    }
+
+    /// Loses the connection if another server is known to be the primary after its own.
+    pub(crate) fn check_timeline(&self) -> Result<(), StoreError> {
+        match self.is_over() {
+            true => Err(self.lose("this server was the primary before another one")),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether another server is known to be the primary after its own.
+    pub(crate) fn is_over(&self) -> bool {
+        self.servers.is_over(self.timeline)
     }
 
     fn prove(&self) -> Result<Instant, StoreError> {

@@ -376,17 +376,17 @@ impl Writer {
     fn group(&mut self, link: Link, first: Write, queue: &Receiver<Write>) {
         let scope = first.scope;
         let writes: Vec<Write> = std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
-        let begun = match self.hold.begin(&link, scope) {
-            // Another node's transaction is long. The server gave up in time, so nothing is away.
+        let begun = match link.check_timeline().and_then(|()| self.hold.begin(&link, scope)) {
+            // Another node's transaction is long. The server gave up in time, so nothing is away, if this is the primary still.
             Err(cause @ StoreError::Unreachable(_)) if !link.is_lost() => {
                 refuse(writes, &cause);
-                // If this fails, the connection is lost, and the next look finds that.
-                let _ = link.batch("ROLLBACK");
-                self.link = Some(link);
-                return;
+                return match link.batch("ROLLBACK").and_then(|()| link.assure()) {
+                    Ok(()) => self.link = Some(link),
+                    Err(cause) => self.fall(&cause),
+                };
             }
-            // It was lost while it was idle, and nothing had begun on it.
-            Err(_) if link.is_closed() => {
+            // It was lost or left behind while it was idle, and nothing had begun on it.
+            Err(_) if link.is_closed() || link.is_over() => {
                 self.hold.again(self.patience).and_then(|link| self.hold.begin(&link, scope).map(|()| link))
             }
             begun => begun.map(|()| link),

@@ -23,11 +23,14 @@ async fn counted(service: &Service) -> (Value, Value) {
     (own["locked_out"].clone(), shown["locked_out"].clone())
 }
 
-/// Logs in until it matches: a worker remembers for a second who had no attempt left.
+/// For how long a worker remembers who had no attempt left, with a margin.
+const REMEMBERED: Duration = Duration::from_millis(1200);
+
+/// Logs in until it matches, and waits until no worker denies the subject without counting it.
 async fn until_a_match(service: &Service, person: &Person, from: u64) {
     for nonce in from..from + 200 {
         if decided(service, person, person, nonce).await == Decision::Match {
-            return;
+            return tokio::time::sleep(REMEMBERED).await;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -98,6 +98,37 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     until("the node is not ready", NOTICED, || store.unready().is_none());
 }
 
+/// A commit that waits holds the row that each node's transaction counts in, so the others' transactions are given up by the server in time, and no
+/// call goes without an answer.
+#[test]
+fn a_node_that_always_writes_leaves_a_server_where_another_ones_commit_waits() {
+    let Some(server) = Server::start(&[]) else { return };
+    let address = address(&server.database());
+    let node = |name: &str| {
+        let opening = Opening { fleet: Some(name.to_owned()), ..Opening::default() };
+        Postgres::open(&Supervisor::default(), &address, &[7; 32], PATIENCE, opening).unwrap()
+    };
+    let nodes = ["one", "other"].map(node);
+    let begun = std::sync::Barrier::new(3);
+    // Never idle for as long as a node waits before it looks at its connection.
+    let writes = |node: &Postgres| {
+        node.put_sessions(session(1)).unwrap();
+        begun.wait();
+        while node.put_sessions(session(1)).is_ok() {}
+        let told = || node.put_sessions(session(1)).unwrap_err().to_string();
+        until("it waits there for good", NOTICED, || told().contains("another server may be the primary"));
+    };
+    std::thread::scope(|scope| {
+        nodes.each_ref().map(|node| scope.spawn(|| writes(node)));
+        begun.wait();
+        standbys(&server, "gone");
+    });
+    standbys(&server, "");
+    let again =
+        |node: &Postgres| until("it does not go on", NOTICED, || node.put_sessions(session(1)).is_ok());
+    nodes.each_ref().map(again);
+}
+
 #[test]
 fn a_server_that_takes_connections_and_says_nothing_leaves_time_for_the_next_one() {
     let Some(server) = Server::shared() else { return };
@@ -123,8 +154,13 @@ fn a_connection_to_an_older_timeline_is_not_used_once_a_newer_one_is_known() {
     let address = address(&server.database());
     let link = Link::open(&address, PATIENCE, PATIENCE).unwrap();
     link.assure().unwrap();
+    let opened = Postgres::open(&Supervisor::default(), &address, &[7; 32], PATIENCE, Opening::default());
+    let store = opened.unwrap();
+    store.put_sessions(session(1)).unwrap();
     address.servers.prove(0, 2, Instant::now());
     let told = link.assure().unwrap_err().to_string();
     assert!(told.contains("was the primary before another one") && link.is_lost(), "{told}");
+    let told = store.put_sessions(session(2)).unwrap_err().to_string();
+    assert!(told.contains("was the primary before another one"), "{told}");
     assert!(Link::open(&address, PATIENCE, PATIENCE).is_err());
 }
