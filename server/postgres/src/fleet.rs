@@ -4,8 +4,8 @@
 //! that was lost on the way looks like no change, and an answer that does not come looks like none. The age of the last answer is what
 //! [`Heard::check`] goes by. News are taken over again for a while, because a read that began before them may put an old row into memory after them.
 //!
-//! Another thread takes turns in the log: an advisory lock of a transaction, which the server ends with the session, or if the node does nothing for too
-//! long.
+//! Two more threads take turns, in the log and in the registry: each an advisory lock of a transaction, which the server ends with the session, or if the
+//! node does nothing for too long.
 
 #![expect(clippy::disallowed_types, reason = "the list of nodes, for operators who look at it")]
 
@@ -21,7 +21,7 @@ use crate::link::{CONNECT_MAX, Link};
 use crate::node::{held, is_true, named, stored};
 use crate::schema::Program;
 use crate::table::{Change, Item, RowMac, Rows, Value};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use questions::{Asking, LISTEN, POLL_WAITING, Talk};
 use std::any::Any;
 use std::cell::Cell;
@@ -51,9 +51,15 @@ pub(crate) const KEPT_S: u64 = 600;
 const CHANGES_MAX: usize = 10_000;
 /// Between two looks at who the nodes are, and two tries to be the one that keeps house.
 const LOOK_PAUSE: Duration = Duration::from_secs(2);
-/// Locks beside the one of the database.
+/// Locks beside the one of the database and those of [`rights`].
 const LOG: i64 = i64::from_be_bytes(*b"trefoil\x02");
 const HOUSE: i64 = i64::from_be_bytes(*b"trefoil\x03");
+const REGISTRY: i64 = i64::from_be_bytes(*b"trefoil\x06");
+
+/// Turns that may be waited for.
+const TURNS_MAX: usize = 1024;
+/// How long a change waits for its turn, in longest waits for an answer.
+const TURN_PATIENCES: u32 = 5;
 
 /// Waits for a turn.
 type Ask = Sender<Result<Sender<()>, StoreError>>;
@@ -69,6 +75,7 @@ pub(crate) struct Parts {
     /// Ends the thread that hears when it is dropped; wakes it.
     wake: (Sender<()>, Receiver<()>),
     log: Sender<Ask>,
+    registry: Sender<Ask>,
     questions: Asking,
     /// The transactions before the first news.
     begun: u64,
@@ -133,14 +140,12 @@ impl Parts {
     ) -> Result<Parts, StoreError> {
         let (address, mac, supervisor) = (address.clone(), Arc::new(RowMac::of(secret)), supervisor.clone());
         let place = Place { address, mac, patience, supervisor, program, named: named(name) };
-        let (log, asked) = bounded::<Ask>(1);
-        let turns = place.clone();
-        let failed = |cause: std::io::Error| StoreError::Fault(cause.to_string());
-        place.supervisor.spawn("store-log-turn", move || turns.take_turns(&asked)).map_err(failed)?;
+        let log = place.turns("store-log-turn", LOG)?;
+        let registry = place.turns("store-registry-turn", REGISTRY)?;
         let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
         let (nodes, keys) = (Arc::default(), Arc::default());
         let (wake, questions) = (bounded(1), Asking::new());
-        Ok(Parts { place, heard, seen, house, nodes, keys, wake, log, questions, begun, started })
+        Ok(Parts { place, heard, seen, house, nodes, keys, wake, log, registry, questions, begun, started })
     }
 
     /// Why what this node has in memory may be too old, or `None`.
@@ -196,11 +201,28 @@ impl Parts {
     }
 
     pub(crate) fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
-        let (answer, wait) = bounded(1);
-        let ended = |_| StoreError::Fault("the thread that takes turns in the log has ended".to_owned());
-        self.log.send(answer).map_err(|_| ended(()))?;
-        let turn = wait.recv().map_err(|_| ended(()))??;
-        Ok(Box::new(turn))
+        let wait = ask(&self.log)?;
+        Ok(Box::new(wait.recv().map_err(|_| turns_ended())??))
+    }
+
+    /// `check` says whether the database is away, so that those who wait for others' changes hear of it.
+    pub(crate) fn registry_turn(
+        &self,
+        check: impl Fn() -> Result<(), StoreError>,
+    ) -> Result<Box<dyn Any + Send>, StoreError> {
+        let (wait, until) = (ask(&self.registry)?, Instant::now() + self.place.patience * TURN_PATIENCES);
+        loop {
+            match wait.recv_timeout(POLL) {
+                Ok(turn) => return Ok(Box::new(turn?)),
+                Err(RecvTimeoutError::Disconnected) => return Err(turns_ended()),
+                Err(RecvTimeoutError::Timeout) => check()?,
+            }
+            if Instant::now() >= until {
+                return Err(StoreError::Unreachable(
+                    "other changes of tenants, keys or operators take too long".to_owned(),
+                ));
+            }
+        }
     }
 
     pub(crate) fn right(
@@ -223,6 +245,20 @@ impl Parts {
     pub(crate) fn keeps_house(&self) -> bool {
         self.house.load(Ordering::Acquire)
     }
+}
+
+/// Asks for a turn.
+fn ask(of: &Sender<Ask>) -> Result<Receiver<Result<Sender<()>, StoreError>>, StoreError> {
+    let (answer, wait) = bounded(1);
+    of.try_send(answer).map_err(|cause| match cause {
+        TrySendError::Full(_) => StoreError::Busy,
+        TrySendError::Disconnected(_) => turns_ended(),
+    })?;
+    Ok(wait)
+}
+
+fn turns_ended() -> StoreError {
+    StoreError::Fault("a thread that takes turns has ended".to_owned())
 }
 
 /// What the registry has of one tenant, whose identifier is `key`.
@@ -297,7 +333,16 @@ impl Place {
         Link::open(&self.address, self.patience, CONNECT_MAX)
     }
 
-    fn take_turns(&self, asked: &Receiver<Ask>) {
+    /// Starts a thread that takes turns.
+    fn turns(&self, name: &str, lock: i64) -> Result<Sender<Ask>, StoreError> {
+        let (ask, asked) = bounded(TURNS_MAX);
+        let place = self.clone();
+        let thread = self.supervisor.spawn(name, move || place.take_turns(lock, &asked));
+        thread.map_err(|cause| StoreError::Fault(cause.to_string()))?;
+        Ok(ask)
+    }
+
+    fn take_turns(&self, lock: i64, asked: &Receiver<Ask>) {
         let mut kept: Option<Link> = None;
         for ask in asked {
             let held = kept.take().filter(|link| !link.is_lost() && link.assure().is_ok());
@@ -308,7 +353,7 @@ impl Place {
                     continue;
                 }
             };
-            match link.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOG})")) {
+            match link.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({lock})")) {
                 Ok(()) => {
                     let (turn, ends) = bounded::<()>(0);
                     drop(ask.send(Ok(turn)));

@@ -159,6 +159,11 @@ impl Threads {
         Ok((started, begun))
     }
 
+    /// The error with which calls are refused at once, if they are.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        self.standing.check()
+    }
+
     /// Why calls are refused at once.
     pub(crate) fn unready(&self) -> Option<String> {
         self.standing.check().err().map(|cause| cause.to_string())

@@ -10,6 +10,7 @@ pub mod api_keys;
 mod policies;
 mod tenants;
 
+use crate::changing::Changing;
 use crate::counters::Apart;
 use crate::notes::{By, Noted, Notes};
 use crate::refused::Refused;
@@ -22,7 +23,7 @@ use access_tokens::AccessTokens;
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
@@ -408,9 +409,8 @@ impl Directory {
     }
 
     /// The right to change something, from a snapshot that has every change of other nodes.
-    fn change(&self) -> Result<MutexGuard<'_, ()>, Refused> {
-        self.store.fleet().map_or(Ok(()), |fleet| fleet.catch_up())?;
-        Ok(self.changing.lock().unwrap_or_else(PoisonError::into_inner))
+    fn change(&self) -> Result<Changing<'_>, Refused> {
+        Ok(Changing::begin(&self.changing, &*self.store)?)
     }
 
     fn publish(&self, tenant: Tenant) {

@@ -23,6 +23,7 @@ pub mod audit;
 pub mod backup;
 pub mod budget_trips;
 pub mod chains;
+mod changing;
 pub mod clock;
 mod cosignatures;
 pub mod counters;

@@ -9,12 +9,13 @@
 
 #![expect(clippy::disallowed_types, reason = "changes of operators are rare; readers have a snapshot")]
 
+use crate::changing::Changing;
 use crate::notes::{By, Noted, Notes};
 use crate::refused::Refused;
 use crate::tenant::{OperatorTokenName, Pepper};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use trefoil_attest::{SERVICE, What};
 use trefoil_storage::store::{self, OperatorId, Store, StoreError};
 use trefoil_types::Role;
@@ -281,9 +282,8 @@ impl Operators {
     }
 
     /// The right to change something, from a snapshot that has every change of other nodes.
-    fn change(&self) -> Result<MutexGuard<'_, ()>, Refused> {
-        self.store.fleet().map_or(Ok(()), |fleet| fleet.catch_up())?;
-        Ok(self.changing.lock().unwrap_or_else(PoisonError::into_inner))
+    fn change(&self) -> Result<Changing<'_>, Refused> {
+        Ok(Changing::begin(&self.changing, &*self.store)?)
     }
 
     fn publish(&self, operator: Operator) {

@@ -139,6 +139,10 @@ mod tests {
             false
         }
 
+        fn registry_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
+            Ok(Box::new(()))
+        }
+
         fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
             Ok(Box::new(()))
         }

@@ -1,5 +1,6 @@
 //! Work that one node of a fleet at a time does for a tenant, asked of several.
 
+use crate::enrolment::join_all;
 use crate::fleet::{Fleet, NODES};
 use crate::http::{Endpoint, Reply};
 use crate::rotation::populate;
@@ -24,6 +25,28 @@ fn vault(fleet: &Fleet, sql: &str) -> Vec<String> {
     let mut statement = vault.prepare(sql).unwrap();
     let rows = statement.query_map([], |row| row.get(0)).unwrap();
     rows.map(Result::unwrap).collect()
+}
+
+/// What each node knows of a change by another one is old for a moment, and a change that goes by it would be refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn tenants_keys_and_operators_are_made_at_all_nodes_at_a_time_and_none_is_refused() {
+    const OF_A_NODE: usize = 12;
+    let Some(server) = Server::shared() else { return };
+    let fleet = Fleet::start(server).await;
+    let keys = format!("{}/api-keys", tenant(&fleet));
+    let bodies = [
+        ("/v1/tenants", json!({"name": "shop", "policy": policy()})),
+        (&keys, json!({"scopes": ["enrol"]})),
+        ("/v1/operators", json!({"name": "ann", "role": "viewer"})),
+    ];
+    let admins = admins(&fleet);
+    let made = (0..NODES * OF_A_NODE).map(|number| {
+        let (path, body) = &bodies[number / NODES % bodies.len()];
+        admins[number % NODES].post(path, body)
+    });
+    for created in join_all(made).await {
+        assert_eq!(created.status, 201, "{}", created.text());
+    }
 }
 
 /// Two nodes begin a rotation at a time, a third is asked, all connections to the database end in the middle, and all are asked again.

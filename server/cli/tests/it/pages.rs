@@ -49,8 +49,7 @@ async fn posted(admin: &Endpoint, path: &str, bodies: Vec<Value>, field: &str) -
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_and_operators_beyond_a_page_are_each_on_one_page() {
     let directory = tempfile::tempdir().unwrap();
-    // At several nodes at once such changes are in each other's way.
-    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
     let policy = service::policy();
     let bodies = (0..PAGE + 2).map(|number| json!({"name": format!("t{number}"), "policy": policy}));
     let mut tenants = posted(&service.admin, "/v1/tenants", bodies.collect(), "tenant_id").await;
@@ -83,8 +82,7 @@ async fn subjects_and_sessions_beyond_a_page_are_each_on_one_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_of_more_keys_than_a_page_has_is_on_one_page_for_each_key() {
     let directory = tempfile::tempdir().unwrap();
-    // At several nodes at once such changes are in each other's way.
-    let service = Service::new(service::config(&directory.path().join("data"))).await.at_one_node();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
     let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
     let bodies = vec![json!({"scopes": ["authenticate"]}); KEYS + 3];
     let secrets = posted(&service.admin, &format!("{path}/api-keys"), bodies, "api_key").await;

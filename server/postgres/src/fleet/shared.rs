@@ -47,6 +47,11 @@ impl Fleet for Postgres {
         self.parts()?.log_turn()
     }
 
+    fn registry_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
+        self.0.check()?;
+        self.parts()?.registry_turn(|| self.0.check())
+    }
+
     fn right(&self, work: Work, of: &TenantId, wait: Duration) -> Result<Option<Box<dyn Right>>, StoreError> {
         self.parts()?.right(work, of, wait)
     }

@@ -388,6 +388,27 @@ fn while_another_transaction_is_long_writes_alone_are_refused_and_at_once_afterw
 }
 
 #[test]
+fn a_turn_in_the_registry_is_one_nodes_and_keeps_no_turn_in_the_log_from_another() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let patience = Duration::from_secs(1);
+    let ((one, _one), (two, _two)) =
+        (open(&url, "one", patience).unwrap(), open(&url, "two", patience).unwrap());
+    let (first, second) = (one.fleet().unwrap(), two.fleet().unwrap());
+    let turn = first.registry_turn().unwrap();
+    let refused = second.registry_turn().map(drop);
+    assert!(matches!(refused, Err(StoreError::Unreachable(_))), "{refused:?}");
+    drop(second.log_turn().unwrap());
+    std::thread::scope(|scope| {
+        let waiting = [first, second].map(|node| scope.spawn(|| node.registry_turn().map(drop)));
+        drop(turn);
+        for turn in waiting {
+            assert_eq!(turn.join().unwrap(), Ok(()));
+        }
+    });
+}
+
+#[test]
 fn a_turn_in_the_log_is_one_nodes_until_it_ends_or_the_node_hangs() {
     let Some(server) = Server::shared() else { return };
     let url = server.database();

@@ -119,14 +119,14 @@ fn a_node_that_always_writes_leaves_a_server_where_another_ones_commit_waits() {
         until("it waits there for good", NOTICED, || told().contains("another server may be the primary"));
     };
     std::thread::scope(|scope| {
-        nodes.each_ref().map(|node| scope.spawn(|| writes(node)));
+        nodes.iter().for_each(|node| drop(scope.spawn(|| writes(node))));
         begun.wait();
         standbys(&server, "gone");
     });
     standbys(&server, "");
-    let again =
-        |node: &Postgres| until("it does not go on", NOTICED, || node.put_sessions(session(1)).is_ok());
-    nodes.each_ref().map(again);
+    for node in &nodes {
+        until("it does not go on", NOTICED, || node.put_sessions(session(1)).is_ok());
+    }
 }
 
 #[test]

@@ -81,6 +81,9 @@ pub trait Fleet: Send + Sync {
     /// Waits until this node alone may extend the log of seals. What it returns gives that up when it is dropped. The database also ends it after
     /// a few seconds, so that a node that hangs stops no other; then the seal that it stores is refused as a conflict.
     fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
+    /// Waits until this node alone may change the registry, so that no other node changes what the change goes by. What it returns gives that up when it
+    /// is dropped. The database also ends it after a few seconds; then a change may be refused because another node was faster.
+    fn registry_turn(&self) -> Result<Box<dyn Any + Send>, StoreError>;
     /// Waits this long for the right to do this work for a tenant; `None` if another has it then.
     fn right(&self, work: Work, of: &TenantId, wait: Duration) -> Result<Option<Box<dyn Right>>, StoreError>;
     /// Whether some node has that right.
