@@ -175,6 +175,7 @@ fn report(told: &Told, (rounds, lasted, newest): (u32, Duration, u64), kills: &B
             "api_keys": told.api_keys.len(),
             "policies": told.policies.len(),
             "sessions": told.sessions,
+            "receipts_missing": told.receipts_missing,
             "refused": told.writes_refused,
         },
         "seals": {"newest": newest, "answered": told.seals.len()},

@@ -19,6 +19,7 @@ pub(crate) fn keep(name: &str, command: &str, mut report: Value) {
     add("host", host());
     println!("{report:#}");
     if let Some(folder) = std::env::var_os(REPORTS).map(PathBuf::from) {
+        std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), format!("{report:#}\n")).unwrap();
     }
 }
