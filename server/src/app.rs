@@ -102,6 +102,7 @@ impl App {
             in_flight_limit: service.pace.limit(),
             work_limit: service.pace.share(),
             proofs: ProofGauges { depth: service.proofs.depth(), open: service.quota.open() },
+            open_sessions: service.sessions.open(),
             templates: service.templates.held(),
             tenant_look_ups: service.directory.look_ups(),
             refused_for_failures: service.directory.refused_for_failures(None),

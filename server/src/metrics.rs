@@ -48,6 +48,8 @@ pub(crate) struct Gauges<'a> {
     pub work_limit: usize,
     /// The proof intake.
     pub proofs: ProofGauges,
+    /// Proof sessions that are open in the store, once they were counted.
+    pub open_sessions: Option<u64>,
     /// Templates in memory.
     pub templates: usize,
     /// How often requests looked up a tenant.
@@ -153,6 +155,10 @@ impl Metrics {
         let help = "Time to refuse a request for which there is no room, from its head to its answer";
         text.family("trefoil_shed_seconds", "summary", help);
         text.summary("trefoil_shed_seconds", "", &self.shed);
+        if let Some(open) = gauges.open_sessions {
+            let help = "Proof sessions that are open in the store, as of some seconds ago";
+            text.single("trefoil_open_sessions", "gauge", help, open as f64);
+        }
         text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
         render_arenas(&mut text, arenas);
         let lost = logging::lines_lost() as f64;

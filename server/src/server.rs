@@ -13,8 +13,8 @@ pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
 use tasks::{
-    keep_pace, keep_usage, look_at_key_holder, make_room, retain, seal_notes, sweep, take_up_rotations,
-    watch_disk, watch_key_holder, watched,
+    count_sessions, keep_pace, keep_usage, look_at_key_holder, make_room, retain, seal_notes, sweep,
+    take_up_rotations, watch_disk, watch_key_holder, watched,
 };
 
 use crate::app::App;
@@ -155,6 +155,7 @@ pub struct Server {
     usage: JoinHandle<Option<()>>,
     rotations: JoinHandle<Option<()>>,
     pacer: JoinHandle<Option<()>>,
+    sessions: JoinHandle<Option<()>>,
     room: JoinHandle<Option<()>>,
     watcher: JoinHandle<Option<()>>,
     disk: JoinHandle<Option<()>>,
@@ -357,6 +358,11 @@ impl Server {
                 take_up_rotations(Arc::clone(&app.rotations), stopped.clone()),
             ),
             pacer: watched(supervisor, "pacer", keep_pace(Arc::clone(&app.service), stopped.clone())),
+            sessions: watched(
+                supervisor,
+                "session count",
+                count_sessions(Arc::clone(&app.service), stopped.clone()),
+            ),
             room: watched(supervisor, "cache room", make_room(Arc::clone(&app.service), stopped.clone())),
             watcher: watched(
                 supervisor,
@@ -414,6 +420,7 @@ impl Server {
             usage,
             rotations,
             pacer,
+            sessions,
             room,
             watcher,
             ..
@@ -443,6 +450,7 @@ impl Server {
         let _ = usage.await;
         let _ = rotations.await;
         let _ = pacer.await;
+        let _ = sessions.await;
         let _ = room.await;
         let _ = watcher.await;
         let _ = disk.await;

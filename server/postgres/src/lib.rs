@@ -672,6 +672,12 @@ impl Store for Postgres {
         self.0.read(*tenant, move |rows| rows.get(&key))
     }
 
+    fn count_sessions(&self, now: u64) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM sessions WHERE expires_at > $1 AND length(wrapped) > 0";
+        let now = [Value::bound(now)];
+        self.0.read_long(All, move |rows| Ok(rows.number(sql, &now)?.unwrap_or(0)))
+    }
+
     fn live_sessions(
         &self,
         tenant: &TenantId,

@@ -24,6 +24,7 @@ use crate::flights::{Asked, Flights};
 use crate::refused::Refused;
 use crate::tenant::Tenant;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::sync::RwLock;
 use trefoil_cache::Value as _;
@@ -96,6 +97,8 @@ pub struct Sessions {
     rows: Arc<Rows>,
     /// Read-locked from reading a row until its verdict is in the cache, and write-locked while a session is ended.
     ending: Arc<RwLock<()>>,
+    /// How many are open, and one; 0 before they were counted.
+    open: AtomicU64,
 }
 
 /// An open session.
@@ -140,7 +143,28 @@ struct Reader {
 impl Sessions {
     /// The sessions in this store, whose positions are in these chains while they are open, or in the register of the fleet.
     pub fn new(store: Arc<dyn Store>, chains: Arc<Chains>, register: Option<Arc<dyn Register>>) -> Sessions {
-        Sessions { store, chains, register, rows: Arc::default(), ending: Arc::default() }
+        Sessions {
+            store,
+            chains,
+            register,
+            rows: Arc::default(),
+            ending: Arc::default(),
+            open: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts the open sessions in the store. Call it every few seconds. Blocks.
+    ///
+    /// # Errors
+    /// Those of the store; the count before stays.
+    pub fn count(&self, now: u64) -> Result<(), StoreError> {
+        self.open.store(self.store.count_sessions(now)? + 1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many were open when they were last counted.
+    pub fn open(&self) -> Option<u64> {
+        self.open.load(Ordering::Relaxed).checked_sub(1)
     }
 
     /// Keeps the session of an accepted proof, whose hash chain begins at `tip`, in the store and in the cache, unless the tenant ended it

@@ -21,6 +21,8 @@ const ROTATIONS_INTERVAL: Duration = Duration::from_secs(2);
 const USAGE_INTERVAL: Duration = Duration::from_secs(2);
 /// How often tenants whose sessions need it get more room in the verdict cache.
 const ROOM_INTERVAL: Duration = Duration::from_millis(200);
+/// How often open sessions are counted.
+const SESSIONS_INTERVAL: Duration = Duration::from_secs(10);
 /// How often expired sessions, verdicts and idempotency records are removed, and uses of API keys noted.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -158,6 +160,20 @@ pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<
         let service = Arc::clone(&service);
         if let Err(cause) = blocking(move || service.directory.store_usage(service.now())).await {
             tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
+        }
+    }
+}
+
+/// Counts the open sessions.
+pub(super) async fn count_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        let counting = Arc::clone(&service);
+        if let Err(cause) = blocking(move || counting.sessions.count(counting.now())).await {
+            tracing::debug!(%cause, "open sessions were not counted");
+        }
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(SESSIONS_INTERVAL) => {}
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use crate::members::Members;
 use crate::service::{self, AUDIENCE, Service, answer};
+use hyper::Method;
 use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
 use trefoil_attest::{Attestation, TrustRoot};
 use trefoil_client::{Clock, HolderError, LoginError, StandingError, StandingSession};
@@ -55,6 +57,25 @@ async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
     assert_eq!(answer(&wallet.log_in(&service).await).decision, Decision::Match);
     service.clock.advance(1);
     wallet.log_in(&service).await.problem(410, "session-expired");
+    assert!(service.server.shutdown().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_see_how_many_sessions_are_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let service = Service::new(service::config(&directory.path().join("data"))).await;
+    let people = service.people(3, 1, 44).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let ended = format!("/v1/proof-sessions/{}", hex::encode(people[0].session_id));
+    assert_eq!(service.public.send(Method::DELETE, &ended, &[], "").await.status, 200);
+    let mut tries = 0..600;
+    while service.metric("trefoil_open_sessions").await != 2 {
+        // They are counted every ten seconds.
+        assert!(tries.next().is_some(), "{}", service.metric("trefoil_open_sessions").await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     assert!(service.server.shutdown().await);
 }
 

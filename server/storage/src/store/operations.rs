@@ -148,6 +148,8 @@ pub trait Store: Send + Sync + 'static {
     fn delete_template(&self, tenant: &TenantId, handle: &Handle) -> Result<Option<u32>, StoreError>;
     /// Adds or replaces proof sessions. One that has ended, whose row is empty, stays so. Returns whether there was none.
     fn put_sessions(&self, sessions: Vec<Session>) -> Result<bool, StoreError>;
+    /// How many proof sessions of all tenants end after `now` and have not been ended.
+    fn count_sessions(&self, now: u64) -> Result<u64, StoreError>;
     /// At most `limit` proof sessions of a tenant that end after `now`, by identifier, starting behind `after`.
     fn live_sessions(
         &self,

@@ -646,6 +646,11 @@ impl Store for Sqlite {
         )
     }
 
+    fn count_sessions(&self, now: u64) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM sessions WHERE expires_at > ? AND length(wrapped) > 0";
+        Ok(self.find(sql, (now,), |row| row.get(0))?.unwrap_or(0))
+    }
+
     fn live_sessions(
         &self,
         tenant: &TenantId,

@@ -117,6 +117,7 @@ pub fn holds(store: &dyn Store) {
     assert_eq!(live(&T, None, 99, 1), std::slice::from_ref(&session));
     assert_eq!(live(&T, Some(&SessionId::new([5; 32])), 99, 10), std::slice::from_ref(&other));
     assert_eq!((live(&T, None, 100, 10), live(&U, None, 99, 10)), (vec![], vec![]));
+    assert_eq!((store.count_sessions(99), store.count_sessions(100)), (Ok(2), Ok(0)));
     assert_eq!(store.session(&T, &SessionId::new([6; 32])), Ok(Some(other)));
     assert_eq!(store.session(&T, &SessionId::new([5; 32])), Ok(Some(session)));
     assert_eq!(store.session(&U, &SessionId::new([5; 32])), Ok(None), "a session belongs to its tenant");
@@ -184,6 +185,7 @@ fn an_ended_session_stays_ended(store: &dyn Store) {
     );
     let later = Session { expires_at: 101, ..ended };
     assert_eq!((store.put_sessions(vec![later.clone()]), found()), (Ok(true), later));
+    assert_eq!(store.count_sessions(99), Ok(3), "the two before, and the one beside it");
 }
 
 fn a_deleted_tenant_leaves_its_root_log(store: &dyn Store) {
