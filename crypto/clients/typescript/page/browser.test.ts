@@ -17,6 +17,8 @@ import type { BrowserContext, Page } from "playwright-core";
 
 import type * as attest from "../src/index.js";
 import type * as client from "../src/client/index.js";
+import { VERIFY_ERROR_CODES } from "../src/verify-error.js";
+import { advice } from "./advice.js";
 import { logIn, type Service } from "./login.js";
 import { startChromium, startService } from "./started.js";
 
@@ -78,6 +80,22 @@ async function outcome(): Promise<string> {
   return page.innerText("#outcome");
 }
 
+/** Keeps what the page looks like, light and dark, in the folder that `SCREENSHOTS` names. */
+async function screenshots(name: string): Promise<void> {
+  const kept = process.env["SCREENSHOTS"];
+  if (kept === undefined) return;
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(kept, `${name}-${colorScheme}.png`), fullPage: true });
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+}
+
+/** The page's clock stands still at this time until it is loaded again. */
+async function stopClock(seconds: number): Promise<void> {
+  await page.evaluate((now) => (Date.now = () => now), seconds * 1000);
+}
+
 const FULL = readFileSync(new URL("full.cbor", TESTDATA));
 const SEAL = readFileSync(new URL("seal.cbor", TESTDATA));
 
@@ -88,9 +106,7 @@ test("a valid attestation is shown with its three families", async () => {
     assert(shown.includes(expected), `${expected}: ${shown}`);
   }
   assert.equal(await page.evaluate(() => document.activeElement?.id), "outcome");
-  if (process.env["SCREENSHOTS"] !== undefined) {
-    await page.screenshot({ path: join(process.env["SCREENSHOTS"], "verified.png"), fullPage: true });
-  }
+  await screenshots("verified");
 });
 
 test("a statement without a proof is shown as one", async () => {
@@ -216,27 +232,109 @@ test("what is wrong is named", async () => {
   const last = altered.length - 1;
   altered.writeUInt8((altered[last] ?? 0) ^ 1, last);
   await fill(altered.toString("base64"));
-  assert.match(await outcome(), /Code: signature-slh-dsa-sha2-128f/);
+  assert.match(await outcome(), /The SLH-DSA-SHA2-128f .* does not verify\.\s+Do not accept it: it may be forged.*\s+Code: signature-slh-dsa-sha2-128f/);
+  await screenshots("refused");
   for (const [field, value, expected] of [
-    ["#audience", "https://other.example", /Code: audience/],
-    ["#nonce", "00".repeat(16), /Code: nonce/],
+    ["#audience", "https://other.example", /not made for you.*\s+Code: audience/],
+    ["#nonce", "00".repeat(16), /not made for this login.*\s+Code: nonce/],
     ["#nonce", "xyz", /hexadecimal digits/],
     ["#audience", "", /Enter the audience/],
     ["#attestation", "", /Paste an attestation/],
     ["#attestation", "{", /not JSON/],
-    ["#attestation", "AAAA", /Code: malformed/],
+    ["#attestation", "AAAA", /may be damaged, .* or forged.*\s+Code: malformed/],
     ["#trust-root", "{}", /trust root cannot be read/],
   ] as const) {
     await fill(FULL.toString("base64"));
     await page.fill(field, value);
-    assert.match(await outcome(), expected, `${field} ${value}`);
+    const shown = await outcome();
+    assert.match(shown, expected, `${field} ${value}`);
+    const sentences = await page.locator("#outcome p:not(:last-of-type), #outcome p:only-of-type").allInnerTexts();
+    for (const said of sentences) assert.match(said, /^[A-Z].*\.$/s, shown);
+    // Advice is about an attestation, and there is none yet where something cannot be read.
+    assert.equal(shown.includes("Do not accept it"), shown.includes("Not verified"), shown);
   }
+  for (const code of VERIFY_ERROR_CODES) assert.match(advice(code), /^Do not accept it.*\.$/, code);
 });
 
 test("now is another time than that of issue", async () => {
   await fill(FULL.toString("base64"));
   await page.check("input[name=time][value=now]");
   assert.match(await outcome(), /Code: (not-yet-valid|expired)/);
+});
+
+test("an end is shown with how far away it is, where the time is now", async () => {
+  await fill(FULL.toString("base64"));
+  const [, end = ""] = /^Expires\s+(\S+Z)$/m.exec(await outcome()) ?? [];
+  const expires = Date.parse(end) / 1000;
+  assert(expires > 0, end);
+  const at = async (now: number): Promise<string> => {
+    await fill(FULL.toString("base64"));
+    await page.check("input[name=time][value=now]");
+    await stopClock(now);
+    return outcome();
+  };
+  const row = async (now: number): Promise<string | undefined> => /^Expires\s+(.*)$/m.exec(await at(now))?.[1];
+  assert.equal(await row(expires - 43), `${end}, in 43 s`);
+  assert.equal(await row(expires - 1), `${end}, in 1 s`);
+  // A clock may be ten seconds off.
+  assert.equal(await row(expires + 9), `${end}, 9 s ago`);
+  for (const [after, ago] of [
+    [43, "43 s"],
+    [43 * 60, "43 min"],
+    [5 * 3600, "5 h"],
+    [3 * 86_400, "3 days"],
+  ] as const) {
+    const shown = await at(expires + after);
+    assert(shown.includes(`Expired at ${end}, ${ago} ago; authenticate again.`), shown);
+    assert.match(shown, /ask for a new login\.\s+Code: expired/);
+  }
+  assert.match(await at(expires - 400), /^Issued at \S+Z, in 5 min, in the future.*\s+Do not accept it.*clock.*\s+Code: not-yet-valid/m);
+});
+
+test("a sign stands before each kind of heading", async () => {
+  const sign = (): Promise<string> =>
+    page.evaluate(() => getComputedStyle(document.querySelector("#outcome h2") ?? document.body, "::before").content);
+  await fill(FULL.toString("base64"));
+  await outcome();
+  // The second part is what is read out: nothing.
+  assert.equal(await sign(), '"\u2713" / ""');
+  await fill("AAAA");
+  await outcome();
+  assert.equal(await sign(), '"\u2715" / ""');
+  await page.evaluate(() => document.querySelector("#outcome .refused")?.setAttribute("class", "outcome attested-denial"));
+  assert.equal(await sign(), '"!" / ""');
+});
+
+test("an example is filled in, and one press verifies it", async () => {
+  await fill("");
+  // What was entered before gives way, a file too.
+  await page.setInputFiles("#attestation-file", { name: "short.cbor", mimeType: "application/cbor", buffer: FULL.subarray(0, 100) });
+  await page.waitForFunction(() => document.getElementById("attestation-state")?.textContent?.includes("short.cbor"));
+  await page.check("input[name=root][value=served]");
+  await page.check("input[name=time][value=now]");
+  assert.match(await outcome(), /Not verified/);
+  await page.click("#example");
+  assert.equal(await page.innerText("#outcome"), "");
+  assert.match(await page.innerText("#attestation-state"), /example.*Verify/);
+  assert.equal(await page.evaluate(() => document.activeElement?.id), "submit");
+  assert.equal(await page.inputValue("#attestation-file"), "");
+  assert.equal(await page.inputValue("#trust-root"), text("trust-root.json"));
+  assert(await page.isVisible("#trust-root"));
+  assert(!(await page.isVisible("#served-note")));
+  await screenshots("example");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#outcome .outcome");
+  const shown = await page.innerText("#outcome");
+  for (const expected of ["Verified: match", MANIFEST.audience, MANIFEST.nonce]) assert(shown.includes(expected), shown);
+});
+
+test("the page says what Trefoil is, and links to this service alone", async () => {
+  await page.reload();
+  assert.match(await page.innerText("#about"), /Trefoil.*face.*attestation/s);
+  const links = await page.evaluate(() => [...document.querySelectorAll("a")].map(({ href }) => href));
+  assert.deepEqual(links, [`${service.publicApi}/reference`]);
+  const answer = await context.request.get(links[0] ?? "");
+  assert.match(await answer.text(), /Trefoil: the API/);
 });
 
 test("the trust root of this server is used, with a warning, where none is pinned", async () => {
@@ -302,6 +400,11 @@ test("it fits a phone, and every field has a name", async () => {
   await outcome();
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   assert(overflow <= 0, `${overflow} pixels beyond the screen`);
+  const outside = await page.evaluate(() => {
+    const edge = document.getElementById("form")?.getBoundingClientRect().right ?? 0;
+    return [...document.querySelectorAll("form *")].filter((part) => part.getBoundingClientRect().right >= edge).map((part) => part.outerHTML);
+  });
+  assert.deepEqual(outside, [], "beyond the form's edge");
   const nameless = await page.evaluate(() =>
     [...document.querySelectorAll("input, textarea, button")]
       .filter((field) => {
@@ -311,9 +414,11 @@ test("it fits a phone, and every field has a name", async () => {
       .map((field) => field.id),
   );
   assert.deepEqual(nameless, []);
-  if (process.env["SCREENSHOTS"] !== undefined) {
-    await page.screenshot({ path: join(process.env["SCREENSHOTS"], "phone.png"), fullPage: true });
-  }
+  await screenshots("phone");
+  await page.fill("#nonce", "00".repeat(16));
+  await page.evaluate(() => document.getElementById("outcome")?.replaceChildren());
+  await outcome();
+  await screenshots("phone-refused");
 });
 
 test("nothing complained and nothing was fetched from elsewhere", () => {

@@ -5,12 +5,22 @@ import { build } from "esbuild";
 
 const here = new URL("./", import.meta.url);
 const served = new URL("../../../../server/src/page/", import.meta.url);
+const vectors = new URL("../../../attest/testdata/", import.meta.url);
+const { audience, nonce } = JSON.parse(readFileSync(new URL("cases.json", vectors), "utf8"));
+// What the page that verifies fills in for somebody who has no attestation yet.
+const example = {
+  attestation: readFileSync(new URL("full.cbor", vectors), "base64"),
+  audience,
+  nonce,
+  trustRoot: readFileSync(new URL("trust-root.json", vectors), "utf8"),
+};
 const made = {};
 for (const [name, folder] of [["verify", ""], ["operator", "operator/"]]) {
   const { outputFiles } = await build({
     absWorkingDir: new URL("..", here).pathname,
     entryPoints: [`page/${folder}${name}.ts`],
     bundle: true,
+    define: { EXAMPLE: JSON.stringify(example) },
     format: "esm",
     target: "es2022",
     charset: "ascii",

@@ -5,13 +5,14 @@ import type { VerifiedChange, What } from "../src/change.js";
 import { FAMILIES } from "../src/family.js";
 import type { SealHeader } from "../src/seal.js";
 import type { Verified } from "../src/verify.js";
+import { time } from "./time.js";
 
 const NO_PROOF =
   "No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that " +
   "expects a proof must not accept it.";
 
-/** Shows what was verified. */
-export function showVerified(verified: Verified, served: boolean): HTMLElement {
+/** Shows what was verified. `now` is the present, where it was verified by that. */
+export function showVerified(verified: Verified, served: boolean, now?: number): HTMLElement {
   const { statement, seal } = verified;
   const match = statement.decision === "match";
   const box = element("div", "", `outcome ${match ? "good" : "attested-denial"}`);
@@ -32,7 +33,7 @@ export function showVerified(verified: Verified, served: boolean): HTMLElement {
       ["Tenant", statement.tenant],
       ["Nonce", statement.nonce],
       ["Issued", time(statement.issuedAt)],
-      ["Expires", time(statement.expiresAt)],
+      ["Expires", time(statement.expiresAt, now)],
       ...place(seal, verified.leafIndex),
     ]),
     element("p", "Keep the account: it is the same at every login of this person here. Session and nonce are not."),
@@ -151,18 +152,20 @@ function rows(all: readonly Row[]): HTMLElement {
   return list;
 }
 
-/** Shows why nothing was verified. `code` is the stable name, where there is one. */
-export function showRefused(heading: string, message: string, code?: string): HTMLElement {
+/** Shows why nothing was verified: what is wrong, what to do and, where there is one, the stable name `code`. */
+export function showRefused(heading: string, message: string, { advice, code }: { advice?: string; code?: string } = {}): HTMLElement {
   const box = element("div", "", "outcome refused");
   box.setAttribute("role", "alert");
-  box.append(element("h2", heading), element("p", message));
+  box.append(element("h2", heading), element("p", sentence(message)));
+  if (advice !== undefined) box.append(element("p", advice, "advice"));
   if (code !== undefined) box.append(element("p", `Code: ${code}`));
   return box;
 }
 
-function time(seconds: bigint): string {
-  const date = new Date(Number(seconds) * 1000);
-  return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString().replace(".000Z", "Z");
+/** With a capital letter and a full stop. */
+function sentence(message: string): string {
+  const first = message.slice(0, 1).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
 function element(name: string, text: string, kind = ""): HTMLElement {

@@ -10,8 +10,13 @@ import { decodeStatement } from "../src/statement.js";
 import { TrustRoot } from "../src/trust-root.js";
 import { verify, verifyWithSeal } from "../src/verify.js";
 import { VerifyError } from "../src/verify-error.js";
+import { advice } from "./advice.js";
 import { asText, attestationBytes, InputError, nonceBytes } from "./input.js";
 import { showReceipt, showRefused, showVerified } from "./outcome.js";
+import { withTimes } from "./time.js";
+
+/** The example, which bundle.mjs puts here: an attestation in base64 and what it was made for, from the test vectors. */
+declare const EXAMPLE: { readonly [field in "attestation" | "audience" | "nonce" | "trustRoot"]: string };
 
 /** Longer files are no attestation and no trust root. */
 const FILE_BYTES_MAX = 512 * 1024;
@@ -54,7 +59,7 @@ async function checkLogin(bytes: Uint8Array): Promise<HTMLElement> {
     () => verify(bytes, policy, now),
     (seal) => verifyWithSeal(bytes, seal, policy, now),
   );
-  return showVerified(verified, isServed());
+  return showVerified(verified, isServed(), isNow() ? now : undefined);
 }
 
 /** A receipt is for nobody in particular and has no end: audience and nonce are not asked for. */
@@ -76,9 +81,17 @@ async function chosenRoot(): Promise<TrustRoot> {
   return isServed() ? servedRoot() : ownRoot();
 }
 
+function isNow(): boolean {
+  return chosen("time") === "now";
+}
+
+function present(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
 /** The present, or the time of what is shown. */
 function timeOr(own: () => number): number {
-  return chosen("time") === "issued" ? own() : Math.floor(Date.now() / 1000);
+  return isNow() ? present() : own();
 }
 
 /** A compact attestation names its seal, which this server may have. */
@@ -120,7 +133,12 @@ function issuedAt(bytes: Uint8Array): number {
 }
 
 function refusal(error: unknown): HTMLElement {
-  if (error instanceof VerifyError) return showRefused("Not verified", error.message, error.code);
+  if (error instanceof VerifyError) {
+    const { code, message } = error;
+    // The advice says it as well, and what to do.
+    const why = message.replace(/; do not accept$/, "");
+    return showRefused("Not verified", withTimes(why, isNow() ? present() : undefined), { advice: advice(code), code });
+  }
   if (error instanceof JsonError || error instanceof DecodeError) {
     return showRefused("The trust root cannot be read", error.message);
   }
@@ -148,16 +166,35 @@ async function takeAttestation(file: File | undefined): Promise<void> {
   }
 }
 
+/** The field of the trust root that is chosen, or the note about that of the server. */
+function showRootFields(): void {
+  find("own-root", HTMLElement).hidden = isServed();
+  find("served-note", HTMLElement).hidden = !isServed();
+}
+
+/** Fills in the example, so that the next step is to press Verify. It was issued once, so it is verified at that time. */
+function fillExample(): void {
+  form.reset();
+  attestationFile = undefined;
+  rootFile = undefined;
+  attestationText.value = EXAMPLE.attestation;
+  find("audience", HTMLInputElement).value = EXAMPLE.audience;
+  find("nonce", HTMLInputElement).value = EXAMPLE.nonce;
+  rootText.value = EXAMPLE.trustRoot;
+  for (const id of ["root-own", "time-issued"]) find(id, HTMLInputElement).checked = true;
+  showRootFields();
+  attestationState.textContent = "An example. Press Verify.";
+  outcome.replaceChildren();
+  find("submit", HTMLButtonElement).focus();
+}
+
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   outcome.replaceChildren(await check().catch(refusal));
   outcome.focus();
 });
-form.addEventListener("change", () => {
-  const own = chosen("root") === "own";
-  find("own-root", HTMLElement).hidden = !own;
-  find("served-note", HTMLElement).hidden = own;
-});
+form.addEventListener("change", showRootFields);
+find("example", HTMLButtonElement).addEventListener("click", fillExample);
 attestationText.addEventListener("input", () => {
   attestationFile = undefined;
   attestationState.textContent = "";

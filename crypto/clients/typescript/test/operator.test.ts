@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { attention, span } from "../page/operator/attention.js";
+import { attention } from "../page/operator/attention.js";
 import { between, History, quantile, rate, share, slower, together, WINDOW_MS } from "../page/operator/history.js";
 import type { Status } from "../page/operator/status.js";
+import { span } from "../page/time.js";
 
 function status(clock_ms: number, changes: Partial<Status> = {}): Status {
   return {

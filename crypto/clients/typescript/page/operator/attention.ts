@@ -1,5 +1,6 @@
 /** What wants attention by the rates of the last minutes. What stands now the service says itself, in the words of `trefoil doctor`. */
 
+import { span } from "../time.js";
 import { between, elapsed, quantile, share, slower, together } from "./history.js";
 import type { Durations, Finding, RequestTimes, Status } from "./status.js";
 
@@ -73,12 +74,4 @@ export function earlier(before: Status, { method, route, status }: RequestTimes)
 /** Broken before warnings. */
 export function rank({ level }: Finding): number {
   return { broken: 0, warning: 1, ok: 2 }[level];
-}
-
-/** A time in words. */
-export function span(seconds: number): string {
-  if (seconds < 100) return `${Math.round(seconds)} s`;
-  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
 }

@@ -1,6 +1,6 @@
 /** The operator's page: asks this service every two seconds how it does, and shows the last five minutes. The token stays in memory. */
 
-import { span } from "./attention.js";
+import { span } from "../time.js";
 import { History } from "./history.js";
 import type { Status } from "./status.js";
 import { show } from "./view.js";

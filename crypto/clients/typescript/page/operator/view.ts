@@ -1,6 +1,7 @@
 /** The page's figures as elements. Text is set as text, so nothing in an answer can become markup. */
 
-import { attention, earlier, rank, refusals, span } from "./attention.js";
+import { span } from "../time.js";
+import { attention, earlier, rank, refusals } from "./attention.js";
 import { between, type History, quantile, rate, share, slower } from "./history.js";
 import type { CacheCounts, Finding, Status } from "./status.js";
 
