@@ -7,6 +7,7 @@ use crate::postgres::is_one_chain;
 use crate::program::Program;
 use crate::service::{self, Customer, Person, TestClock, answer, templates_path};
 use hyper::Method;
+use rand::RngExt as _;
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,7 +23,7 @@ async fn tried(customer: &mut Customer, person: &Person) -> Reply {
     let begun = Instant::now();
     loop {
         customer.clock = Arc::new(TestClock::of_machine());
-        let request = customer.request(person, &person.face, begun.elapsed().as_nanos() as u64);
+        let request = customer.request(person, &person.face, rand::rng().random());
         let reply = customer.authenticate(&request).await;
         if reply.status != 503 || reply.json()["code"] != "before-restart" {
             return reply;

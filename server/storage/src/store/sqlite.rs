@@ -2,6 +2,7 @@
 
 mod administration;
 mod rows;
+pub(super) mod schema;
 
 use super::operations::Store;
 use super::records::{
@@ -11,18 +12,21 @@ use super::records::{
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
-use crate::database::{Apart, Database, RowKey, Step, StoreError, check_copy, fault};
+use crate::database::{Database, RowKey, StoreError, check_copy, fault};
 use rows::{
     all, check_keys, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present,
     put_session, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
     read_template, read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use schema::{SCHEMA, STEPS};
 use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::{TemplateName, VaultState};
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
+
+pub use schema::VERSION;
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);
@@ -86,73 +90,11 @@ impl Sqlite {
     }
 }
 
-/// The version of the schema.
-pub const VERSION: i64 = 9;
-const SCHEMA: &str = concat!(
-    include_str!("schema.sql"),
-    include_str!("schema_3.sql"),
-    include_str!("schema_4.sql"),
-    include_str!("schema_5.sql"),
-    include_str!("schema_usage.sql"),
-    include_str!("schema_leftovers.sql"),
-    include_str!("schema_operators.sql"),
-    include_str!("schema_revocations.sql")
-);
-const SCHEMA_8: &str = concat!(
-    include_str!("schema.sql"),
-    include_str!("schema_3.sql"),
-    include_str!("schema_4.sql"),
-    include_str!("schema_5.sql"),
-    include_str!("schema_usage.sql"),
-    include_str!("schema_leftovers.sql"),
-    include_str!("schema_operators.sql")
-);
-const SCHEMA_7: &str = concat!(
-    include_str!("schema.sql"),
-    include_str!("schema_3.sql"),
-    include_str!("schema_4.sql"),
-    include_str!("schema_5.sql"),
-    include_str!("schema_usage.sql"),
-    include_str!("schema_leftovers.sql")
-);
-const SCHEMA_6: &str = concat!(
-    include_str!("schema.sql"),
-    include_str!("schema_3.sql"),
-    include_str!("schema_4.sql"),
-    include_str!("schema_5.sql"),
-    include_str!("schema_usage.sql")
-);
-const SCHEMA_5: &str = concat!(
-    include_str!("schema.sql"),
-    include_str!("schema_3.sql"),
-    include_str!("schema_4.sql"),
-    include_str!("schema_5.sql")
-);
-const SCHEMA_4: &str =
-    concat!(include_str!("schema.sql"), include_str!("schema_3.sql"), include_str!("schema_4.sql"));
-const SCHEMA_3: &str = concat!(include_str!("schema.sql"), include_str!("schema_3.sql"));
-
-/// Steps from each version to the next. Version 1 has the tables of version 2, but its sum left some out.
-const STEPS: &[Step] = &[
-    Step { from: 1, tables: include_str!("schema.sql"), apart: APART_IN_1, sql: "" },
-    Step { from: 2, tables: include_str!("schema.sql"), apart: &[], sql: include_str!("schema_3.sql") },
-    Step { from: 3, tables: SCHEMA_3, apart: &[], sql: include_str!("schema_4.sql") },
-    Step { from: 4, tables: SCHEMA_4, apart: &[], sql: include_str!("schema_5.sql") },
-    Step { from: 5, tables: SCHEMA_5, apart: &[], sql: include_str!("schema_usage.sql") },
-    Step { from: 6, tables: SCHEMA_6, apart: &[], sql: include_str!("schema_leftovers.sql") },
-    Step { from: 7, tables: SCHEMA_7, apart: &[], sql: include_str!("schema_operators.sql") },
-    Step { from: 8, tables: SCHEMA_8, apart: &[], sql: include_str!("schema_revocations.sql") },
-];
-
 fn key(secret: &[u8; 32]) -> RowKey {
     RowKey::of(secret, &[]).migrating(STEPS)
 }
 
-/// Tables and columns outside the sum of version 1. Damage there was found when it was read, if at all.
-pub(super) const APART_IN_1: &[Apart] =
-    &[Apart::Table("seals"), Apart::Table("log_nodes"), Apart::Column("templates", "wrapped")];
-
-/// The schema of the database, see [`Database`].
+/// The size of a page of the file.
 const PAGE_BYTES: u64 = 16_384;
 /// Pages that one transaction returns.
 const FREE_PAGES_STEP: u64 = 64;

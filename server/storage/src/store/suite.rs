@@ -3,7 +3,7 @@
 mod rotation;
 
 #[cfg(test)]
-use super::sqlite::APART_IN_1;
+use super::sqlite::schema::APART_IN_1;
 use super::*;
 #[cfg(test)]
 use crate::Supervisor;
