@@ -675,7 +675,7 @@ impl Store for Postgres {
     fn count_sessions(&self, now: u64) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM sessions WHERE expires_at > $1 AND length(wrapped) > 0";
         let now = [Value::bound(now)];
-        self.0.read_long(All, move |rows| Ok(rows.number(sql, &now)?.unwrap_or(0)))
+        self.0.read(All, move |rows| Ok(rows.number(sql, &now)?.unwrap_or(0)))
     }
 
     fn live_sessions(

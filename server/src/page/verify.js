@@ -1028,13 +1028,13 @@ he clock of this device it comes from the future. Check the clock. If that is ri
 adict each other or the clock of this device. Check the clock. If that is right, it may be forged.";case"malformed":return"Do not accept it: it may be damaged, \
 copied only in part, or forged. Ask for it again.";case"unknown-suite":return"Do not accept it: this page does not know its kind of signatures. It may be damage\
 d or forged, or the service may be newer than this page.";case"issuer":return"Do not accept it: it may be forged, or another service made it. Check that the tru\
-st root is that of the service you rely on.";case"unknown-key-set":return"Do not accept it: it may be forged, or your trust root is older than its keys. Get the\
- trust root again from the service.";case"revoked-key-set":case"retired-key-set":case"key-set-validity":return"Do not accept it: its keys were not allowed to si\
-gn it, or are no longer trusted. It may be forged.";case"seal-needed":case"other-seal":return"Do not accept it: the seal that it names is not the one that this \
-server has. It may be forged, or another service made it.";case"suite-mismatch":case"tree-size-mismatch":case"not-in-tree":case"seal-fields":case"signature-ml-d\
-sa-65":case"signature-falcon-512-padded-r3":case"signature-slh-dsa-sha2-128f":return"Do not accept it: it may be forged, or was changed or damaged on the way.";case"\
-tenant":case"account":case"request-digest":case"decision":case"probe-mode":case"no-proof":case"proof-level":case"policy-version":case"fmr-class":return"Do not a\
-ccept it: it is not what was asked for."}}var Je=class extends Error{name="InputError"};function wc(e){let t=Yr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=mi(t),r=typeof n=="string"?mc(
+st root is that of the service you rely on.";case"unknown-key-set":return"Do not accept it: it may be forged, or your trust root is older than its keys. Take ov\
+er the next version of your trust root first; yours must vouch for it.";case"revoked-key-set":case"retired-key-set":case"key-set-validity":return"Do not accept \
+it: its keys were not allowed to sign it, or are no longer trusted. It may be forged.";case"seal-needed":case"other-seal":return"Do not accept it: the seal that\
+ it names is not the one that this server has. It may be forged, or another service made it.";case"suite-mismatch":case"tree-size-mismatch":case"not-in-tree":case"\
+seal-fields":case"signature-ml-dsa-65":case"signature-falcon-512-padded-r3":case"signature-slh-dsa-sha2-128f":return"Do not accept it: it may be forged, or was \
+changed or damaged on the way.";case"tenant":case"account":case"request-digest":case"decision":case"probe-mode":case"no-proof":case"proof-level":case"policy-ver\
+sion":case"fmr-class":return"Do not accept it: it is not what was asked for."}}var Je=class extends Error{name="InputError"};function wc(e){let t=Yr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=mi(t),r=typeof n=="string"?mc(
 n):void 0;if(r===void 0)throw new Je("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return mc(t)??
 e}function xc(e){let t=e.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Je("The nonce is 32 to 128 hexadecimal digits: the one that you i\
 ssued for this login.");return Uint8Array.from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function Yr(e){try{return new TextDecoder("utf\

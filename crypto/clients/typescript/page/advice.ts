@@ -22,7 +22,7 @@ export function advice(code: VerifyErrorCode): string {
     case "issuer":
       return "Do not accept it: it may be forged, or another service made it. Check that the trust root is that of the service you rely on.";
     case "unknown-key-set":
-      return "Do not accept it: it may be forged, or your trust root is older than its keys. Get the trust root again from the service.";
+      return "Do not accept it: it may be forged, or your trust root is older than its keys. Take over the next version of your trust root first; yours must vouch for it.";
     case "revoked-key-set":
     case "retired-key-set":
     case "key-set-validity":

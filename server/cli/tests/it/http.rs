@@ -80,6 +80,17 @@ impl Endpoint {
         self.try_send_to(siblings::any_of(self.address), method, path, headers, body.into()).await
     }
 
+    /// Whether each of the nodes that may be asked takes requests.
+    pub(crate) async fn is_ready(&self) -> bool {
+        for address in siblings::all_of(self.address) {
+            let asked = self.try_send_to(address, Method::GET, "/readyz", &[], Bytes::new()).await;
+            if !asked.is_ok_and(|reply| reply.status == 200) {
+                return false;
+            }
+        }
+        true
+    }
+
     async fn try_send_to(
         &self,
         address: SocketAddr,

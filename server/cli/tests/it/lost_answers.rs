@@ -117,7 +117,8 @@ async fn answers(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, until: Option<
 async fn a_creation_whose_answer_is_lost_is_repeated_and_creates_one() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let service = Service::new(service::config(&data)).await;
+    // What the command did at one node, another one may hear of a moment later.
+    let service = Service::new(service::config(&data)).await.at_one_node();
     let path = Path::to(service.admin.address).await;
     let url = format!("https://{}", path.address);
     let command = |rest: &[&str]| -> Vec<String> {

@@ -160,11 +160,7 @@ async fn a_rotation_outlives_its_key_holder() {
     }
     key_holder.kill();
     let key_holder = KeyHolder::start(&keys, &listen);
-    loop {
-        let ready = service.admin.get("/readyz").await;
-        if ready.status == 200 {
-            break;
-        }
+    while !service.admin.is_ready().await {
         tokio::task::yield_now().await;
     }
     log_in_until(&service, &people, false, nonce, idle).await;
