@@ -52,11 +52,18 @@ pub(super) fn secret_shown(created: Created) -> Problem {
 
 fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    match value.to_str() {
-        Ok(key) if (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()) => Ok(Some(key.to_owned())),
-        _ => {
+    match visible(value) {
+        Some(key) => Ok(Some(key.to_owned())),
+        None => {
             let detail = "send `Idempotency-Key` with 1 to 255 visible characters, or without it";
             Err(Problem::new(Code::MalformedRequest, detail))
         }
     }
+}
+
+/// A key of visible ASCII characters, whose number is within the bound. `HeaderValue::to_str` also lets blanks pass.
+pub(super) fn visible(value: &HeaderValue) -> Option<&str> {
+    let key = value.to_str().ok()?;
+    let bounded = (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len());
+    (bounded && key.bytes().all(|byte| byte.is_ascii_graphic())).then_some(key)
 }

@@ -12,7 +12,6 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use std::sync::Arc;
 use trefoil_api::{Enrolled, Enrolment, Erased, Hex, Replaced};
-use trefoil_matching::IDEMPOTENCY_KEY_BYTES_MAX;
 use trefoil_service::Service;
 use trefoil_service::enrolments::{self, EnrolmentRequest};
 use trefoil_service::tenant::Scope;
@@ -102,8 +101,7 @@ pub(super) async fn delete(
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<String, Problem> {
-    let key = headers.get(IDEMPOTENCY_KEY).and_then(|value| value.to_str().ok()).unwrap_or("");
-    if (1..=IDEMPOTENCY_KEY_BYTES_MAX).contains(&key.len()) {
+    if let Some(key) = headers.get(IDEMPOTENCY_KEY).and_then(once::visible) {
         return Ok(key.to_owned());
     }
     let detail = "send `Idempotency-Key` with 1 to 255 visible characters, fresh for each enrolment";

@@ -148,6 +148,11 @@ async fn fields_that_are_unknown_missing_or_wrong() {
 
     let enrolment = json!({"embedding": face(), "consent_ref": "c"});
     service.public.post(&templates(), &enrolment).await.problem(400, "idempotency-key-missing");
+    for key in ["", "a key", "a\tkey", &"k".repeat(256)] {
+        let headers = [("idempotency-key", key)];
+        let reply = service.public.send(Method::POST, &templates(), &headers, enrolment.to_string()).await;
+        reply.problem(400, "idempotency-key-missing");
+    }
     let headers = [("idempotency-key", "k")];
     let no_consent = json!({"embedding": face()}).to_string();
     let refused = service.public.send(Method::POST, &templates(), &headers, no_consent).await;

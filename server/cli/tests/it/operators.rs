@@ -351,7 +351,9 @@ async fn a_creation_that_is_repeated_with_its_key_creates_nothing_more_and_shows
     );
     let other = json!({ "name": "bonk", "policy": service::policy() });
     create(&service.admin, "/v1/tenants", "a", &other).await.problem(422, "idempotency-key-reused");
-    create(&service.admin, "/v1/tenants", "", &other).await.problem(400, "malformed-request");
+    for key in ["", "a key", "a\tkey", &"k".repeat(256)] {
+        create(&service.admin, "/v1/tenants", key, &other).await.problem(400, "malformed-request");
+    }
 
     let (_, eve) = operator(&service, "eve", "viewer").await;
     let secrets = [
