@@ -1,8 +1,10 @@
 //! The clients in other languages: their packages, and their tests with their own tools against the built server. Node for TypeScript, Python
 //! with pip, and Chromium for the pages.
 
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::repo::Repo;
 use crate::steps::Steps;
@@ -10,6 +12,8 @@ use crate::tools;
 
 const TYPESCRIPT: &str = "crypto/clients/typescript";
 const PYTHON: &str = "crypto/clients/python";
+/// What a failed program printed last, for the summary at the end.
+const LINES_OF_A_FAILURE: usize = 50;
 
 /// All of them, with the server in the target directory.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
@@ -148,8 +152,19 @@ fn within(repo: &Repo, program: PathBuf, folder: &str) -> Command {
     command
 }
 
+/// Runs a program and shows what it prints; a failure repeats the end of it.
 pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().map_err(|why| format!("{name}: {why}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{name}: {status}")) }
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|why| format!("{name}: {why}"))?;
+    let lines = BufReader::new(child.stdout.take().ok_or("no standard output")?).split(b'\n');
+    let mut last = VecDeque::new();
+    for line in lines.map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        println!("{line}");
+        last.push_back(line);
+        last.drain(..last.len().saturating_sub(LINES_OF_A_FAILURE));
+    }
+    let status = child.wait().map_err(|why| format!("{name}: {why}"))?;
+    let last = Vec::from(last).join("\n");
+    if status.success() { Ok(()) } else { Err(format!("{name}: {status}\n{last}")) }
 }

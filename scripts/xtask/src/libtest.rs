@@ -13,6 +13,8 @@ pub(crate) struct Results {
     ignored: u64,
     /// Seconds and name of each test whose time was printed.
     times: Vec<(f64, String)>,
+    /// The names of the tests that failed.
+    failures: Vec<String>,
 }
 
 impl Results {
@@ -21,7 +23,10 @@ impl Results {
         let Some(rest) = line.trim_start().strip_prefix("test ") else { return };
         match rest.strip_prefix("result: ").and_then(|results| results.split_once(". ")) {
             Some((_, results)) => self.add_counts(results),
-            None => self.times.extend(time(rest)),
+            None => {
+                self.times.extend(time(rest));
+                self.failures.extend(failure(rest));
+            }
         }
     }
 
@@ -46,6 +51,7 @@ impl Results {
         self.failed += other.failed;
         self.ignored += other.ignored;
         self.times.extend(other.times);
+        self.failures.extend(other.failures);
     }
 
     /// The counts in words.
@@ -65,12 +71,18 @@ impl Results {
     pub(crate) fn judge(&self, status: ExitStatus) -> Result<String, String> {
         let counts = self.counts();
         match (status.success(), self.passed, self.ignored) {
-            (false, ..) => Err(format!("{status}: {counts}")),
+            (false, ..) => Err(format!("{status}: {counts}\n{}", self.failures.join("\n"))),
             (true, 0, _) => Err("the command ran no tests".to_owned()),
             (true, _, 0) => Ok(counts),
             (true, ..) => Err(format!("ignored tests are not allowed: {counts}")),
         }
     }
+}
+
+/// The name in `a::b ... FAILED`, with a time after it or without.
+fn failure(rest: &str) -> Option<String> {
+    let (name, outcome) = rest.split_once(" ... ")?;
+    outcome.starts_with("FAILED").then(|| name.to_owned())
 }
 
 /// The time and name in `a::b ... ok <0.123s>`.
@@ -101,6 +113,7 @@ mod tests {
         let slowest = [(61.5, "a::long".to_owned()), (0.123, "a::b".to_owned())];
         assert_eq!(results.slowest(5), slowest);
         assert_eq!(results.slowest(1), slowest[..1]);
+        assert_eq!(results.failures, ["a::long"]);
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Short runs of the benchmark and of the demonstration, whose JSON output must have its keys. They show that
 //! the programs run; the numbers of such short runs mean nothing.
 
-use std::process::Stdio;
-
 use serde_json::Value;
 
 use crate::clients::execute;
@@ -126,7 +124,7 @@ fn clients(repo: &Repo) -> Result<String, String> {
     let mut quickstart = repo.command(repo.binary("trefoil")?);
     quickstart.arg("quickstart").arg("--directory").arg(&made).args(["--service", &service.public]);
     quickstart.args(["--admin", &service.admin, "--data-dir"]).arg(&service.data);
-    execute(quickstart.stdout(Stdio::null()))?;
+    execute(&mut quickstart)?;
     for example in ["login", "tokens"] {
         let mut run = repo.command(repo.binary(&format!("examples/{example}"))?);
         execute(run.arg(&service.public).arg(service.certificate()).arg(&made))?;

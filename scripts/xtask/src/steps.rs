@@ -142,12 +142,17 @@ impl Steps {
         self.tests.add(results);
     }
 
-    /// Prints the slowest tests, the table of steps and the counts; the last line counts the steps.
+    /// Prints the slowest tests, why steps failed, the table of steps and the counts; the last line counts the steps.
     pub(crate) fn finish(self) -> Result<(), String> {
         let slowest = self.tests.slowest(SLOWEST);
         if !slowest.is_empty() {
             println!("\n==== slowest tests");
             slowest.iter().for_each(|(seconds, test)| println!("{seconds:>8.1} s  {test}"));
+        }
+        for Step { name, outcome, .. } in &self.steps {
+            if let Outcome::Failed(why) = outcome {
+                println!("\n==== failed: {name}\n{}", why.trim_end());
+            }
         }
         println!("\n==== summary");
         let (mut passed, mut failed, mut not_run) = (0, 0, 0);
