@@ -135,7 +135,7 @@ impl Named {
         }
         assert!(!path.contains('{'), "{path}: the test has no foreign name for it");
         // Specific to this route: the key of another request is refused whatever it names.
-        let key = format!("foreign {}", self.method);
+        let key = format!("foreign-{}", self.method);
         let key = [("idempotency-key", key.as_str())];
         let headers = if self.needs_key { &key[..] } else { &[] };
         let body = if body.is_null() { String::new() } else { body.to_string() };

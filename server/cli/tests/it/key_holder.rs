@@ -51,7 +51,7 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
         refused.problem(503, "key-holder-unavailable");
         assert_eq!(refused.headers["retry-after"], "1");
     }
-    service.enrol(&people[1], "while away").await.problem(503, "key-holder-unavailable");
+    service.enrol(&people[1], "while-away").await.problem(503, "key-holder-unavailable");
     assert!(wait_for(&service, 503).await.contains("key-holder"));
     assert_eq!(service.metric("trefoil_ready").await, 0);
     // Requests that need no decision are still answered.

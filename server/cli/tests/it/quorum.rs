@@ -135,7 +135,7 @@ async fn a_gateway_decides_with_two_of_three_and_names_who_is_away() {
     until_ready(&service.admin, |status, text| status == 200 && text.contains("key-holder 2 of 3")).await;
     assert_eq!(service.metric("trefoil_key_holder_up{seat=\"2\"}").await, 0);
     assert_eq!(service.metric("trefoil_key_holder_up{seat=\"3\"}").await, 1);
-    let refused = service.enrol(&people[1], "two are too few").await;
+    let refused = service.enrol(&people[1], "two-are-too-few").await;
     refused.problem(503, "key-holder-unavailable");
     assert!(refused.text().contains("key-holder 2 of 3 is away"), "{}", refused.text());
 

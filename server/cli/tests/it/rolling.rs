@@ -278,7 +278,7 @@ impl Callers {
         let path = templates_path(&self.comes);
         let body = json!({"embedding": Vector::new(self.comes.face), "consent_ref": "form 7"}).to_string();
         for number in 0.. {
-            let key = format!("enrolment {number}");
+            let key = format!("enrolment-{number}");
             let (headers, kind) = ([("idempotency-key", key.as_str())], "enrolments");
             for _ in 0..2 {
                 let sent = async || {
@@ -306,7 +306,7 @@ impl Callers {
     async fn operate(self: Arc<Self>) {
         let (keys, policy) = (format!("{}/api-keys", self.tenant), format!("{}/policy", self.tenant));
         for number in 0.. {
-            let (key, kind) = (format!("operator {number}"), "operators");
+            let (key, kind) = (format!("operator-{number}"), "operators");
             let (headers, scopes) =
                 ([("idempotency-key", key.as_str())], json!({"scopes": ["authenticate"]}));
             let sent = async || {

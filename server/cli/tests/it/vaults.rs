@@ -173,7 +173,7 @@ async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     );
     // Operations that would raise the older vault's count, and so hide that it is older, are refused.
     let path = format!("/v1/tenants/{}", hex::encode(service.tenant));
-    service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
+    service.enrol(&people[1], "into-the-older").await.problem(503, "key-holder-unavailable");
     let deleted =
         service.public.send(hyper::Method::DELETE, &service::templates_path(&people[0]), &[], "").await;
     deleted.problem(503, "key-holder-unavailable");
@@ -294,7 +294,7 @@ async fn one_of_three_with_an_older_vault_stops_writes_and_no_decision() {
         assert!(begun.elapsed() < Duration::from_secs(120), "{}", deleted.text());
     };
     refused.problem(503, "key-holder-unavailable");
-    service.enrol(&people[1], "into the older").await.problem(503, "key-holder-unavailable");
+    service.enrol(&people[1], "into-the-older").await.problem(503, "key-holder-unavailable");
     for face in [right, wrong] {
         let mut answers = Vec::new();
         for _ in 0..20 {
