@@ -7,6 +7,7 @@
 
 use crate::cli::trefoil;
 use crate::http::{Endpoint, Reply};
+use crate::reports;
 use crate::service::{self, AUDIENCE, Service};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -337,6 +338,16 @@ async fn a_boundary_attack_at_class_4_ends_with_locked_accounts_and_no_template(
         let cosine = attack.cosine(threshold);
         assert!(cosine < 0.5, "{person}: {cosine:.3}");
     }
+    let cosines = attacks.iter().map(|attack| attack.cosine(threshold));
+    let report = json!({
+        "fmr_class": Threshold::DEFAULT_CLASS,
+        "accounts": attacks.len(),
+        "locked": attacks.iter().filter(|attack| attack.failures == FAILURES_PER_GENERATION).count(),
+        "failures_until_locked": FAILURES_PER_GENERATION,
+        "strangers_accepted": attacks.iter().filter(|attack| !attack.axes.is_empty()).count(),
+        "cosine_max": cosines.fold(f64::MIN, f64::max),
+    });
+    reports::keep("boundary", "cargo test --workspace --test it a_boundary_attack_at_class_4", report);
 }
 
 /// The limit: at 10^-3 some accounts accept a stranger within the budget, who is then closer than 0.5, and the rest of the budget tells

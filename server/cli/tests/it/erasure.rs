@@ -2,6 +2,7 @@
 
 use crate::enrolment::join_all;
 use crate::http::Endpoint;
+use crate::reports;
 use crate::service::{self, Customer, Person, Service, answer};
 use hyper::Method;
 use serde_json::json;
@@ -115,6 +116,7 @@ async fn what_was_erased_is_in_no_file_within_a_minute_and_neighbours_log_in() {
     let mut there: BTreeSet<String> = leaving.iter().map(hex::encode).chain(staying.clone()).collect();
     assert_eq!(found(&data, &pieces), there, "each is in some file before");
 
+    let mut slowest = Duration::ZERO;
     for (round, handles) in (2..).zip(leaving.chunks(ROUND)) {
         let begun = Instant::now();
         join_all(handles.iter().map(|handle| erase(&service, *handle))).await;
@@ -128,11 +130,14 @@ async fn what_was_erased_is_in_no_file_within_a_minute_and_neighbours_log_in() {
             assert!(begun.elapsed() < GONE_WITHIN, "{:?}", found.difference(&there).collect::<Vec<_>>());
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        slowest = slowest.max(begun.elapsed());
         logs_in(&service, neighbours, round).await;
     }
     assert_eq!(there, staying);
     assert!(service.server.shutdown().await);
     assert_eq!(found(&data, &pieces), staying, "nor after the end");
+    let report = json!({"erased": count, "receipts_verified": count, "neighbours": NEIGHBOURS, "gone_within_s_max": slowest.as_secs_f64()});
+    reports::keep("erasure", "cargo test --workspace --test it what_was_erased", report);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,9 +25,10 @@ pub(crate) fn keep(name: &str, command: &str, mut report: Value) {
 }
 
 fn build() -> Value {
+    // A machine may have no git.
     let said = |program: &str, arguments: &[&str]| {
-        let output = Command::new(program).args(arguments).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        let output = Command::new(program).args(arguments).output();
+        output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     json!({
         "dirty": !said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty(),
