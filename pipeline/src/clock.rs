@@ -7,4 +7,7 @@ pub trait Clock: Send + Sync {
 
     /// Nanoseconds since an arbitrary origin, never decreasing.
     fn monotonic_ns(&self) -> u64;
+
+    /// Returns once [`Clock::monotonic_ns`] has reached this. A clock that a test sets by hand does not wait.
+    fn wait_until(&self, _monotonic_ns: u64) {}
 }

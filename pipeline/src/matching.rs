@@ -1,8 +1,10 @@
 //! The encrypted match of one batch, in either probe mode.
 
 mod spent;
+mod usual;
 
 pub(crate) use spent::Spent;
+pub(crate) use usual::Usual;
 
 use trefoil_attest::ProbeMode;
 use trefoil_matching::{
@@ -22,6 +24,8 @@ pub(crate) struct Round<'a, C> {
     pub(crate) key_holder: &'a dyn KeyHolding,
     pub(crate) matcher: &'a mut Matcher,
     pub(crate) spent: &'a mut Spent,
+    /// Of matches in the tenant's probe mode.
+    pub(crate) usual: &'a mut Usual,
     pub(crate) clock: &'a dyn Clock,
 }
 
@@ -48,7 +52,8 @@ enum Obstacle {
 
 impl<C> Round<'_, C> {
     /// The lanes that were decided, ascending, and the decisions; the others are refused. Lanes of one epoch of the tenant's
-    /// keys are matched together: two rounds while the keys are rotated, otherwise one.
+    /// keys are matched together: two rounds while the keys are rotated, otherwise one. If all are denied without a match, the answer takes as long
+    /// as with one.
     pub(crate) fn decide<R>(
         &mut self,
         run: &mut Run<R>,
@@ -62,7 +67,7 @@ impl<C> Round<'_, C> {
         let spent = |lane: &BackedLane<R>| self.spent.has(&lane.request.template, now);
         // Their answer is no, and the key-holder is not asked again at once.
         let (mut decided, mut waiting): (Vec<_>, Vec<_>) = lanes.into_iter().partition(spent);
-        let mut accepted = 0;
+        let (mut accepted, mut matched) = (0, false);
         while let Some(epoch) = waiting.first().map(|lane| lane.request.template.epoch) {
             let (lanes, others): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|lane| lane.request.template.epoch == epoch);
@@ -73,22 +78,29 @@ impl<C> Round<'_, C> {
                 continue;
             };
             let keys = Keys { key, probes: None, renewed: false };
-            accepted |= self.decide_epoch(run, keys, lanes, &mut decided).bits();
+            if let Some(lanes) = self.decide_epoch(run, keys, lanes, &mut decided) {
+                accepted |= lanes.bits();
+                matched = true;
+            }
+        }
+        if !matched && !decided.is_empty() {
+            self.clock.wait_until(now + self.usual.of(decided.len()));
         }
         decided.sort_unstable_by_key(|lane| lane.request.template.lane);
         (decided, Decisions::from_lanes(LaneSet::from_bits(accepted)))
     }
 
-    /// Encrypted match and decision: adds the decided lanes to `decided`, and returns the accepted lanes. Lanes that prevent a decision
-    /// are removed and the others masked again, so that one lane does not cost its neighbours their answer.
+    /// Encrypted match and decision: adds the decided lanes to `decided`, and returns the accepted lanes, or `None` if nothing was matched. Lanes
+    /// that prevent a decision are removed and the others masked again, so that one lane does not cost its neighbours their answer.
     fn decide_epoch<R>(
         &mut self,
         run: &mut Run<R>,
         mut keys: Keys,
         mut lanes: Vec<BackedLane<R>>,
         decided: &mut Vec<BackedLane<R>>,
-    ) -> LaneSet {
+    ) -> Option<LaneSet> {
         while !lanes.is_empty() {
+            let begun = self.clock.monotonic_ns();
             let answer = self.mask(run, &mut keys, &lanes).and_then(|job| {
                 let started = self.clock.monotonic_ns();
                 let answer = self.key_holder.decide(job).map_err(obstacle);
@@ -97,8 +109,9 @@ impl<C> Round<'_, C> {
             });
             match answer {
                 Ok(decisions) => {
+                    self.usual.note(lanes.len(), self.clock.monotonic_ns() - begun);
                     decided.append(&mut lanes);
-                    return decisions.lanes();
+                    return Some(decisions.lanes());
                 }
                 Err(Obstacle::Lanes(out, why)) if has_any_of(&lanes, out) => {
                     run.refuse(take(&mut lanes, out), why)
@@ -114,7 +127,7 @@ impl<C> Round<'_, C> {
                 Err(_) => run.refuse(std::mem::take(&mut lanes), Refusal::KeyHolder),
             }
         }
-        LaneSet::EMPTY
+        None
     }
 
     /// Fetches the tenant's public keys again, for all workers; returns whether the key of the lanes' epoch is among them.

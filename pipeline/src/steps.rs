@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
-use trefoil_attest::{BATCH_MAX, Decision, Proof, Statement, Suite};
+use trefoil_attest::{BATCH_MAX, Decision, ProbeMode, Proof, Statement, Suite};
 use trefoil_cache::{Cache, Session};
 use trefoil_kernels::{Cpu, keccak};
 use trefoil_matching::{BatchId, Decisions, KeyHolding, Matcher, Tier, system_entropy};
@@ -17,7 +17,7 @@ use trefoil_types::AudienceId;
 
 use crate::clock::Clock;
 use crate::door::Door;
-use crate::matching::{Round, Spent};
+use crate::matching::{Round, Spent, Usual};
 use crate::request::{Backing, Batch, Bound, BoundLane, InSession, LaneRequest, Refusal, StageTimes};
 use crate::run::{BackedLane, Run};
 use crate::sessions::Sessions;
@@ -28,6 +28,8 @@ use crate::verdict::{Stale, Verdict, audience_id};
 pub struct Worker<C: Cache<Verdict>> {
     matcher: Matcher,
     spent: Spent,
+    /// Of plain and of shared probes.
+    usual: [Usual; 2],
     verdicts: Sessions<C>,
     rng: StdRng,
 }
@@ -59,7 +61,13 @@ impl<C: Cache<Verdict>> Pipeline<C> {
     /// State for one more worker, seeded from the operating system.
     pub fn worker(&self) -> Worker<C> {
         let matcher = Matcher::new(self.tier, Box::new(system_entropy));
-        Worker { matcher, spent: Spent::default(), verdicts: Sessions::default(), rng: rand::make_rng() }
+        Worker {
+            matcher,
+            spent: Spent::default(),
+            usual: Default::default(),
+            verdicts: Sessions::default(),
+            rng: rand::make_rng(),
+        }
     }
 
     /// Runs one batch. Refused lanes carry their reason; every other lane is decided and bound, in random order.
@@ -98,6 +106,7 @@ impl<C: Cache<Verdict>> Pipeline<C> {
             key_holder: &*self.key_holder,
             matcher: &mut worker.matcher,
             spent: &mut worker.spent,
+            usual: &mut worker.usual[usize::from(tenant.policy.probe == ProbeMode::Shared)],
             clock,
         };
         let (lanes, decisions) = round.decide(&mut run, lanes);

@@ -1,7 +1,7 @@
 //! Subjects that had no attempt left a moment ago, as one worker remembers them.
 //!
 //! A batch with such a subject is masked twice, so a subject without attempts that keeps trying would slow others down. The memory
-//! holds only denials, and forgets them before a returned attempt could be noticed.
+//! holds only denials, and forgets them before a returned attempt could be noticed. A batch of nothing else takes as long as with a match ([`super::Usual`]).
 
 use std::collections::HashMap;
 use trefoil_matching::{Handle, Template, TenantId};

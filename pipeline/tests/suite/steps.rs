@@ -454,7 +454,9 @@ pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_noth
     assert_eq!(decide(0..4), expected);
     let jobs: Vec<u32> = jobs.try_iter().map(LaneSet::bits).collect();
     assert_eq!(jobs, [0b11, 0b11, 0b1111, 0b1100, 0b1100]);
+    assert_eq!(clock.waited.load(Ordering::Relaxed), 0, "a match makes an answer take its time");
     assert_eq!(decide(0..2), of(0..2, Decision::NoMatch).collect::<Vec<_>>(), "without any job");
+    assert!(clock.waited.load(Ordering::Relaxed) > 0, "as long as a match takes");
 }
 
 /// After a malformed job of somebody else the key-holder has other tag keys.

@@ -108,6 +108,8 @@ fn unit(rng: &mut StdRng) -> [f32; DIM] {
 pub(crate) struct TestClock {
     pub(crate) unix_s: AtomicU64,
     calls: AtomicU64,
+    /// How long somebody waited, nanoseconds.
+    pub(crate) waited: AtomicU64,
 }
 
 impl Clock for TestClock {
@@ -119,10 +121,15 @@ impl Clock for TestClock {
         // 20 us per reading, so that deadlines pass while the dispatcher turns.
         self.calls.fetch_add(20_000, Ordering::Relaxed)
     }
+
+    fn wait_until(&self, monotonic_ns: u64) {
+        let now = self.calls.fetch_max(monotonic_ns, Ordering::Relaxed);
+        self.waited.fetch_add(monotonic_ns.saturating_sub(now), Ordering::Relaxed);
+    }
 }
 
 pub(crate) fn clock() -> Arc<TestClock> {
-    Arc::new(TestClock { unix_s: AtomicU64::new(NOW), calls: AtomicU64::new(0) })
+    Arc::new(TestClock { unix_s: AtomicU64::new(NOW), calls: AtomicU64::new(0), waited: AtomicU64::new(0) })
 }
 
 /// A template of a person.

@@ -1,6 +1,6 @@
 //! The wall clock and the monotonic clock of the process.
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use trefoil_pipeline::Clock;
 
 /// The machine's clocks.
@@ -20,5 +20,13 @@ impl Clock for SystemClock {
 
     fn monotonic_ns(&self) -> u64 {
         u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a worker waits so that its answer takes as long as others do"
+    )]
+    fn wait_until(&self, monotonic_ns: u64) {
+        std::thread::sleep(Duration::from_nanos(monotonic_ns.saturating_sub(self.monotonic_ns())));
     }
 }

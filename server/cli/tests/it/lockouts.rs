@@ -6,7 +6,9 @@ use crate::quorum;
 use crate::service::{self, Person, Service, answer};
 use hyper::Method;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 use trefoil_api::{Base64, Decision};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
@@ -323,4 +325,59 @@ async fn three_key_holders_count_who_is_locked_out_also_while_one_is_away() {
     holders[2].kill();
     assert_eq!(counted(&service).await, all(Value::Null), "two are away");
     assert!(service.server.shutdown().await);
+}
+
+/// How well a time alone tells the second kind of answer from the first: the chance that one of the second took longer than one of the first. One half
+/// tells nothing.
+fn told_apart(first: &[Duration], second: &[Duration]) -> f64 {
+    let longer = |one: &Duration, other: &Duration| match other.cmp(one) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
+    };
+    let sum: f64 = first.iter().flat_map(|one| second.iter().map(move |other| longer(one, other))).sum();
+    sum / (first.len() * second.len()) as f64
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denial_without_an_attempt_has_the_form_and_takes_the_time_of_one_for_another_face() {
+    const PAIRS: u64 = 150;
+    let folder = tempfile::tempdir().unwrap();
+    let mut policy = service::policy();
+    policy["attempts"] =
+        json!({ "consecutive": 1_000, "failures_per_day": 1_000, "failures_per_generation": PAIRS });
+    let service = Service::with_policy(service::config(&folder.path().join("data")), policy).await;
+    let people = service.people(3, 1, 83).await;
+    for person in &people {
+        service.welcome(person).await;
+    }
+    let (ann, bob, eve) = (&people[0], &people[1], &people[2]);
+    for nonce in 0..PAIRS {
+        assert_eq!(decided(&service, ann, eve, nonce).await, Decision::NoMatch);
+    }
+    assert_eq!(decided(&service, ann, ann, PAIRS).await, Decision::NoMatch, "locked out");
+    let timed = async |person: &Person, nonce: u64| {
+        let request = service.request(person, &eve.face, nonce);
+        let sent = Instant::now();
+        let reply = service.authenticate(&request).await;
+        let took = sent.elapsed();
+        let form: BTreeSet<String> = reply.json().as_object().unwrap().keys().cloned().collect();
+        assert_eq!(answer(&reply).decision, Decision::NoMatch);
+        (took, form)
+    };
+    let (mut locked_out, mut other_face) = (Vec::new(), Vec::new());
+    for pair in 0..PAIRS {
+        // Each is the first of half of the pairs.
+        let order = if pair % 2 == 0 { [ann, bob] } else { [bob, ann] };
+        let mut forms = Vec::new();
+        for (turn, person) in order.into_iter().enumerate() {
+            let (took, form) = timed(person, 1_000 + 2 * pair + turn as u64).await;
+            let times = if std::ptr::eq(person, ann) { &mut locked_out } else { &mut other_face };
+            times.push(took);
+            forms.push(form);
+        }
+        assert_eq!(forms[0], forms[1]);
+    }
+    let told = told_apart(&locked_out, &other_face);
+    assert!((0.35..0.65).contains(&told), "a denial's time tells who is locked out: {told}");
 }

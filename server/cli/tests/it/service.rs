@@ -89,6 +89,10 @@ impl Clock for TestClock {
     fn monotonic_ns(&self) -> u64 {
         self.machine.monotonic_ns()
     }
+
+    fn wait_until(&self, monotonic_ns: u64) {
+        self.machine.wait_until(monotonic_ns);
+    }
 }
 
 /// A running service with one tenant.
