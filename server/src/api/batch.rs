@@ -63,7 +63,7 @@ pub(super) async fn authenticate(
         Err(problem) => {
             caller.used(Used::Refused);
             app.metrics.refused_entry(BATCHES, problem.code());
-            failures.count(problem.code());
+            failures.refused(&app, problem.code());
             Outcome::Refused { problem: problem.member() }
         }
     });

@@ -1,6 +1,7 @@
 //! The layer around every request: it gives it an id, renders problems, gives answers the form that the caller prefers, contains a panic,
 //! counts, and writes the log line.
 
+use super::failures::ONE_A_SECOND;
 use super::form::Form;
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;
@@ -97,7 +98,7 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     match status {
         500.. => tracing::warn!(request_id = id, %method, route, status, code, us, "request failed"),
         401 | 403 if app.refusals.takes(status, started) => {
-            let sampled = "one line a second; trefoil_http_problems_total counts all";
+            let sampled = ONE_A_SECOND;
             tracing::info!(request_id = id, %method, route, status, code, us, sampled, "request refused");
         }
         _ if app.config.server.access_log => {

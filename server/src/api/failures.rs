@@ -1,13 +1,17 @@
-//! The log's lines about failed logins of batches and streams. Such a login has no answer of its own, so `envelope` logs none for it.
+//! The log's lines about logins of batches and streams that failed or were refused. Such a login has no answer of its own, so `envelope` logs none for it.
 //!
-//! A batch that fails has one line for each code, and not one for each of its logins. A stream has one a second.
+//! A batch that fails has one line for each code, and not one for each of its logins. A stream has one a second. Of refusals, those get a line that
+//! would as requests of their own.
 
 use super::envelope::RequestId;
+use crate::app::App;
 use crate::problem::Code;
 use axum::extract::Request;
 
 /// A stream is told about at most this often.
 const PAUSE_NS: u64 = 1_000_000_000;
+/// Stands in the line of a refusal.
+pub(super) const ONE_A_SECOND: &str = "one line a second; trefoil_http_problems_total counts all";
 
 /// How many logins of one request failed and have no line yet. Those that are left when it is dropped get their line then.
 pub(super) struct Failures {
@@ -26,10 +30,20 @@ impl Failures {
     }
 
     /// A login was refused. It failed if the status is one from 500 on.
-    pub(super) fn count(&mut self, code: Code) {
-        if !code.status().is_server_error() {
-            return;
+    pub(super) fn refused(&mut self, app: &App, code: Code) {
+        let status = code.status().as_u16();
+        match status {
+            500.. => self.count(code),
+            401 | 403 if app.refusals.takes(status, app.service.clock.monotonic_ns()) => {
+                let (request_id, sampled) = (self.request_id(), ONE_A_SECOND);
+                let (route, code) = (self.route, code.name());
+                tracing::info!(request_id, route, status, code, sampled, "login refused");
+            }
+            _ => {}
         }
+    }
+
+    fn count(&mut self, code: Code) {
         match self.counts.iter_mut().find(|(counted, _)| *counted == code) {
             Some((_, count)) => *count += 1,
             None => self.counts.push((code, 1)),
@@ -52,9 +66,12 @@ impl Failures {
     }
 
     fn line(&self, code: Code, logins: u64) {
-        let id = self.request.map_or_else(|| "-".to_owned(), RequestId::text);
-        let (status, code) = (code.status().as_u16(), code.name());
-        tracing::warn!(request_id = id, route = self.route, status, code, logins, "logins failed");
+        let (request_id, status, code) = (self.request_id(), code.status().as_u16(), code.name());
+        tracing::warn!(request_id, route = self.route, status, code, logins, "logins failed");
+    }
+
+    fn request_id(&self) -> String {
+        self.request.map_or_else(|| "-".to_owned(), RequestId::text)
     }
 }
 
@@ -69,12 +86,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_by_code_once_a_second_and_refusals_never() {
+    fn failures_are_told_by_code_once_a_second() {
         let mut failures = Failures { request: None, route: "-", counts: Vec::new(), told_ns: None };
         let count =
             |failures: &mut Failures, codes: &[Code]| codes.iter().for_each(|code| failures.count(*code));
-        count(&mut failures, &[Code::NonceReplayed, Code::QuotaExceeded, Code::RequestMacInvalid]);
-        assert!(failures.due(5).is_empty(), "they are refusals");
+        assert!(failures.due(5).is_empty(), "nothing failed");
         count(&mut failures, &[Code::Unsealed, Code::Internal, Code::Unsealed]);
         assert_eq!(failures.due(5), [(Code::Unsealed, 2), (Code::Internal, 1)]);
         count(&mut failures, &[Code::Unsealed; 3]);

@@ -115,7 +115,7 @@ impl Stream {
             self.ended(login);
         }
         if let Some(problem) = ended {
-            self.failures.count(problem.code());
+            self.failures.refused(&self.app, problem.code());
             self.app.metrics.refused_entry(STREAMS, problem.code());
             let last = self.peer.part(line_of(number, true, &Err(problem)), ());
             let _ = self.answers.send(last).await;
@@ -126,7 +126,7 @@ impl Stream {
     /// A login has ended.
     fn ended(&mut self, login: Result<Option<Code>, JoinError>) {
         if let Ok(Some(code)) = login {
-            self.failures.count(code);
+            self.failures.refused(&self.app, code);
         }
     }
 

@@ -142,8 +142,14 @@ async fn failed_logins_of_a_batch_or_a_stream_share_a_line_that_says_how_many() 
         assert!(tries.next().is_some(), "the key-holder is away");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // Two of the batch are refused, which is no failure.
-    let entries = (0..logins).map(|nonce| if nonce < 2 { json!({}) } else { login(&subject, nonce) });
+    // Two of the batch are refused, which is no failure. A refusal with 403 has a line too.
+    let mut elsewhere = login(&subject, 1);
+    elsewhere["audience"] = json!("https://elsewhere.example");
+    let entries = (0..logins).map(|nonce| match nonce {
+        0 => json!({}),
+        1 => elsewhere.clone(),
+        _ => login(&subject, nonce),
+    });
     let batch = json!({ "authentications": entries.collect::<Vec<_>>() });
     let batch = public.post("/v1/authentications/batch", &batch).await;
     assert_eq!(batch.status, 200, "{}", batch.text());
@@ -164,6 +170,12 @@ async fn failed_logins_of_a_batch_or_a_stream_share_a_line_that_says_how_many() 
     assert_eq!(
         (&of_batch[0]["request_id"], &of_batch[0]["logins"]),
         (&batch_id.into(), &(logins - 2).into())
+    );
+    let refused = with_message(&lines, "login refused");
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(
+        (&refused[0]["request_id"], &refused[0]["route"], &refused[0]["code"]),
+        (&batch_id.into(), &"/v1/authentications/batch".into(), &"audience-not-allowed".into())
     );
     // One a second. They are read with pauses, because they are refused.
     assert!((1..logins / 2).contains(&of_stream.len()), "{of_stream:?}");
