@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use trefoil_types::BatchId;
-use trefoil_types::Handle;
+use trefoil_types::{BatchId, Handle, SessionId};
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
@@ -102,7 +101,8 @@ impl Candidate {
     fn probes(&self, batch: u8, faces: &[Embedding], rng: &mut StdRng) -> Result<Vec<SharedProbe>, Failure> {
         let sealing = self.role.sealing_key().map_err(Failure::in_step("sealing key"))?;
         let mut device = |((template, _), face): (&(Template, Embedding), &Embedding)| {
-            let sealed_for = SealedFor { session: [0; 32], nonce: vec![batch; 16], issued_at: unix_s() };
+            let sealed_for =
+                SealedFor { session: SessionId::new([0; 32]), nonce: vec![batch; 16], issued_at: unix_s() };
             let context = sealed_for.context(&self.tenant, &template.handle);
             let (share, other) = Share::of(face).split(rng);
             SharedProbe { share, sealed: sealing.seal(&context, &other), sealed_for }

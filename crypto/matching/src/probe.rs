@@ -33,7 +33,7 @@ pub struct SharedProbe {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedFor {
     /// The proof session.
-    pub session: [u8; 32],
+    pub session: SessionId,
     /// The nonce of the request, at most [`NONCE_BYTES_MAX`] bytes.
     pub nonce: Vec<u8>,
     /// Unix second of the request, by the device's clock.
@@ -43,7 +43,7 @@ pub struct SealedFor {
 impl SealedFor {
     /// The context of a probe of `handle` in this request.
     pub fn context(&self, tenant: &TenantId, handle: &Handle) -> Context {
-        Context::probe(tenant, handle, &SessionId::new(self.session), &self.nonce, self.issued_at)
+        Context::probe(tenant, handle, &self.session, &self.nonce, self.issued_at)
     }
 }
 
@@ -111,7 +111,7 @@ impl ProbeJob {
             let SealedFor { session, nonce, issued_at } = sealed_for;
             bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
-            bytes.extend_from_slice(session);
+            bytes.extend_from_slice(session.as_bytes());
             bytes.extend_from_slice(&issued_at.to_le_bytes());
             // A longer nonce was refused before; truncated, its share would not open.
             let nonce = &nonce[..nonce.len().min(NONCE_BYTES_MAX)];
@@ -153,7 +153,7 @@ impl ProbeJob {
             rest = after;
             let sealed: [u8; SealedShare::BYTES] = take(&mut rest).ok_or(length)?;
             let sealed = SealedShare::from_bytes(&sealed).ok_or(length)?;
-            let sealed_for = SealedFor { session, nonce: nonce.to_vec(), issued_at };
+            let sealed_for = SealedFor { session: SessionId::new(session), nonce: nonce.to_vec(), issued_at };
             probes[lane.index()] =
                 Some(SealedProbe { handle: Handle::new(handle), generation, sealed, sealed_for });
         }

@@ -359,7 +359,7 @@ pub(crate) fn probe_of_another_mode_costs_only_its_own_lane<C: Cache<Verdict>>(c
     let world = World::new(cache);
     world.prove_all();
     let mut shared = world.request(1, 1, 1);
-    let session = in_session(&mut shared).id.to_bytes();
+    let session = in_session(&mut shared).id;
     let sealed_for = SealedFor { session, nonce: shared.nonce.clone(), issued_at: NOW };
     let context = sealed_for.context(&TENANT, &shared.template.handle);
     let share = Share::random(&mut StdRng::seed_from_u64(5));
@@ -518,7 +518,7 @@ pub(crate) fn shares_that_were_opened_serve_for_the_second_attempt<C: Cache<Verd
         let mut request = world.request(i, i, i);
         let face = Embedding::quantise(&PEOPLE_ONCE.0[i].face).expect("face");
         let (share, other) = Share::of(&face).split(&mut rng);
-        let session = in_session(&mut request).id.to_bytes();
+        let session = in_session(&mut request).id;
         let sealed_for = SealedFor { session, nonce: request.nonce.clone(), issued_at: NOW };
         let sealed = sealing.seal(&sealed_for.context(&TENANT, &request.template.handle), &other);
         request.probe = Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for }));

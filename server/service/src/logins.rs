@@ -132,7 +132,7 @@ impl LoginRequest {
                 let Voucher::Holder(signed) = &self.voucher else {
                     return Err(Refused::Login(Refusal::ProofMode));
                 };
-                let (session, nonce) = (signed.session.to_bytes(), self.nonce.clone());
+                let (session, nonce) = (signed.session, self.nonce.clone());
                 let sealed_for = SealedFor { session, nonce, issued_at: self.issued_at };
                 Ok(Probe::Shared(Box::new(SharedProbe { share, sealed, sealed_for })))
             }

@@ -28,7 +28,7 @@ pub(super) async fn enrol(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request = read(&app, &caller, handle, request, Service::enrolment_digest).await?;
+    let request = read(&app, &caller, Handle::new(handle), request, Service::enrolment_digest).await?;
     let patience = app.limits.answer_timeout();
     let enrolments::Enrolled { generation, replayed, receipt } =
         app.service.enrol(&caller.tenant, request, patience).await?;
@@ -47,7 +47,7 @@ pub(super) async fn replace(
     PathBytes(handle): PathBytes<32>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let request = read(&app, &caller, handle, request, Service::replacement_digest).await?;
+    let request = read(&app, &caller, Handle::new(handle), request, Service::replacement_digest).await?;
     let patience = app.limits.answer_timeout();
     let enrolments::Replaced { generation, replaced, replayed, receipt } =
         app.service.replace(&caller.tenant, request, patience).await?;
@@ -63,7 +63,7 @@ pub(super) async fn replace(
 async fn read(
     app: &App,
     caller: &Caller,
-    handle: [u8; 32],
+    handle: Handle,
     request: Request,
     digest: fn(&Service, &Handle, &[u8]) -> [u8; 32],
 ) -> Result<EnrolmentRequest, Problem> {
@@ -72,7 +72,7 @@ async fn read(
     let idempotency_key = idempotency_key(request.headers())?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
     let Enrolment { embedding, shares, issued_at, consent_ref } = body::parse(&bytes)?;
-    let (handle, face) = (Handle::new(handle), bodies::face(embedding, shares));
+    let face = bodies::face(embedding, shares);
     let digest = digest(&app.service, &handle, &bytes);
     Ok(EnrolmentRequest { handle, face, issued_at, consent_ref, idempotency_key, digest })
 }

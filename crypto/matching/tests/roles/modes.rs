@@ -24,7 +24,7 @@ impl World {
 
     /// What a device of `of` makes of a face.
     pub(super) fn device(&mut self, of: &Template, face: &Embedding, nonce: &[u8]) -> SharedProbe {
-        let sealed_for = SealedFor { session: SESSION.to_bytes(), nonce: nonce.to_vec(), issued_at: NOW };
+        let sealed_for = SealedFor { session: SESSION, nonce: nonce.to_vec(), issued_at: NOW };
         let context = sealed_for.context(&TENANT, &of.handle);
         let face: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
         let key = self.key_holder.sealing_key();
@@ -131,7 +131,7 @@ fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobod
     let (key, context) =
         (world.key_holder.sealing_key(), Context::template(&TENANT, &handle(1), b"key", NOW));
     let template = split_template(&vector, &key, &context, &mut world.rng).expect("a face");
-    let sealed_for = SealedFor { session: [0; 32], nonce: b"key".to_vec(), issued_at: NOW };
+    let sealed_for = SealedFor { session: [0; 32].into(), nonce: b"key".to_vec(), issued_at: NOW };
     let forged = SharedProbe { sealed: template.sealed, sealed_for, ..probe.clone() };
     assert!(matches!(world.job(&[(&victim, &forged)]), Err(KeyHolderError::SealedShares(_))));
     // The login that it was sealed for goes on, once.

@@ -54,7 +54,7 @@ pub(super) fn audit(
     let checked: Vec<Result<(), String>> = logins
         .par_iter()
         .map(|login| {
-            let outcome = check(login, tenant.to_bytes(), trust_root);
+            let outcome = check(login, tenant, trust_root);
             stage.step();
             outcome
         })
@@ -102,9 +102,8 @@ impl Audit {
     }
 }
 
-fn check(login: &Login, tenant: [u8; 16], trust_root: &TrustRoot) -> Result<(), String> {
-    let verified =
-        verify_login(login, TenantId::new(tenant), trust_root).map_err(|cause| cause.to_string())?;
+fn check(login: &Login, tenant: TenantId, trust_root: &TrustRoot) -> Result<(), String> {
+    let verified = verify_login(login, tenant, trust_root).map_err(|cause| cause.to_string())?;
     let attested = verified.statement().decision;
     if attested == login.decision {
         Ok(())

@@ -9,7 +9,7 @@ use trefoil_matching::{
     MatchJob, Matcher, MemoryVault, Renewal, SealedFor, SealedProbe, SealedTemplate, SeatEnrolment, Share,
     SharedProbe, Template, TemplateName, TenantId, Tier, blind, split, unblind,
 };
-use trefoil_types::{BatchId, Handle};
+use trefoil_types::{BatchId, Handle, SessionId};
 
 const TENANT: TenantId = TenantId::new([7; 16]);
 const NAME: TemplateName =
@@ -62,7 +62,7 @@ impl World {
         let mut enrol = |(name, lane, face): &(TemplateName, Lane, Embedding)| {
             let (blinded, own) = split(face, &mut self.rng);
             let template = unblind(key_holder.enrol(*name, *lane, &blinded.into(), 0).unwrap(), own);
-            let sealed_for = SealedFor { session: [2; 32], nonce: vec![3; 64], issued_at: 1 };
+            let sealed_for = SealedFor { session: SessionId::new([2; 32]), nonce: vec![3; 64], issued_at: 1 };
             let (share, other) = Share::of(face).split(&mut self.rng);
             let sealed = sealing.seal(&sealed_for.context(&TENANT, &name.handle), &other);
             (template, SharedProbe { share, sealed, sealed_for })

@@ -17,7 +17,7 @@ use trefoil_matching::{
     SealedFor, SealedProbe, Share, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
-use trefoil_types::{BatchId, TenantId};
+use trefoil_types::{BatchId, SessionId, TenantId};
 
 #[derive(Debug)]
 struct NoCertificate;
@@ -170,7 +170,7 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
     unknown(other.enrol(enrolment(blinded.into())).map(drop));
     let template = &gateway.people[0].0;
-    let sealed_for = SealedFor { session: [1; 32], nonce: vec![1; 16], issued_at: now() };
+    let sealed_for = SealedFor { session: SessionId::new([1; 32]), nonce: vec![1; 16], issued_at: now() };
     let context = sealed_for.context(&TENANT, &handle(0));
     let sealed = other.sealing_key().unwrap().seal(&context, &Share::random(&mut StdRng::seed_from_u64(1)));
     let mut probes = [const { None }; LANES];

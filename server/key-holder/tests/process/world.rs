@@ -20,7 +20,7 @@ use trefoil_matching::{
     Template, TemplateName, TenantId, Tier, split, unblind,
 };
 use trefoil_storage::data_dir::DataDir;
-use trefoil_types::BatchId;
+use trefoil_types::{BatchId, SessionId};
 
 pub(crate) const TENANT: TenantId = TenantId::new([7; 16]);
 /// Long enough for the busiest machine: no test measures time.
@@ -320,7 +320,8 @@ impl Gateway {
         // A share opens once, so each has randomness of its own.
         let mut rng = StdRng::from_rng(&mut rand::rng());
         let mut device = |template: &Template, probe: &Embedding| {
-            let sealed_for = SealedFor { session: [1; 32], nonce: vec![batch; 16], issued_at: now() };
+            let sealed_for =
+                SealedFor { session: SessionId::new([1; 32]), nonce: vec![batch; 16], issued_at: now() };
             let context = sealed_for.context(&TENANT, &template.handle);
             let (share, other) = Share::of(probe).split(&mut rng);
             SharedProbe { share, sealed: sealing.seal(&context, &other), sealed_for }

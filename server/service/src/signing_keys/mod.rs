@@ -31,7 +31,6 @@ pub use shown::{Shown, root_told};
 use at_rest::AtRestError;
 use error::KEYS_FILE;
 use std::path::Path;
-use trefoil_attest::json::TrustFileError;
 use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
 };
@@ -344,7 +343,7 @@ fn read(path: &Path) -> Result<TrustRoot, KeysError> {
         cause: cause.to_string(),
     };
     let bytes = std::fs::read(path).map_err(|cause| named(&cause))?;
-    TrustRoot::from_file(&bytes).map_err(|cause: TrustFileError| named(&cause))
+    TrustRoot::from_file(&bytes).map_err(|cause| named(&cause))
 }
 
 fn version_file(number: u64) -> String {
