@@ -113,7 +113,7 @@ impl Plan {
         self.key_holders[seat] = quorum::start_lax(&config);
     }
 
-    fn data(&self, number: usize) -> PathBuf {
+    pub(crate) fn data(&self, number: usize) -> PathBuf {
         self.folder.path().join(format!("node-{number}"))
     }
 }

@@ -8,7 +8,8 @@ use crate::service::{answer, policy};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use trefoil_api::Decision;
+use trefoil_api::{Decision, Enrolment, Hex, Vector};
+use trefoil_client::{Client, Nodes};
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
 
@@ -47,6 +48,50 @@ async fn tenants_keys_and_operators_are_made_at_all_nodes_at_a_time_and_none_is_
     for created in join_all(made).await {
         assert_eq!(created.status, 201, "{}", created.text());
     }
+}
+
+/// Any node answers for any subject, whose template it then keeps. In the client's order each template is in the memory of one node.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_order_of_a_subject_its_template_is_in_the_memory_of_one_node_and_another_answers_too() {
+    let Some(server) = Server::shared() else { return };
+    let mut fleet = Fleet::start(server).await;
+    let people = fleet.at(0).people(9, 1, 73).await;
+    let nodes = Nodes::new((0..NODES).map(|node| (format!("node {node}"), client(&fleet, node))).collect());
+    let in_memory = async |fleet: &Fleet| {
+        let each = fleet.nodes.iter().map(|node| node.admin.metric("trefoil_templates_in_memory"));
+        join_all(each).await
+    };
+    for person in &people {
+        let enrolment = Enrolment {
+            embedding: Some(Vector::new(person.face)),
+            shares: None,
+            issued_at: None,
+            consent_ref: "form 7".to_owned(),
+        };
+        let handle = Hex(person.handle.to_bytes());
+        let warm = nodes.in_order(&handle)[0];
+        assert!(warm.enrol(handle, &enrolment, &hex::encode(handle.0)).await.is_ok());
+        assert_eq!(fleet.at(0).prove(person).await.status, 201);
+    }
+    let mut nonce = 0;
+    for place in [0, 0, 1] {
+        for person in &people {
+            nonce += 1;
+            let request = fleet.customer.request(person, &person.face, nonce);
+            let asked = nodes.in_order(&Hex(person.handle.to_bytes()))[place];
+            asked.authenticate(&request).await.map(drop).unwrap();
+        }
+        let held = in_memory(&fleet).await;
+        assert_eq!(held.iter().sum::<u64>(), people.len() as u64 * (place as u64 + 1), "{held:?}");
+        assert!(place > 0 || held.iter().all(|held| *held < people.len() as u64), "{held:?}");
+    }
+}
+
+fn client(fleet: &Fleet, node: usize) -> Client {
+    let public = &fleet.nodes[node].public;
+    let certificate = std::fs::read(fleet.plan.data(node).join("tls-certificate.pem")).unwrap();
+    let base = format!("https://localhost:{}", public.address.port());
+    Client::new(&base, &certificate, fleet.customer.public.bearer.as_deref().unwrap(), 1).unwrap()
 }
 
 /// Two nodes begin a rotation at a time, a third is asked, all connections to the database end in the middle, and all are asked again.
