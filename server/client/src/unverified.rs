@@ -25,6 +25,16 @@ use trefoil_types::TenantId;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// There is no other way to it:
+///
+/// ```compile_fail,E0609
+/// # use trefoil_api::Hex;
+/// # async fn erase(client: trefoil_client::Client, handle: Hex<32>) -> Result<(), Box<dyn std::error::Error>> {
+/// let generation = client.erase(handle).await?.generation;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 #[must_use = "call `verified`, or say `without_verification`"]
 pub struct Unverified<T> {
