@@ -146,7 +146,9 @@ async fn log_in(world: &Arc<World>, phase: Duration, round: u64) -> Phase {
 async fn one(client: &Client, session: &HolderSession, face: &Vector, number: u64) -> bool {
     let Some(nonce) = Nonce::new([number.to_le_bytes(); 2].concat()) else { return false };
     let request = session.authentication(face.clone(), nonce, unix_now(), AttestationForm::Compact);
-    client.authenticate(&request).await.is_ok_and(|answer| answer.decision == Decision::Match)
+    // Only the time counts here.
+    let answer = client.authenticate(&request).await;
+    answer.is_ok_and(|answer| answer.without_verification().decision == Decision::Match)
 }
 
 /// Sends invalid proofs as fast as they are answered, while the switch is on.

@@ -1,12 +1,11 @@
 //! Requests to the service and its answers, as bodies of the API.
 
 use crate::problem::Problem;
-use serde_json::Value;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Authenticated, Authentication, Base64,
-    DayOfUse, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, Policy, PolicyPage,
-    PolicyVersion, PublishedRoot, Receipt, Replaced, RootLogPage, RotationState, RotationStatus, Shares,
-    TenantDetail, TenantSummary, UnprovenAuthentication, UsagePage, Vector,
+    DayOfUse, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, PolicyPage, PolicyVersion,
+    PublishedRoot, Receipt, Replaced, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail,
+    TenantSummary, UnprovenAuthentication, UsagePage, Vector, policy_digest,
 };
 use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, statement_digest};
 use trefoil_pipeline::SealedTree;
@@ -66,27 +65,6 @@ pub(crate) fn policy_version(version: directory::PolicyVersion) -> PolicyVersion
     let directory::PolicyVersion { version, made_at, policy } = version;
     let policy_digest = Hex(policy_digest(&policy));
     PolicyVersion { policy_id: POLICY_ID, policy_version: version, made_at, policy_digest, policy }
-}
-
-/// SHA3-256 of a policy in canonical JSON (RFC 8785): its members are named in ASCII, and its numbers are whole.
-pub(crate) fn policy_digest(policy: &Policy) -> [u8; 32] {
-    // A value's members are sorted, which a struct's are not.
-    let value = serde_json::to_value(policy).expect("a policy is JSON");
-    statement_digest(canonical(&value).as_bytes())
-}
-
-fn canonical(value: &Value) -> String {
-    let text = |text: &str| Value::from(text).to_string();
-    match value {
-        Value::Object(members) => {
-            let mut names: Vec<&String> = members.keys().collect();
-            names.sort_unstable();
-            let members = names.iter().map(|name| format!("{}:{}", text(name), canonical(&members[*name])));
-            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        other => other.to_string(),
-    }
 }
 
 /// A page of what API keys were used for.

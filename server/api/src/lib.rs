@@ -18,6 +18,7 @@ mod face;
 mod oauth;
 mod operators;
 mod pin;
+mod policy;
 #[cfg(feature = "openapi")]
 mod schema;
 mod source;
@@ -36,6 +37,7 @@ pub use operators::{
     ResetMalformed, RevokedApiKey, StartedRotation,
 };
 pub use pin::{Pin, PinError};
+pub use policy::policy_digest;
 pub use source::Source;
 pub use status::{
     BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, KeyHolderCounts,

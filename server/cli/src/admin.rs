@@ -332,13 +332,13 @@ impl AdminCommand {
             Command::Tenant(Tenant::Disable { tenant }) => self.set_disabled(tenant, true),
             Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
             Command::Tenant(Tenant::Delete { tenant, receipt }) => {
-                let deleted = self.place.call(async |admin| admin.delete_tenant(tenant).await)?;
+                let deleted = self.place.change(async |admin| admin.delete_tenant(tenant).await)?;
                 let kept = receipt.keep(deleted.receipt.as_ref(), "the tenant is deleted")?;
                 show(json, &deleted, || format!("deleted, {} templates destroyed\n{kept}", deleted.templates))
             }
             Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
-                let version = self.place.call(async |admin| {
+                let version = self.place.change(async |admin| {
                     let shown = admin.tenant(tenant).await?;
                     // A change in between must not be undone by the policy that was read before it.
                     let if_version = if_version.or(whole.is_none().then_some(shown.policy_version));
@@ -362,7 +362,7 @@ impl AdminCommand {
                 show(json, &all, || api_keys(&all))
             }
             Command::ApiKey(Key::Revoke { id, tenant }) => {
-                let revoked = self.place.call(async |admin| admin.revoke_api_key(tenant, id).await)?;
+                let revoked = self.place.change(async |admin| admin.revoke_api_key(tenant, id).await)?;
                 show(json, &revoked, || api_keys(std::slice::from_ref(&revoked.key)))
             }
             Command::Operator(command) => command.answer(&self.place, json),
@@ -375,21 +375,21 @@ impl AdminCommand {
             Command::Nodes => status::nodes(&self.place, json),
             Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
             Command::ResetMalformed { tenant } => {
-                let reset = self.place.call(async |admin| admin.reset_malformed(tenant).await)?;
+                let reset = self.place.change(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &reset, || "the count of malformed jobs is 0\n".to_owned())
             }
             Command::RotateKeys { tenant, status } => {
-                let status = self.place.call(async |admin| match status {
-                    true => admin.key_rotation(tenant).await,
-                    false => Ok(admin.rotate_keys(tenant).await?.status),
-                })?;
+                let status = match status {
+                    true => self.place.call(async |admin| admin.key_rotation(tenant).await)?,
+                    false => self.place.change(async |admin| admin.rotate_keys(tenant).await)?.status,
+                };
                 show(json, &status, || rotation(&status))
             }
         }
     }
 
     fn set_disabled(&self, tenant: Hex<16>, disabled: bool) -> Result<String, String> {
-        let summary = self.place.call(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
+        let summary = self.place.change(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
         show(self.json, &summary, || tenants(std::slice::from_ref(&summary.summary)))
     }
 }

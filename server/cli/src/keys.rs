@@ -307,15 +307,7 @@ fn now() -> u64 {
 
 impl Public {
     fn newest(&self) -> Result<TrustRoot, String> {
-        refuse_missing(&self.data_dir)?;
-        let path = self.data_dir.join(TRUST_ROOT_FILE);
-        let bytes = std::fs::read(&path).map_err(|cause| {
-            format!(
-                "{}: cannot be read ({cause}); start the service once, or give --data-dir",
-                path.display()
-            )
-        })?;
-        TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
+        trust_root(&self.data_dir)
     }
 
     fn version(&self, number: Option<u64>) -> Result<TrustRoot, String> {
@@ -327,6 +319,16 @@ impl Public {
         let bytes = bytes.ok_or_else(|| format!("{directory} has no trust root of version {number}"))?;
         TrustRoot::from_file(&bytes).map_err(|cause| format!("{directory}, version {number}: {cause}"))
     }
+}
+
+/// The trust root of a data directory.
+pub(super) fn trust_root(data_dir: &Path) -> Result<TrustRoot, String> {
+    refuse_missing(data_dir)?;
+    let path = data_dir.join(TRUST_ROOT_FILE);
+    let bytes = std::fs::read(&path).map_err(|cause| {
+        format!("{}: cannot be read ({cause}); start the service once, or give --data-dir", path.display())
+    })?;
+    TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
 }
 
 /// Replaces the pinned file, in its present form.

@@ -4,19 +4,22 @@ use crate::client::IDEMPOTENCY_KEY;
 use crate::error::ClientError;
 use crate::outgoing::Outgoing;
 use crate::transport::Transport;
+use crate::unverified::{Said, Unverified};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use trefoil_api::{
     ApiKeyPage, AuditPage, Base64, ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey,
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
-    DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, RegisterIssuerKey, RegisteredIssuerKey,
-    ResetAttempts, ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus, SetPolicy,
-    StartedRotation, TenantDetail, TenantPage, UsagePage,
+    DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, PolicyVersion, RegisterIssuerKey,
+    RegisteredIssuerKey, ResetAttempts, ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus,
+    SetPolicy, StartedRotation, TenantDetail, TenantPage, UsagePage, policy_digest,
 };
+use trefoil_attest::{SERVICE, What};
+use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 use trefoil_wallet::credentials::IssuerPublicKey;
 
-/// The admin listener: tenants, API keys, operators, the audit trail, metrics. Receipts of changes are returned as they came: `trefoil_attest::verify_change` verifies
-/// them.
+/// The admin listener: tenants, API keys, operators, the audit trail, metrics. Changes answer with an [`Unverified`], whose content is
+/// reached through [`Unverified::verified`]; the tenant of the request is checked in any case. Receipts in the audit trail come as they are.
 #[derive(Clone)]
 pub struct Admin {
     transport: Transport,
@@ -53,20 +56,27 @@ impl Admin {
         &self,
         path: impl Into<String>,
         body: &impl Serialize,
-    ) -> Result<T, ClientError> {
+        said: impl FnOnce(&T) -> Option<Said>,
+    ) -> Result<Unverified<T>, ClientError> {
         let mut outgoing = Outgoing::post_json(path, body);
         if let Some(key) = &self.idempotency_key {
             outgoing = outgoing.header(IDEMPOTENCY_KEY, key)?;
         }
-        self.transport.json(outgoing).await
+        self.transport.change(outgoing, said).await
     }
 
     /// Makes a tenant.
     ///
     /// # Errors
     /// `field-invalid` for a policy out of range, and [`ClientError`] in general.
-    pub async fn create_tenant(&self, tenant: &CreateTenant) -> Result<CreatedTenant, ClientError> {
-        self.create("/v1/tenants", tenant).await
+    pub async fn create_tenant(
+        &self,
+        tenant: &CreateTenant,
+    ) -> Result<Unverified<CreatedTenant>, ClientError> {
+        let said = |created: &CreatedTenant| {
+            of(created.tenant_id, What::TenantCreated { digest: policy_digest(&tenant.policy) })
+        };
+        self.create("/v1/tenants", tenant, said).await
     }
 
     /// Makes an API key of a tenant. Only this answer has its secret.
@@ -77,7 +87,7 @@ impl Admin {
         &self,
         tenant: Hex<16>,
         scopes: Vec<Scope>,
-    ) -> Result<CreatedApiKey, ClientError> {
+    ) -> Result<Unverified<CreatedApiKey>, ClientError> {
         self.create_api_key_with(tenant, &CreateApiKey { scopes, label: None, expires_at: None }).await
     }
 
@@ -89,8 +99,12 @@ impl Admin {
         &self,
         tenant: Hex<16>,
         request: &CreateApiKey,
-    ) -> Result<CreatedApiKey, ClientError> {
-        self.create(of_tenant(tenant, "/api-keys"), request).await
+    ) -> Result<Unverified<CreatedApiKey>, ClientError> {
+        let said = |created: &CreatedApiKey| {
+            let (key, scopes) = (ApiKeyId::new(created.id.0), bits(&request.scopes));
+            of(tenant, What::ApiKeyCreated { key, scopes })
+        };
+        self.create(of_tenant(tenant, "/api-keys"), request, said).await
     }
 
     /// A page of a tenant's API keys, starting at an id.
@@ -106,9 +120,16 @@ impl Admin {
     ///
     /// # Errors
     /// `api-key-unknown`, `tenant-unknown`, and [`ClientError`] in general.
-    pub async fn revoke_api_key(&self, tenant: Hex<16>, id: Hex<8>) -> Result<RevokedApiKey, ClientError> {
+    pub async fn revoke_api_key(
+        &self,
+        tenant: Hex<16>,
+        id: Hex<8>,
+    ) -> Result<Unverified<RevokedApiKey>, ClientError> {
+        let said = |revoked: &RevokedApiKey| {
+            of(tenant, What::ApiKeyRevoked { key: ApiKeyId::new(id.0) }).filter(|_| revoked.key.id == id)
+        };
         let path = of_tenant(tenant, &format!("/api-keys/{}", hex::encode(id.0)));
-        self.transport.json(Outgoing::delete(path)).await
+        self.transport.change(Outgoing::delete(path), said).await
     }
 
     /// A page of the tenants, starting at an identifier.
@@ -136,13 +157,20 @@ impl Admin {
         tenant: Hex<16>,
         policy: &Policy,
         if_version: Option<u32>,
-    ) -> Result<ChangedPolicy, ClientError> {
+    ) -> Result<Unverified<ChangedPolicy>, ClientError> {
+        let said = |changed: &ChangedPolicy| {
+            let PolicyVersion { policy_id, policy_version, .. } = changed.version;
+            let digest = policy_digest(policy);
+            let what = What::PolicyChanged { id: policy_id, version: policy_version, digest };
+            of(tenant, what)
+                .filter(|_| changed.version.policy_digest.0 == digest && changed.version.policy == *policy)
+        };
         let body = SetPolicy { policy: policy.clone() };
         let mut outgoing = Outgoing::put_json(of_tenant(tenant, "/policy"), &body);
         if let Some(version) = if_version {
             outgoing = outgoing.header("if-match", &format!("\"{version}\""))?;
         }
-        self.transport.json(outgoing).await
+        self.transport.change(outgoing, said).await
     }
 
     /// A page of the versions of a tenant's policy, starting at one.
@@ -161,9 +189,14 @@ impl Admin {
         &self,
         tenant: Hex<16>,
         disabled: bool,
-    ) -> Result<ChangedTenant, ClientError> {
+    ) -> Result<Unverified<ChangedTenant>, ClientError> {
+        let said = |changed: &ChangedTenant| {
+            let summary = &changed.summary;
+            let same = (summary.tenant_id, summary.disabled_at.is_some()) == (tenant, disabled);
+            of(tenant, if disabled { What::TenantDisabled } else { What::TenantEnabled }).filter(|_| same)
+        };
         let path = of_tenant(tenant, if disabled { "/disable" } else { "/enable" });
-        self.transport.json(Outgoing::post_empty(path)).await
+        self.transport.change(Outgoing::post_empty(path), said).await
     }
 
     /// Deletes a disabled tenant with all its data except its root log.
@@ -171,19 +204,24 @@ impl Admin {
     /// # Errors
     /// `tenant-in-use` while it is enabled or its keys are rotated, `tenant-unknown` once it was deleted, `role-missing`, and
     /// [`ClientError`] in general.
-    pub async fn delete_tenant(&self, tenant: Hex<16>) -> Result<DeletedTenant, ClientError> {
-        self.transport.json(Outgoing::delete(of_tenant(tenant, ""))).await
+    pub async fn delete_tenant(&self, tenant: Hex<16>) -> Result<Unverified<DeletedTenant>, ClientError> {
+        let said = |deleted: &DeletedTenant| {
+            let what = What::TenantDeleted { templates: deleted.templates };
+            of(tenant, what).filter(|_| deleted.tenant_id == tenant)
+        };
+        self.transport.change(Outgoing::delete(of_tenant(tenant, "")), said).await
     }
 
     /// Resets the key-holder's count of a tenant's malformed jobs.
     ///
     /// # Errors
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
-    pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<ResetMalformed, ClientError> {
-        self.transport.json(Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"))).await
+    pub async fn reset_malformed(&self, tenant: Hex<16>) -> Result<Unverified<ResetMalformed>, ClientError> {
+        let outgoing = Outgoing::post_empty(of_tenant(tenant, "/reset-malformed"));
+        self.transport.change(outgoing, |_| of(tenant, What::MalformedReset)).await
     }
 
-    /// Ends the delay of a locked-out subject and forgets its failures of the day.
+    /// Ends the delay of a locked-out subject and forgets its failures of the day. The receipt does not say whose.
     ///
     /// # Errors
     /// `subject-unknown`, `tenant-unknown`, `key-holder-forbids` where the key-holder runs apart, and [`ClientError`] in general.
@@ -191,17 +229,21 @@ impl Admin {
         &self,
         tenant: Hex<16>,
         handle: Hex<32>,
-    ) -> Result<ResetAttempts, ClientError> {
+    ) -> Result<Unverified<ResetAttempts>, ClientError> {
         let path = of_tenant(tenant, &format!("/subjects/{}/reset-attempts", hex::encode(handle.0)));
-        self.transport.json(Outgoing::post_empty(path)).await
+        self.transport.change(Outgoing::post_empty(path), |_| of(tenant, What::AttemptsReset)).await
     }
 
     /// Starts a rotation of the keys of a tenant's templates, or resumes one that stopped.
     ///
     /// # Errors
     /// `tenant-unknown`, `key-holder-forbids`, and [`ClientError`] in general.
-    pub async fn rotate_keys(&self, tenant: Hex<16>) -> Result<StartedRotation, ClientError> {
-        self.transport.json(Outgoing::post_empty(of_tenant(tenant, "/key-rotation"))).await
+    pub async fn rotate_keys(&self, tenant: Hex<16>) -> Result<Unverified<StartedRotation>, ClientError> {
+        let said = |started: &StartedRotation| {
+            let what = What::KeyRotationBegun { epoch: started.status.epoch };
+            of(tenant, what).filter(|_| started.status.tenant == tenant)
+        };
+        self.transport.change(Outgoing::post_empty(of_tenant(tenant, "/key-rotation")), said).await
     }
 
     /// The progress of the rotation of a tenant's keys.
@@ -220,10 +262,14 @@ impl Admin {
         &self,
         tenant: Hex<16>,
         key: &IssuerPublicKey,
-    ) -> Result<RegisteredIssuerKey, ClientError> {
+    ) -> Result<Unverified<RegisteredIssuerKey>, ClientError> {
+        let said = |registered: &RegisteredIssuerKey| {
+            let what = What::IssuerKeyRegistered { key: key.id() };
+            of(tenant, what).filter(|_| registered.key_id.0 == key.id().to_bytes())
+        };
         let path = of_tenant(tenant, "/issuer-key");
         let body = RegisterIssuerKey { ml_dsa_65: Base64(key.as_bytes().to_vec()) };
-        self.transport.json(Outgoing::put_json(path, &body)).await
+        self.transport.change(Outgoing::put_json(path, &body), said).await
     }
 
     /// Makes an operator with a token. Only this answer has the token.
@@ -233,8 +279,12 @@ impl Admin {
     pub async fn create_operator(
         &self,
         operator: &CreateOperator,
-    ) -> Result<CreatedOperatorToken, ClientError> {
-        self.create("/v1/operators", operator).await
+    ) -> Result<Unverified<CreatedOperatorToken>, ClientError> {
+        let said = |created: &CreatedOperatorToken| {
+            let (role, operator) = (operator.role.number(), OperatorId::new(created.operator_id.0));
+            of_service(What::OperatorCreated { operator, role })
+        };
+        self.create("/v1/operators", operator, said).await
     }
 
     /// A page of the operators, starting at an identifier.
@@ -257,8 +307,15 @@ impl Admin {
     ///
     /// # Errors
     /// `operator-unknown`, `operator-conflict` for the last owner, `role-missing`, and [`ClientError`] in general.
-    pub async fn revoke_operator(&self, operator: Hex<8>) -> Result<ChangedOperator, ClientError> {
-        self.transport.json(Outgoing::delete(of_operator(operator, ""))).await
+    pub async fn revoke_operator(
+        &self,
+        operator: Hex<8>,
+    ) -> Result<Unverified<ChangedOperator>, ClientError> {
+        let said = |changed: &ChangedOperator| {
+            let what = What::OperatorRevoked { operator: OperatorId::new(operator.0) };
+            of_service(what).filter(|_| changed.operator.operator_id == operator)
+        };
+        self.transport.change(Outgoing::delete(of_operator(operator, "")), said).await
     }
 
     /// Makes another token of an operator, with an expiry if there is one.
@@ -269,9 +326,14 @@ impl Admin {
         &self,
         operator: Hex<8>,
         expires_at: Option<u64>,
-    ) -> Result<CreatedOperatorToken, ClientError> {
+    ) -> Result<Unverified<CreatedOperatorToken>, ClientError> {
+        let said = |created: &CreatedOperatorToken| {
+            let (id, token) = (OperatorId::new(operator.0), created.number);
+            let what = What::OperatorTokenCreated { operator: id, token };
+            of_service(what).filter(|_| created.operator_id == operator)
+        };
         let path = of_operator(operator, "/tokens");
-        self.create(path, &CreateOperatorToken { expires_at }).await
+        self.create(path, &CreateOperatorToken { expires_at }, said).await
     }
 
     /// Revokes one token of an operator.
@@ -282,8 +344,13 @@ impl Admin {
         &self,
         operator: Hex<8>,
         number: u32,
-    ) -> Result<ChangedOperator, ClientError> {
-        self.transport.json(Outgoing::delete(of_operator(operator, &format!("/tokens/{number}")))).await
+    ) -> Result<Unverified<ChangedOperator>, ClientError> {
+        let said = |changed: &ChangedOperator| {
+            let what = What::OperatorTokenRevoked { operator: OperatorId::new(operator.0), token: number };
+            of_service(what).filter(|_| changed.operator.operator_id == operator)
+        };
+        let path = of_operator(operator, &format!("/tokens/{number}"));
+        self.transport.change(Outgoing::delete(path), said).await
     }
 
     /// A page of the audit trail of one tenant or of all, starting at an entry.
@@ -328,6 +395,22 @@ impl Admin {
         let body = self.transport.bytes(Outgoing::get("/metrics")).await?;
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
+}
+
+/// What the receipt of a change of a tenant must say.
+fn of(tenant: Hex<16>, what: What) -> Option<Said> {
+    Some((Some(TenantId::new(tenant.0)), what))
+}
+
+/// What the receipt of a change of the service itself must say.
+fn of_service(what: What) -> Option<Said> {
+    Some((Some(SERVICE), what))
+}
+
+/// Scopes as receipts have them: the sum of 1, 2 and 4.
+fn bits(scopes: &[Scope]) -> u8 {
+    let bit = |(at, scope)| if scopes.contains(scope) { 1_u8 << at } else { 0 };
+    Scope::ALL.iter().enumerate().map(bit).sum()
 }
 
 /// A path under an operator's.

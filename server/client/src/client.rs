@@ -4,6 +4,7 @@ use crate::error::{ClientError, ProblemDocument, answer};
 use crate::outgoing::Outgoing;
 use crate::tokens::AccessToken;
 use crate::transport::Transport;
+use crate::unverified::Unverified;
 use hyper::body::Bytes;
 use serde::Serialize;
 use trefoil_api::{
@@ -11,11 +12,13 @@ use trefoil_api::{
     Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, Replaced,
     RootLogPage, Scope, UnprovenAuthentication,
 };
-use trefoil_attest::{PrunedSeal, Seal, TrustRoot};
+use trefoil_attest::{PrunedSeal, Seal, TrustRoot, What, consent_digest};
 use trefoil_split::SealingKey;
-use trefoil_wallet::credentials::SignedRoot;
+use trefoil_types::{Handle, SessionId};
+use trefoil_wallet::credentials::{RootStatement, SignedRoot};
 
-/// The public listener, for one API key. Clones share its connections. Receipts of changes are returned as they came: `trefoil_attest::verify_change` verifies them.
+/// The public listener, for one API key. Clones share its connections. Changes and logins answer with an [`Unverified`], whose content is
+/// reached through `verified`; [`Client::login`] and its like verify by themselves.
 #[derive(Clone)]
 pub struct Client(pub(crate) Transport);
 
@@ -105,10 +108,20 @@ impl Client {
     /// # Errors
     /// `root-generation-stale` unless it follows the end of the root log, `root-signature-invalid`,
     /// `issuer-key-missing`, and [`ClientError`] in general.
-    pub async fn publish_root(&self, root: &SignedRoot) -> Result<PublishedRoot, ClientError> {
+    pub async fn publish_root(&self, root: &SignedRoot) -> Result<Unverified<PublishedRoot>, ClientError> {
         let SignedRoot { statement, signature } = root.clone();
-        let root = PublishRoot { statement: Base64(statement), signature: Base64(signature) };
-        self.0.json(Outgoing::post_json("/v1/credentials/roots", &root)).await
+        let body = PublishRoot { statement: Base64(statement), signature: Base64(signature) };
+        let outgoing = Outgoing::post_json("/v1/credentials/roots", &body);
+        let said = |published: &PublishedRoot| {
+            let statement = RootStatement::decode(&root.statement).ok()?;
+            let RootStatement { generation, generation_min, root, .. } = &statement;
+            let (generation, generation_min, head) = (*generation, *generation_min, statement.digest());
+            let same = (published.generation, published.generation_min, published.head.0)
+                == (generation, generation_min, head);
+            let what = What::RootPublished { generation, generation_min, root: root.to_bytes(), head };
+            same.then_some((None, what))
+        };
+        self.0.change(outgoing, said).await
     }
 
     /// A page of a tenant's root log, starting at a generation.
@@ -129,10 +142,16 @@ impl Client {
         handle: Hex<32>,
         enrolment: &Enrolment,
         idempotency_key: &str,
-    ) -> Result<Enrolled, ClientError> {
+    ) -> Result<Unverified<Enrolled>, ClientError> {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::post_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
-        self.0.json(outgoing).await
+        let said = |enrolled: &Enrolled| {
+            let consent = consent_digest(&enrolment.consent_ref);
+            let (handle, generation) = (Handle::new(handle.0), enrolled.generation);
+            let what = What::Enrolled { handle, generation, consent };
+            (enrolled.handle.0 == handle.to_bytes()).then_some((None, what))
+        };
+        self.0.change(outgoing, said).await
     }
 
     /// Replaces a subject's template in one step, destroys the old one, and makes a revoked subject active again. The same `idempotency_key` gives the same answer. Needs
@@ -145,19 +164,29 @@ impl Client {
         handle: Hex<32>,
         enrolment: &Enrolment,
         idempotency_key: &str,
-    ) -> Result<Replaced, ClientError> {
+    ) -> Result<Unverified<Replaced>, ClientError> {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
         let outgoing = Outgoing::put_json(path, enrolment).header(IDEMPOTENCY_KEY, idempotency_key)?;
-        self.0.json(outgoing).await
+        let said = |answer: &Replaced| {
+            let consent = consent_digest(&enrolment.consent_ref);
+            let (handle, generation, replaced) = (Handle::new(handle.0), answer.generation, answer.replaced);
+            let what = What::Replaced { handle, generation, replaced, consent };
+            (answer.handle.0 == handle.to_bytes()).then_some((None, what))
+        };
+        self.0.change(outgoing, said).await
     }
 
     /// Destroys a subject's template and its key. Needs [`trefoil_api::Scope::Enrol`].
     ///
     /// # Errors
     /// `subject-unknown`, also if an earlier call destroyed it, and [`ClientError`] in general.
-    pub async fn erase(&self, handle: Hex<32>) -> Result<Erased, ClientError> {
+    pub async fn erase(&self, handle: Hex<32>) -> Result<Unverified<Erased>, ClientError> {
         let path = format!("/v1/subjects/{}/templates", hex::encode(handle.0));
-        self.0.json(Outgoing::delete(path)).await
+        let said = |erased: &Erased| {
+            let what = What::Erased { handle: Handle::new(handle.0), generation: erased.generation };
+            (erased.handle == handle).then_some((None, what))
+        };
+        self.0.change(Outgoing::delete(path), said).await
     }
 
     /// The sealing key of the tenant's key-holder, if it is the one with this fingerprint, which the key-holder's operator
@@ -177,44 +206,52 @@ impl Client {
             .map_err(|cause| answer(&format!("GET {path}"), &cause))
     }
 
-    /// Opens a proof session with the envelope of [`Holder::open`](crate::Holder::open). Needs [`trefoil_api::Scope::Authenticate`].
+    /// Opens a proof session with the envelope of [`Holder::open`](crate::Holder::open). Compare the answer's session with the
+    /// proven one. Its receipt is compact, so it needs [`Unverified::with_seal`]; a session that was open already has none. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `proof-rejected`, `proof-stale`, `quota-exceeded`, `overloaded`, and [`ClientError`] in general.
-    pub async fn open_session(&self, envelope: Vec<u8>) -> Result<ProofSession, ClientError> {
-        self.0.json(Outgoing::post_bytes("/v1/proof-sessions", envelope)).await
+    pub async fn open_session(&self, envelope: Vec<u8>) -> Result<Unverified<ProofSession>, ClientError> {
+        let said = |opened: &ProofSession| {
+            let (session, expires_at) = (SessionId::new(opened.session_id.0), opened.expires_at);
+            Some((None, What::SessionOpened { session, expires_at }))
+        };
+        self.0.change(Outgoing::post_bytes("/v1/proof-sessions", envelope), said).await
     }
 
-    /// Authenticates, and returns the attestation unverified, for programs that only pass it on or ask for none. [`Client::login`] verifies it.
+    /// Authenticates, for programs that pass the attestation on, ask for none, or verify it later. [`Client::login`] verifies it at once.
     /// A denial is an answer, not an error. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `session-expired`, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
-    pub async fn authenticate(&self, request: &Authentication) -> Result<Authenticated, ClientError> {
-        self.0.json(Outgoing::post_json("/v1/authentications", request)).await
+    pub async fn authenticate(
+        &self,
+        request: &Authentication,
+    ) -> Result<Unverified<Authenticated>, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/authentications", request)).await.map(Unverified::login)
     }
 
-    /// Like [`Client::authenticate`], at a tenant whose policy asks for no proof. [`Client::login_unproven`] verifies the answer.
+    /// Like [`Client::authenticate`], at a tenant whose policy asks for no proof. [`Client::login_unproven`] verifies the answer at once.
     ///
     /// # Errors
     /// `proof-mode-mismatch` where the policy asks for proofs, `subject-unknown`, `overloaded`, and [`ClientError`] in general.
     pub async fn authenticate_unproven(
         &self,
         request: &UnprovenAuthentication,
-    ) -> Result<Authenticated, ClientError> {
-        self.0.json(Outgoing::post_json("/v1/authentications", request)).await
+    ) -> Result<Unverified<Authenticated>, ClientError> {
+        self.0.json(Outgoing::post_json("/v1/authentications", request)).await.map(Unverified::login)
     }
 
     /// Authenticates from 1 to [`BATCH_MAX`] requests in one call: an answer or the problem of each, in their order. A refused request
-    /// affects no other. Send at most one request of a session with a hash chain, because requests are decided in no particular order. The
-    /// attestations are unverified, as those of [`Client::authenticate`]. Needs [`trefoil_api::Scope::Authenticate`].
+    /// affects no other. Send at most one request of a session with a hash chain, because requests are decided in no particular order. Call
+    /// `verified` of each answer with its own request. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `quota-exceeded`, and [`ClientError`] in general, for the whole batch; for one request those of [`Client::authenticate`].
     pub async fn authenticate_many(
         &self,
         requests: &[Authentication],
-    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+    ) -> Result<Vec<Result<Unverified<Authenticated>, ClientError>>, ClientError> {
         self.batch(requests).await
     }
 
@@ -225,14 +262,14 @@ impl Client {
     pub async fn authenticate_many_unproven(
         &self,
         requests: &[UnprovenAuthentication],
-    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+    ) -> Result<Vec<Result<Unverified<Authenticated>, ClientError>>, ClientError> {
         self.batch(requests).await
     }
 
     async fn batch<A: Serialize>(
         &self,
         requests: &[A],
-    ) -> Result<Vec<Result<Authenticated, ClientError>>, ClientError> {
+    ) -> Result<Vec<Result<Unverified<Authenticated>, ClientError>>, ClientError> {
         if !(1..=BATCH_MAX).contains(&requests.len()) {
             return Err(ClientError::Argument("a batch has from 1 to 32 requests"));
         }
@@ -244,19 +281,20 @@ impl Client {
             return Err(answer("POST /v1/authentications/batch", &cause));
         }
         let each = answers.results.into_iter().map(|outcome| match outcome {
-            Outcome::Answered(answer) => Ok(answer),
+            Outcome::Answered(answer) => Ok(Unverified::login(answer)),
             Outcome::Refused { problem } => Err(ClientError::Problem(Box::new(problem))),
         });
         Ok(each.collect())
     }
 
-    /// The attestation of a login that asked for none, by the `id` of its answer; unverified, see [`Client::attested`]. The service keeps it
-    /// for two minutes. Needs [`trefoil_api::Scope::Authenticate`].
+    /// The attestation of a login that asked for none, by the `id` of its answer. The service keeps it for two minutes.
+    /// [`Client::attested`] verifies it at once. Needs [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `attestation-unknown` if it is no longer kept, and [`ClientError`] in general.
-    pub async fn attestation(&self, id: Hex<32>) -> Result<Authenticated, ClientError> {
-        self.0.json(Outgoing::get(format!("/v1/attestations/{}", hex::encode(id.0)))).await
+    pub async fn attestation(&self, id: Hex<32>) -> Result<Unverified<Authenticated>, ClientError> {
+        let path = format!("/v1/attestations/{}", hex::encode(id.0));
+        self.0.json(Outgoing::get(path)).await.map(Unverified::login)
     }
 
     /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.

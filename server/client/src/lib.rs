@@ -3,9 +3,8 @@
 //! [`Admin`] calls the admin listener, [`Client`] the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
 //! client pins. [`StandingSession::authenticate`], [`Client::login`] and [`Client::attested`] verify each attestation before they return a [`Login`], and so
-//! do their forms for tenants without proofs. The answers of other calls are trusted only because of TLS: attestations of [`Client::authenticate`],
-//! [`Client::authenticate_many`] and [`Client::authenticate_stream`], and the receipts of all changes by [`Client`] and [`Admin`], are returned as they came.
-//! The functions `verify` and `verify_change` of `trefoil_attest` verify them.
+//! do their forms for tenants without proofs. All other logins, and all changes by [`Client`] and [`Admin`], answer with an [`Unverified`]: its content is reached
+//! by `verified`, with the pinned trust root, or by [`Unverified::without_verification`]. Not attested are lists, counts and what shows the service's state.
 //!
 //! [`Client::with_access_tokens`] sends short-lived [`AccessToken`]s in place of the API key, and renews them.
 
@@ -22,6 +21,7 @@ mod stream;
 mod subjects;
 mod tokens;
 mod transport;
+mod unverified;
 
 pub use admin::Admin;
 pub use client::Client;
@@ -35,6 +35,7 @@ pub use tokens::AccessToken;
 pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
 };
+pub use unverified::{ReceiptError, Receipted, Unverified};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

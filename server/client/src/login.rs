@@ -2,9 +2,10 @@
 
 use crate::client::Client;
 use crate::error::ClientError;
+use crate::unverified::Unverified;
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex, UnprovenAuthentication};
-use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, VerifyError, verify, verify_with_seal};
+use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::{Account, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
 
@@ -33,7 +34,9 @@ pub enum LoginError {
     #[error("the service's attestation does not verify, do not accept this login: {0}")]
     Attestation(#[from] VerifyError),
     /// The request asks for no attestation, or the answer has none: nothing can be verified.
-    #[error("there is no attestation to verify: ask for `full` or `compact`, or call Client::authenticate")]
+    #[error(
+        "there is no attestation to verify: ask for `full` or `compact`, or take the answer `without_verification`"
+    )]
     Unattested,
     /// The answer differs from its attestation.
     #[error("the service answered something else than its attestation says, do not accept this login")]
@@ -59,8 +62,7 @@ impl Client {
             return Err(LoginError::Unattested);
         }
         let answer = self.authenticate(request).await?;
-        let seal = self.seal_of(&answer, request.attestation).await?;
-        verified(answer, seal.as_ref(), &in_session(session, request, trust_root), now)
+        self.sealed(answer, request.attestation).await?.verified(session, request, trust_root, now)
     }
 
     /// Like [`Client::login`], at a tenant whose policy asks for no proof. The attestation is verified for this tenant, request, audience and
@@ -79,18 +81,21 @@ impl Client {
             return Err(LoginError::Unattested);
         }
         let answer = self.authenticate_unproven(request).await?;
-        let seal = self.seal_of(&answer, request.attestation).await?;
-        verified(answer, seal.as_ref(), &unproven(&tenant, request, trust_root), now)
+        self.sealed(answer, request.attestation).await?.verified_unproven(tenant, request, trust_root, now)
     }
 
-    async fn seal_of(
+    /// The answer to a request for this form, with the seal that it needs.
+    async fn sealed(
         &self,
-        answer: &Authenticated,
+        answer: Unverified<Authenticated>,
         form: AttestationForm,
-    ) -> Result<Option<Seal>, LoginError> {
+    ) -> Result<Unverified<Authenticated>, LoginError> {
         Ok(match form {
-            AttestationForm::Full | AttestationForm::None => None,
-            AttestationForm::Compact => Some(self.seal(answer.seal_number).await?),
+            AttestationForm::Full | AttestationForm::None => answer,
+            AttestationForm::Compact => {
+                let seal = self.seal(answer.seal_number()).await?;
+                answer.with_seal(seal)
+            }
         })
     }
 
@@ -107,7 +112,7 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
-        verified(self.attestation(id).await?, None, &in_session(session, request, trust_root), now)
+        self.attestation(id).await?.verified(session, request, trust_root, now)
     }
 
     /// Like [`Client::attested`], at a tenant whose policy asks for no proof.
@@ -122,7 +127,45 @@ impl Client {
         trust_root: &TrustRoot,
         now: u64,
     ) -> Result<Login, LoginError> {
-        verified(self.attestation(id).await?, None, &unproven(&tenant, request, trust_root), now)
+        self.attestation(id).await?.verified_unproven(tenant, request, trust_root, now)
+    }
+}
+
+impl Unverified<Authenticated> {
+    /// The number of the seal that covers the login, which a compact attestation needs.
+    #[must_use]
+    pub fn seal_number(&self) -> u64 {
+        self.answer().seal_number
+    }
+
+    /// The login, if its attestation verifies at `now` (unix seconds) under `trust_root`, the pinned one, and is for this request of
+    /// `session`, its audience and its nonce. A denial is a login too. A compact attestation needs [`Unverified::with_seal`].
+    ///
+    /// # Errors
+    /// [`LoginError`] for an attestation that must not be accepted, and for an answer without one.
+    pub fn verified(
+        self,
+        session: &HolderSession,
+        request: &Authentication,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(self, &in_session(session, request, trust_root), now)
+    }
+
+    /// Like `verified`, at a tenant whose policy asks for no proof. The account is only the service's claim: compare it with the one that
+    /// you kept.
+    ///
+    /// # Errors
+    /// [`LoginError`] for an attestation that must not be accepted, and for an answer without one.
+    pub fn verified_unproven(
+        self,
+        tenant: TenantId,
+        request: &UnprovenAuthentication,
+        trust_root: &TrustRoot,
+        now: u64,
+    ) -> Result<Login, LoginError> {
+        verified(self, &unproven(&tenant, request, trust_root), now)
     }
 }
 
@@ -145,17 +188,12 @@ fn unproven(tenant: &TenantId, request: &UnprovenAuthentication, trust_root: &Tr
         .any_decision()
 }
 
-fn verified(
-    answer: Authenticated,
-    seal: Option<&Seal>,
-    policy: &Policy,
-    now: u64,
-) -> Result<Login, LoginError> {
-    let Authenticated { id, decision, attestation, seal_number } = answer;
+fn verified(answer: Unverified<Authenticated>, policy: &Policy, now: u64) -> Result<Login, LoginError> {
+    let (Authenticated { id, decision, attestation, seal_number }, seal) = answer.into_parts();
     let attestation = attestation.ok_or(LoginError::Unattested)?;
     let verified = match seal {
         None => verify(&attestation.0, policy, now)?,
-        Some(seal) => verify_with_seal(&attestation.0, seal, policy, now)?,
+        Some(seal) => verify_with_seal(&attestation.0, &seal, policy, now)?,
     };
     let account = verified.statement().account;
     let attested = verified.statement().decision;

@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::error::{ClientError, ProblemDocument, answer};
 use crate::outgoing::Outgoing;
+use crate::unverified::Unverified;
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use serde::Serialize;
@@ -37,12 +38,12 @@ pub struct StreamedLogin {
     pub line: u64,
     /// Whether the service ended the stream: this login, if it was sent, and those after it were not attempted. Send them in another stream.
     pub ended: bool,
-    /// The answer, unverified, or the problem, as of [`Client::authenticate`].
-    pub answer: Result<Authenticated, ClientError>,
+    /// The answer, on which you call `verified` with its request, or the problem, as of [`Client::authenticate`].
+    pub answer: Result<Unverified<Authenticated>, ClientError>,
 }
 
 impl Client {
-    /// Opens a stream of logins. Each is decided like one of [`Client::authenticate`], and answered, unverified, in no particular order. The service reads
+    /// Opens a stream of logins. Each is decided like one of [`Client::authenticate`], and answered in no particular order. The service reads
     /// no more than [`trefoil_api::STREAM_IN_FLIGHT_MAX`] ahead of the answers that you take, so take them while you send. Needs
     /// [`trefoil_api::Scope::Authenticate`]. With [access tokens](Client::with_access_tokens) a stream ends with the token that opened it: the last answer has
     /// the code `caller-unauthenticated`, and another stream has another token.
@@ -114,7 +115,7 @@ fn parse(line: &[u8]) -> Result<StreamedLogin, ClientError> {
         serde_json::from_slice(line).map_err(|cause| answer(ROUTE, &cause))?;
     let StreamedOutcome { line, ended, outcome } = outcome;
     let answer = match outcome {
-        Outcome::Answered(answer) => Ok(answer),
+        Outcome::Answered(answer) => Ok(Unverified::login(answer)),
         Outcome::Refused { problem } => Err(ClientError::Problem(Box::new(problem))),
     };
     Ok(StreamedLogin { line, ended, answer })

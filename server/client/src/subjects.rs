@@ -3,7 +3,10 @@
 use crate::client::Client;
 use crate::error::ClientError;
 use crate::outgoing::Outgoing;
+use crate::unverified::Unverified;
 use trefoil_api::{EndedSession, Hex, OwnTenant, Revoked, SessionPage, Subject, SubjectPage, UsagePage};
+use trefoil_attest::What;
+use trefoil_types::{Handle, SessionId};
 
 impl Client {
     /// A page of the subjects with a template, starting at a handle, inclusive; zeros for the first page. Needs
@@ -28,8 +31,13 @@ impl Client {
     ///
     /// # Errors
     /// `subject-unknown`, `key-holder-unavailable` (repeat it), and [`ClientError`] in general.
-    pub async fn revoke(&self, handle: Hex<32>) -> Result<Revoked, ClientError> {
-        self.0.json(Outgoing::post_empty(format!("/v1/subjects/{}/revoke", hex::encode(handle.0)))).await
+    pub async fn revoke(&self, handle: Hex<32>) -> Result<Unverified<Revoked>, ClientError> {
+        let said = |revoked: &Revoked| {
+            let what = What::Revoked { handle: Handle::new(handle.0), generation: revoked.generation };
+            (revoked.handle == handle).then_some((None, what))
+        };
+        let path = format!("/v1/subjects/{}/revoke", hex::encode(handle.0));
+        self.0.change(Outgoing::post_empty(path), said).await
     }
 
     /// Counts of the tenant that the API key belongs to, such as the subjects that are locked out. Needs
@@ -63,7 +71,12 @@ impl Client {
     ///
     /// # Errors
     /// `session-unknown`, also after it was ended, and [`ClientError`] in general.
-    pub async fn end_session(&self, id: Hex<32>) -> Result<EndedSession, ClientError> {
-        self.0.json(Outgoing::delete(format!("/v1/proof-sessions/{}", hex::encode(id.0)))).await
+    pub async fn end_session(&self, id: Hex<32>) -> Result<Unverified<EndedSession>, ClientError> {
+        let said = |ended: &EndedSession| {
+            let what = What::SessionEnded { session: SessionId::new(id.0) };
+            (ended.session_id == id).then_some((None, what))
+        };
+        let path = format!("/v1/proof-sessions/{}", hex::encode(id.0));
+        self.0.change(Outgoing::delete(path), said).await
     }
 }

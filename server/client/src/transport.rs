@@ -8,6 +8,7 @@ use super::credential;
 use super::error::{ClientError, NO_ANSWER, ProblemDocument};
 use super::outgoing::Outgoing;
 use super::tokens::{self, AccessToken, Exchange, Tokens};
+use super::unverified::{Said, Unverified};
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{AUTHORIZATION, HeaderValue};
@@ -157,6 +158,17 @@ impl Transport {
         let route = outgoing.route();
         let body = self.bytes(outgoing).await?;
         serde_json::from_slice(&body).map_err(|cause| ClientError::Answer { route, cause: cause.to_string() })
+    }
+
+    /// Makes a change. `said` makes of the answer what its receipt must say; `None` if the answer is about something else than the request.
+    pub(super) async fn change<T: DeserializeOwned>(
+        &self,
+        outgoing: Outgoing,
+        said: impl FnOnce(&T) -> Option<Said>,
+    ) -> Result<Unverified<T>, ClientError> {
+        let answer = self.json(outgoing).await?;
+        let said = said(&answer);
+        Ok(Unverified::change(answer, said))
     }
 
     /// Asks for readiness. Returns the text of an answer that says there is none, and `None` for a success.

@@ -99,7 +99,7 @@ impl Command {
                 show(json, &shown, || budget(&shown))
             }
             Command::Set(Set { tenant, numbers, if_version }) => {
-                let version = place.call(async |admin| {
+                let version = place.change(async |admin| {
                     let shown = admin.tenant(*tenant).await?;
                     // A change in between must not be undone by the policy that was read before it.
                     let if_version = if_version.or(Some(shown.policy_version));
@@ -111,7 +111,8 @@ impl Command {
             Command::Reset { handle, tenant, receipt } => {
                 let reset = place.call(async |admin| {
                     let locked_out_before = admin.tenant(*tenant).await?.locked_out;
-                    let answer = admin.reset_attempts(*tenant, *handle).await?;
+                    // As `Place::change`: the receipt is shown as it came.
+                    let answer = admin.reset_attempts(*tenant, *handle).await?.without_verification();
                     // It is done: an error of this reading must not hide it.
                     let locked_out = admin.tenant(*tenant).await.ok().and_then(|shown| shown.locked_out);
                     Ok(Reset { answer, locked_out_before, locked_out })

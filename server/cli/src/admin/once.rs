@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use std::time::Duration;
-use trefoil_client::{Admin, ClientError};
+use trefoil_client::{Admin, ClientError, Unverified};
 
 /// The answer while a request with the same key is at work.
 const IN_FLIGHT: &str = "idempotency-in-flight";
@@ -23,12 +23,12 @@ impl Once {
     pub(super) fn create<T>(
         &self,
         place: &Place,
-        create: impl AsyncFn(&Admin) -> Result<T, ClientError>,
+        create: impl AsyncFn(&Admin) -> Result<Unverified<T>, ClientError>,
     ) -> Result<T, String> {
         let drawn = || hex::encode(rand::random::<[u8; 16]>());
         let key = self.idempotency_key.clone().unwrap_or_else(drawn);
         let mut open = false;
-        let created = place.call(async |admin| {
+        let created = place.change(async |admin| {
             let admin = admin.creating_once(&key);
             let mut answer = create(&admin).await;
             if answer.as_ref().is_err_and(ClientError::is_answer_lost) {

@@ -101,7 +101,7 @@ impl Command {
                 })
             }
             Command::Revoke { operator, token } => {
-                let changed = place.call(async |admin| match token {
+                let changed = place.change(async |admin| match token {
                     None => admin.revoke_operator(operator).await,
                     Some(number) => admin.revoke_operator_token(operator, number).await,
                 })?;

@@ -38,7 +38,7 @@ impl Command {
                 show(json, &all, || sessions(&all))
             }
             Command::End { session, caller, receipt } => {
-                let ended = place.call_as(caller, async |client| client.end_session(*session).await)?;
+                let ended = place.change_as(caller, async |client| client.end_session(*session).await)?;
                 let kept = receipt.keep(ended.receipt.as_ref(), "the session is ended")?;
                 show(json, &ended, || format!("ended\n{kept}"))
             }

@@ -8,7 +8,7 @@ use crate::pages;
 use crate::wallet::Face;
 use clap::Subcommand;
 use trefoil_api::{Enrolment, Hex, Replaced, Subject, SubjectState};
-use trefoil_client::{Client, ClientError};
+use trefoil_client::{Client, ClientError, Unverified};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -115,7 +115,7 @@ impl Template {
     fn stored<T>(
         &self,
         place: &Place,
-        call: impl AsyncFnOnce(&Client, &Enrolment, &str) -> Result<T, ClientError>,
+        call: impl AsyncFnOnce(&Client, &Enrolment, &str) -> Result<Unverified<T>, ClientError>,
     ) -> Result<T, String> {
         let enrolment = Enrolment {
             embedding: Some(self.face.read()?),
@@ -125,7 +125,7 @@ impl Template {
         };
         let drawn = || hex::encode(rand::random::<[u8; 16]>());
         let key = self.idempotency_key.clone().unwrap_or_else(drawn);
-        let stored = place.call_as(&self.caller, async |client| call(client, &enrolment, &key).await);
+        let stored = place.change_as(&self.caller, async |client| call(client, &enrolment, &key).await);
         stored.map_err(|cause| format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}"))
     }
 }
@@ -144,7 +144,7 @@ impl Command {
             Command::Replace(template) => template.replace(place, json),
             Command::Enrol(template) => template.enrol(place, json),
             Command::Revoke { handle, caller, receipt } => {
-                let revoked = place.call_as(caller, async |client| client.revoke(*handle).await)?;
+                let revoked = place.change_as(caller, async |client| client.revoke(*handle).await)?;
                 let kept = receipt.keep(revoked.receipt.as_ref(), "the subject is revoked")?;
                 show(json, &revoked, || {
                     let generation = revoked.generation;
@@ -155,7 +155,7 @@ impl Command {
                 })
             }
             Command::Erase { handle, caller, receipt } => {
-                let erased = place.call_as(caller, async |client| client.erase(*handle).await)?;
+                let erased = place.change_as(caller, async |client| client.erase(*handle).await)?;
                 let kept = receipt.keep(erased.receipt.as_ref(), "the subject is erased")?;
                 show(json, &erased, || {
                     let generation = erased.generation;

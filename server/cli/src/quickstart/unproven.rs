@@ -1,20 +1,28 @@
 //! The quickstart of a tenant without credentials: only an API key and a face.
 
 use super::{AUDIENCE, Calls, Quickstart, random, say, step, word};
-use crate::remote;
+use crate::exit::text;
+use crate::{keys, remote};
 use serde_json::{Value, json};
 use std::path::Path;
-use trefoil_api::{AttestationForm, Authenticated, Enrolment, Hex, Nonce, UnprovenAuthentication, Vector};
-use trefoil_client::Client;
+use trefoil_api::{
+    AttestationForm, Authenticated, Base64, Enrolment, Hex, Nonce, UnprovenAuthentication, Vector,
+};
+use trefoil_attest::TrustRoot;
+use trefoil_client::{Client, Login};
 use trefoil_dataset::Row;
 use trefoil_key_holder::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
+use trefoil_types::TenantId;
 
-/// The parameters of both calls of the application.
+/// The parameters of both calls of the application, and the trust root under which their answers are verified: that of the operator's own
+/// data directory.
 struct Subject {
+    tenant: TenantId,
     handle: Hex<32>,
     client: Client,
+    trust_root: TrustRoot,
 }
 
 impl Quickstart {
@@ -33,7 +41,9 @@ impl Quickstart {
         let certificate = remote::read(&calls.found.certificate)?;
         let key = remote::first_line(Path::new(&calls.key))?;
         let client = Client::new(&calls.service, &certificate, &key, 1).map_err(|cause| cause.to_string())?;
-        let subject = Subject { handle: Hex(rand::random()), client };
+        let trust_root = keys::trust_root(&calls.found.data_dir)?;
+        let subject =
+            Subject { tenant: tenant_id(&tenant)?, handle: Hex(rand::random()), client, trust_root };
         let [enrolled, shown] = faces.map(Vector::new);
         say(
             "2. The application enrols a face under a handle that it chooses (the line of curl is at the end)",
@@ -74,7 +84,13 @@ impl Quickstart {
     }
 }
 
-fn enrol(Subject { handle, client }: &Subject, face: Vector) -> Result<String, String> {
+fn tenant_id(text: &str) -> Result<TenantId, String> {
+    let id = Hex::<16>::parse(text).ok_or_else(|| format!("{text:?} is no tenant"))?;
+    Ok(TenantId::new(id.0))
+}
+
+fn enrol(subject: &Subject, face: Vector) -> Result<String, String> {
+    let Subject { tenant, handle, client, trust_root } = subject;
     let enrolment = Enrolment {
         embedding: Some(face),
         shares: None,
@@ -82,23 +98,29 @@ fn enrol(Subject { handle, client }: &Subject, face: Vector) -> Result<String, S
         consent_ref: "quickstart".to_owned(),
     };
     let enrolled = remote::block_on(client.enrol(*handle, &enrolment, &random::<16>()))?;
+    let enrolled = enrolled.verified(trust_root, Some(tenant), now()).map_err(text)?;
     Ok(format!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation))
 }
 
-fn log_in(
-    Subject { handle, client }: &Subject,
-    embedding: Vector,
-    nonce: &str,
-) -> Result<Authenticated, String> {
-    let nonce: Nonce = serde_json::from_value(Value::from(nonce)).map_err(|cause| cause.to_string())?;
+/// A login whose attestation is verified, in the form in which it came.
+fn log_in(subject: &Subject, embedding: Vector, nonce: &str) -> Result<Authenticated, String> {
+    let Subject { tenant, handle, client, trust_root } = subject;
+    let nonce: Nonce = serde_json::from_value(Value::from(nonce)).map_err(text)?;
     let request = UnprovenAuthentication {
         handle: *handle,
         audience: AUDIENCE.to_owned(),
         nonce,
-        issued_at: SystemClock::default().unix_s(),
+        issued_at: now(),
         embedding,
         source: None,
         attestation: AttestationForm::Full,
     };
-    remote::block_on(client.authenticate_unproven(&request))
+    let answer = remote::block_on(client.authenticate_unproven(&request))?;
+    let login = answer.verified_unproven(*tenant, &request, trust_root, now()).map_err(text)?;
+    let Login { decision, id, attestation, seal_number, .. } = login;
+    Ok(Authenticated { id: Hex(id), decision, attestation: Some(Base64(attestation)), seal_number })
+}
+
+fn now() -> u64 {
+    SystemClock::default().unix_s()
 }

@@ -6,7 +6,7 @@ use super::place::Open;
 use std::path::Path;
 use std::process::ExitCode;
 use trefoil_api::{AttestationForm, Authenticated, Decision, Nonce, ProofSession, Vector};
-use trefoil_client::{ClientError, OpenRequest};
+use trefoil_client::{ClientError, OpenRequest, Unverified};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_types::TenantId;
@@ -22,7 +22,8 @@ pub(super) fn upload(
     request: OpenRequest,
     client: &Reached,
 ) -> Result<ProofSession, String> {
-    let opened = client.block_on(client.open_session(request.envelope))?;
+    // The receipt concerns auditors: the session must be the proven one, and its key is the wallet's.
+    let opened = client.block_on(client.open_session(request.envelope))?.without_verification();
     if opened.session_id != request.session.id() {
         return Err("the service opened another session than the one that was proven".to_owned());
     }
@@ -94,7 +95,9 @@ impl Login<'_> {
             // A revealed value that is not stored would be revealed again, and the service refuses that.
             open.save()?;
         }
-        client.block_on(async { Ok(client.authenticate(&request).await) })
+        // The relying party verifies it: `trefoil verify` with the file that is written.
+        let answered = client.block_on(async { Ok(client.authenticate(&request).await) })?;
+        Ok(answered.map(Unverified::without_verification))
     }
 }
 

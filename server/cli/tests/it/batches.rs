@@ -476,7 +476,7 @@ async fn the_typed_client_gives_each_entry_its_answer_or_its_problem() {
     assert_eq!(answers.len(), 32);
     for (at, (answer, request)) in answers.iter().zip(&requests).enumerate() {
         match answer {
-            Ok(answer) => verify_entry(&service, request, answer).await,
+            Ok(answer) => verify_entry(&service, request, &answer.clone().without_verification()).await,
             Err(cause) => {
                 assert!(at == 5 && cause.is_session_over(), "{at}: {cause}");
             }

@@ -17,15 +17,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use trefoil_api::{Decision, Hex, Scope};
-use trefoil_client::{Client, ClientError};
+use trefoil_client::{Admin, Client, ClientError};
 use trefoil_pipeline::Clock as _;
 
 const TOKENS: &str = "/oauth2/token";
 const TENANT: &str = "/v1/tenant";
 const LOGINS: &str = "/v1/authentications";
 
-/// Stands in front of a service, passes each request on, and notes its path and its credential.
-struct Relay {
+/// Stands in front of a service, passes each request on, and notes its path and its credential. Or it lies.
+pub(crate) struct Relay {
     base: String,
     certificate: String,
     way: Arc<Way>,
@@ -36,14 +36,24 @@ struct Way {
     seen: Mutex<Vec<(String, String)>>,
     /// Whether the service gets another token than the client sent.
     spoils: AtomicBool,
+    /// The newest answer of the service.
+    told: Mutex<Bytes>,
+    /// An answer to every request in place of the service's.
+    lie: Mutex<Option<Value>>,
 }
 
 impl Relay {
     async fn start(service: &Service) -> Relay {
+        Relay::to(&service.public).await
+    }
+
+    /// In front of one listener.
+    pub(crate) async fn to(listener: &Endpoint) -> Relay {
         let ((tls, certificate), socket) = (acceptor(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let base = format!("https://localhost:{}", socket.local_addr().unwrap().port());
-        let to = Mutex::new(Endpoint { bearer: None, ..service.public.clone() });
-        let way = Arc::new(Way { to, seen: Mutex::default(), spoils: AtomicBool::new(false) });
+        let to = Mutex::new(Endpoint { bearer: None, ..listener.clone() });
+        let (spoils, seen) = (AtomicBool::new(false), Mutex::default());
+        let way = Arc::new(Way { to, seen, spoils, told: Mutex::default(), lie: Mutex::default() });
         let taken = Arc::clone(&way);
         tokio::spawn(async move {
             loop {
@@ -62,8 +72,23 @@ impl Relay {
     }
 
     /// A client that sends this credential.
-    fn client(&self, text: &str) -> Client {
+    pub(crate) fn client(&self, text: &str) -> Client {
         Client::new(&self.base, self.certificate.as_bytes(), text, 1).unwrap()
+    }
+
+    /// An operator who sends this token.
+    pub(crate) fn operator(&self, token: &str) -> Admin {
+        Admin::new(&self.base, self.certificate.as_bytes(), token).unwrap()
+    }
+
+    /// The newest answer of the service.
+    pub(crate) fn told(&self) -> Value {
+        serde_json::from_slice(&self.way.told.lock().unwrap()).unwrap()
+    }
+
+    /// Answers every request with this from now on, without asking the service.
+    pub(crate) fn lie(&self, lie: Option<Value>) {
+        *self.way.lie.lock().unwrap() = lie;
     }
 
     /// The requests since the last call: path and `Authorization`.
@@ -91,12 +116,18 @@ async fn pass(request: Request<Incoming>, way: Arc<Way>) -> Result<Response<Full
     let (mut shown, kind) = (header("authorization", ""), header("content-type", "application/json"));
     let path = head.uri.path();
     way.seen.lock().unwrap().push((path.to_owned(), shown.clone()));
+    if let Some(lie) = &*way.lie.lock().unwrap() {
+        return Ok(Response::new(Full::new(lie.to_string().into())));
+    }
     if path != TOKENS && way.spoils.load(Ordering::SeqCst) {
         "Bearer trefoil_access_of_another_process".clone_into(&mut shown);
     }
     let (to, asked) = (way.to.lock().unwrap().clone(), head.uri.path_and_query().unwrap().as_str());
-    let headers = [("authorization", shown.as_str()), ("content-type", kind.as_str())];
+    let once = header("idempotency-key", "");
+    let mut headers = vec![("authorization", shown.as_str()), ("content-type", kind.as_str())];
+    headers.extend((!once.is_empty()).then_some(("idempotency-key", once.as_str())));
     let reply = to.send(head.method.clone(), asked, &headers, body).await;
+    *way.told.lock().unwrap() = reply.body.clone();
     let mut response = Response::new(Full::new(reply.body));
     *response.status_mut() = reply.status;
     for name in ["content-type", "request-id"] {
@@ -181,7 +212,7 @@ async fn a_token_that_has_ended_is_replaced_and_its_request_is_sent_once_more() 
     // The service's clock goes ahead of the client's.
     service.clock.advance(600);
     let request = service.request(&people[0], &people[0].face, 1);
-    assert_eq!(client.authenticate(&request).await.unwrap().decision, Decision::Match);
+    assert_eq!(client.authenticate(&request).await.unwrap().without_verification().decision, Decision::Match);
     assert_eq!(relay.paths(), [LOGINS, TOKENS, LOGINS]);
     assert_eq!(code(client.authenticate(&request).await), "nonce-replayed", "it was decided once");
 
@@ -191,7 +222,7 @@ async fn a_token_that_has_ended_is_replaced_and_its_request_is_sent_once_more() 
     service.clock.advance(600);
     let (mut sender, mut answers) = streaming.authenticate_stream().await.unwrap();
     sender.send(&service.request(&people[0], &people[0].face, 2)).await.unwrap();
-    assert_eq!(next(&mut answers).await.answer.unwrap().decision, Decision::Match);
+    assert_eq!(next(&mut answers).await.answer.unwrap().without_verification().decision, Decision::Match);
     drop((sender, answers));
 
     // A restart ends all tokens, but for those of a fleet.

@@ -153,9 +153,10 @@ impl Service {
             probe: ProbeMode::Plain,
         };
         let tenant = CreateTenant { name: "shop".to_owned(), policy };
-        let created = self.admin().create_tenant(&tenant).await.unwrap();
+        let created = self.admin().create_tenant(&tenant).await.unwrap().without_verification();
         let scopes = vec![Scope::Enrol, Scope::Authenticate, Scope::Issue];
-        let key = self.admin().create_api_key(created.tenant_id, scopes).await.unwrap();
+        let key =
+            self.admin().create_api_key(created.tenant_id, scopes).await.unwrap().without_verification();
         (created, self.client(&self.certificate, &key.api_key))
     }
 }
@@ -205,28 +206,29 @@ async fn a_compact_attestation_verifies_with_the_seal_that_it_names() {
     let now = service.clock.unix_s();
     let (holder, root) = credential(&tenant, now);
     let (issuer, root) = signed(&tenant, root, now);
-    service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap();
-    client.publish_root(&root).await.unwrap();
+    service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap().without_verification();
+    client.publish_root(&root).await.unwrap().without_verification();
     let enrolment = Enrolment {
         embedding: Some(face(0.7)),
         shares: None,
         issued_at: None,
         consent_ref: "form 1".to_owned(),
     };
-    let enrolled = client.enrol(holder.handle(), &enrolment, "once").await.unwrap();
+    let enrolled = client.enrol(holder.handle(), &enrolment, "once").await.unwrap().without_verification();
     assert_eq!(enrolled.handle, holder.handle());
-    let again = client.enrol(holder.handle(), &enrolment, "once").await.unwrap();
+    let again = client.enrol(holder.handle(), &enrolment, "once").await.unwrap().without_verification();
     assert_eq!((again.generation, again.receipt.is_some()), (enrolled.generation, true));
 
     let request = holder.open(AUDIENCE, now, &mut rand::rng()).unwrap();
     let session = request.session;
-    assert_eq!(client.open_session(request.envelope).await.unwrap().session_id, session.id());
+    let opened = client.open_session(request.envelope).await.unwrap().without_verification();
+    assert_eq!(opened.session_id, session.id());
     let root = client.keys().await.unwrap();
     assert_eq!(root, service.server.trust_root());
     for (probe, decision) in [(face(0.7), Decision::Match), (face(0.3), Decision::NoMatch)] {
         let nonce = Nonce::new(rand::random::<[u8; 16]>().to_vec()).unwrap();
         let login = session.authentication(probe, nonce, service.clock.unix_s(), AttestationForm::Compact);
-        let answer = client.authenticate(&login).await.unwrap();
+        let answer = client.authenticate(&login).await.unwrap().without_verification();
         assert_eq!(answer.decision, decision);
         let expected = ExpectedNonce::Exactly(login.nonce.as_bytes().to_vec());
         let requirements = Requirements::new(root.clone(), AUDIENCE, expected)
@@ -255,9 +257,9 @@ async fn refusals_arrive_as_problems() {
     assert!(matches!(&refused, ClientError::Problem(problem) if problem.status == 401), "{refused}");
     assert_eq!(stranger.seal(99).await.unwrap_err().code(), Some("seal-unknown"));
     assert_eq!(client.publish_root(&root).await.unwrap_err().code(), Some("issuer-key-missing"));
-    service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap();
-    let published = client.publish_root(&root).await.unwrap();
-    let again = client.publish_root(&root).await.unwrap();
+    service.admin().register_issuer_key(tenant.tenant_id, &issuer).await.unwrap().without_verification();
+    let published = client.publish_root(&root).await.unwrap().without_verification();
+    let again = client.publish_root(&root).await.unwrap().without_verification();
     assert_eq!((again.head, again.generation), (published.head, published.generation), "it may come again");
     let (_, foreign) = signed(&tenant, Digest::ZERO, now);
     assert_eq!(client.publish_root(&foreign).await.unwrap_err().code(), Some("root-signature-invalid"));

@@ -109,6 +109,7 @@ mod theft;
 #[cfg(feature = "otlp")]
 mod traces;
 mod unproven;
+mod unverified;
 mod usage;
 mod vaults;
 mod verification;

@@ -99,7 +99,7 @@ async fn a_stream_ends_soon_after_its_key_was_revoked_or_its_tenant_disabled() {
     let (mut sender, mut answers) =
         client(&service, created["api_key"].as_str().unwrap()).authenticate_stream().await.unwrap();
     sender.send(&service.request(ann, &ann.face, 1)).await.unwrap();
-    assert_eq!(next(&mut answers).await.answer.unwrap().decision, Decision::Match);
+    assert_eq!(next(&mut answers).await.answer.unwrap().without_verification().decision, Decision::Match);
     let path = format!("{tenant}/api-keys/{}", created["id"].as_str().unwrap());
     assert_eq!(service.admin.send(hyper::Method::DELETE, &path, &[], "").await.status, 200);
     let began = Instant::now();
@@ -136,7 +136,7 @@ async fn a_stream_that_an_access_token_opened_ends_with_the_token() {
     let (mut sender, mut answers) = client(&service, token).authenticate_stream().await.unwrap();
     service.clock.advance(599);
     sender.send(&service.request(ann, &ann.face, 1)).await.unwrap();
-    assert_eq!(next(&mut answers).await.answer.unwrap().decision, Decision::Match);
+    assert_eq!(next(&mut answers).await.answer.unwrap().without_verification().decision, Decision::Match);
     service.clock.advance(1);
     sender.send(&service.request(ann, &ann.face, 2)).await.unwrap();
     assert_eq!(ended(&mut answers, 2).await, "caller-unauthenticated");
@@ -158,7 +158,10 @@ async fn a_shutdown_answers_what_is_under_way_and_ends_the_stream() {
     until("all are under way", async || service.metric("trefoil_submitted_total").await == 3).await;
     let reading = tokio::spawn(async move {
         for _ in 1..=3 {
-            assert_eq!(next(&mut answers).await.answer.unwrap().decision, Decision::Match);
+            assert_eq!(
+                next(&mut answers).await.answer.unwrap().without_verification().decision,
+                Decision::Match
+            );
         }
         // The sender continues until it sees the end.
         assert_eq!(ended(&mut answers, 4).await, "draining");

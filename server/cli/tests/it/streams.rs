@@ -122,7 +122,10 @@ async fn a_thousand_logins_of_one_stream_are_decided_and_attested_as_those_that_
     });
     let mut answered = BTreeMap::new();
     while let Some(login) = answers.next().await.unwrap() {
-        assert!(!login.ended && answered.insert(login.line, login.answer.unwrap()).is_none());
+        assert!(
+            !login.ended
+                && answered.insert(login.line, login.answer.unwrap().without_verification()).is_none()
+        );
     }
     sending.await.unwrap();
     assert_eq!(answered.len(), logins.len());

@@ -16,7 +16,7 @@ use trefoil_api::{AttestationForm, Authenticated, Decision, Hex, Nonce, Unproven
 use trefoil_attest::{
     ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
 };
-use trefoil_client::{Client, ClientError, LoginError};
+use trefoil_client::{Client, ClientError, LoginError, Unverified};
 use trefoil_key_holder::backup::Passphrase;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
@@ -233,7 +233,7 @@ async fn logins_without_a_proof_are_decided_and_attested_in_a_stream_as_alone() 
     for _ in &requests {
         let next = answers.next().await.unwrap().unwrap();
         assert!(!next.ended);
-        answered.insert(next.line, next.answer);
+        answered.insert(next.line, next.answer.map(Unverified::without_verification));
     }
     drop(sender);
     assert!(answers.next().await.unwrap().is_none());
@@ -347,7 +347,7 @@ async fn of_ten_thousand_replays_none_is_accepted() {
     let now = app.clock.unix_s();
     let refused = client.login_unproven(app.tenant, &late, &app.trust_root, now).await;
     assert!(matches!(refused, Err(LoginError::Unattested)), "it is refused before it is sent");
-    let denied = client.authenticate_unproven(&late).await.unwrap();
+    let denied = client.authenticate_unproven(&late).await.unwrap().without_verification();
     assert_eq!(denied.decision, Decision::NoMatch, "a third attempt in a day");
     let denied = client.attested_unproven(app.tenant, &late, denied.id, &app.trust_root, now).await.unwrap();
     assert_eq!((denied.decision, denied.account), (Decision::NoMatch, account));
