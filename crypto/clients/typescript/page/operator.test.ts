@@ -109,6 +109,12 @@ test("logins, refusals and tenants appear with what to do", async () => {
   await says("#key-holders", /Attempts, lately\s+1, of which 0 failed/);
   await says("#stages", /Match, with the templates encrypted\s+\d/);
   await says("#refusals", /The caller is not authenticated \(caller-unauthenticated\)/);
+  await says("#tiles", /Batch fill\s+\d[^]*of 32 logins/);
+  await says("#tiles", /Sessions found in the cache\s+\d+ %/);
+  await says("#tiles", /Seals[^]*[1-9]\d* since the start/);
+  await says("#tenants", /Look-ups[^]*Found[^]*Sessions held[^]*Admitted[^]*shop[^]*1 of [\d,]+/);
+  await says("#requests", /Median[^]*p99[^]*Over 1 s/);
+  await says("#rest", /Disk\s+\d[\d,.]* [KMGT]iB free; below \d[\d,.]* [KMGT]iB logins are refused/);
   const sparklines = await page.evaluate(() => [...document.querySelectorAll("#tiles svg title")].map((title) => title.textContent ?? ""));
   assert(sparklines.length >= 8 && sparklines.every((title) => /over five minutes: /.test(title)), `${sparklines}`);
   await fits();
@@ -175,6 +181,22 @@ test("attempts without a budget have a line of their tenant", async () => {
     await route.fulfill({ json: { ...status, key_holder } });
   });
   await says("#key-holders", /Refused since its start, budget spent\s+1,234[^]*Attempts refused because a budget was spent[^]*shop \([0-9a-f]{8}…\)\s+61\s+1,234/);
+  await fits();
+  await page.setViewportSize(PHONE);
+  await fits();
+  await page.setViewportSize(WIDE);
+  await page.unroute("**/v1/status");
+});
+
+test("three key-holders have a line each, and one that is away is named", async () => {
+  await page.route("**/v1/status", async (route) => {
+    const status = (await (await route.fetch()).json()) as Record<string, unknown>;
+    const seat = (seat: number, away: string | null, lied: number): unknown => ({
+      seat, address: `127.0.0.1:${9600 + seat}`, away, silent: 0, disagreed: 0, lied, accused: 0,
+    });
+    await route.fulfill({ json: { ...status, key_holders: [seat(1, null, 0), seat(2, "connection refused", 0), seat(3, null, 4)] } });
+  });
+  await says("#key-holders", /1, 127\.0\.0\.1:9601\s+there[^]*2, 127\.0\.0\.1:9602\s+away: connection refused[^]*3, 127\.0\.0\.1:9603\s+there\s+0\s+0\s+4\s+0/);
   await fits();
   await page.setViewportSize(PHONE);
   await fits();
