@@ -8,7 +8,7 @@ use trefoil_api::Hex;
 /// memory answers a little sooner. So each subject has an order of the nodes, the same at every caller that names them alike: ask the first, and
 /// the next if it cannot be reached. A node that leaves or joins moves its own subjects only.
 ///
-/// Nothing is sent for it, so neither a balancer nor anyone on the way learns of whom a request is.
+/// Nothing is sent for it: a balancer does not learn which subject a request names.
 ///
 /// ```no_run
 /// use trefoil_api::{Authenticated, Authentication, Hex};
