@@ -339,6 +339,7 @@ fn told_apart(first: &[Duration], second: &[Duration]) -> f64 {
     sum / (first.len() * second.len()) as f64
 }
 
+/// Beside other tests their noise hides what this one sees on its own; that a worker waits, the pipeline's own test shows exactly.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denial_without_an_attempt_has_the_form_and_takes_the_time_of_one_for_another_face() {
     const PAIRS: u64 = 150;
