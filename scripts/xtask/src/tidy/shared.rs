@@ -1,26 +1,14 @@
 //! One list of locks and of shared writes for every crate that a request passes through.
 //!
-//! Clippy reads one `clippy.toml` for a crate, and such a file can include no other. So each has the list between two marks, `cargo xtask locks` writes it,
-//! and this rule compares it. What a crate forbids besides stands outside the marks.
+//! Clippy reads one `clippy.toml` for a crate, the nearest above it, and such a file can include no other. So each has the list between two marks,
+//! `cargo xtask locks` writes it, and this rule compares it. What a file forbids besides stands outside the marks.
 
 use super::Finding;
 use crate::repo::Repo;
 
-/// The files of crates that a request passes through. The one of `server` holds for the crates below it that have none.
-const FILES: [&str; 12] = [
-    "cache/clippy.toml",
-    "crypto/attest/clippy.toml",
-    "crypto/bfv/clippy.toml",
-    "crypto/kernels/clippy.toml",
-    "crypto/matching/clippy.toml",
-    "crypto/sign/clippy.toml",
-    "crypto/split/clippy.toml",
-    "crypto/zkp/clippy.toml",
-    "pipeline/clippy.toml",
-    "server/clippy.toml",
-    "server/key-holder/clippy.toml",
-    "server/service/clippy.toml",
-];
+/// The files of crates that a request passes through. Each holds for the crates below it that have none.
+const FILES: [&str; 4] =
+    ["cache/clippy.toml", "crypto/clippy.toml", "pipeline/clippy.toml", "server/clippy.toml"];
 /// Files of crates that no request passes through: programs of clients and operators, and benchmarks, which lock on purpose.
 const EXEMPT: [&str; 6] = [
     "bench/clippy.toml",
