@@ -7,7 +7,7 @@ use crate::attestation::SealReference;
 use crate::error::{DecodeError, Problem};
 use crate::family::Family;
 
-use trefoil_types::{Decision, KeySetId, ProbeMode};
+use trefoil_types::{Decision, KeySetId, ProbeMode, time::format as utc};
 
 /// Why an attestation was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,10 +193,12 @@ impl fmt::Display for VerifyError {
             }
             Self::FmrClass(found) => write!(f, "false-match class {found} is weaker than required"),
             Self::NotYetValid { issued_at } => {
-                write!(f, "issued at {issued_at}, in the future; check the clocks")
+                write!(f, "issued at {}, in the future; check the clocks", utc(*issued_at))
             }
-            Self::Expired { expires_at } => write!(f, "expired at {expires_at}; authenticate again"),
-            Self::SealTime { time } => write!(f, "sealed at {time}, before its statement or in the future"),
+            Self::Expired { expires_at } => write!(f, "expired at {}; authenticate again", utc(*expires_at)),
+            Self::SealTime { time } => {
+                write!(f, "sealed at {}, before its statement or in the future", utc(*time))
+            }
             Self::SuiteMismatch => write!(f, "statement and seal name different suites; do not accept"),
             Self::TreeSizeMismatch => {
                 write!(f, "attestation and seal name different tree sizes; do not accept")
@@ -207,13 +209,13 @@ impl fmt::Display for VerifyError {
                 write!(f, "key set {} is not in the trust root; update it from the issuer", id)
             }
             Self::RevokedKeySet { id, since } => {
-                write!(f, "key set {} is revoked since {since}; do not accept", id)
+                write!(f, "key set {id} is revoked since {}; do not accept", utc(*since))
             }
             Self::RetiredKeySet { id, since } => {
-                write!(f, "key set {} was retired at {since}, before this seal; do not accept", id)
+                write!(f, "key set {id} was retired at {}, before this seal; do not accept", utc(*since))
             }
             Self::KeySetValidity { id, time } => {
-                write!(f, "sealed at {time}, outside the validity of key set {}", id)
+                write!(f, "sealed at {}, outside the validity of key set {id}", utc(*time))
             }
             Self::OtherKeySet(id) => write!(
                 f,

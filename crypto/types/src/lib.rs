@@ -9,6 +9,7 @@ mod login;
 mod policy;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod time;
 
 pub use access::{Role, Scope};
 pub use id::NotAnId;
@@ -28,6 +29,8 @@ ids! {
     Account, 32;
     /// A proof session: the digest of its proven statement.
     SessionId, 32;
+    /// The attestation of an answer: the digest of its statement.
+    AttestationId, 32;
     /// An identifier of an audience in the verdict on a proof, shorter than its name.
     AudienceId, 16;
     /// A batch, in logs and attestations.

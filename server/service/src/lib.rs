@@ -71,4 +71,4 @@ pub mod wiring;
 
 pub use refused::{NotFresh, Refused};
 pub use service::{POSTGRES_MARK, STORE_FILE, Service};
-pub use trefoil_storage::time;
+pub use trefoil_types::time;

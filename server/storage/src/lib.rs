@@ -35,7 +35,6 @@ pub mod disk;
 pub mod store;
 pub mod stretch;
 pub mod supervisor;
-pub mod time;
 pub mod wrap;
 
 pub use supervisor::Supervisor;

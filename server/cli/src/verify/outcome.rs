@@ -70,7 +70,7 @@ pub(super) fn refused(cause: &VerifyError, at: At) -> Outcome {
     }
 }
 
-/// The cause in words, with times that people read.
+/// The cause in words, with how far the clock is off.
 fn reason(cause: &VerifyError, at: At) -> String {
     match cause {
         VerifyError::NotYetValid { issued_at } => {
@@ -82,18 +82,6 @@ fn reason(cause: &VerifyError, at: At) -> String {
             let past = at.unix_s.saturating_sub(*expires_at);
             let when = if at.is_given { "before --at" } else { "ago" };
             format!("expired at {}, {past} s {when}; authenticate again", time::format(*expires_at))
-        }
-        VerifyError::SealTime { time } => {
-            format!("sealed at {}, before its statement or in the future", time::format(*time))
-        }
-        VerifyError::RevokedKeySet { id, since } => {
-            format!("key set {id} is revoked since {}; do not accept", time::format(*since))
-        }
-        VerifyError::RetiredKeySet { id, since } => {
-            format!("key set {id} was retired at {}, before this seal; do not accept", time::format(*since))
-        }
-        VerifyError::KeySetValidity { id, time } => {
-            format!("sealed at {}, outside the validity of key set {id}", time::format(*time))
         }
         _ => cause.to_string(),
     }

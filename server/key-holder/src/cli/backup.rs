@@ -4,7 +4,7 @@ use crate::backup::{self, Manifest, PassphraseArgs, VAULT};
 use crate::unix_s;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use trefoil_storage::time;
+use trefoil_types::time;
 
 /// The backup.
 #[derive(Debug, Args)]

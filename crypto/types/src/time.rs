@@ -1,6 +1,13 @@
 //! Times that people read and write: unix seconds or RFC 3339 in UTC.
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+
 /// Reads `1795000000` or `2026-11-20T09:47:40Z`.
+///
+/// # Errors
+/// What was expected, for text of any other form and for a date that is in no calendar.
 pub fn parse(text: &str) -> Result<u64, String> {
     if let Ok(seconds) = text.parse() {
         return Ok(seconds);
@@ -24,7 +31,7 @@ fn rfc3339(text: &str) -> Option<u64> {
     Some((days - DAYS_BEFORE_1970 + within) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-/// As RFC 3339.
+/// As RFC 3339; after the year 9999, the number.
 pub fn format(unix_s: u64) -> String {
     let (mut days, rest) = (unix_s / 86_400, unix_s % 86_400);
     let mut year = 1970;
