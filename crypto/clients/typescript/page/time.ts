@@ -1,9 +1,10 @@
 /** Times as people read them. */
 
+import { utc } from "../src/time.js";
+
 /** Unix seconds as UTC, and how far they are from `now`, if it is given. */
 export function time(seconds: bigint, now?: number): string {
-  const date = new Date(Number(seconds) * 1000);
-  const shown = Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString().replace(".000Z", "Z");
+  const shown = utc(seconds);
   return now === undefined ? shown : `${shown}, ${distance(seconds - BigInt(now))}`;
 }
 
@@ -20,7 +21,7 @@ export function span(seconds: number): string {
   return `${Math.floor(seconds / 86_400)} days`;
 }
 
-/** A message of the verifier with its Unix seconds as {@link time}. */
+/** A message of the verifier that says how far its times are from `now`, if it is given. */
 export function withTimes(message: string, now?: number): string {
-  return message.replace(/\b(at|since) (\d{1,20})(?=[,;]|$)/g, (_, word: string, seconds: string) => `${word} ${time(BigInt(seconds), now)}`);
+  return message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (date) => time(BigInt(Date.parse(date) / 1000), now));
 }

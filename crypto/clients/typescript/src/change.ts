@@ -13,6 +13,7 @@ import { DecodeError } from "./decode-error.js";
 import { CLOCK_SKEW_SECONDS_DEFAULT } from "./policy.js";
 import type { Seal, SealHeader } from "./seal.js";
 import { NAME_BYTES_MAX, readSuite, STATEMENT_BYTES_MAX, type Suite, TREFOIL_CLAIM, U32_MAX } from "./statement.js";
+import { utc } from "./time.js";
 import { TrustRoot } from "./trust-root.js";
 import { checkNow, checkSeal, decoded, otherIssuer, refuseIf, sealedDigest, sealOf } from "./verify.js";
 
@@ -398,11 +399,11 @@ function verifyReceipt(
   const skew = BigInt(CLOCK_SKEW_SECONDS_DEFAULT);
   const { changedAt } = change;
   const latest = BigInt(now) + skew;
-  refuseIf(changedAt > latest, "not-yet-valid", `done at ${changedAt}, in the future; check the clocks`);
+  refuseIf(changedAt > latest, "not-yet-valid", `done at ${utc(changedAt)}, in the future; check the clocks`);
   refuseIf(
     header.time > latest || header.time + skew < changedAt,
     "seal-time",
-    `sealed at ${header.time}, before its change or in the future`,
+    `sealed at ${utc(header.time)}, before its change or in the future`,
   );
   const digest = sealedDigest(receipt, "receipt", change.suite, seal, trustRoot);
   return newVerified(change, digest, receipt.leafIndex, header);

@@ -12,6 +12,7 @@ import { FALCON_512, type Family, ML_DSA_65, SLH_DSA_SHA2_128F } from "./family.
 import { DANGEROUS_ANY_NONCE, Policy } from "./policy.js";
 import { Seal, type SealHeader } from "./seal.js";
 import { decodeStatement, type Statement, statementDigest, type Suite } from "./statement.js";
+import { utc } from "./time.js";
 import { verifyInclusion } from "./tree.js";
 import { type KeySet, TrustRoot } from "./trust-root.js";
 import { VerifyError, type VerifyErrorCode } from "./verify-error.js";
@@ -232,12 +233,12 @@ function checkRequirements(statement: Statement, policy: Policy): void {
 function checkTime(statement: Statement, header: SealHeader, skew: bigint, now: bigint): void {
   const { issuedAt, expiresAt } = statement;
   const latest = now + skew;
-  refuseIf(issuedAt > latest, "not-yet-valid", `issued at ${issuedAt}, in the future; check the clocks`);
-  refuseIf(now >= expiresAt + skew, "expired", `expired at ${expiresAt}; authenticate again`);
+  refuseIf(issuedAt > latest, "not-yet-valid", `issued at ${utc(issuedAt)}, in the future; check the clocks`);
+  refuseIf(now >= expiresAt + skew, "expired", `expired at ${utc(expiresAt)}; authenticate again`);
   refuseIf(
     header.time > latest || header.time + skew < issuedAt,
     "seal-time",
-    `sealed at ${header.time}, before its statement or in the future`,
+    `sealed at ${utc(header.time)}, before its statement or in the future`,
   );
 }
 
@@ -256,18 +257,18 @@ function signingKeys(header: SealHeader, trustRoot: TrustRoot): KeySet {
     refuseIf(
       state === "revoked",
       "revoked-key-set",
-      `${named} is revoked since ${since}; do not accept`,
+      `${named} is revoked since ${utc(since)}; do not accept`,
     );
     refuseIf(
       time >= since,
       "retired-key-set",
-      `${named} was retired at ${since}, before this seal; do not accept`,
+      `${named} was retired at ${utc(since)}, before this seal; do not accept`,
     );
   }
   refuseIf(
     time < notBefore || time >= notAfter,
     "key-set-validity",
-    `sealed at ${time}, outside the validity of ${named}`,
+    `sealed at ${utc(time)}, outside the validity of ${named}`,
   );
   return keys;
 }
