@@ -111,7 +111,12 @@ impl App {
             ready: service.undecided().is_none(),
             disk: [service.disk.free(), service.disk.low_water()],
             seal_waits: service.seal_log.waits(),
-            expiries: [self.certificate.until(), service.keys_until()],
+            expiries: [
+                self.certificate.until(),
+                service.keys_until(),
+                self.certificate.client_ca().and_then(|callers| callers.until()),
+            ],
+            fleet: service.store.fleet().map(|fleet| (fleet.nodes().len(), fleet.figures())),
             retained: service.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: service.key_holder.seats(),

@@ -21,6 +21,7 @@ use trefoil_service::counters::{Counters, Counts, Durations};
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
 use trefoil_storage::store::UsageCounts;
+use trefoil_storage::store::fleet::Figures;
 use trefoil_types::TenantId;
 
 /// The content type of [`Metrics::render`].
@@ -72,8 +73,10 @@ pub(crate) struct Gauges<'a> {
     pub disk: [u64; 2],
     /// Whether a seal waits for the store.
     pub seal_waits: bool,
-    /// When the TLS certificate and the signing keys expire, unix seconds.
-    pub expiries: [Option<u64>; 2],
+    /// When the TLS certificate, the signing keys and the first authority of callers' certificates expire, unix seconds.
+    pub expiries: [Option<u64>; 3],
+    /// The part of this node in its fleet, if it is in one: how many nodes it sees, and its figures.
+    pub fleet: Option<(usize, Figures)>,
     /// Seals pruned and archived.
     pub retained: [u64; 2],
     /// Spans of traces, if there are traces: exported, dropped because too many requests waited, dropped because the collector did not take them.
@@ -138,6 +141,7 @@ impl Metrics {
         }
         render_disk(&mut text, gauges);
         render_expiries(&mut text, gauges.expiries);
+        render_fleet(&mut text, gauges.fleet);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref(), &gauges.budget_trips);
         render_traces(&mut text, gauges.trace_spans);
@@ -222,17 +226,30 @@ fn render_disk(text: &mut Text, Gauges { disk: [free, low_water], seal_waits, re
     text.single("trefoil_seals_archived_total", "counter", "Seals written to the archive", archived);
 }
 
-/// When its certificate and signing keys expire.
-fn render_expiries(text: &mut Text, [certificate, keys]: [Option<u64>; 2]) {
+/// When its certificate, its signing keys and the authorities of its callers expire.
+fn render_expiries(text: &mut Text, [certificate, keys, callers]: [Option<u64>; 3]) {
     for (name, help, until) in [
         ("trefoil_tls_certificate", "End of the TLS certificate that new connections get", certificate),
         ("trefoil_signing_keys", "End of the keys that sign seals", keys),
+        ("trefoil_client_ca", "End of the first authority of callers' certificates that ends", callers),
     ] {
         if let Some(until) = until {
             let name = format!("{name}_expiry_timestamp_seconds");
             text.single(&name, "gauge", &format!("{help}, unix seconds"), until as f64);
         }
     }
+}
+
+/// What this node sees of its fleet.
+fn render_fleet(text: &mut Text, fleet: Option<(usize, Figures)>) {
+    let Some((nodes, Figures { news_age, log_turns, log_turn_wait })) = fleet else { return };
+    text.single("trefoil_fleet_nodes", "gauge", "Nodes of the fleet that this one sees", nodes as f64);
+    let help = "Age of what this node knows of the other nodes' changes";
+    text.single("trefoil_fleet_news_age_seconds", "gauge", help, news_age.as_secs_f64());
+    let help = "Turns that this node took in the log of seals";
+    text.single("trefoil_fleet_log_turns_total", "counter", help, log_turns as f64);
+    let help = "Time that it waited for them";
+    text.single("trefoil_fleet_log_turn_wait_seconds_total", "counter", help, log_turn_wait.as_secs_f64());
 }
 
 /// What became of the spans of traces.

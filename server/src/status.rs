@@ -30,7 +30,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
     let [pruned, archived] = gauges.retained;
     let [accepted, refused] = service.counters.proofs.outcomes();
     let [free_bytes, low_water_bytes] = gauges.disk;
-    let [certificate_until, signing_keys_until] = gauges.expiries;
+    let [certificate_until, signing_keys_until, _] = gauges.expiries;
     let sums = app.metrics.requests.sums();
     let requests = sums.durations.into_iter().map(|((route, method, status), total)| RequestTimes {
         method: method.to_owned(),
@@ -92,13 +92,13 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let (service, now) = (&app.service, app.service.now());
     let directory = &app.config.server.data_dir;
     let mut found = Vec::new();
-    let [certificate, keys] = gauges.expiries;
+    let [certificate, keys, authority] = gauges.expiries;
     let renew = findings::renewal(&app.config.tls);
     let file = app.certificate.certificate().display();
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
     if let Some(callers) = app.certificate.client_ca() {
         let place = callers.path().display();
-        found.extend(callers.until().and_then(|until| findings::client_ca(place, until, now)));
+        found.extend(authority.and_then(|until| findings::client_ca(place, until, now)));
     }
     let trust_root = directory.join(TRUST_ROOT_FILE);
     found.extend(keys.and_then(|until| findings::signing_keys(trust_root.display(), until, now)));

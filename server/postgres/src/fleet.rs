@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_attest::SERVICE;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, News, Node, NodeKeys, Reply, Right, STALE_MAX, Work};
+use trefoil_storage::store::fleet::{Apply, Figures, News, Node, NodeKeys, Reply, Right, STALE_MAX, Work};
 use trefoil_storage::store::{Registry, StoreError};
 use trefoil_types::TenantId;
 
@@ -75,6 +75,8 @@ pub(crate) struct Parts {
     /// Ends the thread that hears when it is dropped; wakes it.
     wake: (Sender<()>, Receiver<()>),
     log: Sender<Ask>,
+    /// Turns taken in the log, and nanoseconds waited for them. The thread that seals alone writes them.
+    log_turns: [AtomicU64; 2],
     registry: Sender<Ask>,
     questions: Asking,
     /// The transactions before the first news.
@@ -143,9 +145,23 @@ impl Parts {
         let log = place.turns("store-log-turn", LOG)?;
         let registry = place.turns("store-registry-turn", REGISTRY)?;
         let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
-        let (nodes, keys) = (Arc::default(), Arc::default());
+        let (nodes, keys, log_turns) = (Arc::default(), Arc::default(), Default::default());
         let (wake, questions) = (bounded(1), Asking::new());
-        Ok(Parts { place, heard, seen, house, nodes, keys, wake, log, registry, questions, begun, started })
+        Ok(Parts {
+            place,
+            heard,
+            seen,
+            house,
+            nodes,
+            keys,
+            wake,
+            log,
+            log_turns,
+            registry,
+            questions,
+            begun,
+            started,
+        })
     }
 
     /// Why what this node has in memory may be too old, or `None`.
@@ -201,8 +217,18 @@ impl Parts {
     }
 
     pub(crate) fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
-        let wait = ask(&self.log)?;
-        Ok(Box::new(wait.recv().map_err(|_| turns_ended())??))
+        let (begun, wait) = (Instant::now(), ask(&self.log)?);
+        let turn = wait.recv().map_err(|_| turns_ended())??;
+        let waited = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        for (sum, more) in self.log_turns.iter().zip([1, waited]) {
+            sum.store(sum.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
+        }
+        Ok(Box::new(turn))
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        let [log_turns, waited_ns] = self.log_turns.each_ref().map(|sum| sum.load(Ordering::Relaxed));
+        Figures { news_age: self.heard.age(), log_turns, log_turn_wait: Duration::from_nanos(waited_ns) }
     }
 
     /// `check` says whether the database is away, so that those who wait for others' changes hear of it.

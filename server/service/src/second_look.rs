@@ -104,7 +104,7 @@ mod tests {
     use std::any::Any;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    use trefoil_storage::store::fleet::{Apply, Node, NodeKeys, Reply, Right, Work};
+    use trefoil_storage::store::fleet::{Apply, Figures, Node, NodeKeys, Reply, Right, Work};
     use trefoil_storage::store::{Registry, StoreError};
 
     #[derive(Default)]
@@ -161,6 +161,10 @@ mod tests {
 
         fn nodes(&self) -> Vec<Node> {
             Vec::new()
+        }
+
+        fn figures(&self) -> Figures {
+            Figures::default()
         }
 
         fn announce(&self, _: NodeKeys) {}

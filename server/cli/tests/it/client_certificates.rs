@@ -84,6 +84,16 @@ async fn said(log: &Path, what: &str, times: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_metrics_say_when_the_first_authority_ends() {
+    let house = house(&Authority::new("ours")).await;
+    let page = house.program.admin.get("/metrics").await.text().to_owned();
+    let shown =
+        page.lines().find_map(|line| line.strip_prefix("trefoil_client_ca_expiry_timestamp_seconds "));
+    // An authority of `rcgen` ends with the year 4095.
+    assert_eq!(shown.unwrap().parse::<f64>().unwrap(), 67_090_118_400.0, "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_shows_a_certificate_of_the_authority_besides_its_api_key() {
     let [ours, others] = ["ours", "others"].map(Authority::new);
     let house = house(&ours).await;

@@ -352,6 +352,7 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     fleet.holds("tenant", async |customer| customer.admin.get(&tenant).await.status == 404).await;
     nodes_are_listed_with_their_keys(&fleet);
+    metrics_show_the_fleet(&fleet).await;
     the_doctor_lists_them_with_their_versions(&fleet);
     no_version_is_made_from_an_older_one(&fleet);
     // The newest seal is of keys that version 2 does not list.
@@ -361,6 +362,21 @@ async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
         assert!(node.terminate().success());
     }
     no_version_is_made_from_an_older_one(&fleet);
+}
+
+/// Each node sees all, has fresh news, and took turns in the log, some of which it waited for.
+async fn metrics_show_the_fleet(fleet: &Fleet) {
+    for (at, node) in fleet.nodes.iter().enumerate() {
+        let page = node.admin.get("/metrics").await.text().to_owned();
+        let figure = |name: &str| -> f64 {
+            let line = page.lines().find_map(|line| line.strip_prefix(&format!("trefoil_fleet_{name} ")));
+            line.unwrap_or_else(|| panic!("no {name} in {page}")).parse().unwrap()
+        };
+        assert_eq!(figure("nodes"), NODES as f64, "node {at}");
+        assert!(figure("news_age_seconds") < 1.0, "node {at}");
+        assert!(figure("log_turns_total") >= 5.0, "node {at} logged people in, and changed something");
+        assert!(figure("log_turn_wait_seconds_total") > 0.0, "node {at}");
+    }
 }
 
 /// `trefoil admin nodes` shows each node with its key set, and that one of them keeps house.

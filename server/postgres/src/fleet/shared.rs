@@ -7,7 +7,7 @@ use crate::scope::Scope::All;
 use crate::{Postgres, of};
 use std::any::Any;
 use std::time::{Duration, Instant};
-use trefoil_storage::store::fleet::{Apply, Fleet, Node, NodeKeys, Reply, Right, Work};
+use trefoil_storage::store::fleet::{Apply, Figures, Fleet, Node, NodeKeys, Reply, Right, Work};
 use trefoil_storage::store::{Registry, StoreError};
 use trefoil_types::TenantId;
 
@@ -67,6 +67,10 @@ impl Fleet for Postgres {
 
     fn nodes(&self) -> Vec<Node> {
         self.1.as_ref().map(Parts::nodes).unwrap_or_default()
+    }
+
+    fn figures(&self) -> Figures {
+        self.1.as_ref().map(Parts::figures).unwrap_or_default()
     }
 
     fn announce(&self, keys: NodeKeys) {

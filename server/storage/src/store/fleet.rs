@@ -92,8 +92,21 @@ pub trait Fleet: Send + Sync {
     fn keeps_house(&self) -> bool;
     /// The nodes, as of some seconds ago.
     fn nodes(&self) -> Vec<Node>;
+    /// What this node needed for its part in the fleet so far.
+    fn figures(&self) -> Figures;
     /// Tells the other nodes, within seconds, of this one's keys.
     fn announce(&self, keys: NodeKeys);
+}
+
+/// Figures of one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How old what it knows of the others' changes is.
+    pub news_age: Duration,
+    /// Turns that it took in the log.
+    pub log_turns: u64,
+    /// How long it waited for all of them.
+    pub log_turn_wait: Duration,
 }
 
 /// A node as the database sees it.
