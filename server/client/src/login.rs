@@ -6,7 +6,7 @@ use crate::unverified::Unverified;
 use thiserror::Error;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex, UnprovenAuthentication};
 use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, VerifyError, verify, verify_with_seal};
-use trefoil_types::{Account, TenantId};
+use trefoil_types::{Account, AttestationId, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
 
 /// A login whose attestation was verified: for this account, this request, this audience and this nonce.
@@ -16,8 +16,8 @@ pub struct Login {
     pub account: Account,
     /// The decision. A denial is attested too.
     pub decision: Decision,
-    /// Digest of the attested statement.
-    pub id: [u8; 32],
+    /// Names the attestation.
+    pub id: AttestationId,
     /// The attestation, for others that verify it again.
     pub attestation: Vec<u8>,
     /// The seal that covers it.
@@ -201,5 +201,5 @@ fn verified(answer: Unverified<Authenticated>, policy: &Policy, now: u64) -> Res
     {
         return Err(LoginError::Differs);
     }
-    Ok(Login { account, decision, id: id.0, attestation: attestation.0, seal_number })
+    Ok(Login { account, decision, id: AttestationId::new(id.0), attestation: attestation.0, seal_number })
 }

@@ -4,7 +4,7 @@
 //! answer is encrypted under the tenant's key and opens for that question alone, so a reader or writer of the database learns and forges nothing.
 
 use crate::log_store;
-use crate::recent::{Id, Recent, Unsealed};
+use crate::recent::{Recent, Unsealed};
 use crate::refused::Refused;
 use crate::seal_log::Answer;
 use crate::service::{Service, blocking};
@@ -12,7 +12,7 @@ use crate::tenant::Tenant;
 use std::sync::Arc;
 use trefoil_attest::{Decision, LogEntry, SealHeader};
 use trefoil_storage::store::wrap::WrapKey;
-use trefoil_types::TenantId;
+use trefoil_types::{AttestationId, TenantId};
 
 /// A login's attestation, fetched after its answer.
 pub struct Attested {
@@ -26,7 +26,11 @@ pub struct Attested {
 
 impl Service {
     /// The attestation that was kept for a tenant's login, by the digest of its statement.
-    pub async fn attestation(self: &Arc<Self>, tenant: &Tenant, id: &Id) -> Result<Attested, Refused> {
+    pub async fn attestation(
+        self: &Arc<Self>,
+        tenant: &Tenant,
+        id: &AttestationId,
+    ) -> Result<Attested, Refused> {
         let kept = match tenant.recent.get(id, self.now()) {
             Some(kept) => Some(kept),
             None => self.kept_elsewhere(tenant, id).await?,
@@ -51,7 +55,11 @@ impl Service {
     }
 
     /// What another node of the fleet has kept.
-    async fn kept_elsewhere(self: &Arc<Self>, tenant: &Tenant, id: &Id) -> Result<Option<Unsealed>, Refused> {
+    async fn kept_elsewhere(
+        self: &Arc<Self>,
+        tenant: &Tenant,
+        id: &AttestationId,
+    ) -> Result<Option<Unsealed>, Refused> {
         if self.store.fleet().is_none() {
             return Ok(None);
         }
@@ -67,26 +75,27 @@ impl Service {
     /// Answers a node that asks for what this one has kept.
     pub(crate) fn kept_for_another_node(&self, question: &[u8]) -> Option<Vec<u8>> {
         let (tenant, id) = question.split_first_chunk::<16>()?;
-        let (id, tenant) = (id.try_into().ok()?, self.directory.tenant(&TenantId::new(*tenant)).ok()?);
-        let kept = tenant.recent.get(id, self.now())?;
-        Some(wrap(&tenant.key, &tenant.id, id, &kept))
+        let (id, tenant) =
+            (AttestationId::try_from(id).ok()?, self.directory.tenant(&TenantId::new(*tenant)).ok()?);
+        let kept = tenant.recent.get(&id, self.now())?;
+        Some(wrap(&tenant.key, &tenant.id, &id, &kept))
     }
 }
 
-fn question(tenant: &TenantId, id: &Id) -> Vec<u8> {
-    [tenant.as_bytes().as_slice(), id].concat()
+fn question(tenant: &TenantId, id: &AttestationId) -> Vec<u8> {
+    [tenant.as_bytes().as_slice(), id.as_bytes()].concat()
 }
 
 /// Has a fixed length.
-fn name(tenant: &TenantId, id: &Id) -> Vec<u8> {
+fn name(tenant: &TenantId, id: &AttestationId) -> Vec<u8> {
     [b"trefoil/kept-attestation/1".as_slice(), &question(tenant, id)].concat()
 }
 
-fn wrap(key: &WrapKey, tenant: &TenantId, id: &Id, kept: &Unsealed) -> Vec<u8> {
+fn wrap(key: &WrapKey, tenant: &TenantId, id: &AttestationId, kept: &Unsealed) -> Vec<u8> {
     key.wrap(&name(tenant, id), &kept.encode())
 }
 
-fn open(key: &WrapKey, tenant: &TenantId, id: &Id, answer: &[u8]) -> Option<Unsealed> {
+fn open(key: &WrapKey, tenant: &TenantId, id: &AttestationId, answer: &[u8]) -> Option<Unsealed> {
     Unsealed::decode(&key.open(&name(tenant, id), answer).ok()?)
 }
 
@@ -102,7 +111,7 @@ pub(crate) fn keep(recent: &Recent, answer: &Answer, now: u64) {
         path,
         seal_number: answer.under.seal.header.seal_number,
     };
-    recent.put(answer.digest, unsealed, now);
+    recent.put(AttestationId::new(answer.digest), unsealed, now);
 }
 
 #[cfg(test)]
@@ -111,7 +120,8 @@ mod tests {
 
     #[test]
     fn another_nodes_answer_opens_for_its_question_alone() {
-        let (key, tenant, id) = (WrapKey::new(&[1; 32]), TenantId::new([2; 16]), [3; 32]);
+        let (key, tenant) = (WrapKey::new(&[1; 32]), TenantId::new([2; 16]));
+        let id = AttestationId::new([3; 32]);
         for path in [vec![], vec![[7; 32]; 5]] {
             let kept = Unsealed {
                 decision: Decision::NoMatch,
@@ -125,7 +135,7 @@ mod tests {
             assert_eq!(open(&key, &tenant, &id, &answer), Some(kept));
             assert_eq!(open(&WrapKey::new(&[9; 32]), &tenant, &id, &answer), None);
             assert_eq!(open(&key, &TenantId::new([9; 16]), &id, &answer), None);
-            assert_eq!(open(&key, &tenant, &[9; 32], &answer), None);
+            assert_eq!(open(&key, &tenant, &AttestationId::new([9; 32]), &answer), None);
             assert_eq!(open(&key, &tenant, &id, &answer[1..]), None);
         }
     }

@@ -18,6 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use trefoil_attest::Decision;
 use trefoil_attest::tree::Hash;
+use trefoil_types::AttestationId;
 
 /// How long an attestation is kept, seconds: the longest life that a policy may give one.
 pub const KEPT_S: u64 = trefoil_attest::LIFETIME_SECONDS_MAX;
@@ -32,17 +33,15 @@ const SHARD_MAX: usize = 512;
 /// Fetches that ask the other nodes at a time, each with a thread that waits for a second at most.
 const ASKING_MAX: usize = 32;
 
-pub(crate) type Id = [u8; 32];
-
 /// The kept attestations of one tenant. See the module.
 #[derive(Default)]
 pub struct Recent([Mutex<Shard>; SHARDS]);
 
 #[derive(Default)]
 struct Shard {
-    kept: HashMap<Id, Unsealed>,
+    kept: HashMap<AttestationId, Unsealed>,
     /// In the order in which they were kept, with the second at which each is dropped.
-    order: VecDeque<(Id, u64)>,
+    order: VecDeque<(AttestationId, u64)>,
 }
 
 /// The fetches that ask other nodes.
@@ -106,7 +105,7 @@ impl Unsealed {
 
 impl Recent {
     /// Keeps an attestation that is given at `now`, unix seconds.
-    pub(crate) fn put(&self, id: Id, unsealed: Unsealed, now: u64) {
+    pub(crate) fn put(&self, id: AttestationId, unsealed: Unsealed, now: u64) {
         let mut shard = self.shard(&id);
         shard.expire(now);
         if shard.order.len() >= SHARD_MAX {
@@ -117,7 +116,7 @@ impl Recent {
     }
 
     /// The attestation with this digest of its statement, if it is still kept.
-    pub(crate) fn get(&self, id: &Id, now: u64) -> Option<Unsealed> {
+    pub(crate) fn get(&self, id: &AttestationId, now: u64) -> Option<Unsealed> {
         let mut shard = self.shard(id);
         shard.expire(now);
         shard.kept.get(id).cloned()
@@ -131,8 +130,8 @@ impl Recent {
     }
 
     /// Identifiers are digests with random salts in them, so they spread.
-    fn shard(&self, id: &Id) -> MutexGuard<'_, Shard> {
-        self.0[usize::from(id[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    fn shard(&self, id: &AttestationId) -> MutexGuard<'_, Shard> {
+        self.0[usize::from(id.as_bytes()[0]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -160,10 +159,10 @@ mod tests {
     }
 
     /// In one shard.
-    fn id(number: u64) -> Id {
+    fn id(number: u64) -> AttestationId {
         let mut id = [0; 32];
         id[1..9].copy_from_slice(&number.to_le_bytes());
-        id
+        AttestationId::new(id)
     }
 
     #[test]

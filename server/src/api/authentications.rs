@@ -18,6 +18,7 @@ use std::time::Duration;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, UnprovenAuthentication};
 use trefoil_service::logins::LoginRequest;
 use trefoil_service::tenant::{Scope, Tenant};
+use trefoil_types::AttestationId;
 
 /// `POST /v1/authentications`
 pub(super) async fn authenticate(
@@ -73,7 +74,7 @@ pub(super) async fn attestation(
     PathBytes(id): PathBytes<32>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Authenticate)?;
-    let attested = app.service.attestation(&caller.tenant, &id).await?;
+    let attested = app.service.attestation(&caller.tenant, &AttestationId::new(id)).await?;
     body::answer(StatusCode::OK, &bodies::attested(id, attested))
 }
 

@@ -118,7 +118,12 @@ fn log_in(subject: &Subject, embedding: Vector, nonce: &str) -> Result<Authentic
     let answer = remote::block_on(client.authenticate_unproven(&request))?;
     let login = answer.verified_unproven(*tenant, &request, trust_root, now()).map_err(text)?;
     let Login { decision, id, attestation, seal_number, .. } = login;
-    Ok(Authenticated { id: Hex(id), decision, attestation: Some(Base64(attestation)), seal_number })
+    Ok(Authenticated {
+        id: Hex(id.to_bytes()),
+        decision,
+        attestation: Some(Base64(attestation)),
+        seal_number,
+    })
 }
 
 fn now() -> u64 {
