@@ -64,6 +64,23 @@ mod tests {
         (0_u64..3_000).map(|number| Hex(Sha3_256::digest(number.to_le_bytes()).into()))
     }
 
+    /// Made by Python's `hashlib`; the clients for Python and TypeScript agree too.
+    #[test]
+    fn the_order_is_that_of_the_vectors() {
+        let vectors: serde_json::Value =
+            serde_json::from_str(include_str!("../../api/testdata/nodes.json")).unwrap();
+        let texts = |case: &serde_json::Value, key: &str| -> Vec<String> {
+            case[key].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+        };
+        for case in vectors["cases"].as_array().unwrap() {
+            let (named, ordered) = (texts(case, "names"), texts(case, "order"));
+            let names: Vec<&str> = named.iter().map(String::as_str).collect();
+            let handle: Hex<32> = serde_json::from_value(case["handle"].clone()).unwrap();
+            let order: Vec<&str> = order(&names, &handle).into_iter().map(|place| names[place]).collect();
+            assert_eq!(order, ordered, "{case}");
+        }
+    }
+
     #[test]
     fn each_node_is_the_first_of_its_share_and_a_node_that_leaves_moves_only_its_own() {
         let names = ["a", "b", "c"];

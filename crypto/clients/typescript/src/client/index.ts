@@ -23,6 +23,7 @@ export {
 export type { Attempt } from "./attempt.js";
 export { type FieldError, Problem, type ProblemDocument, TrefoilError, UnexpectedAnswer, Unreachable } from "./errors.js";
 export { type AttestationForm, type Embedding, Proof, probeDigest, type Session, type Unproven } from "./login.js";
+export { nodesInOrder } from "./nodes.js";
 export type { AuditEntry, ChangedOperator, CreatedToken, Operator, OperatorToken, Role } from "./operators.js";
 export { type Attempts, type ChangedPolicy, policyDigest, type PolicyVersion, type TenantPolicy } from "./policy.js";
 export type { Receipt, SealedEntry } from "./receipts.js";

@@ -21,6 +21,7 @@ from ._admin import (
 from ._attempt import Attempt
 from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreachable
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
+from ._nodes import nodes_in_order
 from ._operators import AuditEntry, ChangedOperator, CreatedToken, Operator, OperatorToken
 from ._policy import Attempts, ChangedPolicy, PolicyVersion, TenantPolicy
 from ._receipts import Receipt, SealedEntry
@@ -86,5 +87,6 @@ __all__ = [
     "UnexpectedAnswer",
     "Unproven",
     "Unreachable",
+    "nodes_in_order",
     "probe_digest",
 ]
