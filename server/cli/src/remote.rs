@@ -1,6 +1,5 @@
 //! The connection of a command to a running service.
 
-use base64::Engine as _;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use trefoil_client::{Client, ClientError};
@@ -77,7 +76,7 @@ impl Ca {
     pub(super) fn roots(&self) -> Result<Vec<u8>, String> {
         match &self.ca {
             Some(path) => read(path).map_err(|cause| format!("{cause}; --ca takes a PEM file")),
-            None => system_roots(),
+            None => trefoil_client::system_roots().map_err(|cause| format!("{cause}; --ca names it")),
         }
     }
 
@@ -110,22 +109,6 @@ impl Ca {
             _ => cause.to_string(),
         }
     }
-}
-
-/// The certificates that this machine trusts, PEM.
-fn system_roots() -> Result<Vec<u8>, String> {
-    let found = rustls_native_certs::load_native_certs();
-    if found.certs.is_empty() {
-        let why = found.errors.first().map_or(String::new(), |cause| format!(" ({cause})"));
-        return Err(format!(
-            "this machine trusts no certificate authority{why}; give the service's certificate with --ca, or install ca-certificates"
-        ));
-    }
-    let pem = |certificate: &rustls::pki_types::CertificateDer<'_>| {
-        let body = base64::engine::general_purpose::STANDARD.encode(certificate);
-        format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
-    };
-    Ok(found.certs.iter().map(pem).collect::<String>().into_bytes())
 }
 
 /// Runs the calls of a command to completion.

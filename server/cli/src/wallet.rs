@@ -82,6 +82,9 @@ enum Command {
         /// Reference to the consent that was given.
         #[arg(long, value_name = "TEXT")]
         consent: String,
+        /// Repeats an enrolment whose answer was lost. Absent: a fresh key.
+        #[arg(long, value_name = "KEY")]
+        idempotency_key: Option<String>,
         #[command(flatten)]
         remote: Remote,
     },
@@ -208,7 +211,7 @@ impl Command {
                 open.save()?;
                 Ok(ExitCode::SUCCESS)
             }
-            Command::Enrol { place, which, face, consent, remote } => {
+            Command::Enrol { place, which, face, consent, idempotency_key, remote } => {
                 let wallet = place.open()?.wallet;
                 let handle = wallet.handle(&which.of(&wallet)?);
                 let enrolment = Enrolment {
@@ -217,11 +220,13 @@ impl Command {
                     issued_at: None,
                     consent_ref: consent,
                 };
-                let key = hex::encode(rand::random::<[u8; 16]>());
+                let key = idempotency_key.unwrap_or_else(|| hex::encode(rand::random::<[u8; 16]>()));
                 let client = remote.client()?;
                 // A wallet pins no trust root. `trefoil admin subject enrol --receipt FILE` keeps the receipt.
-                let enrolled =
-                    client.block_on(client.enrol(handle, &enrolment, &key))?.without_verification();
+                let enrolled = client.block_on(client.enrol(handle, &enrolment, &key)).map_err(|cause| {
+                    format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}")
+                })?;
+                let enrolled = enrolled.without_verification();
                 println!("enrolled {} generation {}", hex::encode(handle.0), enrolled.generation);
                 Ok(ExitCode::SUCCESS)
             }

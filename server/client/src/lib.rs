@@ -32,6 +32,7 @@ pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
 pub use stream::{LoginAnswers, LoginSender, StreamedLogin};
 pub use tokens::AccessToken;
+pub use transport::system_roots;
 pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,
 };

@@ -9,6 +9,8 @@ use super::error::{ClientError, NO_ANSWER, ProblemDocument};
 use super::outgoing::Outgoing;
 use super::tokens::{self, AccessToken, Exchange, Tokens};
 use super::unverified::{Said, Unverified};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{AUTHORIZATION, HeaderValue};
@@ -374,6 +376,25 @@ fn pinned(certificate_pem: &[u8], identity_pem: Option<&[u8]>) -> Result<rustls:
     builder
         .with_client_auth_cert(chain.map_err(|cause| unusable(&cause))?, key)
         .map_err(|cause| unusable(&cause))
+}
+
+/// The certificates of authorities that this machine trusts, PEM: for a service whose certificate is signed by one of them.
+///
+/// # Errors
+/// [`ClientError::Certificate`] if it trusts none.
+pub fn system_roots() -> Result<Vec<u8>, ClientError> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found.errors.first().map_or(String::new(), |cause| format!(" ({cause})"));
+        return Err(ClientError::Certificate(format!(
+            "this machine trusts no authority{why}; install ca-certificates"
+        )));
+    }
+    let pem = |certificate: &CertificateDer<'_>| {
+        let body = STANDARD.encode(certificate);
+        format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
+    };
+    Ok(found.certs.iter().map(pem).collect::<String>().into_bytes())
 }
 
 /// An error with its causes: "client error (Connect): invalid peer certificate: UnknownIssuer".
