@@ -231,6 +231,9 @@ enum Benchmark {
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = Cli::parse_from(&arguments);
+    if let Err(cause) = trefoil_server::config::Config::check_variables(std::env::vars_os()) {
+        return ended(Err(Failure::usage(cause.to_string())));
+    }
     let benchmark = match cli.command {
         Command::KeyHolder(args) => return args.run(),
         Command::Service(args) => return ended(args.run().map(|()| true)),

@@ -165,6 +165,18 @@ fn an_unknown_tier_is_refused() {
 }
 
 #[test]
+fn a_mistyped_variable_is_refused_with_the_one_that_was_meant() {
+    let output = bench_of_any_build()
+        .args(["exact", "--set", "lfw_dlib128"])
+        .env("TREFOIL_TEIR", "portable")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("TREFOIL_TEIR") && said.contains("TREFOIL_TIER"), "{said}");
+}
+
+#[test]
 fn other_widths_are_refused() {
     let folder = tempfile::tempdir().expect("folder");
     let [x, y] = own_set(folder.path(), 4, 512);
