@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
 use trefoil_client::{Client, ClientError};
 use trefoil_key_holder::output;
 use zeroize::Zeroizing;
@@ -50,7 +51,7 @@ impl Reached {
         &self,
         calls: impl Future<Output = Result<T, ClientError>>,
     ) -> Result<T, String> {
-        runtime()?.block_on(calls).map_err(|cause| self.told(&cause))
+        finished(calls)?.map_err(|cause| self.told(&cause))
     }
 
     /// An error of a call.
@@ -113,12 +114,21 @@ impl Ca {
 
 /// Runs the calls of a command to completion.
 pub(super) fn block_on<T>(calls: impl Future<Output = Result<T, ClientError>>) -> Result<T, String> {
-    runtime()?.block_on(calls).map_err(|cause| cause.to_string())
+    finished(calls)?.map_err(|cause| cause.to_string())
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
+/// What the calls of a command result in. A runtime's code is generic in what it runs, and there are a hundred commands: it is compiled once,
+/// for [`run`].
+pub(super) fn finished<T>(calls: impl Future<Output = T>) -> Result<T, String> {
+    let mut result = None;
+    run(pin!(async { result = Some(calls.await) }))?;
+    result.ok_or_else(|| "the calls did not end".to_owned())
+}
+
+fn run(calls: Pin<&mut dyn Future<Output = ()>>) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|cause| format!("runtime: {cause}"))
+    runtime.map_err(|cause| format!("runtime: {cause}"))?.block_on(calls);
+    Ok(())
 }
 
 /// The first line of a file.

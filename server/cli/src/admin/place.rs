@@ -61,7 +61,7 @@ impl Place {
             remote::first_line(&found.token).map_err(|cause| missing("--admin-token-file", &cause))?;
         let admin = Admin::new(&found.url, &certificate, &token)
             .map_err(|cause| found.unusable(&found.url, &cause))?;
-        runtime()?.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
+        remote::finished(call(&admin))?.map_err(|cause| found.explain(&cause))
     }
 
     /// Makes a change over the admin API. Its receipt is not verified here: no trust root is pinned. `--receipt FILE` and `--json` show it as
@@ -90,7 +90,7 @@ impl Place {
         let found = self.found()?;
         let admin = Admin::without_token(&found.url, &found.certificate()?)
             .map_err(|cause| found.unusable(&found.url, &cause))?;
-        runtime()?.block_on(call(&admin)).map_err(|cause| found.explain(&cause))
+        remote::finished(call(&admin))?.map_err(|cause| found.explain(&cause))
     }
 
     /// Makes a call of the public API with an API key.
@@ -105,7 +105,7 @@ impl Place {
         let api_key = remote::first_line(&caller.api_key_file)?;
         let client =
             Client::new(url, &certificate, &api_key, 1).map_err(|cause| found.unusable(url, &cause))?;
-        runtime()?.block_on(call(&client)).map_err(|cause| caller.explain(url, &found.certificate, &cause))
+        remote::finished(call(&client))?.map_err(|cause| caller.explain(url, &found.certificate, &cause))
     }
 
     /// Finds the place: flags first, then the configuration.
@@ -232,11 +232,6 @@ fn missing(flag: &str, cause: &str) -> String {
 
 fn other(certificate: &Path) -> String {
     format!("the service shows another certificate than {}; name its own with --ca", certificate.display())
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|cause| format!("runtime: {cause}"))
 }
 
 /// The URL of a listener at this address from its own machine.
