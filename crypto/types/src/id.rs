@@ -138,6 +138,7 @@ mod tests {
     }
 
     #[cfg(feature = "serde")]
+    #[cfg(feature = "serde")]
     #[test]
     fn the_bytes_are_all_that_is_written() {
         let id = ApiKeyId::new([1, 2, 3, 4, 5, 6, 7, 8]);

@@ -350,6 +350,7 @@ mod tests {
         refused(Policy { threshold, ..policy() }, "/threshold/calibrated/score");
     }
 
+    #[cfg(feature = "serde")]
     #[test]
     fn a_policy_without_proofs_has_nothing_of_sessions_and_one_with_them_is_written_as_before() {
         let none = Policy { proof: ProofNeed::None, ..policy() };
@@ -365,6 +366,7 @@ mod tests {
         assert!(!serde_json::to_string(&policy()).unwrap().contains("proof"));
     }
 
+    #[cfg(feature = "serde")]
     #[cfg(feature = "serde")]
     #[test]
     fn a_policy_in_json_reads_as_documented() {
