@@ -13,14 +13,22 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// Metrics of traces, which this service does not send.
-const OF_TRACES: [(&str, &[&str]); 2] =
-    [("trefoil_trace_spans_exported_total", &[]), ("trefoil_trace_spans_dropped_total", &["reason"])];
+/// Metrics of what this service has not: traces, certificates of clients and other nodes. Tests of
+/// these three show that they are there.
+const OF_OTHERS: [(&str, &[&str]); 7] = [
+    ("trefoil_trace_spans_exported_total", &[]),
+    ("trefoil_trace_spans_dropped_total", &["reason"]),
+    ("trefoil_client_ca_expiry_timestamp_seconds", &[]),
+    ("trefoil_fleet_nodes", &[]),
+    ("trefoil_fleet_news_age_seconds", &[]),
+    ("trefoil_fleet_log_turns_total", &[]),
+    ("trefoil_fleet_log_turn_wait_seconds_total", &[]),
+];
 
 /// Names of metrics with those of their labels.
 type Families = BTreeMap<String, BTreeSet<String>>;
 
-/// A service with three key-holders, which shows all metrics except those of traces.
+/// A service with three key-holders, which shows all metrics except [`OF_OTHERS`].
 pub(crate) struct Whole {
     pub(crate) program: Program,
     _holders: [KeyHolder; 3],
@@ -136,7 +144,7 @@ fn rows() -> Vec<Row> {
 async fn the_table_of_metrics_has_those_of_the_page_with_their_labels_and_no_others() {
     let whole = Whole::start().await;
     let mut shown = families(&whole.page().await);
-    for (name, labels) in OF_TRACES {
+    for (name, labels) in OF_OTHERS {
         let labels = labels.iter().map(|label| (*label).to_owned()).collect();
         assert_eq!(shown.insert(name.to_owned(), labels), None, "{name}");
     }
