@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use trefoil_bfv::{
-    Arena, Basis, Decryptor, Embedding, LANES, MaskedBatch, MaskedProduct, Masker, MasterKey, Opened,
+    Arena, Basis, Decryptor, Embedding, Handle, LANES, MaskedBatch, MaskedProduct, Masker, MasterKey, Opened,
     PairCiphertext, Params, Placed, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey,
     TagMaster, TemplateCiphertext, TenantKey, Zero,
 };
@@ -67,7 +67,7 @@ impl Store {
                 for (i, lane, share) in shares {
                     let mut handle = [0; 32];
                     handle[..8].copy_from_slice(&(i as u64).to_le_bytes());
-                    let key = master.subject_key(&handle, 0, &Salt::random(rng));
+                    let key = master.subject_key(&Handle::new(handle), 0, &Salt::random(rng));
                     let rho = Share::random(rng);
                     let blinded = basis.encrypt_lane(&key, lane, &share.plus(&rho), rng);
                     let template = blinded.subtract(scheme, lane, &rho);

@@ -32,7 +32,7 @@ impl Keys {
         let key = |subject: SubjectRecord| {
             let salt = Salt::from_bytes(subject.salt);
             let name = (subject.handle, subject.generation);
-            (name, master.subject_key(subject.handle.as_bytes(), subject.generation, &salt))
+            (name, master.subject_key(&subject.handle, subject.generation, &salt))
         };
         Ok(Keys(subjects.into_iter().map(key).collect()))
     }

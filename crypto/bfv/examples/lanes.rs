@@ -2,8 +2,8 @@
 //! `cargo run --release -p trefoil-bfv --example lanes`.
 
 use trefoil_bfv::{
-    Basis, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, Opened, Placed, PlacedShare, Salt, Scheme,
-    Share, SubjectKey, TemplateCiphertext, noise,
+    Basis, Decryptor, Drbg, Embedding, Handle, LANES, Masker, MasterKey, Opened, Placed, PlacedShare, Salt,
+    Scheme, Share, SubjectKey, TemplateCiphertext, noise,
 };
 
 /// Cosine 0.4 of 175^2.
@@ -25,8 +25,9 @@ fn main() -> Result<(), trefoil_bfv::QuantiseError> {
     // Enrol: the key-holder encrypts one share in the subject's lane, the matcher takes the other one out again.
     let basis = Basis::from_seed(scheme, [1; 32]);
     let master = MasterKey::random(&mut rng);
-    let keys: Vec<SubjectKey> =
-        (0..LANES).map(|i| master.subject_key(&[i as u8; 32], 0, &Salt::random(&mut rng))).collect();
+    let keys: Vec<SubjectKey> = (0..LANES)
+        .map(|i| master.subject_key(&Handle::new([i as u8; 32]), 0, &Salt::random(&mut rng)))
+        .collect();
     let templates: Vec<TemplateCiphertext> = (0..LANES)
         .map(|lane| {
             let (rho, rest) = &splits[lane];

@@ -179,12 +179,12 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Drbg, MasterKey, Salt};
+    use crate::{Drbg, Handle, MasterKey, Salt};
 
     #[test]
     fn the_expanded_key_does_not_outlive_the_batch() {
         let mut rng = Drbg::from_seed([1; 32]);
-        let key = MasterKey::random(&mut rng).subject_key(&[0; 32], 0, &Salt::random(&mut rng));
+        let key = MasterKey::random(&mut rng).subject_key(&Handle::new([0; 32]), 0, &Salt::random(&mut rng));
         let scheme = Scheme::shared();
         let mut decryptor = Decryptor::new(scheme);
         let mut batch = MaskedBatch::zero(scheme);

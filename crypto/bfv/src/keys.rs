@@ -1,10 +1,10 @@
 //! Keys: one master per tenant, one derived key per template.
 
-use crate::Scheme;
 use crate::basis::expand;
 use crate::drbg::Drbg;
 use crate::sample::TernarySampler;
 use crate::wipe::wipe;
+use crate::{Handle, Scheme};
 use rand::CryptoRng;
 use sha3::{Digest, Sha3_256};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -41,11 +41,11 @@ impl MasterKey {
 
     /// The key of template `generation` of `handle`: SHA3-256 over a domain string, the master key, the handle, the
     /// generation (4 bytes, little-endian) and the salt, all of fixed length. With the key in front, the sponge is a PRF.
-    pub fn subject_key(&self, handle: &[u8; 32], generation: u32, salt: &Salt) -> SubjectKey {
+    pub fn subject_key(&self, handle: &Handle, generation: u32, salt: &Salt) -> SubjectKey {
         let digest = Sha3_256::new()
             .chain_update(b"trefoil/bfv/subject/1")
             .chain_update(self.0)
-            .chain_update(handle)
+            .chain_update(handle.as_bytes())
             .chain_update(generation.to_le_bytes())
             .chain_update(salt.0);
         let mut key = SubjectKey([0; 32]);
@@ -136,7 +136,7 @@ mod tests {
     fn every_input_changes_the_key() {
         let key = |master: u8, handle: u8, generation: u32, salt: u8| {
             MasterKey::from_bytes([master; 32])
-                .subject_key(&[handle; 32], generation, &Salt::from_bytes([salt; 32]))
+                .subject_key(&Handle::new([handle; 32]), generation, &Salt::from_bytes([salt; 32]))
                 .0
         };
         let keys = [key(1, 1, 1, 1), key(2, 1, 1, 1), key(1, 2, 1, 1), key(1, 1, 2, 1), key(1, 1, 1, 2)];
@@ -150,7 +150,8 @@ mod tests {
     fn the_expansion_is_pinned() {
         // Stored templates are encrypted under expanded keys: another derivation would make them unreadable. The digest is of
         // the 4096 digits, one byte each, and holds on every tier.
-        let key = MasterKey::from_bytes([1; 32]).subject_key(&[2; 32], 3, &Salt::from_bytes([4; 32]));
+        let key =
+            MasterKey::from_bytes([1; 32]).subject_key(&Handle::new([2; 32]), 3, &Salt::from_bytes([4; 32]));
         for tier in Tier::available() {
             let mut digits = vec![0; N];
             key.add_to(&mut TernarySampler::new(Cpu::at_most(tier)), 1, &mut digits);
@@ -166,7 +167,7 @@ mod tests {
     fn keys_are_wiped() {
         let mut rng = Drbg::from_seed([1; 32]);
         let (mut master, mut salt) = (MasterKey::random(&mut rng), Salt::random(&mut rng));
-        let mut key = master.subject_key(&[0; 32], 0, &salt);
+        let mut key = master.subject_key(&Handle::new([0; 32]), 0, &salt);
         assert!(master.0 != [0; 32] && salt.0 != [0; 32] && key.0 != [0; 32]);
         master.zeroize();
         salt.zeroize();

@@ -32,13 +32,13 @@
 //! in `trefoil-matching`. `NOTES.md` has the derivations, the parameters and what each role learns.
 //!
 //! ```
-//! use trefoil_bfv::{Basis, Decryptor, Drbg, Embedding, MasterKey, Masker, Placed, Salt, Scheme, Share};
+//! use trefoil_bfv::{Basis, Decryptor, Drbg, Embedding, Handle, MasterKey, Masker, Placed, Salt, Scheme, Share};
 //!
 //! let scheme = Scheme::shared();
 //! let mut rng = Drbg::from_seed([7; 32]);
 //! let basis = Basis::from_seed(scheme, [8; 32]);
 //! let master = MasterKey::random(&mut rng);
-//! let key = master.subject_key(&[1; 32], 0, &Salt::random(&mut rng));
+//! let key = master.subject_key(&Handle::new([1; 32]), 0, &Salt::random(&mut rng));
 //!
 //! let face: Vec<f32> = (0..128).map(|i| (i as f32).sin()).collect();
 //! let template = Embedding::quantise(&face)?;
@@ -101,7 +101,7 @@ pub use share::{Share, ShareError};
 pub use tag::{Tag, TagBasis, TagKey, TagMaster};
 pub use tenant_key::{TenantKey, Zero};
 pub use trefoil_kernels::{Cpu, Tier};
-pub use trefoil_types::DIM;
+pub use trefoil_types::{DIM, Handle};
 
 /// Lanes of a ciphertext, and so the most subjects of a batch.
 pub const LANES: usize = 32;

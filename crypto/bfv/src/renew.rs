@@ -181,7 +181,7 @@ const RENEWED_MAX: u128 = FLOOD_MAX + (1 << 30);
 mod tests {
     use super::*;
     use crate::noise::BAND_MAX;
-    use crate::{MasterKey, Salt};
+    use crate::{Handle, MasterKey, Salt};
 
     const LANE: usize = 13;
 
@@ -199,7 +199,7 @@ mod tests {
         }
 
         fn subject(&mut self) -> SubjectKey {
-            self.master.subject_key(&[3; 32], 1, &Salt::random(&mut self.rng))
+            self.master.subject_key(&Handle::new([3; 32]), 1, &Salt::random(&mut self.rng))
         }
     }
 

@@ -209,7 +209,7 @@ impl Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Decryptor, Embedding, MasterKey, Placed, Salt, Share, T, TemplateCiphertext, Tier};
+    use crate::{Decryptor, Embedding, Handle, MasterKey, Placed, Salt, Share, T, TemplateCiphertext, Tier};
 
     struct Fixture {
         tags: TagMaster,
@@ -224,7 +224,7 @@ mod tests {
             let mut rng = Drbg::from_seed([1; 32]);
             let master = MasterKey::random(&mut rng);
             let basis = Basis::from_seed(Scheme::shared(), [2; 32]);
-            let key = master.subject_key(&[3; 32], 0, &Salt::random(&mut rng));
+            let key = master.subject_key(&Handle::new([3; 32]), 0, &Salt::random(&mut rng));
             let face =
                 Embedding::quantise(&std::array::from_fn::<f32, 128, _>(|i| (i as f32).sin())).unwrap();
             let template = basis.encrypt_lane(&key, LANE, &Share::of(&face), &mut rng);

@@ -7,7 +7,8 @@ use crate::keys::SubjectKey;
 use crate::masked::MaskedBatch;
 use crate::sample::TernarySampler;
 use crate::{
-    Basis, DIM, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, N, Placed, Salt, Scheme, Share, T,
+    Basis, DIM, Decryptor, Drbg, Embedding, Handle, LANES, Masker, MasterKey, N, Placed, Salt, Scheme, Share,
+    T,
 };
 use trefoil_kernels::{Cpu, packed};
 
@@ -188,7 +189,8 @@ impl World {
         let basis = Basis::from_seed(Scheme::shared(), [seed; 32]);
         let a = coefficients(&basis.values());
         let master = MasterKey::random(&mut rng);
-        let keys = (0..32).map(|i| master.subject_key(&[i; 32], 0, &Salt::random(&mut rng))).collect();
+        let keys =
+            (0..32).map(|i| master.subject_key(&Handle::new([i; 32]), 0, &Salt::random(&mut rng))).collect();
         World { basis, a, keys, rng }
     }
 

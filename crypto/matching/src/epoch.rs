@@ -68,7 +68,7 @@ impl Epoch {
     /// The key that belongs to a subject's salt: of its template, or of the second polynomial of its template.
     pub(crate) fn subject_key(&self, record: &SubjectRecord) -> SubjectKey {
         let salt = Salt::from_bytes(*Zeroizing::new(record.salt));
-        self.master.subject_key(record.handle.as_bytes(), record.generation, &salt)
+        self.master.subject_key(&record.handle, record.generation, &salt)
     }
 
     /// Encrypts a blinded template. A salt is used once.

@@ -5,6 +5,7 @@ mod once;
 mod operator;
 pub(super) mod place;
 mod receipt;
+mod service;
 mod session;
 mod status;
 mod subject;
@@ -16,9 +17,9 @@ use super::pages;
 use super::values::proof_need;
 use clap::Subcommand;
 use once::Once;
-use place::Place;
 use receipt::ReceiptFile;
 use serde::Serialize;
+use service::Service;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ use trefoil_key_holder::output;
 use trefoil_service::tenant::{Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_service::time;
 
+/// Exit code of a change that should be checked and has no receipt: as of `trefoil verify`, cannot decide.
+const UNCHECKED: u8 = 3;
+
 #[derive(clap::Args)]
 #[command(
     about = "Operate a running service: its status and nodes, tenants, policies, API keys, operators, subjects, attempt budgets, sessions, key rotation",
@@ -43,11 +47,13 @@ use trefoil_service::time;
     trefoil admin api-key list --tenant 0011...\n  \
     trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n  \
     trefoil admin subject list --api-key-file api.key\n\n\
-    Exit codes: 0 done, 1 refused or not reached (the reason is printed), 2 wrong usage. `status` has its own: see its --help."
+    With --trust-root a change is believed only if its receipt verifies under that trust root and says what was asked for.\n\n\
+    Exit codes: 0 done, 1 refused, not reached or not to be believed (the reason is printed), 2 wrong usage, 3 done as the service says, and no\n\
+    receipt to check under --trust-root. `status` has its own: see its --help."
 )]
 pub(super) struct AdminCommand {
     #[command(flatten)]
-    place: Place,
+    service: Service,
     /// Print JSON instead of a table.
     #[arg(long, global = true)]
     json: bool,
@@ -281,20 +287,21 @@ enum Key {
 impl AdminCommand {
     pub(super) fn run(self) -> ExitCode {
         if let Command::Status = self.command {
-            return status::run(&self.place, self.json);
+            return status::run(&self.service, self.json);
         }
-        match self.answer() {
+        match self.command.answer(&self.service, self.json) {
             Ok(text) => {
                 output::tell(&text);
-                ExitCode::SUCCESS
+                ExitCode::from(if self.service.is_unchecked() { UNCHECKED } else { 0 })
             }
             Err(cause) => fail(&cause, 1),
         }
     }
+}
 
-    fn answer(self) -> Result<String, String> {
-        let json = self.json;
-        match self.command {
+impl Command {
+    fn answer(self, service: &Service, json: bool) -> Result<String, String> {
+        match self {
             Command::Tenant(Tenant::Create {
                 name,
                 audience,
@@ -310,16 +317,16 @@ impl AdminCommand {
                     None => Policy { proof, ..policy_of(embedder, fmr_class, audience, level_min) },
                 };
                 let request = CreateTenant { name, policy };
-                let created = once.create(&self.place, async |admin| admin.create_tenant(&request).await)?;
+                let created = once.create(service, async |admin| admin.create_tenant(&request).await)?;
                 let id = hex::encode(created.tenant_id.0);
                 show(json, &created, || format!("tenant {id}\n"))
             }
             Command::Tenant(Tenant::List) => {
-                let all = self.place.call(all_tenants)?;
+                let all = service.call(all_tenants)?;
                 show(json, &all, || tenants(&all))
             }
             Command::Tenant(Tenant::Show { tenant }) => {
-                let shown = self.place.call(async |admin| admin.tenant(tenant).await)?;
+                let shown = service.call(async |admin| admin.tenant(tenant).await)?;
                 let policy =
                     serde_json::to_string_pretty(&shown.policy).map_err(|cause| cause.to_string())?;
                 let root = shown.root_generation.map_or("none".to_owned(), |root| root.to_string());
@@ -329,16 +336,16 @@ impl AdminCommand {
                     format!("{head}\ncredential root {root}\npolicy {numbers} {policy}\n")
                 })
             }
-            Command::Tenant(Tenant::Disable { tenant }) => self.set_disabled(tenant, true),
-            Command::Tenant(Tenant::Enable { tenant }) => self.set_disabled(tenant, false),
+            Command::Tenant(Tenant::Disable { tenant }) => set_disabled(service, json, tenant, true),
+            Command::Tenant(Tenant::Enable { tenant }) => set_disabled(service, json, tenant, false),
             Command::Tenant(Tenant::Delete { tenant, receipt }) => {
-                let deleted = self.place.change(async |admin| admin.delete_tenant(tenant).await)?;
+                let deleted = service.change(async |admin| admin.delete_tenant(tenant).await)?;
                 let kept = receipt.keep(deleted.receipt.as_ref(), "the tenant is deleted")?;
                 show(json, &deleted, || format!("deleted, {} templates destroyed\n{kept}", deleted.templates))
             }
             Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
-                let version = self.place.change(async |admin| {
+                let version = service.change(async |admin| {
                     let shown = admin.tenant(tenant).await?;
                     // A change in between must not be undone by the policy that was read before it.
                     let if_version = if_version.or(whole.is_none().then_some(shown.policy_version));
@@ -350,48 +357,48 @@ impl AdminCommand {
                 show(json, &version, || policies(std::slice::from_ref(&version.version)))
             }
             Command::Policy(PolicyOf::List { tenant }) => {
-                let all = self.place.call(async |admin| all_policies(admin, tenant).await)?;
+                let all = service.call(async |admin| all_policies(admin, tenant).await)?;
                 show(json, &all, || policies(&all))
             }
             Command::ApiKey(Key::Create { tenant, scope, label, expires, output, once }) => {
                 let request = CreateApiKey { scopes: scope, label, expires_at: expires };
-                create_key(&self.place, &once, json, (tenant, &request), output.as_deref())
+                create_key(service, &once, json, (tenant, &request), output.as_deref())
             }
             Command::ApiKey(Key::List { tenant }) => {
-                let all = self.place.call(async |admin| all_api_keys(admin, tenant).await)?;
+                let all = service.call(async |admin| all_api_keys(admin, tenant).await)?;
                 show(json, &all, || api_keys(&all))
             }
             Command::ApiKey(Key::Revoke { id, tenant }) => {
-                let revoked = self.place.change(async |admin| admin.revoke_api_key(tenant, id).await)?;
+                let revoked = service.change(async |admin| admin.revoke_api_key(tenant, id).await)?;
                 show(json, &revoked, || api_keys(std::slice::from_ref(&revoked.key)))
             }
-            Command::Operator(command) => command.answer(&self.place, json),
-            Command::Audit { tenant, from } => operator::audit(&self.place, json, from, tenant),
-            Command::Subject(command) => command.answer(&self.place, json),
-            Command::Budget(command) => command.answer(&self.place, json),
-            Command::Session(command) => command.answer(&self.place, json),
-            Command::Status => status::answer(&self.place, json).map(|(text, _)| text),
-            Command::Ready => status::ready(&self.place, json),
-            Command::Nodes => status::nodes(&self.place, json),
-            Command::Usage { tenant } => usage::answer(&self.place, tenant, json),
+            Command::Operator(command) => command.answer(service, json),
+            Command::Audit { tenant, from } => operator::audit(service, json, from, tenant),
+            Command::Subject(command) => command.answer(service, json),
+            Command::Budget(command) => command.answer(service, json),
+            Command::Session(command) => command.answer(service, json),
+            Command::Status => status::answer(service, json).map(|(text, _)| text),
+            Command::Ready => status::ready(service, json),
+            Command::Nodes => status::nodes(service, json),
+            Command::Usage { tenant } => usage::answer(service, tenant, json),
             Command::ResetMalformed { tenant } => {
-                let reset = self.place.change(async |admin| admin.reset_malformed(tenant).await)?;
+                let reset = service.change(async |admin| admin.reset_malformed(tenant).await)?;
                 show(json, &reset, || "the count of malformed jobs is 0\n".to_owned())
             }
             Command::RotateKeys { tenant, status } => {
                 let status = match status {
-                    true => self.place.call(async |admin| admin.key_rotation(tenant).await)?,
-                    false => self.place.change(async |admin| admin.rotate_keys(tenant).await)?.status,
+                    true => service.call(async |admin| admin.key_rotation(tenant).await)?,
+                    false => service.change(async |admin| admin.rotate_keys(tenant).await)?.status,
                 };
                 show(json, &status, || rotation(&status))
             }
         }
     }
+}
 
-    fn set_disabled(&self, tenant: Hex<16>, disabled: bool) -> Result<String, String> {
-        let summary = self.place.change(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
-        show(self.json, &summary, || tenants(std::slice::from_ref(&summary.summary)))
-    }
+fn set_disabled(service: &Service, json: bool, tenant: Hex<16>, disabled: bool) -> Result<String, String> {
+    let summary = service.change(async |admin| admin.set_tenant_disabled(tenant, disabled).await)?;
+    show(json, &summary, || tenants(std::slice::from_ref(&summary.summary)))
 }
 
 /// The policy of the flags; the service checks it.
@@ -429,14 +436,14 @@ fn read_policy(path: &Path) -> Result<Policy, String> {
 
 /// Makes an API key, and puts its secret into the file or into the answer.
 fn create_key(
-    place: &Place,
+    service: &Service,
     once: &Once,
     json: bool,
     (tenant, request): (Hex<16>, &CreateApiKey),
     output: Option<&Path>,
 ) -> Result<String, String> {
     let file = output.map(new_file).transpose()?;
-    let created = once.create(place, async |admin| admin.create_api_key_with(tenant, request).await);
+    let created = once.create(service, async |admin| admin.create_api_key_with(tenant, request).await);
     let created = created.inspect_err(|_| forget(output))?;
     let Some((mut file, path)) = file.zip(output) else {
         return show(json, &created, || format!("{}\n", created.api_key));

@@ -1,9 +1,9 @@
 //! `trefoil backup` and `trefoil restore`
 
 use super::exit::fail;
+use super::verify::read_trust_root;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trefoil_attest::TrustRoot;
 use trefoil_key_holder::backup::PassphraseArgs;
 use trefoil_key_holder::cli::{describe, finished, tell};
 use trefoil_pipeline::Clock as _;
@@ -93,11 +93,7 @@ impl Restore {
     }
 
     fn restored(&self) -> Result<(), String> {
-        let newest = self.trust_root.as_ref().map(|path| {
-            let bytes = std::fs::read(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-            TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
-        });
-        let newest = newest.transpose()?;
+        let newest = self.trust_root.as_deref().map(read_trust_root).transpose()?;
         let passphrase = self.passphrase.find()?;
         let now = SystemClock::default().unix_s();
         let restored = backup::restore(&self.dir, &self.into, &passphrase, newest.as_ref(), now, &mut tell);

@@ -4,6 +4,7 @@ mod head_file;
 
 use super::exit::{USAGE, fail};
 use super::remote;
+use super::verify::read_trust_root;
 use clap::Subcommand;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -320,8 +321,7 @@ fn witness(text: &str) -> Result<Witness, String> {
 }
 
 fn read_root(path: &Path) -> Result<TrustRoot, Failure> {
-    let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
-    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &cause))
+    read_trust_root(path).map_err(|cause| (cause, UNDECIDED))
 }
 
 fn read_head(path: &Path, trust_root: &TrustRoot) -> Result<Head, Failure> {

@@ -121,11 +121,7 @@ impl Verify {
     }
 
     fn attestation(&self, file: &Path, root_file: &Path, proof: Option<&Proof>) -> Result<Outcome, String> {
-        let root = read(root_file, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
-        let root = TrustRoot::from_file(&root).map_err(|cause| {
-            let remedy = "the issuer's operator writes one with `trefoil keys export-trust-root`";
-            format!("{}: is not a trust root ({cause}); {remedy}", root_file.display())
-        })?;
+        let root = read_trust_root(root_file)?;
         let seal = match &self.seal {
             None => None,
             Some(path) => {
@@ -233,6 +229,15 @@ impl Verify {
         }
         Outcome::Valid { text, json }
     }
+}
+
+/// The trust root in a file.
+pub(super) fn read_trust_root(path: &Path) -> Result<TrustRoot, String> {
+    let bytes = read(path, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
+    TrustRoot::from_file(&bytes).map_err(|cause| {
+        let remedy = "the issuer's operator writes one with `trefoil keys export-trust-root`";
+        format!("{}: is not a trust root ({cause}); {remedy}", path.display())
+    })
 }
 
 /// The audience in an attestation, verified or not.

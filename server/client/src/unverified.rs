@@ -135,38 +135,52 @@ impl<T> Unverified<T> {
 }
 
 impl<T: Receipted> Unverified<T> {
-    /// The number of the seal of the receipt, which a compact one needs; `None` if there is no receipt. Ask it before `verified` where an
-    /// answer is of use without one, such as a new API key.
+    /// The number of the seal of the receipt, which a compact one needs; `None` if there is no receipt.
     #[must_use]
     pub fn seal_number(&self) -> Option<u64> {
         self.answer.receipt().map(|receipt| receipt.seal_number)
     }
 
-    /// The answer, if its receipt verifies under `trust_root` at `now` (unix seconds) and says what was asked for and what the answer says:
-    /// the same change of the same subject, session, key, policy, operator. `trust_root` is the pinned one. A receipt of
-    /// [`Client`](crate::Client) must be of `tenant` if you give it: an API key does not say whose it is. One of [`Admin`](crate::Admin)
-    /// must be of the tenant of the request in any case.
+    /// The answer, if its receipt passes [`Unverified::check`]. Otherwise the answer is gone: where one is of use without a receipt, such
+    /// as a new API key, call `check` first.
     ///
     /// # Errors
-    /// [`ReceiptError::Missing`] without a receipt; [`ReceiptError`] for one that must not be believed.
+    /// As of [`Unverified::check`].
     pub fn verified(
         self,
         trust_root: &TrustRoot,
         tenant: Option<&TenantId>,
         now: u64,
     ) -> Result<T, ReceiptError> {
+        self.check(trust_root, tenant, now)?;
+        Ok(self.answer)
+    }
+
+    /// Whether the receipt verifies under `trust_root` at `now` (unix seconds) and says what was asked for and what the answer says:
+    /// the same change of the same subject, session, key, policy, operator. `trust_root` is the pinned one. A receipt of
+    /// [`Client`](crate::Client) must be of `tenant` if you give it: an API key does not say whose it is. One of [`Admin`](crate::Admin)
+    /// must be of the tenant of the request in any case.
+    ///
+    /// # Errors
+    /// [`ReceiptError::Missing`] without a receipt; [`ReceiptError`] for one that must not be believed.
+    pub fn check(
+        &self,
+        trust_root: &TrustRoot,
+        tenant: Option<&TenantId>,
+        now: u64,
+    ) -> Result<(), ReceiptError> {
         let receipt = self.answer.receipt().ok_or(ReceiptError::Missing)?;
-        let (of, what) = self.said.ok_or(ReceiptError::Differs)?;
+        let (of, what) = self.said.as_ref().ok_or(ReceiptError::Differs)?;
         let bytes = &receipt.attestation.0;
         let verified = match &self.seal {
             None => verify_change(bytes, trust_root, tenant, now)?,
             Some(seal) => verify_change_with_seal(bytes, seal, trust_root, tenant, now)?,
         };
         let change = verified.change();
-        let same = change.what == what
+        let same = change.what == *what
             && of.is_none_or(|of| of == change.tenant)
             && (*verified.digest(), verified.seal().seal_number) == (receipt.id.0, receipt.seal_number);
-        if same { Ok(self.answer) } else { Err(ReceiptError::Differs) }
+        if same { Ok(()) } else { Err(ReceiptError::Differs) }
     }
 }
 

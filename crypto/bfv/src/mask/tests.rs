@@ -1,6 +1,6 @@
 use super::*;
 use crate::noise::{BAND_MAX, FLOOD_TERM_BITS, FLOOD_TERMS, predicted_deviation};
-use crate::{Decryptor, MasterKey, Opened, Salt, Share, SubjectKey};
+use crate::{Decryptor, Handle, MasterKey, Opened, Salt, Share, SubjectKey};
 
 const BATCHES: usize = 40;
 
@@ -18,7 +18,7 @@ impl Batch {
         let basis = Basis::from_seed(Scheme::shared(), [2; 32]);
         let master = MasterKey::random(&mut rng);
         let keys: Vec<_> =
-            (0..32).map(|i| master.subject_key(&[i; 32], 0, &Salt::random(&mut rng))).collect();
+            (0..32).map(|i| master.subject_key(&Handle::new([i; 32]), 0, &Salt::random(&mut rng))).collect();
         let templates = (0..LANES)
             .map(|lane| {
                 // Blinded and unblinded, as enrolment does.

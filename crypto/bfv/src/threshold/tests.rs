@@ -1,7 +1,7 @@
 //! The scheme in three pieces against the scheme with one key, and the effect of wrong partial decryptions.
 
 use super::*;
-use crate::{DIM, Embedding, Masker, MasterKey, Placed, Salt, T};
+use crate::{DIM, Embedding, Handle, Masker, MasterKey, Placed, Salt, T};
 
 mod witness;
 
@@ -33,13 +33,13 @@ impl People {
         let faces: Vec<Embedding> = (0..LANES).map(|_| face(&mut rng)).collect();
         let whole = (0..LANES)
             .map(|lane| {
-                let key = master.subject_key(&[lane as u8; 32], 0, &salt);
+                let key = master.subject_key(&Handle::new([lane as u8; 32]), 0, &salt);
                 let template = basis.encrypt_lane(&key, lane, &Share::of(&faces[lane]), &mut rng);
                 (key, template)
             })
             .collect();
         let subjects: Vec<SubjectKey> =
-            (0..LANES).map(|lane| master.subject_key(&[lane as u8; 32], 1, &salt)).collect();
+            (0..LANES).map(|lane| master.subject_key(&Handle::new([lane as u8; 32]), 1, &salt)).collect();
         let pieces: [Vec<SubjectKey>; PIECES] =
             std::array::from_fn(|x| subjects.iter().map(|subject| masters[x].key(subject)).collect());
         let templates = (0..LANES)

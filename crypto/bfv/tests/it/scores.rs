@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use trefoil_bfv::{
-    Basis, Decryptor, Drbg, Embedding, LANES, Masker, MasterKey, Params, Placed, Salt, Scheme, Share,
+    Basis, Decryptor, Drbg, Embedding, Handle, LANES, Masker, MasterKey, Params, Placed, Salt, Scheme, Share,
     SubjectKey, TemplateCiphertext, Tier,
 };
 
@@ -41,7 +41,7 @@ impl Tenant {
 
     fn enrol(&mut self, lane: usize, face: &Embedding) -> Subject {
         self.enrolled += 1;
-        let key = self.master.subject_key(&[7; 32], self.enrolled, &Salt::random(&mut self.rng));
+        let key = self.master.subject_key(&Handle::new([7; 32]), self.enrolled, &Salt::random(&mut self.rng));
         let template = self.basis.encrypt_lane(&key, lane, &Share::of(face), &mut self.rng);
         Subject { lane, key, template }
     }

@@ -100,8 +100,18 @@ async function fetching<T>(whole: () => T, withSeal: (seal: Seal) => T): Promise
     return whole();
   } catch (error) {
     if (!(error instanceof VerifyError) || error.code !== "seal-needed" || error.seal === undefined) throw error;
-    const seal = await ask(`/v1/seals/${error.seal.sealNumber}`, `seal ${error.seal.sealNumber}`);
-    return withSeal(Seal.decode(new Uint8Array(await seal.arrayBuffer())));
+    const number = error.seal.sealNumber;
+    const answer = await ask(`/v1/seals/${number}`, `seal ${number}`);
+    return withSeal(readSeal(new Uint8Array(await answer.arrayBuffer()), number));
+  }
+}
+
+function readSeal(bytes: Uint8Array, number: bigint): Seal {
+  try {
+    return Seal.decode(bytes);
+  } catch (error) {
+    if (error instanceof DecodeError) throw new InputError(`What this server gave as seal ${number} is none: ${error.message}.`);
+    throw error;
   }
 }
 

@@ -103,7 +103,7 @@ mod tests {
             lane: Lane::new(3).expect("below 32"),
             epoch,
             renewed_from: None,
-            key: MasterKey::from_bytes([2; 32]).subject_key(&[3; 32], 0, &salt),
+            key: MasterKey::from_bytes([2; 32]).subject_key(&Handle::new([3; 32]), 0, &salt),
             ledger: Arc::new(Ledger::restore(&AttemptRecord::default(), 0)),
         }
     }

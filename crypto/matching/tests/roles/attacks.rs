@@ -287,7 +287,7 @@ fn random_jobs_get_no_informative_reply() {
 fn the_attacks_work_where_nothing_is_checked() {
     let scheme = trefoil_bfv::Scheme::shared();
     let mut rng = Drbg::from_seed([1; 32]);
-    let key = MasterKey::random(&mut rng).subject_key(&[1; 32], 0, &Salt::random(&mut rng));
+    let key = MasterKey::random(&mut rng).subject_key(&Handle::new([1; 32]), 0, &Salt::random(&mut rng));
     let mut bytes = vec![0; scheme.masked_bytes()];
     for (limb, q) in PRIMES.iter().enumerate() {
         for at in (0..4096).map(|j| C0 + 6 * (4096 * limb + j)) {

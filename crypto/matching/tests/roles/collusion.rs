@@ -72,7 +72,7 @@ impl Quorum {
         let tenant = self.vault.tenants().unwrap().remove(0);
         let subject = self.vault.subjects(&TENANT).unwrap().remove(0);
         let master = MasterKey::from_bytes(tenant.epochs[0].master);
-        master.subject_key(subject.handle.as_bytes(), subject.generation, &Salt::from_bytes(subject.salt))
+        master.subject_key(&subject.handle, subject.generation, &Salt::from_bytes(subject.salt))
     }
 
     /// The part that an honest seat sends to the colluder: the 32 coefficients for the piece that the colluder lacks, of the batch or of

@@ -233,7 +233,7 @@ fn the_key_of_one_subject_opens_nothing_of_another() {
     let mut rng = StdRng::seed_from_u64(3);
     let master = MasterKey::random(&mut rng);
     let salt = Salt::random(&mut rng);
-    let [one, other] = [1, 2].map(|name| master.subject_key(&[name; 32], 0, &salt));
+    let [one, other] = [1, 2].map(|name| master.subject_key(&Handle::new([name; 32]), 0, &salt));
     let world = &mut World::new(lenient(0));
     let basis = Basis::from_seed(Scheme::shared(), [4; 32]);
     let face = world.face();

@@ -1,7 +1,7 @@
 //! `trefoil admin budget`: how many attempts the subjects of a tenant have, who has none left, and one more try for one of them.
 
-use super::place::Place;
 use super::receipt::ReceiptFile;
+use super::service::Service;
 use super::table::table;
 use super::{policies, show};
 use clap::Subcommand;
@@ -92,14 +92,14 @@ impl Numbers {
 }
 
 impl Command {
-    pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
+    pub(super) fn answer(&self, service: &Service, json: bool) -> Result<String, String> {
         match self {
             Command::Show { tenant } => {
-                let shown = place.call(async |admin| admin.tenant(*tenant).await)?;
+                let shown = service.call(async |admin| admin.tenant(*tenant).await)?;
                 show(json, &shown, || budget(&shown))
             }
             Command::Set(Set { tenant, numbers, if_version }) => {
-                let version = place.change(async |admin| {
+                let version = service.change(async |admin| {
                     let shown = admin.tenant(*tenant).await?;
                     // A change in between must not be undone by the policy that was read before it.
                     let if_version = if_version.or(Some(shown.policy_version));
@@ -109,14 +109,15 @@ impl Command {
                 show(json, &version, || policies(std::slice::from_ref(&version.version)))
             }
             Command::Reset { handle, tenant, receipt } => {
-                let reset = place.call(async |admin| {
-                    let locked_out_before = admin.tenant(*tenant).await?.locked_out;
-                    // As `Place::change`: the receipt is shown as it came.
-                    let answer = admin.reset_attempts(*tenant, *handle).await?.without_verification();
+                let (mut locked_out_before, mut locked_out) = (None, None);
+                let answer = service.change(async |admin| {
+                    locked_out_before = admin.tenant(*tenant).await?.locked_out;
+                    let answer = admin.reset_attempts(*tenant, *handle).await?;
                     // It is done: an error of this reading must not hide it.
-                    let locked_out = admin.tenant(*tenant).await.ok().and_then(|shown| shown.locked_out);
-                    Ok(Reset { answer, locked_out_before, locked_out })
+                    locked_out = admin.tenant(*tenant).await.ok().and_then(|shown| shown.locked_out);
+                    Ok(answer)
                 })?;
+                let reset = Reset { answer, locked_out_before, locked_out };
                 let kept = receipt.keep(reset.answer.receipt.as_ref(), "the attempts are reset")?;
                 show(json, &reset, || reset.told(*tenant, *handle) + &kept)
             }

@@ -1,8 +1,8 @@
 //! A creation that is made once, although its answer may be lost.
 
-use super::place::Place;
+use super::service::Service;
 use std::time::Duration;
-use trefoil_client::{Admin, ClientError, Unverified};
+use trefoil_client::{Admin, ClientError, Receipted, Unverified};
 
 /// The answer while a request with the same key is at work.
 const IN_FLIGHT: &str = "idempotency-in-flight";
@@ -20,15 +20,15 @@ pub(super) struct Once {
 impl Once {
     /// Creates something. If the connection ends before the answer, asks a second time with the same key. An error after which the thing
     /// may be there names the key.
-    pub(super) fn create<T>(
+    pub(super) fn create<T: Receipted>(
         &self,
-        place: &Place,
+        service: &Service,
         create: impl AsyncFn(&Admin) -> Result<Unverified<T>, ClientError>,
     ) -> Result<T, String> {
         let drawn = || hex::encode(rand::random::<[u8; 16]>());
         let key = self.idempotency_key.clone().unwrap_or_else(drawn);
         let mut open = false;
-        let created = place.change(async |admin| {
+        let created = service.change(async |admin| {
             let admin = admin.creating_once(&key);
             let mut answer = create(&admin).await;
             if answer.as_ref().is_err_and(ClientError::is_answer_lost) {

@@ -1,7 +1,7 @@
 //! `trefoil admin operator` and `trefoil admin audit`.
 
 use super::once::Once;
-use super::place::Place;
+use super::service::Service;
 use super::table::table;
 use super::{forget, new_file, show};
 use crate::pages;
@@ -76,32 +76,32 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) fn answer(self, place: &Place, json: bool) -> Result<String, String> {
+    pub(super) fn answer(self, service: &Service, json: bool) -> Result<String, String> {
         match self {
             Command::Create { name, role, expires, output, once } => {
                 let request = CreateOperator { name, role, expires_at: expires };
                 let file = output.as_deref().map(new_file).transpose()?;
-                let created = once.create(place, async |admin| admin.create_operator(&request).await);
+                let created = once.create(service, async |admin| admin.create_operator(&request).await);
                 token(created, file, output.as_deref(), json)
             }
             Command::NewToken { operator, expires, output, once } => {
                 let file = output.as_deref().map(new_file).transpose()?;
                 let created =
-                    once.create(place, async |admin| admin.create_operator_token(operator, expires).await);
+                    once.create(service, async |admin| admin.create_operator_token(operator, expires).await);
                 token(created, file, output.as_deref(), json)
             }
             Command::List => {
-                let all = place.call(all_operators)?;
+                let all = service.call(all_operators)?;
                 show(json, &all, || operators(&all))
             }
             Command::Show { operator } => {
-                let shown = place.call(async |admin| admin.operator(operator).await)?;
+                let shown = service.call(async |admin| admin.operator(operator).await)?;
                 show(json, &shown, || {
                     format!("{}\n{}", operators(std::slice::from_ref(&shown)), tokens(&shown.tokens))
                 })
             }
             Command::Revoke { operator, token } => {
-                let changed = place.change(async |admin| match token {
+                let changed = service.change(async |admin| match token {
                     None => admin.revoke_operator(operator).await,
                     Some(number) => admin.revoke_operator_token(operator, number).await,
                 })?;
@@ -133,8 +133,13 @@ fn token(
 }
 
 /// `trefoil admin audit`
-pub(super) fn audit(place: &Place, json: bool, from: u64, tenant: Option<Hex<16>>) -> Result<String, String> {
-    let all = place.call(async |admin| all_entries(admin, from, tenant).await)?;
+pub(super) fn audit(
+    service: &Service,
+    json: bool,
+    from: u64,
+    tenant: Option<Hex<16>>,
+) -> Result<String, String> {
+    let all = service.call(async |admin| all_entries(admin, from, tenant).await)?;
     show(json, &all, || entries(&all))
 }
 

@@ -3,7 +3,7 @@
 use crate::remote;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use trefoil_client::{Admin, Client, ClientError, Unverified};
+use trefoil_client::{Admin, Client, ClientError};
 use trefoil_server::config::{Config, Overrides};
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 use trefoil_server::tls::CERTIFICATE_FILE;
@@ -62,24 +62,6 @@ impl Place {
         let admin = Admin::new(&found.url, &certificate, &token)
             .map_err(|cause| found.unusable(&found.url, &cause))?;
         remote::finished(call(&admin))?.map_err(|cause| found.explain(&cause))
-    }
-
-    /// Makes a change over the admin API. Its receipt is not verified here: no trust root is pinned. `--receipt FILE` and `--json` show it as
-    /// it came, for `trefoil verify`.
-    pub(super) fn change<T>(
-        &self,
-        change: impl AsyncFnOnce(&Admin) -> Result<Unverified<T>, ClientError>,
-    ) -> Result<T, String> {
-        self.call(change).map(Unverified::without_verification)
-    }
-
-    /// Makes a change over the public API, like [`Place::change`].
-    pub(super) fn change_as<T>(
-        &self,
-        caller: &Caller,
-        change: impl AsyncFnOnce(&Client) -> Result<Unverified<T>, ClientError>,
-    ) -> Result<T, String> {
-        self.call_as(caller, change).map(Unverified::without_verification)
     }
 
     /// Makes a call of the admin API that needs no token.

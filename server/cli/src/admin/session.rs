@@ -1,7 +1,8 @@
 //! `trefoil admin session`: lists open sessions, and ends one early.
 
-use super::place::{Caller, Place};
+use super::place::Caller;
 use super::receipt::ReceiptFile;
+use super::service::Service;
 use super::table::table;
 use super::{show, when};
 use crate::pages;
@@ -31,14 +32,14 @@ pub(super) enum Command {
 }
 
 impl Command {
-    pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
+    pub(super) fn answer(&self, service: &Service, json: bool) -> Result<String, String> {
         match self {
             Command::List { caller } => {
-                let all = place.call_as(caller, all)?;
+                let all = service.call_as(caller, all)?;
                 show(json, &all, || sessions(&all))
             }
             Command::End { session, caller, receipt } => {
-                let ended = place.change_as(caller, async |client| client.end_session(*session).await)?;
+                let ended = service.change_as(caller, async |client| client.end_session(*session).await)?;
                 let kept = receipt.keep(ended.receipt.as_ref(), "the session is ended")?;
                 show(json, &ended, || format!("ended\n{kept}"))
             }

@@ -1,6 +1,6 @@
 //! `trefoil admin status`: the contents of the operator's page in a few lines.
 
-use super::place::Place;
+use super::service::Service;
 use super::show;
 use super::table::table;
 use crate::doctor;
@@ -11,14 +11,14 @@ use trefoil_key_holder::output;
 use trefoil_service::time;
 
 /// Asks the service: as JSON or for people, and the worst that it finds.
-pub(super) fn answer(place: &Place, json: bool) -> Result<(String, Level), String> {
-    let status = place.call(async |admin| admin.status().await)?;
+pub(super) fn answer(service: &Service, json: bool) -> Result<(String, Level), String> {
+    let status = service.call(async |admin| admin.status().await)?;
     Ok((show(json, &status, || text(&status))?, worst(&status)))
 }
 
 /// Prints the answer, and ends as `trefoil doctor` does: with 1 for warnings and 2 for what is broken.
-pub(super) fn run(place: &Place, json: bool) -> ExitCode {
-    match answer(place, json) {
+pub(super) fn run(service: &Service, json: bool) -> ExitCode {
+    match answer(service, json) {
         Ok((text, worst)) => {
             output::tell(&text);
             doctor::code(worst)
@@ -33,8 +33,8 @@ fn worst(status: &ServiceStatus) -> Level {
 }
 
 /// That the service takes requests; else the reason as the error.
-pub(super) fn ready(place: &Place, json: bool) -> Result<String, String> {
-    match place.call_without_token(async |admin| admin.unready().await)? {
+pub(super) fn ready(service: &Service, json: bool) -> Result<String, String> {
+    match service.call_without_token(async |admin| admin.unready().await)? {
         None => show(json, &serde_json::json!({ "ready": true }), || "ready\n".to_owned()),
         Some(why) => {
             Err(format!("the service takes no requests: {why}\n`trefoil doctor` looks for the cause"))
@@ -43,8 +43,8 @@ pub(super) fn ready(place: &Place, json: bool) -> Result<String, String> {
 }
 
 /// The nodes of the service's fleet, as JSON or for people.
-pub(super) fn nodes(place: &Place, json: bool) -> Result<String, String> {
-    let nodes = place.call(async |admin| admin.status().await)?.nodes;
+pub(super) fn nodes(service: &Service, json: bool) -> Result<String, String> {
+    let nodes = service.call(async |admin| admin.status().await)?.nodes;
     show(json, &nodes, || {
         if nodes.is_empty() {
             return "this service is alone: it is not started with --fleet\n".to_owned();

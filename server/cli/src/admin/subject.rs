@@ -1,14 +1,15 @@
 //! `trefoil admin subject`: lists subjects with a template, enrols a subject, replaces a template, revokes a subject, and destroys its template.
 
-use super::place::{Caller, Place};
+use super::place::Caller;
 use super::receipt::ReceiptFile;
+use super::service::Service;
 use super::table::table;
 use super::{show, when};
 use crate::pages;
 use crate::wallet::Face;
 use clap::Subcommand;
 use trefoil_api::{Enrolment, Hex, Replaced, Subject, SubjectState};
-use trefoil_client::{Client, ClientError, Unverified};
+use trefoil_client::{Client, ClientError, Receipted, Unverified};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -89,8 +90,8 @@ pub(super) struct Template {
 }
 
 impl Template {
-    fn enrol(&self, place: &Place, json: bool) -> Result<String, String> {
-        let enrolled = self.stored(place, async |client: &Client, enrolment: &Enrolment, key: &str| {
+    fn enrol(&self, service: &Service, json: bool) -> Result<String, String> {
+        let enrolled = self.stored(service, async |client: &Client, enrolment: &Enrolment, key: &str| {
             client.enrol(self.handle, enrolment, key).await
         })?;
         let kept = self.receipt.keep(enrolled.receipt.as_ref(), "the subject is enrolled")?;
@@ -99,8 +100,8 @@ impl Template {
         })
     }
 
-    fn replace(&self, place: &Place, json: bool) -> Result<String, String> {
-        let replaced = self.stored(place, async |client: &Client, enrolment: &Enrolment, key: &str| {
+    fn replace(&self, service: &Service, json: bool) -> Result<String, String> {
+        let replaced = self.stored(service, async |client: &Client, enrolment: &Enrolment, key: &str| {
             client.replace(self.handle, enrolment, key).await
         })?;
         let kept = self.receipt.keep(replaced.receipt.as_ref(), "the template is replaced")?;
@@ -112,9 +113,9 @@ impl Template {
         })
     }
 
-    fn stored<T>(
+    fn stored<T: Receipted>(
         &self,
-        place: &Place,
+        service: &Service,
         call: impl AsyncFnOnce(&Client, &Enrolment, &str) -> Result<Unverified<T>, ClientError>,
     ) -> Result<T, String> {
         let enrolment = Enrolment {
@@ -125,26 +126,26 @@ impl Template {
         };
         let drawn = || hex::encode(rand::random::<[u8; 16]>());
         let key = self.idempotency_key.clone().unwrap_or_else(drawn);
-        let stored = place.change_as(&self.caller, async |client| call(client, &enrolment, &key).await);
+        let stored = service.change_as(&self.caller, async |client| call(client, &enrolment, &key).await);
         stored.map_err(|cause| format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}"))
     }
 }
 
 impl Command {
-    pub(super) fn answer(&self, place: &Place, json: bool) -> Result<String, String> {
+    pub(super) fn answer(&self, service: &Service, json: bool) -> Result<String, String> {
         match self {
             Command::List { caller } => {
-                let all = place.call_as(caller, all)?;
+                let all = service.call_as(caller, all)?;
                 show(json, &all, || subjects(&all))
             }
             Command::Show { handle, caller } => {
-                let shown = place.call_as(caller, async |client| client.subject(*handle).await)?;
+                let shown = service.call_as(caller, async |client| client.subject(*handle).await)?;
                 show(json, &shown, || subjects(std::slice::from_ref(&shown)))
             }
-            Command::Replace(template) => template.replace(place, json),
-            Command::Enrol(template) => template.enrol(place, json),
+            Command::Replace(template) => template.replace(service, json),
+            Command::Enrol(template) => template.enrol(service, json),
             Command::Revoke { handle, caller, receipt } => {
-                let revoked = place.change_as(caller, async |client| client.revoke(*handle).await)?;
+                let revoked = service.change_as(caller, async |client| client.revoke(*handle).await)?;
                 let kept = receipt.keep(revoked.receipt.as_ref(), "the subject is revoked")?;
                 show(json, &revoked, || {
                     let generation = revoked.generation;
@@ -155,7 +156,7 @@ impl Command {
                 })
             }
             Command::Erase { handle, caller, receipt } => {
-                let erased = place.change_as(caller, async |client| client.erase(*handle).await)?;
+                let erased = service.change_as(caller, async |client| client.erase(*handle).await)?;
                 let kept = receipt.keep(erased.receipt.as_ref(), "the subject is erased")?;
                 show(json, &erased, || {
                     let generation = erased.generation;

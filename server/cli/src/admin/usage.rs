@@ -1,6 +1,6 @@
 //! `trefoil admin usage`: the uses of a tenant's API keys by day.
 
-use super::place::Place;
+use super::service::Service;
 use super::show;
 use super::table::table;
 use crate::pages;
@@ -9,8 +9,8 @@ use trefoil_client::{Admin, ClientError};
 use trefoil_service::time;
 
 /// Asks the service, as JSON or for people.
-pub(super) fn answer(place: &Place, tenant: Hex<16>, json: bool) -> Result<String, String> {
-    let all = place.call(async |admin| all_days(admin, tenant).await)?;
+pub(super) fn answer(service: &Service, tenant: Hex<16>, json: bool) -> Result<String, String> {
+    let all = service.call(async |admin| all_days(admin, tenant).await)?;
     show(json, &all, || text(&all))
 }
 

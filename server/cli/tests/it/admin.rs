@@ -24,9 +24,14 @@ impl Operator {
         Operator { program, url, data: data.to_str().unwrap().to_owned() }
     }
 
-    /// Exit code, standard output, standard error.
+    /// Exit code, standard output, standard error. Receipts are checked under the service's trust root.
     fn run(&self, arguments: &[&str]) -> (i32, String, String) {
-        let place = ["admin", "--admin", self.url.as_str(), "--data-dir", self.data.as_str()];
+        self.run_under(&format!("{}/trust-root.json", self.data), arguments)
+    }
+
+    /// The same with this file for `--trust-root`.
+    fn run_under(&self, root: &str, arguments: &[&str]) -> (i32, String, String) {
+        let place = ["admin", "--admin", &self.url, "--data-dir", &self.data, "--trust-root", root];
         let output = trefoil(&[&place, arguments].concat());
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (code(&output), text(&output.stdout), text(&output.stderr))
@@ -102,6 +107,32 @@ async fn tenants_and_api_keys_from_the_command_line() {
     let rotated = operator.json(&["rotate-keys", tenant]);
     assert_eq!((&rotated["tenant"], &rotated["epoch"]), (&json!(tenant), &json!(1)));
     assert_eq!(operator.run(&["rotate-keys", tenant, "--status"]).0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_believed_only_if_its_receipt_verifies_under_the_pinned_trust_root() {
+    let (directory, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (operator, other) = (Operator::new(directory.path()), Operator::new(elsewhere.path()));
+    let foreign = format!("{}/trust-root.json", other.data);
+    let tenant = operator.json(&["tenant", "create", "shop", "--audience", "https://shop.example"]);
+    let tenant = tenant["tenant_id"].as_str().unwrap();
+    let create = ["api-key", "create", "--tenant", tenant, "--scope", "enrol"];
+    let (code, out, error) = operator.run_under(&foreign, &create);
+    assert_eq!((code, out.as_str()), (1, ""), "the key of an answer that must not be believed is not shown");
+    assert!(error.contains("do not believe this answer") && error.contains(&foreign), "{error}");
+    assert!(error.contains("trefoil admin audit"), "{error}");
+
+    let missing = format!("{}/none.cbor", operator.data);
+    let keys = || operator.json(&["api-key", "list", "--tenant", tenant]).as_array().unwrap().len();
+    let before = keys();
+    let (code, _, error) = operator.run_under(&missing, &create);
+    assert!(code == 1 && error.contains(&missing) && keys() == before, "nothing is changed: {error}");
+
+    let id = operator.json(&create)["id"].as_str().unwrap().to_owned();
+    let revoke = ["api-key", "revoke", &id, "--tenant", tenant];
+    assert_eq!(operator.run(&revoke).0, 0);
+    let (code, out, error) = operator.run(&revoke);
+    assert!(code == 3 && out.contains("revoked") && error.contains("there is no receipt"), "{out}{error}");
 }
 
 fn operators_from_the_command_line(owner: &Operator, directory: &Path, tenant: &str) {
