@@ -125,6 +125,17 @@ fn an_audit_in_parts_ends_where_one_in_a_piece_does() {
 }
 
 #[test]
+fn a_log_without_new_seals_is_refused_under_a_trust_root_of_other_keys() {
+    let head = run(&WORLD.log, &Head::default()).unwrap();
+    let keys = SigningKeys::generate(NOW, NOW + 1000, &mut rand::rng()).unwrap();
+    let other = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
+    let other = TrustRoot::new(ISSUER, vec![other]).unwrap();
+    let refused = audit(&WORLD.log, &other, &head, None);
+    assert!(matches!(refused, Err(AuditError::Seal { number: 8, .. })), "{refused:?}");
+    assert_eq!(run(&WORLD.log, &head).unwrap(), head);
+}
+
+#[test]
 fn a_log_that_was_cut_is_found_at_every_length() {
     for seen in 1..=9 {
         let head = run(&cut(&WORLD.log, seen), &Head::default()).unwrap();
