@@ -89,10 +89,8 @@ async fn every_change_answers_with_a_receipt_that_verifies_offline() {
     let receipt = bytes(&changed);
     let receipt = verified(&service, &receipt);
     assert_eq!(receipt.change().what, What::PolicyChanged { id: 1, version: 1, digest });
-    assert_eq!(
-        (receipt.change().changed_at, &changed["policy_digest"]),
-        (made_at, &json!(hex::encode(digest)))
-    );
+    assert!(receipt.change().changed_at > made_at, "the version in force, dated when it was sent again");
+    assert_eq!(changed["policy_digest"], hex::encode(digest));
 
     let erased = service.public.send(Method::DELETE, &templates_path(person), &[], "").await;
     assert_eq!(erased.status, 200);

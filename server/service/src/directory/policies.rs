@@ -57,7 +57,8 @@ impl Directory {
             let (mut in_force, _) = self.policies(tenant, present)?;
             let in_force =
                 in_force.pop().ok_or_else(|| Refused::fault("the store lacks the policy in force"))?;
-            let again = (*tenant, in_force.made_at, changed(present));
+            // Dated when it is sent again, since it names who did that.
+            let again = (*tenant, now, changed(present));
             let noted = self.notes.with(again, Some(by), |note| self.store.note(note))?;
             return Ok((in_force, noted));
         }
