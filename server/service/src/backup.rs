@@ -55,10 +55,12 @@ pub fn restore(
 ) -> Result<(Manifest, Restoration), BackupError> {
     let mut restoration = None;
     let finish = |directory: &DataDir, manifest: &Manifest| {
-        if let Some(newest) = newest {
-            check_keys(directory, newest)?;
-        }
-        restoration = Some(go_on(directory, manifest, now)?);
+        let checked = newest.map_or(Ok(()), |newest| check_keys(directory, newest));
+        let gone_on = checked.and_then(|()| go_on(directory, manifest, now));
+        let again = |cause| {
+            format!("{cause}; this restoration is unusable: remove {} before you repeat it", into.display())
+        };
+        restoration = Some(gone_on.map_err(again)?);
         Ok(())
     };
     let manifest = backup::restore(from, into, passphrase, &DATABASES, now, tell, finish)?;
@@ -96,9 +98,7 @@ fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restorati
     if found != manifest.log {
         return Err(format!("{STORE_FILE} does not end with the seal of the manifest; use another backup"));
     }
-    let noted = note_restoration(&store, now);
-    let restoration =
-        noted.map_err(|cause| format!("{cause}; remove this directory before you repeat it"))?;
+    let restoration = note_restoration(&store, now).map_err(|cause| text(&cause))?;
     store.checkpoint().map_err(|cause| text(&cause))?;
     Ok(restoration)
 }
@@ -141,7 +141,13 @@ fn check_keys(directory: &DataDir, newest: &TrustRoot) -> Result<(), String> {
     let of_backup = backed_up.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
     for set in of_backup {
         let id = set.keys.id();
-        if newest.key_set(&id).map(|set| set.status) != Some(KeySetStatus::Active) {
+        let Some(listed) = newest.key_set(&id) else {
+            return Err(format!(
+                "the backup has the signing keys {}, which the trust root that was given does not list: it is another service's, or older",
+                hex::encode(id)
+            ));
+        };
+        if listed.status != KeySetStatus::Active {
             return Err(format!(
                 "the backup has the signing keys {}, which version {} of the trust root does not list as active: they were rotated or revoked \
                  after the backup, and what they seal verifies for nobody who follows the trust root. Use a backup that was made after that, or \

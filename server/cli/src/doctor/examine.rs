@@ -60,8 +60,10 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
 
 /// The finding for an invalid configuration.
 pub(crate) fn configuration(cause: &ConfigError) -> Finding {
-    Finding::broken("configuration", "configuration", cause.to_string())
-        .do_this("correct it, then look again")
+    // It is shown on one line.
+    let text = cause.to_string();
+    let text = text.rsplit_once('\n').map_or(text.clone(), |(what, more)| format!("{what}; {more}"));
+    Finding::broken("configuration", "configuration", text).do_this("correct it, then look again")
 }
 
 /// That the directory is another user's: every file would be named, and none of them be wrong.

@@ -11,7 +11,8 @@ use std::path::Path;
 /// Everything in the directory that a process would refuse, or that others may read.
 pub fn inspect(path: &Path) -> Vec<DataDirError> {
     let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
+        Ok(metadata) if metadata.is_dir() => metadata,
+        Ok(_) => return vec![DataDirError::NotADirectory { path: path.display().to_string() }],
         Err(cause) => return vec![failed(path, "read the permissions", cause)],
     };
     let mut found = Vec::new();
