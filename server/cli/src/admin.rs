@@ -4,7 +4,6 @@ mod budget;
 mod once;
 mod operator;
 pub(super) mod place;
-mod receipt;
 mod service;
 mod session;
 mod status;
@@ -17,7 +16,6 @@ use super::pages;
 use super::values::proof_need;
 use clap::Subcommand;
 use once::Once;
-use receipt::ReceiptFile;
 use serde::Serialize;
 use service::Service;
 use std::io::Write as _;
@@ -33,8 +31,8 @@ use trefoil_key_holder::output;
 use trefoil_service::tenant::{Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_service::time;
 
-/// Exit code of a change that should be checked and has no receipt: as of `trefoil verify`, cannot decide.
-const UNCHECKED: u8 = 3;
+/// Exit code of a change that is made, and whose receipt is missing or not kept: as of `trefoil verify`, cannot decide.
+const UNSETTLED: u8 = 3;
 
 #[derive(clap::Args)]
 #[command(
@@ -47,9 +45,11 @@ const UNCHECKED: u8 = 3;
     trefoil admin api-key list --tenant 0011...\n  \
     trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n  \
     trefoil admin subject list --api-key-file api.key\n\n\
-    With --trust-root a change is believed only if its receipt verifies under that trust root and says what was asked for.\n\n\
-    Exit codes: 0 done, 1 refused, not reached or not to be believed (the reason is printed), 2 wrong usage, 3 done as the service says, and no\n\
-    receipt to check under --trust-root. `status` has its own: see its --help."
+    Commands that change something take --receipt and --trust-root. With --trust-root a change is believed only if its receipt verifies under\n\
+    that trust root and names the same change of the same tenant, subject, session, key, scopes, role or policy. Receipts hold no names,\n\
+    labels and expiries.\n\n\
+    Exit codes: 0 done, 1 refused, not reached or not to be believed (the reason is printed), 2 wrong usage, 3 done as the service says, but\n\
+    there is no receipt for --receipt or --trust-root, or it cannot be kept. `status` has its own: see its --help."
 )]
 pub(super) struct AdminCommand {
     #[command(flatten)]
@@ -191,8 +191,6 @@ enum Tenant {
     Delete {
         #[arg(value_name = "TENANT", value_parser = tenant)]
         tenant: Hex<16>,
-        #[command(flatten)]
-        receipt: ReceiptFile,
     },
     /// Accept the API keys of a disabled tenant again.
     #[command(after_help = "Example:\n  trefoil admin tenant enable 00112233445566778899aabbccddeeff")]
@@ -291,8 +289,8 @@ impl AdminCommand {
         }
         match self.command.answer(&self.service, self.json) {
             Ok(text) => {
-                output::tell(&text);
-                ExitCode::from(if self.service.is_unchecked() { UNCHECKED } else { 0 })
+                output::tell(&if self.json { text } else { text + &self.service.kept() });
+                ExitCode::from(if self.service.is_unsettled() { UNSETTLED } else { 0 })
             }
             Err(cause) => fail(&cause, 1),
         }
@@ -338,10 +336,9 @@ impl Command {
             }
             Command::Tenant(Tenant::Disable { tenant }) => set_disabled(service, json, tenant, true),
             Command::Tenant(Tenant::Enable { tenant }) => set_disabled(service, json, tenant, false),
-            Command::Tenant(Tenant::Delete { tenant, receipt }) => {
+            Command::Tenant(Tenant::Delete { tenant }) => {
                 let deleted = service.change(async |admin| admin.delete_tenant(tenant).await)?;
-                let kept = receipt.keep(deleted.receipt.as_ref(), "the tenant is deleted")?;
-                show(json, &deleted, || format!("deleted, {} templates destroyed\n{kept}", deleted.templates))
+                show(json, &deleted, || format!("deleted, {} templates destroyed\n", deleted.templates))
             }
             Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
@@ -451,7 +448,28 @@ fn create_key(
     let written = writeln!(file, "{}", created.api_key).and_then(|()| file.sync_all());
     let id = hex::encode(created.id.0);
     written.map_err(|cause| format!("{}: {cause}; revoke the API key {id}", path.display()))?;
-    Ok(format!("API key {id} in {}\n", path.display()))
+    show(json, &InFile { created: without(&created, "api_key")?, output: path }, || {
+        format!("API key {id} in {}\n", path.display())
+    })
+}
+
+/// What was created, where its secret is in a file.
+#[derive(Serialize)]
+struct InFile<'a> {
+    #[serde(flatten)]
+    created: serde_json::Map<String, serde_json::Value>,
+    output: &'a Path,
+}
+
+/// The fields of an answer but its secret.
+fn without(
+    created: &impl Serialize,
+    secret: &str,
+) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    let value = serde_json::to_value(created).map_err(|cause| cause.to_string())?;
+    let serde_json::Value::Object(mut fields) = value else { return Ok(serde_json::Map::new()) };
+    fields.remove(secret);
+    Ok(fields)
 }
 
 /// The file of a key, created before the key, so that no key is made that cannot be stored.

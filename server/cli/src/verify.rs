@@ -17,7 +17,7 @@ use proof::Proof;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_api::{Authenticated, Hex};
+use trefoil_api::{Authenticated, Hex, Receipt};
 use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
 use trefoil_attest::{Attestation, DecodeError, Policy, Restoration, Statement, TrustRoot, Verified};
 use trefoil_pipeline::Clock as _;
@@ -234,10 +234,7 @@ impl Verify {
 /// The trust root in a file.
 pub(super) fn read_trust_root(path: &Path) -> Result<TrustRoot, String> {
     let bytes = read(path, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
-    TrustRoot::from_file(&bytes).map_err(|cause| {
-        let remedy = "the issuer's operator writes one with `trefoil keys export-trust-root`";
-        format!("{}: is not a trust root ({cause}); {remedy}", path.display())
-    })
+    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &cause))
 }
 
 /// The audience in an attestation, verified or not.
@@ -248,7 +245,7 @@ fn audience(bytes: &[u8]) -> Result<String, DecodeError> {
 /// The common part of answers to changes.
 #[derive(serde::Deserialize)]
 struct Changed {
-    receipt: trefoil_api::Receipt,
+    receipt: Receipt,
 }
 
 /// The attestation inside a file. The verifier refuses an unknown form.
@@ -259,6 +256,9 @@ pub(super) fn attestation_bytes(path: &Path, file: &[u8]) -> Result<Vec<u8>, Str
     }
     if let Ok(Changed { receipt }) = serde_json::from_slice(file) {
         return Ok(receipt.attestation.0);
+    }
+    if let Ok(Receipt { attestation, .. }) = serde_json::from_slice(file) {
+        return Ok(attestation.0);
     }
     Ok(BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec()))
 }

@@ -135,10 +135,15 @@ impl<T> Unverified<T> {
 }
 
 impl<T: Receipted> Unverified<T> {
+    /// The receipt as it came, to keep: it is evidence also where it does not verify.
+    pub fn receipt(&self) -> Option<&Receipt> {
+        self.answer.receipt()
+    }
+
     /// The number of the seal of the receipt, which a compact one needs; `None` if there is no receipt.
     #[must_use]
     pub fn seal_number(&self) -> Option<u64> {
-        self.answer.receipt().map(|receipt| receipt.seal_number)
+        self.receipt().map(|receipt| receipt.seal_number)
     }
 
     /// The answer, if its receipt passes [`Unverified::check`]. Otherwise the answer is gone: where one is of use without a receipt, such
@@ -169,7 +174,7 @@ impl<T: Receipted> Unverified<T> {
         tenant: Option<&TenantId>,
         now: u64,
     ) -> Result<(), ReceiptError> {
-        let receipt = self.answer.receipt().ok_or(ReceiptError::Missing)?;
+        let receipt = self.receipt().ok_or(ReceiptError::Missing)?;
         let (of, what) = self.said.as_ref().ok_or(ReceiptError::Differs)?;
         let bytes = &receipt.attestation.0;
         let verified = match &self.seal {

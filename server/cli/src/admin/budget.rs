@@ -1,6 +1,5 @@
 //! `trefoil admin budget`: how many attempts the subjects of a tenant have, who has none left, and one more try for one of them.
 
-use super::receipt::ReceiptFile;
 use super::service::Service;
 use super::table::table;
 use super::{policies, show};
@@ -39,8 +38,6 @@ pub(super) enum Command {
         /// The tenant.
         #[arg(long, value_name = "TENANT", value_parser = super::tenant)]
         tenant: Hex<16>,
-        #[command(flatten)]
-        receipt: ReceiptFile,
     },
 }
 
@@ -108,7 +105,7 @@ impl Command {
                 })?;
                 show(json, &version, || policies(std::slice::from_ref(&version.version)))
             }
-            Command::Reset { handle, tenant, receipt } => {
+            Command::Reset { handle, tenant } => {
                 let (mut locked_out_before, mut locked_out) = (None, None);
                 let answer = service.change(async |admin| {
                     locked_out_before = admin.tenant(*tenant).await?.locked_out;
@@ -118,8 +115,7 @@ impl Command {
                     Ok(answer)
                 })?;
                 let reset = Reset { answer, locked_out_before, locked_out };
-                let kept = receipt.keep(reset.answer.receipt.as_ref(), "the attempts are reset")?;
-                show(json, &reset, || reset.told(*tenant, *handle) + &kept)
+                show(json, &reset, || reset.told(*tenant, *handle))
             }
         }
     }

@@ -53,7 +53,7 @@ impl Once {
 }
 
 /// Whether the thing may have been created all the same.
-fn may_be_there(cause: &ClientError) -> bool {
+pub(super) fn may_be_there(cause: &ClientError) -> bool {
     match cause {
         ClientError::Problem(problem) => problem.status >= 500 || problem.code == IN_FLIGHT,
         ClientError::Unreachable { .. } => !cause.is_unsent(),

@@ -3,7 +3,7 @@
 use super::once::Once;
 use super::service::Service;
 use super::table::table;
-use super::{forget, new_file, show};
+use super::{InFile, forget, new_file, show, without};
 use crate::pages;
 use clap::Subcommand;
 use std::fs::File;
@@ -129,7 +129,9 @@ fn token(
     let written = writeln!(file, "{}", created.token).and_then(|()| file.sync_all());
     written
         .map_err(|cause| format!("{}: {cause}; revoke token {number} of operator {id}", path.display()))?;
-    Ok(format!("token {number} of operator {id} in {}\n", path.display()))
+    show(json, &InFile { created: without(&created, "token")?, output: path }, || {
+        format!("token {number} of operator {id} in {}\n", path.display())
+    })
 }
 
 /// `trefoil admin audit`

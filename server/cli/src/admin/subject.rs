@@ -1,7 +1,7 @@
 //! `trefoil admin subject`: lists subjects with a template, enrols a subject, replaces a template, revokes a subject, and destroys its template.
 
+use super::once::may_be_there;
 use super::place::Caller;
-use super::receipt::ReceiptFile;
 use super::service::Service;
 use super::table::table;
 use super::{show, when};
@@ -53,8 +53,6 @@ pub(super) enum Command {
         handle: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        #[command(flatten)]
-        receipt: ReceiptFile,
     },
     /// Destroy a subject's template and its keys. This cannot be undone.
     #[command(after_help = "HANDLE has 64 digits; `trefoil admin subject list` shows them.\n\n\
@@ -65,8 +63,6 @@ pub(super) enum Command {
         handle: Hex<32>,
         #[command(flatten)]
         caller: Caller,
-        #[command(flatten)]
-        receipt: ReceiptFile,
     },
 }
 
@@ -85,8 +81,6 @@ pub(super) struct Template {
     idempotency_key: Option<String>,
     #[command(flatten)]
     caller: Caller,
-    #[command(flatten)]
-    receipt: ReceiptFile,
 }
 
 impl Template {
@@ -94,22 +88,16 @@ impl Template {
         let enrolled = self.stored(service, async |client: &Client, enrolment: &Enrolment, key: &str| {
             client.enrol(self.handle, enrolment, key).await
         })?;
-        let kept = self.receipt.keep(enrolled.receipt.as_ref(), "the subject is enrolled")?;
-        show(json, &enrolled, || {
-            format!("enrolled, the template is of generation {}\n{kept}", enrolled.generation)
-        })
+        show(json, &enrolled, || format!("enrolled, the template is of generation {}\n", enrolled.generation))
     }
 
     fn replace(&self, service: &Service, json: bool) -> Result<String, String> {
         let replaced = self.stored(service, async |client: &Client, enrolment: &Enrolment, key: &str| {
             client.replace(self.handle, enrolment, key).await
         })?;
-        let kept = self.receipt.keep(replaced.receipt.as_ref(), "the template is replaced")?;
         show(json, &replaced, || {
             let Replaced { generation, replaced, .. } = replaced;
-            format!(
-                "the template is now of generation {generation}; generation {replaced} is destroyed\n{kept}"
-            )
+            format!("the template is now of generation {generation}; generation {replaced} is destroyed\n")
         })
     }
 
@@ -126,8 +114,16 @@ impl Template {
         };
         let drawn = || hex::encode(rand::random::<[u8; 16]>());
         let key = self.idempotency_key.clone().unwrap_or_else(drawn);
-        let stored = service.change_as(&self.caller, async |client| call(client, &enrolment, &key).await);
-        stored.map_err(|cause| format!("{cause}\nto repeat it after a lost answer: --idempotency-key {key}"))
+        let mut open = false;
+        let stored = service.change_as(&self.caller, async |client| {
+            let answer = call(client, &enrolment, &key).await;
+            open = answer.as_ref().is_err_and(may_be_there);
+            answer
+        });
+        stored.map_err(|cause| match open {
+            true => format!("{cause}\nit may have been stored; to go on with it: --idempotency-key {key}"),
+            false => cause,
+        })
     }
 }
 
@@ -144,24 +140,20 @@ impl Command {
             }
             Command::Replace(template) => template.replace(service, json),
             Command::Enrol(template) => template.enrol(service, json),
-            Command::Revoke { handle, caller, receipt } => {
+            Command::Revoke { handle, caller } => {
                 let revoked = service.change_as(caller, async |client| client.revoke(*handle).await)?;
-                let kept = receipt.keep(revoked.receipt.as_ref(), "the subject is revoked")?;
                 show(json, &revoked, || {
                     let generation = revoked.generation;
                     let at = when(Some(revoked.revoked_at));
-                    format!(
-                        "revoked at {at}, the template of generation {generation} decides no login\n{kept}"
-                    )
+                    format!("revoked at {at}, the template of generation {generation} decides no login\n")
                 })
             }
-            Command::Erase { handle, caller, receipt } => {
+            Command::Erase { handle, caller } => {
                 let erased = service.change_as(caller, async |client| client.erase(*handle).await)?;
-                let kept = receipt.keep(erased.receipt.as_ref(), "the subject is erased")?;
                 show(json, &erased, || {
                     let generation = erased.generation;
                     let at = when(Some(erased.erased_at));
-                    format!("erased at {at}, the newest template was of generation {generation}\n{kept}")
+                    format!("erased at {at}, the newest template was of generation {generation}\n")
                 })
             }
         }

@@ -29,10 +29,13 @@ impl Operator {
         self.run_under(&format!("{}/trust-root.json", self.data), arguments)
     }
 
-    /// The same with this file for `--trust-root`.
+    /// The same with this file for `--trust-root`, where the command changes something.
     fn run_under(&self, root: &str, arguments: &[&str]) -> (i32, String, String) {
-        let place = ["admin", "--admin", &self.url, "--data-dir", &self.data, "--trust-root", root];
-        let output = trefoil(&[&place, arguments].concat());
+        let reads = ["list", "show", "status", "nodes", "usage", "audit", "ready", "--status"];
+        let changes = !arguments.iter().any(|argument| reads.contains(argument));
+        let place = ["admin", "--admin", &self.url, "--data-dir", &self.data];
+        let root = if changes { &["--trust-root", root][..] } else { &[] };
+        let output = trefoil(&[&place, root, arguments].concat());
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (code(&output), text(&output.stdout), text(&output.stderr))
     }
@@ -117,10 +120,26 @@ async fn a_change_is_believed_only_if_its_receipt_verifies_under_the_pinned_trus
     let tenant = operator.json(&["tenant", "create", "shop", "--audience", "https://shop.example"]);
     let tenant = tenant["tenant_id"].as_str().unwrap();
     let create = ["api-key", "create", "--tenant", tenant, "--scope", "enrol"];
-    let (code, out, error) = operator.run_under(&foreign, &create);
-    assert_eq!((code, out.as_str()), (1, ""), "the key of an answer that must not be believed is not shown");
+    let (exit, out, error) = operator.run_under(&foreign, &create);
+    assert_eq!((exit, out.as_str()), (1, ""), "the key of an answer that must not be believed is not shown");
     assert!(error.contains("do not believe this answer") && error.contains(&foreign), "{error}");
     assert!(error.contains("trefoil admin audit"), "{error}");
+
+    let receipt = directory.path().join("kept.cbor").to_str().unwrap().to_owned();
+    let kept = ["--receipt", &receipt];
+    let (_, _, error) = operator.run_under(&foreign, &[&create[..], &kept].concat());
+    assert!(error.contains(&format!("receipt in {receipt}")), "evidence is kept: {error}");
+    let own = format!("{}/trust-root.json", operator.data);
+    assert_eq!(code(&trefoil(&["verify", &receipt, "--trust-root", &own])), 0);
+    let before = std::fs::read(&receipt).unwrap();
+    let again = operator.refused(&[&["tenant", "disable", tenant][..], &kept].concat());
+    assert!(again.contains("nothing is changed") && again.contains(&receipt), "{again}");
+    assert_eq!(std::fs::read(&receipt).unwrap(), before, "it is not overwritten");
+    assert!(operator.json(&["tenant", "show", tenant])["disabled_at"].is_null());
+    for flag in [["--receipt", "new.cbor"], ["--trust-root", &own]] {
+        let told = operator.refused(&[&["tenant", "list"][..], &flag].concat());
+        assert!(told.contains(flag[0]) && told.contains("changes nothing"), "{told}");
+    }
 
     let missing = format!("{}/none.cbor", operator.data);
     let keys = || operator.json(&["api-key", "list", "--tenant", tenant]).as_array().unwrap().len();
@@ -128,7 +147,11 @@ async fn a_change_is_believed_only_if_its_receipt_verifies_under_the_pinned_trus
     let (code, _, error) = operator.run_under(&missing, &create);
     assert!(code == 1 && error.contains(&missing) && keys() == before, "nothing is changed: {error}");
 
-    let id = operator.json(&create)["id"].as_str().unwrap().to_owned();
+    let file = directory.path().join("in-file.key");
+    let made = operator.json(&[&create[..], &["--output", file.to_str().unwrap()]].concat());
+    assert!(made.get("api_key").is_none() && !made["receipt"].is_null(), "{made}");
+    assert_eq!(made["output"], file.to_str().unwrap());
+    let id = made["id"].as_str().unwrap().to_owned();
     let revoke = ["api-key", "revoke", &id, "--tenant", tenant];
     assert_eq!(operator.run(&revoke).0, 0);
     let (code, out, error) = operator.run(&revoke);
@@ -346,11 +369,13 @@ async fn a_subject_of_a_tenant_without_credentials_is_enrolled_from_the_command_
     assert!(code == 0 && out.starts_with("enrolled, the template is of generation 1\n"), "{out}{error}");
     let root = format!("{}/trust-root.json", operator.data);
     assert_eq!(crate::cli::code(&trefoil(&["verify", &receipt, "--trust-root", &root])), 0);
+    std::fs::write(&receipt, "").unwrap();
     let (code, _, error) = enrol("b");
     assert!(
-        code == 1 && error.contains("template-exists") && error.contains("--idempotency-key b"),
+        code == 1 && error.contains("template-exists") && !error.contains("--idempotency-key"),
         "{error}"
     );
+    assert!(!Path::new(&receipt).exists(), "no empty file is left for a change that was not made");
     let listed = operator.json(&["subject", "list", "--api-key-file", &key, "--service", &service]);
     assert_eq!((&listed[0]["handle"], &listed[0]["consent_ref"]), (&json!(handle), &json!("form 7")));
 }
