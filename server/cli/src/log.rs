@@ -165,7 +165,13 @@ impl Audit {
                 return Err((cause.to_owned(), USAGE));
             }
             (Some(directory), _) => {
-                Box::new(SealReader::open(&directory.join("store.sqlite")).map_err(undecided)?)
+                let store = directory.join("store.sqlite");
+                if !store.exists() {
+                    let none =
+                        "is not there; give --data-dir the directory of a service that was started once";
+                    return Err(named(&store, &none));
+                }
+                Box::new(SealReader::open(&store).map_err(undecided)?)
             }
             (None, Some(service)) => Box::new(Remote::new(service, &self.ca)?),
             (None, None) => return Err(("give --data-dir or --service".to_owned(), USAGE)),
@@ -326,7 +332,9 @@ fn read_root(path: &Path) -> Result<TrustRoot, Failure> {
 
 fn read_head(path: &Path, trust_root: &TrustRoot) -> Result<Head, Failure> {
     let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
-    head_file::read(&bytes, trust_root.issuer()).map_err(|cause| named(path, &cause))
+    head_file::read(&bytes, trust_root.issuer()).map_err(|cause| {
+        named(path, &format_args!("{cause}; give the file that `trefoil log audit --head` wrote"))
+    })
 }
 
 fn named(path: &Path, cause: &dyn std::fmt::Display) -> Failure {

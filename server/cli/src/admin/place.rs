@@ -180,6 +180,10 @@ impl Found {
                     "give --admin the address that `trefoil serve` prints as `admin API`".to_owned()
                 }
                 Some("tenant-unknown") => "`trefoil admin tenant list` shows the tenants".to_owned(),
+                Some("policy-overtaken") => {
+                    "`trefoil admin policy list TENANT` shows the version in force; look at it, and give its number with --if-version"
+                        .to_owned()
+                }
                 Some("secret-shown") => {
                     "if you did not see its secret, revoke it (`trefoil admin api-key revoke`, `trefoil admin operator revoke`), and create \
                      another one under a fresh key"
