@@ -225,7 +225,7 @@ VJ6esFeoCGvAwPJ26BTqjithaA2h2eDJkvQ0reATL6K3YEp_XD3cTZ8BnwQuEkM",
 `};var jc=Array.from({length:256},(e,t)=>t.toString(16).padStart(2,"0")),Kc="ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";function jt(e){return ArrayBuffer.
 isView(e)&&Object.prototype.toString.call(e)==="[object Uint8Array]"}function De(e,t){return e.length===t.length&&e.every((n,r)=>n===t[r])}function gt(e){return Array.
 from(e,t=>jc[t]).join("")}function Bn(e){let t=new Uint8Array(Math.floor(e.length*3/4)),n=0,r=0,o=0;for(let f of e){let c=Kc.indexOf(f);if(c<0)return;o=o<<6|c,r+=
-6,r>=8&&(r-=8,t[n++]=o>>r,o&=(1<<r)-1)}return r<6&&o===0?t:void 0}var Xe=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,o){super(`${n} at byte ${t}: ${o}`),this.offset=t,this.field=n,
+6,r>=8&&(r-=8,t[n++]=o>>r,o&=(1<<r)-1)}return r<6&&o===0?t:void 0}var Qe=class extends Error{name="DecodeError";offset;field;problem;explanation;constructor(t,n,r,o){super(`${n} at byte ${t}: ${o}`),this.offset=t,this.field=n,
 this.problem=r,this.explanation=o}};var vn=0,tr=1,Xr=2,Zr=3,$r=4,eo=5,qc=6,to=246,_c=64,zc=(1n<<63n)-1n,Vc=new TextDecoder("utf-8",{fatal:!0,ignoreBOM:!0}),Yc=new TextEncoder;function Zt(e){return Yc.
 encode(e)}function On(e,t){let{length:n}=Zt(e);return n>=1&&n<=t&&!/[\p{Cc}\p{Cs}]/u.test(e)}var it=class{#t=[];#e(t,n){let r=[0x18n,0x100n,0x10000n,0x100000000n].
 findIndex(f=>n<f);if(r===0){this.#t.push(t<<5|Number(n));return}let o=r<0?3:r-1;this.#t.push(t<<5|24+o);for(let f=8*(2**o-1);f>=0;f-=8)this.#t.push(Number(n>>BigInt(
@@ -233,7 +233,7 @@ f)&0xffn))}uint(t){return this.#e(vn,t),this}int(t){return t<0?this.#e(tr,BigInt
 this.#t.push(n);return this}text(t){let n=Zt(t);this.#e(Zr,BigInt(n.length));for(let r of n)this.#t.push(r);return this}array(t){return this.#e($r,BigInt(t)),this}map(t){
 return this.#e(eo,BigInt(t)),this}null(){return this.#t.push(to),this}finish(){return Uint8Array.from(this.#t)}},qe=class e{#t;#e=0;constructor(t){this.#t=t}static of(t,n,r){
 if(!jt(n))throw new TypeError(`${t} must be a Uint8Array`);if(n.length>r)throw new e(new Uint8Array).wrongLength(t);return new e(new Uint8Array(n))}get offset(){
-return this.#e}error(t,n,r,o=this.#e){return new Xe(o,t,n,r)}outOfRange(t,n=this.#e){return this.error(t,"out-of-range","the value is outside its limits",n)}wrongLength(t,n=this.#e){
+return this.#e}error(t,n,r,o=this.#e){return new Qe(o,t,n,r)}outOfRange(t,n=this.#e){return this.error(t,"out-of-range","the value is outside its limits",n)}wrongLength(t,n=this.#e){
 return this.error(t,"wrong-length","the length is outside its limits",n)}finish(t){if(this.#e!==this.#t.length)throw this.error(t,"trailing-bytes","bytes follow\
  the end; pass exactly one object")}#n(t,n){if(n>this.#t.length-this.#e)throw this.error(t,"truncated","the input ends here; fetch the complete file again");return this.#e+=
 n,this.#t.subarray(this.#e-n,this.#e)}#r(t,n,r){let o=this.#e,f=this.#n(t,1)[0]??0;if(f>>5!==n)throw this.error(t,"wrong-type",`${r} belongs here`,o);let c=f&31;
@@ -363,7 +363,7 @@ coreOpts.skipStages");let h=i===0?0:i-1;if(c>h)throw new Error(`FFT: wrong skipS
 wrong roots length: expected ${n}, got ${r.length}`);let A=o!==f;return g=>{if(g.length!==n)throw new Error("FFT: wrong Polynomial length");o&&s&&Ko(g);for(let E=0,
 k=1;E<i-c;E++){let T=o?E+1+c:i-E,I=1<<T,F=I>>1,P=n>>T;for(let Z=0;Z<n;Z+=I)for(let C=0,N=k++;C<F;C++){let H=f?o?n-N:N:C*P,j=Z+C,D=Z+C+F,_=r[H],O=g[D],V=g[j];if(A){
 let W=e.mul(O,_);g[j]=e.add(V,W),g[D]=e.sub(V,W)}else f?(g[j]=e.add(O,V),g[D]=e.mul(e.sub(O,V),_)):(g[j]=e.add(V,O),g[D]=e.mul(e.sub(V,O),_))}}return!o&&s&&Ko(g),
-g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ye=z;var Vt=It;function Fs(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
+g}};/*! noble-post-quantum - MIT License (c) 2024 Paul Miller (paulmillr.com) */var Ge=z;var Vt=It;function Fs(e,t,n=()=>{}){if(!Array.isArray(e))throw new TypeError(`"${t}" expected array, got type=${typeof e}`);for(let r=0;r<e.length;r++)n(e[r],`${t}\
 [${r}]`);return e}function Ms(e,t="object"){if(e===null||typeof e!="object"||Array.isArray(e))throw new TypeError(t==="object"?"expected valid options object":`\
 "${t}" expected object, got type=${typeof e}`);return e}function sn(e,t){if(e=z(e),t=z(t),e.length!==t.length)return!1;let n=0;for(let r=0;r<e.length;r++)n|=e[r]^
 t[r];return n===0}function ze(e){return new Uint8Array(z(e))}function Ns(e){let t=new Uint8Array(e.buffer,e.byteOffset,e.byteLength);for(let n=0;n<t.length;n+=8){
@@ -418,9 +418,9 @@ t.push(r.re),n.push(r.im);return[...t,...n]}},qs={decode(e){let t=e.length;if(t=
 and imaginary parts.");let n=[];for(let r=0;r<t;r+=2)n.push({re:e[r],im:e[r+1]});return n},encode(e){let t=[];for(let n of e)t.push(n.re),t.push(n.im);return t}},
 _s=e=>new Uint8Array(e.buffer,e.byteOffset,e.byteLength),zs=e=>new Float64Array(wr(Uint8Array.from(e.subarray(0,Math.floor(e.byteLength/8)*8))).buffer),Vs=Object.
 freeze({encode(e){let t=new Uint8Array(8);return new DataView(t.buffer,t.byteOffset,t.byteLength).setFloat64(0,e,!1),wt(t)},decode(e){let t=en(e);return new DataView(
-t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),ke=e=>Vs.decode(Mo(e)),Ys=new Uint8Array(64),Fe=40,Qe=12289,Qs=Qe>>1,Br=BigInt(Qe),ct=BigInt(0),Sr=BigInt(
+t.buffer,t.byteOffset,t.byteLength).getFloat64(0,!1)}}),ke=e=>Vs.decode(Mo(e)),Ys=new Uint8Array(64),Fe=40,Je=12289,Qs=Je>>1,Br=BigInt(Je),ct=BigInt(0),Sr=BigInt(
 1),Wo=BigInt(10),Gs=BigInt(25),kr=BigInt(31),Js=BigInt(32),Ws=BigInt(63),Xs=BigInt(64),Zs=BigInt("0xffffffff"),Xo=BigInt("0x7fffffffffffffff"),ef=10952,$s=12287,
-tf=1/Qe,ea=-tf,ta=[1,1,2,2,4,7,14,27,53,106,209],na=[2,2,5,7,12,21,40,78,157,308],ra=ke(BigInt("4670353323383631276")),Pn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
+tf=1/Je,ea=-tf,ta=[1,1,2,2,4,7,14,27,53,106,209],na=[2,2,5,7,12,21,40,78,157,308],ra=ke(BigInt("4670353323383631276")),Pn=[{avg:4,std:0},{avg:11,std:1},{avg:24,
 std:1},{avg:50,std:1},{avg:102,std:1},{avg:202,std:2},{avg:401,std:4},{avg:794,std:5},{avg:1577,std:8},{avg:3138,std:13},{avg:6308,std:25}],Tr=["128386877040064\
 3928","6416574995475331444","4078260278032692663","2353523259288686585","1227179971273316331","575931623374121527","242543240509105209","91437049221049666","307\
 99446349977173","9255276791179340","2478152334826140","590642893610164","125206034929641","23590435911403","3948334035941","586753615614","77391054539","9056793\
@@ -638,10 +638,10 @@ bf554618756acce83f5ca824ebb6dfb93f9e5ca72d0dd6ef3f9e5ca72d0dd6efbf5ca824ebb6dfb9
 bffa2ab6e9495bc93f463d8bdd009aed3f3f90f3aa6a4fd83f3f90f3aa6a4fd8bf463d8bdd009aed3f44edd5864bacd83f4fa44584c486ed3f4fa44584c486edbf44edd5864bacd83f9ce22fed5cb2e6\
 3f719ca1ead18ee63f719ca1ead18ee6bf9ce22fed5cb2e63fbaa4ccbef821693f021d6221f6ffef3f021d6221f6ffefbfbaa4ccbef821693f")),t=_s(wr(Float64Array.from(e)));if(wt(Le(t))!==
 "f45a496cf56ccc6e3e3395a20209206d81d71a7905a661447bd5bc0e24e0af1e")throw new Error("COMPLEX_ROOTS mismatch");return e})(),dn={mul(e,t){let n=Math.imul(e,t),r=Math.
-imul(Qe,Math.imul(n,$s)&65535);return n=(n+r>>>16)-Qe,n+=Qe&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,ef),n=this.mul(t,t),
+imul(Je,Math.imul(n,$s)&65535);return n=(n+r>>>16)-Je,n+=Je&n>>31,n>>>0},inv(e){if(e===0)throw new Error("divison by zero");let t=this.mul(e,ef),n=this.mul(t,t),
 r=this.mul(n,t),o=this.mul(r,n),f=this.mul(o,o),c=this.mul(f,f),s=this.mul(c,c),i=this.mul(s,s),h=this.mul(i,i),A=this.mul(h,r),g=this.mul(A,h),E=this.mul(g,g),
 k=this.mul(E,E),T=this.mul(k,A),I=this.mul(T,T),F=this.mul(I,I),P=this.mul(F,g),Z=this.mul(P,P);return this.mul(Z,t)},div:(e,t)=>dn.mul(e,dn.inv(t))};function sa(e){
-let t=1<<e,n=g=>new Uint16Array(g),r=Number(gr(BigInt(t),Br)),{mod:o,smod:f,NTT:c}=Dn({N:t,Q:Qe,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
+let t=1<<e,n=g=>new Uint16Array(g),r=Number(gr(BigInt(t),Br)),{mod:o,smod:f,NTT:c}=Dn({N:t,Q:Je,F:r,ROOT_OF_UNITY:7,newPoly:n,isKyber:!1,brvBits:10});return{newPoly:n,
 intPoly:{create:n,smallSqnorm(g){let E=0,k=0;for(let T=0;T<t;T++){let I=g[T];E=E+I*I>>>0,k|=E}return(E|-(k>>>31))>>>0},isShort(g,E){let k=0,T=0;for(let I=0;I<t;I++){
 let F=g[I]<<16>>16;k=k+(F*F>>>0)>>>0,T|=k;let P=E[I]<<16>>16;k=k+(P*P>>>0)>>>0,T|=k}return T&2147483648&&(k=4294967295),k<=nf[e]},sub(g,E){for(let k=0;k<t;k++)g[k]=
 o(g[k]-E[k]);return g},ntt:g=>c.encode(g),intt:g=>c.decode(g),toMontgomery(g){for(let E=0;E<t;E++)g[E]=dn.mul(g[E],ef);return g},mul(g,E){for(let k=0;k<t;k++)g[k]=
@@ -676,7 +676,7 @@ let d=1<<n,b=Array.from(u).map(BigInt),l=Array.from(a).map(BigInt),y=new Array(d
 m=new Int8Array(d);for(let S=0;S<d;S++){let L=y[S],v=p[S];if(L<-127||L>127||v<-127||v>127)return!1;w[S]=Number(L),m[S]=Number(v)}return[w,m]}generate(){let u=1e6,
 a=0;for(;;){if(a++===u)throw new Error("can't generate key");let d=this.polyGauss(),b=this.polyGauss(),l=1<<e.fgBits-1;for(let M=0;M<t;M++)if(d[M]>=l||d[M]<=-l||
 b[M]>=l||b[M]<=-l){l=-1;break}if(l<0)continue;let y=f.smallSqnorm(d),p=f.smallSqnorm(b);if((y+p|-((y|p)>>>31))>=16823)continue;let m=s.FFT(s.convSmall(d)),S=s.FFT(
-s.convSmall(b)),L=s.invNorm(m,S);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Qe),L)),S=s.iFFT(s.scaleNorm(s.mulConst(s.conj(S),Qe),L));let v=0;for(let M=0;M<m.length;M++)
+s.convSmall(b)),L=s.invNorm(m,S);m=s.iFFT(s.scaleNorm(s.mulConst(s.conj(m),Je),L)),S=s.iFFT(s.scaleNorm(s.mulConst(s.conj(S),Je),L));let v=0;for(let M=0;M<m.length;M++)
 v+=m[M].re*m[M].re,v+=S[M].re*S[M].re;for(let M=0;M<m.length;M++)v+=m[M].im*m[M].im,v+=S[M].im*S[M].im;if(!(v<ra))continue;let R;try{R=D(d,b)}catch{continue}let K=this.
 solve(d,b);if(K!==!1)return[d,b,K[0],K[1],R]}}}let h=()=>{let x=Go(o,t,14,{encode:r,decode:r});return{bytesLen:x.bytesLen,encode(u){for(let a=0;a<u.length;a++)if(u[a]>=
 12289)throw new Error("public key coeff out of range");return x.encode(u)},decode(u){if(u.length!==x.bytesLen)throw new Error("wrong public key length");let a=x.
@@ -697,8 +697,8 @@ x,Ue("falcon.signature",Fe,u,d)).decode(a);return{nonce:b,s2:P(l),msg:y}}}},N=x=
 signature too long");let b=e.padded?u:d.length-Fe-1,[l,y]=Gt(48+x,Ue("falcon.detachedSignature",Fe,b)).decode(d),p=P(y);return{nonce:l,s2:p}}}},H=(e.padded?C:Z)(
 n),j=x=>{let u=f.ntt(c.decode(x));for(let a=0;a<t;a++)if(u[a]===0)throw new Error("invalid secretKey: non-invertible f");return u};function D(x,u){let a=j(x),d=f.
 ntt(c.decode(u)),b=f.div(d,a);return Q(a),b}function _(x,u,a){let d=f.toMontgomery(f.ntt(c.decode(u))),b=f.ntt(c.decode(a)),l=j(x);d=f.div(f.mul(d,b),l);let y=new Int8Array(
-t);for(let p=0;p<t;p++){let w=d[p];w-=Qe&~-(w-Qs>>>31);let m=w|0;if(m<-127||m>127)throw Q(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return Q(d,b,l),
-y}function O(x,u){let a=Le.create().update(x).update(u),d=new Uint16Array(t),b=5*Qe;for(let l=0;l<t;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Qe)}return d}
+t);for(let p=0;p<t;p++){let w=d[p];w-=Je&~-(w-Qs>>>31);let m=w|0;if(m<-127||m>127)throw Q(d,b,l,y),new Error("Coefficient out of bounds");y[p]=m}return Q(d,b,l),
+y}function O(x,u){let a=Le.create().update(x).update(u),d=new Uint16Array(t),b=5*Je;for(let l=0;l<t;){let y=a.xof(2),p=y[0]<<8|y[1];p<b&&(d[l++]=p%Je)}return d}
 class V{logn;shake;shakeBuf;ctrView;ctr=ct;buf;buf32;pos;key;nonce32;curBlock;curBlock32;view;b01;b11;g00;g01;g11;constructor(u,a,d,b,l,y){this.logn=u,this.shake=
 Le.create().update(a),this.shakeBuf=new Uint8Array(56),this.key=this.shakeBuf.subarray(0,32),this.nonce32=Ut(this.shakeBuf.subarray(32,48)),this.ctrView=bt(this.
 shakeBuf.subarray(48,56)),this.curBlock=new Uint8Array(64),this.curBlock32=Ut(this.curBlock),this.buf=new Uint8Array(8*this.curBlock.length),this.buf32=Ut(this.
@@ -766,32 +766,32 @@ B=>ce.smod(o-B)),oe=un(f===vr?6:4),ue=ft(oe,n),we=Ue("publicKey",32,ft(V,n)),ge=
 return x},Ee=B=>{let x=B,u=Ve(be),a=Ve(be);for(let d=0;d<x.length;d++){let{r0:b,r1:l}=j(x[d]);u[d]=b,a[d]=l}return{r0:u,r1:a}},Se=(B,x)=>{let u=B,a=x;for(let d=0;d<
 be;d++)u[d]=H(a[d],u[d]);return u},ae=(B,x)=>{let u=B,a=x,d=Ve(be),b=0;for(let l=0;l<be;l++){let y=C(u[l],a[l]);d[l]=y,b+=y}return{v:d,cnt:b}},Ke=32,at=Ue("seed",
 32,64,32),He=Object.freeze({info:Object.freeze({type:"internal-ml-dsa"}),lengths:Object.freeze({secretKey:ge.bytesLen,publicKey:we.bytesLen,seed:32,signature:le.
-bytesLen,signRand:Ke}),keygen:B=>{let x=new Uint8Array(34),u=B===void 0;u&&(B=Vt(32)),Ye(B,32,"seed"),x.set(B),u&&Q(B),x[32]=n,x[33]=r;let[a,d,b]=at.decode(Le(x,
+bytesLen,signRand:Ke}),keygen:B=>{let x=new Uint8Array(34),u=B===void 0;u&&(B=Vt(32)),Ge(B,32,"seed"),x.set(B),u&&Q(B),x[32]=n,x[33]=r;let[a,d,b]=at.decode(Le(x,
 {dkLen:at.bytesLen})),l=k(d),y=[];for(let U=0;U<r;U++)y.push(ve(l.get(U&255,U>>8&255)));let p=[];for(let U=r;U<r+n;U++)p.push(ve(l.get(U&255,U>>8&255)));let w=y.
 map(U=>ce.NTT.encode(U.slice())),m=[],S=[],L=E(a),v=Ve(be);for(let U=0;U<n;U++){Q(v);for(let G=0;G<r;G++){let J=Kn(L.get(G,U));Et(v,St(J,w[G]))}ce.NTT.decode(v);
 let{r0:$,r1:q}=Ee(Et(v,p[U]));m.push($),S.push(q)}let R=we.encode([a,S]),K=Le(R,{dkLen:A}),M=ge.encode([a,b,K,y,p,m]);return L.clean(),l.clean(),Q(a,d,b,y,p,w,v,
 m,S,K,x),{publicKey:R,secretKey:M}},getPublicKey:B=>{let[x,u,a,d,b,l]=ge.decode(B),y=E(x),p=d.map(S=>ce.NTT.encode(S.slice())),w=[],m=Ve(be);for(let S=0;S<n;S++){
 m.fill(0);for(let v=0;v<r;v++){let R=Kn(y.get(v,S));Et(m,St(R,p[v]))}ce.NTT.decode(m),Et(m,b[S]);let{r1:L}=Ee(m);w.push(L)}return y.clean(),Q(m,p,l,d,b),we.encode(
-[x,w])},sign:(B,x,u={})=>{u=ot(u,cf),u=sf(u,cf);let{extraEntropy:a,externalMu:d=!1}=u;d&&Ye(B,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
-Vt(Ke):a;Ye(l,32,"extraEntropy");let y=(()=>{try{return ge.decode(x)}catch(q){throw b&&Q(l),q}})(),[p,w,m,S,L,v]=y,R=[],K=E(p);for(let q=0;q<n;q++){let G=[];for(let J=0;J<
+[x,w])},sign:(B,x,u={})=>{u=ot(u,cf),u=sf(u,cf);let{extraEntropy:a,externalMu:d=!1}=u;d&&Ge(B,h,"mu");let b=a===!1||a===void 0,l=a===!1?new Uint8Array(32):a===void 0?
+Vt(Ke):a;Ge(l,32,"extraEntropy");let y=(()=>{try{return ge.decode(x)}catch(q){throw b&&Q(l),q}})(),[p,w,m,S,L,v]=y,R=[],K=E(p);for(let q=0;q<n;q++){let G=[];for(let J=0;J<
 r;J++)G.push(Kn(K.get(J,q)));R.push(G)}K.clean();for(let q=0;q<r;q++)ce.NTT.encode(S[q]);for(let q=0;q<n;q++)ce.NTT.encode(L[q]),ce.NTT.encode(v[q]);let M=d?B:Le.
-create({dkLen:h}).update(m).update(B).digest(),U=Le.create({dkLen:h}).update(w).update(l).update(M).digest();b&&Q(l),Ye(U,h);let $=k(U,W.bytesLen);e:for(let q=0;;){
+create({dkLen:h}).update(m).update(B).digest(),U=Le.create({dkLen:h}).update(w).update(l).update(M).digest();b&&Q(l),Ge(U,h);let $=k(U,W.bytesLen);e:for(let q=0;;){
 let G=[];for(let te=0;te<r;te++,q++)G.push(W.decode($.get(q&255,q>>8)()));let J=G.map(te=>ce.NTT.encode(te.slice())),fe=[];for(let te=0;te<n;te++){let me=Ve(be);
 for(let Ce=0;Ce<r;Ce++)Et(me,St(R[te][Ce],J[Ce]));ce.NTT.decode(me),fe.push(me)}let he=fe.map(te=>te.map(P)),de=Le.create({dkLen:g}).update(M).update(ue.encode(
 he)).digest(),ie=ce.NTT.encode(Ae(de)),ee=S.map(te=>St(te,ie));for(let te=0;te<r;te++)if(Et(ce.NTT.decode(ee[te]),G[te]),ln(ee[te],o-I)){Q(de,ee,ie,he,fe,J,G);continue e}
 let ne=0,se=[];for(let te=0;te<n;te++){let me=ce.NTT.decode(St(L[te],ie)),Ce=df(fe[te],me).map(Z);if(ln(Ce,f-I)){Q(de,ee,ie,he,fe,J,G,se,me,Ce);continue e}let Ie=ce.
 NTT.decode(St(v[te],ie));if(ln(Ie,f)){Q(de,ee,ie,he,fe,J,G,se,me,Ce,Ie);continue e}Et(Ce,Ie);let Lt=ae(Ce,he[te]);se.push(Lt.v),ne+=Lt.cnt}if(ne>i){Q(de,ee,ie,he,
 fe,J,G,se);continue}$.clean();let Oe=le.encode([de,ee,se]);return Q(de,ee,se,ie,he,fe,J,G,U,S,L,v,...R),d||Q(M),Oe}throw new Error("Unreachable code path reache\
-d, report this error")},verify:(B,x,u,a={})=>{a=sf(a,ua);let{externalMu:d=!1}=a;d&&Ye(x,h,"mu");let[b,l]=we.decode(u),y=Le(u,{dkLen:A});if(B.length!==le.bytesLen)
+d, report this error")},verify:(B,x,u,a={})=>{a=sf(a,ua);let{externalMu:d=!1}=a;d&&Ge(x,h,"mu");let[b,l]=we.decode(u),y=Le(u,{dkLen:A});if(B.length!==le.bytesLen)
 return!1;let[p,w,m]=le.decode(B);if(m===!1)return!1;for(let U=0;U<r;U++)if(ln(w[U],o-I))return!1;let S=d?x:Le.create({dkLen:h}).update(y).update(x).digest(),L=ce.
 NTT.encode(Ae(p)),v=w.map(U=>U.slice());for(let U=0;U<r;U++)ce.NTT.encode(v[U]);let R=[],K=E(b);for(let U=0;U<n;U++){let $=St(ce.NTT.encode(pa(l[U])),L),q=Ve(be);
 for(let J=0;J<r;J++){let fe=Kn(K.get(J,U));Et(q,St(fe,v[J]))}let G=ce.NTT.decode(df(q,$));R.push(Se(G,m[U]))}K.clean();let M=Le.create({dkLen:g}).update(S).update(
 ue.encode(R)).digest();for(let U of m)if(!(U.reduce((q,G)=>q+G,0)<=i))return!1;for(let U of w)if(ln(U,o-I))return!1;return sn(p,M)}});return Object.freeze({info:Object.
 freeze({type:"ml-dsa"}),internal:He,securityLevel:T,keygen:He.keygen,lengths:He.lengths,getPublicKey:He.getPublicKey,sign:(B,x,u={})=>{u=ot(u);let a=Yt(B,u.context),
-d=He.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return Q(a),d},verify:(B,x,u,a={})=>(a=lt(a),Ye(B,void 0,"signature"),He.verify(B,Yt(x,a.context),u,{
+d=He.sign(a,x,{extraEntropy:u.extraEntropy,externalMu:!1});return Q(a),d},verify:(B,x,u,a={})=>(a=lt(a),Ge(B,void 0,"signature"),He.verify(B,Yt(x,a.context),u,{
 externalMu:!1})),prehash:B=>{an(B,T);let x=B;return Object.freeze({info:Object.freeze({type:"hashml-dsa"}),securityLevel:T,lengths:He.lengths,keygen:He.keygen,getPublicKey:He.
 getPublicKey,sign:(u,a,d={})=>{d=ot(d);let b=Qt(x,u,d.context),l=He.sign(b,a,{extraEntropy:d.extraEntropy,externalMu:!1});return Q(b),l},verify:(u,a,d,b={})=>(b=
-lt(b),Ye(u,void 0,"signature"),He.verify(u,Qt(x,a,b.context),d,{externalMu:!1}))})}})}var bf=ga({...ya[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:Yo,XOF256:Qo,securityLevel:192});var qn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(In(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
+lt(b),Ge(u,void 0,"signature"),He.verify(u,Qt(x,a,b.context),d,{externalMu:!1}))})}})}var bf=ga({...ya[3],CRH_BYTES:64,TR_BYTES:64,C_TILDE_BYTES:48,XOF128:Yo,XOF256:Qo,securityLevel:192});var qn=class{oHash;iHash;blockLen;outputLen;canXOF=!1;finished=!1;destroyed=!1;constructor(t,n){if(In(t),z(n,void 0,"key"),this.iHash=t.create(),typeof this.iHash.
 update!="function")throw new Error("expected Hash instance");this.blockLen=this.iHash.blockLen,this.outputLen=this.iHash.outputLen;let r=this.blockLen,o=new Uint8Array(
 r);o.set(n.length>r?t.create().update(n).digest():n);for(let f=0;f<o.length;f++)o[f]^=54;this.iHash.update(o),this.oHash=t.create();for(let f=0;f<o.length;f++)o[f]^=
 106;this.oHash.update(o),mt(o)}update(t){return dt(this),this.iHash.update(t),this}digestInto(t){dt(this),Kt(t,this),this.finished=!0;let n=t.subarray(0,this.outputLen);
@@ -845,15 +845,15 @@ S=new Uint8Array(2*r),L=S.subarray(0,r),v=S.subarray(r,2*r);(d&1)!==0?(v.set(a.s
 r))),d>>>=1,b>>>=1;for(let R=0;R<y-1;R++,d>>=1,b>>=1){O({height:R+1,index:d+b},w);let K=l.subarray((R+1)*r,(R+2)*r);(d&1)!==0?(v.set(m.thashN(2,S,w)),L.set(K)):
 (S.set(m.thashN(2,S,w)),v.set(K))}return O({height:y,index:d+b},w),m.thashN(2,S,w)},ae=Ue("seed",r,r,r),Ke=Ue("publicKey",r,r),at=Ue("secretKey",r,r,Ke.bytesLen),
 He=ft(Ue("fors",r,r*i),s),B=ft(Ue("wots",I*r,T*r),c),x=Ue("signature",r,He,B),u=Object.freeze({info:Object.freeze({type:"internal-slh-dsa"}),lengths:Object.freeze(
-{publicKey:Ke.bytesLen,secretKey:at.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&Ye(a,ae.bytesLen,"seed"),a=a===void 0?Vt(ae.
+{publicKey:Ke.bytesLen,secretKey:at.bytesLen,signature:x.bytesLen,seed:ae.bytesLen,signRand:r}),keygen(a){a!==void 0&&Ge(a,ae.bytesLen,"seed"),a=a===void 0?Vt(ae.
 bytesLen):ze(a);let[d,b,l]=ae.decode(a),y=A(l,d),p=O({layer:c-1}),w=O({layer:c-1}),{root:m}=Ee(y,w,p,-1>>>0),S=Ke.encode([l,m]),L=at.encode([d,b,S]);return y.clean(),
 Q(d,b,m,w,p),{publicKey:S,secretKey:L}},getPublicKey:a=>{let[d,b,l]=at.decode(a);return Uint8Array.from(l)},sign:(a,d,b={})=>{b=ot(b,wa);let{extraEntropy:l}=b,[
-y,p,w]=at.decode(d),[m,S]=Ke.decode(w);l===!1?l=ze(m):l===void 0?l=Vt(r):l=ze(l),Ye(l,r);let L=A(m,y),v=L.PRFmsg(p,l,a),{tree:R,leafIdx:K,md:M}=le(v,w,a,L),U=O(
+y,p,w]=at.decode(d),[m,S]=Ke.decode(w);l===!1?l=ze(m):l===void 0?l=Vt(r):l=ze(l),Ge(l,r);let L=A(m,y),v=L.PRFmsg(p,l,a),{tree:R,leafIdx:K,md:M}=le(v,w,a,L),U=O(
 {type:Ne.WOTS,tree:R,keypair:K}),$=[],q=O({keypairAddr:U}),G=O({keypairAddr:U}),J=oe(M),fe=[];for(let se=0;se<J.length;se++){let Oe=se<<i;O({type:Ne.FORSPRF,height:0,
 index:J[se]+Oe},G);let te=ze(L.PRFaddr(G));O({type:Ne.FORSTREE},G);let{root:me,authPath:Ce}=Ae(L,J[se],Oe,G,q);$.push(me),fe.push([te,Ce])}let he=O({type:Ne.FORSPK,
 keypairAddr:U}),de=ze(L.thashN(s,xt(...$),he)),ie=O({type:Ne.HASHTREE}),ee=[];for(let se=0;se<c;se++,R>>=BigInt(T)){O({tree:R,layer:se},ie),O({subtreeAddr:ie,keypair:K},
 U);let{sigWots:Oe,sigAuth:te,root:me}=Ee(L,U,ie,K,de);de.set(me),Q(me),ee.push([Oe,te]),K=Number(R&Cr(T))}L.clean();let ne=x.encode([v,fe,ee]);return Q(v,l,ie,U,
-q,G,J,$),ne},verify:(a,d,b,l={})=>{lt(l,xa);let[y,p]=Ke.decode(b),w=b;if(Ye(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,S,L]=x.decode(a),v=A(y),{
+q,G,J,$),ne},verify:(a,d,b,l={})=>{lt(l,xa);let[y,p]=Ke.decode(b),w=b;if(Ge(a,void 0,"signature"),a.length!==x.bytesLen)return!1;let[m,S,L]=x.decode(a),v=A(y),{
 tree:R,leafIdx:K,md:M}=le(m,w,d,v),U=O({type:Ne.WOTS,tree:R,keypair:K}),$=[],q=O({type:Ne.FORSTREE,keypairAddr:U}),G=oe(M);for(let ee=0;ee<S.length;ee++){let[ne,
 se]=S[ee],Oe=ee<<i;O({height:0,index:G[ee]+Oe},q);let te=v.thash1(ne,q);$.push(ze(Se(te,G[ee],Oe,se,i,v,q)))}let J=O({type:Ne.FORSPK,keypairAddr:U}),fe=ze(v.thashN(
 s,xt(...$),J)),he=O({type:Ne.HASHTREE}),de=O({type:Ne.WOTSPK}),ie=new Uint8Array(I*r);for(let ee=0;ee<L.length;ee++,R>>=BigInt(T)){let[ne,se]=L[ee];O({tree:R,layer:ee},
@@ -927,7 +927,7 @@ r,this.value(t-1))}while(this.#o(","));if(!this.#o("}"))throw this.#n("a comma o
 1;for(;t<this.#t.length&&this.#t[t]!=='"';)t+=this.#t[t]==="\\"?2:1;let n=Wa(this.#t.slice(this.#e,t+1));if(n===void 0)throw this.#n("a string of Unicode charac\
 ters belongs here");return this.#e=t+1,n}#a(){let t=/(?:0|[1-9][0-9]{0,19})(?![0-9.eE])/y;t.lastIndex=this.#e;let n=t.exec(this.#t)?.[0];if(n===void 0||BigInt(n)>
 Ja)throw this.#n("an object, an array, a string or an unsigned 64-bit integer belongs here");return this.#e+=n.length,BigInt(n)}};function Wa(e){try{let t=JSON.
-parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var jr="trefoil:trust-root/1",Df="trefoil:key-set/1",Mf=64,Nf=512*1024,Xa=320*1024,Pf=4,jf={version:1n,previous:new Uint8Array(32),cosignatures:[]},Ge=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
+parse(e);return typeof t=="string"&&!/\p{Cs}/u.test(t)?t:void 0}catch{return}}var jr="trefoil:trust-root/1",Df="trefoil:key-set/1",Mf=64,Nf=512*1024,Xa=320*1024,Pf=4,jf={version:1n,previous:new Uint8Array(32),cosignatures:[]},We=class e{issuer;keySets;version;previous;cosignatures;constructor(t,n,r){
 this.issuer=t,this.keySets=Object.freeze(n),this.version=r.version,this.previous=r.previous,this.cosignatures=Object.freeze(r.cosignatures),Object.freeze(this)}digest(){
 let t=this.version===1n,n=new it().array(t?3:5).text(jr).text(this.issuer).array(this.keySets.length);for(let r of this.keySets){zf(n.array(3),r);let{status:o}=r;
 n.int(["active","retired","revoked"].indexOf(o.state)).uint(o.state==="active"?0n:o.since)}return t||n.uint(this.version).bytes(this.previous),Ct(n.finish())}keySet(t){
@@ -961,7 +961,7 @@ throw new Te("unexpected JSON: an object belongs here");for(let r of e.keys())if
 stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected JSON: field ${r} is missing`);return e.get(r)})}var ci=60,qr=10,_r=Symbol("trefoil: dangerous: any nonce"),Yf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
 proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Xt=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
 si(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,requestDigest:s}=t,{decision:i="match",probeMode:h,proofLevel:A,policyVersion:g,fmrClass:E=0}=t,{acceptNoProof:k=!1,
-clockSkew:T=qr}=t;if(!(n instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!On(r,tt))throw new TypeError("audience must\
+clockSkew:T=qr}=t;if(!(n instanceof We))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!On(r,tt))throw new TypeError("audience must\
  be text of 1 to 255 bytes without control characters");if(i!=="match"&&i!=="any")throw new TypeError('decision must be "match" or "any"');if(h!==void 0&&h!=="p\
 lain"&&h!=="shared")throw new TypeError('probeMode must be "plain" or "shared"');if(typeof k!="boolean")throw new TypeError("acceptNoProof must be true or false");
 if(k&&A!==void 0)throw new TypeError("proofLevel requires a proof and acceptNoProof none; leave one of them out");this.trustRoot=n,this.audience=r,this.nonce=o===
@@ -972,14 +972,14 @@ clockSkew",T,ci)),Object.freeze(this)}};function si(e){for(let[t,n]of Object.ent
 correct its name`);if(n==null)throw new TypeError(`requirement ${t} has no value; leave it out where it is not required`)}for(let[t,n]of Object.entries(Yf))if(n&&
 !Object.hasOwn(e,t))throw new TypeError(`requirement ${t} is missing`)}function Qn(e,t,n,r=n){if(!jt(t)||t.length<n||t.length>r){let o=n===r?`${n}`:`${n} to ${r}`;
 throw new TypeError(`${e} must be a Uint8Array of ${o} bytes`)}return new Uint8Array(t)}function mn(e,t,n){if(!Number.isInteger(t)||t<0||t>n)throw new RangeError(
-`${e} must be a whole number from 0 to ${n}`);return t}function Je(e){let t=new Date(Number(e)*1e3),n=Number.isNaN(t.getTime())?"":t.toISOString();return/^\d{4}-/.test(n)?n.replace(".000Z","Z"):String(e)}var je=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
+`${e} must be a whole number from 0 to ${n}`);return t}function Xe(e){let t=new Date(Number(e)*1e3),n=Number.isNaN(t.getTime())?"":t.toISOString();return/^\d{4}-/.test(n)?n.replace(".000Z","Z"):String(e)}var je=class e extends Error{name="VerifyError";code;seal;constructor(t,n,r={}){super(n,r.cause&&{cause:r.cause}),this.code=t,this.seal=r.seal}static undecodable(t){
 return t.problem==="unknown-suite"?new e("unknown-suite",t.explanation,{cause:t}):new e("malformed",`not a valid attestation: ${t.message}`,{cause:t})}static signature(t){
 return new e(`signature-${t.id}`,`the ${t.name} signature does not verify; do not accept`)}};var ai=[zn,Bt,Vn],Gf,Qf=class e{statement;statementDigest;leafIndex;seal;constructor(t,n,r,o){this.statement=t,this.statementDigest=n,this.leafIndex=r,this.seal=
 o,Object.freeze(this)}static{Gf=(...t)=>new e(...t)}};function Jf(e,t,n){return Xf(t,n),Zf(e,void 0,t,n)}function Wf(e,t,n,r){return Xf(n,r),Gn(t),Zf(e,t,n,r)}function ii(e,t){
-if(Gn(e),!(t instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Jn(n.issuer);let{publicKeys:r}=li(
+if(Gn(e),!(t instanceof We))throw new TypeError("trustRoot must be a TrustRoot");let{header:n}=e;if(n.issuer!==t.issuer)throw Jn(n.issuer);let{publicKeys:r}=li(
 n,t);for(let o of ai)if(!e.isSignedBy(o,r[o.id]))throw je.signature(o)}function Xf(e,t){if(!(e instanceof Xt))throw new TypeError("policy must be a Policy");zr(
 t)}function Gn(e){if(!(e instanceof Ot))throw new TypeError("seal must be a Seal; make one with Seal.decode")}function zr(e){if(!Number.isSafeInteger(e)||e<0)throw new RangeError(
-"now must be whole Unix seconds")}function wn(e){try{return e()}catch(t){throw t instanceof Xe?je.undecodable(t):t}}function Vr({evidence:e},t,n){if(t===void 0){
+"now must be whole Unix seconds")}function wn(e){try{return e()}catch(t){throw t instanceof Qe?je.undecodable(t):t}}function Vr({evidence:e},t,n){if(t===void 0){
 if(e.form==="full")return e.seal;let{sealNumber:c}=e.reference,s=`compact ${n}; fetch seal ${c} from the issuer and pass it too`;throw new je("seal-needed",s,{seal:e.
 reference})}let r=e.form==="full"?e.seal.reference():e.reference,o=t.reference();if(r.sealNumber===o.sealNumber&&De(r.digest,o.digest))return t;let f=`the seal \
 passed is not the one named; fetch seal ${r.sealNumber} from the issuer`;throw new je("other-seal",f,{seal:r})}function Yr({statement:e,leafIndex:t,treeSize:n,path:r},o,f,c,s){
@@ -996,12 +996,12 @@ decision!==n,"decision",`the decision is ${n}; nobody was authenticated`),pe(t.p
 ired one`),pe(i!==void 0&&o===void 0,"no-proof","no credential proof: the tenant's application alone vouched for the request; do not accept, unless your policy \
 says that this is enough"),pe(i!==void 0&&o!==void 0&&o.level<i,"proof-level","the credential proof is below the required level; ask for a step-up"),pe(h!==void 0&&
 (f!==h.id||c<h.version),"policy-version","made under another policy or an older version; authenticate again"),pe(s<t.fmrClass,"fmr-class",`false-match class ${s}\
- is weaker than required`)}function ui(e,t,n,r){let{issuedAt:o,expiresAt:f}=e,c=r+n;pe(o>c,"not-yet-valid",`issued at ${Je(o)}, in the future; check the clocks`),
-pe(r>=f+n,"expired",`expired at ${Je(f)}; authenticate again`),pe(t.time>c||t.time+n<o,"seal-time",`sealed at ${Je(t.time)}, before its statement or in the futu\
+ is weaker than required`)}function ui(e,t,n,r){let{issuedAt:o,expiresAt:f}=e,c=r+n;pe(o>c,"not-yet-valid",`issued at ${Xe(o)}, in the future; check the clocks`),
+pe(r>=f+n,"expired",`expired at ${Xe(f)}; authenticate again`),pe(t.time>c||t.time+n<o,"seal-time",`sealed at ${Xe(t.time)}, before its statement or in the futu\
 re`)}function li(e,t){let{keySetId:n,time:r}=e,o=`key set ${gt(n)}`,f=t.keySet(n);if(f===void 0){let h=`${o} is not in the trust root; update it from the issuer`;
 throw new je("unknown-key-set",h)}let{status:c,notBefore:s,notAfter:i}=f;if(c.state!=="active"){let{state:h,since:A}=c;pe(h==="revoked","revoked-key-set",`${o} \
-is revoked since ${Je(A)}; do not accept`),pe(r>=A,"retired-key-set",`${o} was retired at ${Je(A)}, before this seal; do not accept`)}return pe(r<s||r>=i,"key-s\
-et-validity",`sealed at ${Je(r)}, outside the validity of ${o}`),f}var $f=255,hi=64,yi="trefoil:change/1";function yt(e,t){return n=>n.bytes(`what.${e}`,t)}function ht(e,t=st){return n=>n.number(`what.${e}`,t)}function ec(e){return t=>t.
+is revoked since ${Xe(A)}; do not accept`),pe(r>=A,"retired-key-set",`${o} was retired at ${Xe(A)}, before this seal; do not accept`)}return pe(r<s||r>=i,"key-s\
+et-validity",`sealed at ${Xe(r)}, outside the validity of ${o}`),f}var $f=255,hi=64,yi="trefoil:change/1";function yt(e,t){return n=>n.bytes(`what.${e}`,t)}function ht(e,t=st){return n=>n.number(`what.${e}`,t)}function ec(e){return t=>t.
 uint(`what.${e}`)}var Wn=yt("handle",32),xn=ht("generation"),tc=yt("consent",32),nc=yt("digest",32),rc=yt("session",32),oc=yt("key",8),fc=ht("epoch"),Xn=yt("ope\
 rator",8),cc=ht("token");function pi(e){let t=e.offset,n=dc(e.uint("what.action"));if(n===void 0||n==="refused")throw e.outOfRange("what.action",t);return n}var ic={
 enrolled:{handle:Wn,generation:xn,consent:tc},erased:{handle:Wn,generation:xn},root_published:{generation:xn,generationMin:ht("generation_min"),root:yt("root",32),
@@ -1014,14 +1014,14 @@ sc=Object.keys(ic);function dc(e){return e>BigInt(sc.length)?void 0:sc[Number(e)
 key("eat_profile",265).format("eat_profile",yi);let f=t.key("trefoil",Wt).map("trefoil",4,5),c=pn(t.key("suite",1)),s=t.key("tenant",2).bytes("tenant",16),i=t.key(
 "kind",3).uint("kind"),h=Object.freeze(mi(i,t.key("what",4))),A=f===5?Object.freeze(gi(t.key("by",5))):void 0;return t.finish("change"),Object.freeze({suite:c,issuer:n,
 tenant:s,changedAt:r,salt:o,what:h,by:A})}function gi(e){return e.array("by",2),{operator:e.bytes("by.operator",8),name:e.text("by.name",hi)}}function uc(e){try{
-return bc(Dt(e).statement)}catch(t){if(t instanceof Xe)return;throw t}}function mi(e,t){let n=dc(e);if(n===void 0)throw t.outOfRange("kind");let r=Object.entries(
+return bc(Dt(e).statement)}catch(t){if(t instanceof Qe)return;throw t}}function mi(e,t){let n=dc(e);if(n===void 0)throw t.outOfRange("kind");let r=Object.entries(
 ic[n]);return t.array("what",r.length),{kind:n,...Object.fromEntries(r.map(([o,f])=>[o,f(t)]))}}var lc,ac=class e{change;digest;leafIndex;seal;constructor(t,n,r,o){
 this.change=t,this.digest=n,this.leafIndex=r,this.seal=o,Object.freeze(this)}static{lc=(...t)=>new e(...t)}};function hc(e,t,n,r){return pc(t,n,r),gc(e,void 0,t,
-n,r)}function yc(e,t,n,r,o){return pc(n,r,o),Gn(t),gc(e,t,n,r,o)}function pc(e,t,n){if(!(e instanceof Ge))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
+n,r)}function yc(e,t,n,r,o){return pc(n,r,o),Gn(t),gc(e,t,n,r,o)}function pc(e,t,n){if(!(e instanceof We))throw new TypeError("trustRoot must be a TrustRoot");if(t!==
 void 0&&!(jt(t)&&t.length===16))throw new TypeError("tenant must be a Uint8Array of 16 bytes, or undefined");zr(n)}function gc(e,t,n,r,o){let f=wn(()=>Dt(e)),c=Vr(
 f,t,"receipt"),s=wn(()=>bc(f.statement)),{header:i}=c;if(s.issuer!==n.issuer)throw Jn(s.issuer);pe(r!==void 0&&!De(s.tenant,r),"tenant","another tenant than req\
-uired; do not accept");let h=BigInt(qr),{changedAt:A}=s,g=BigInt(o)+h;pe(A>g,"not-yet-valid",`done at ${Je(A)}, in the future; check the clocks`),pe(i.time>g||i.
-time+h<A,"seal-time",`sealed at ${Je(i.time)}, before its change or in the future`);let E=Yr(f,"receipt",s.suite,c,n);return lc(s,E,f.leafIndex,i)}function mc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
+uired; do not accept");let h=BigInt(qr),{changedAt:A}=s,g=BigInt(o)+h;pe(A>g,"not-yet-valid",`done at ${Xe(A)}, in the future; check the clocks`),pe(i.time>g||i.
+time+h<A,"seal-time",`sealed at ${Xe(i.time)}, before its change or in the future`);let E=Yr(f,"receipt",s.suite,c,n);return lc(s,E,f.leafIndex,i)}function mc(e){switch(e){case"audience":return"Do not accept it: it was not made for you. Somebody may be passing on a login at another site. Check the audience\
  that you entered.";case"nonce":return"Do not accept it: it was not made for this login. An old one may be shown a second time. Check the nonce that you entered\
 .";case"expired":return"Do not accept it: its time is over. It may have been right once; ask for a new login.";case"not-yet-valid":return"Do not accept it: by t\
 he clock of this device it comes from the future. Check the clock. If that is right, it may be forged.";case"seal-time":return"Do not accept it: its times contr\
@@ -1034,13 +1034,13 @@ it: its keys were not allowed to sign it, or are no longer trusted. It may be fo
  it names is not the one that this server has. It may be forged, or another service made it.";case"suite-mismatch":case"tree-size-mismatch":case"not-in-tree":case"\
 seal-fields":case"signature-ml-dsa-65":case"signature-falcon-512-padded-r3":case"signature-slh-dsa-sha2-128f":return"Do not accept it: it may be forged, or was \
 changed or damaged on the way.";case"tenant":case"account":case"request-digest":case"decision":case"probe-mode":case"no-proof":case"proof-level":case"policy-ver\
-sion":case"fmr-class":return"Do not accept it: it is not what was asked for."}}var We=class extends Error{name="InputError"};function xc(e){let t=Qr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=wi(t),r=typeof n=="string"?wc(
-n):void 0;if(r===void 0)throw new We("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return wc(t)??
-e}function Ac(e){let t=e.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new We("The nonce is 32 to 128 hexadecimal digits: the one that you i\
+sion":case"fmr-class":return"Do not accept it: it is not what was asked for."}}var Ye=class extends Error{name="InputError"};function xc(e){let t=Qr(e);if(t===void 0||t==="")return e;if(t.startsWith("{")){let n=wi(t),r=typeof n=="string"?wc(
+n):void 0;if(r===void 0)throw new Ye("This JSON has no field \u201Cattestation\u201D with base64 in it, alone or in \u201Creceipt\u201D.");return r}return wc(t)??
+e}function Ac(e){let t=e.trim().toLowerCase();if(!/^(?:[0-9a-f]{2}){16,64}$/.test(t))throw new Ye("The nonce is 32 to 128 hexadecimal digits: the one that you i\
 ssued for this login.");return Uint8Array.from({length:t.length/2},(n,r)=>Number.parseInt(t.slice(2*r,2*r+2),16))}function Qr(e){try{return new TextDecoder("utf\
--8",{fatal:!0}).decode(e).trim()}catch{return}}function wi(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new We("This begi\
+-8",{fatal:!0}).decode(e).trim()}catch{return}}function wi(e){try{let t=JSON.parse(e);return t.attestation??t.receipt?.attestation}catch{throw new Ye("This begi\
 ns like JSON and is not JSON: copy all of it.")}}function wc(e){let t=e.replace(/\s/g,"").replaceAll("+","-").replaceAll("/","_").replace(/={1,2}$/,"");return Bn(
-t)}function Pt(e,t){let n=Je(e);return t===void 0?n:`${n}, ${xi(e-BigInt(t))}`}function xi(e){return e>0n?`in ${Ec(Number(e))}`:`${Ec(-Number(e))} ago`}function Ec(e){
+t)}function Pt(e,t){let n=Xe(e);return t===void 0?n:`${n}, ${xi(e-BigInt(t))}`}function xi(e){return e>0n?`in ${Ec(Number(e))}`:`${Ec(-Number(e))} ago`}function Ec(e){
 return e<100?`${Math.round(e)} s`:e<6e3?`${Math.round(e/60)} min`:e<48*3600?`${Math.round(e/3600)} h`:`${Math.floor(e/86400)} days`}function Sc(e,t){return e.replace(
 /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g,n=>Pt(BigInt(Date.parse(n)/1e3),t))}var Ai="No credential proof: that the request was this person's is the word of the tenant's application alone. A relying party that expects a proof must not acc\
 ept it.";function kc(e,t,n){let{statement:r,seal:o}=e,f=r.decision==="match",c=Be("div","",`outcome ${f?"good":"attested-denial"}`),s=r.proof===void 0?", withou\
@@ -1066,27 +1066,27 @@ dl","");for(let[n,r]of e){let o=typeof r=="string"?Be("dd",r):Be("dd",gt(r),"byt
 Be("p",`Code: ${r}`)),o}function Oi(e){let t=e.slice(0,1).toUpperCase()+e.slice(1);return/[.!?]$/.test(t)?t:`${t}.`}function Be(e,t,n=""){let r=document.createElement(
 e);return r.textContent=t,n!==""&&(r.className=n),r}var Li=512*1024,Zn=Me("form",HTMLFormElement),En=Me("outcome",HTMLElement),$n=Me("attestation",HTMLTextAreaElement),Gr=Me("attestation-state",HTMLElement),Sn=Me(
 "trust-root",HTMLTextAreaElement),er,kn;function Me(e,t){let n=document.getElementById(e);if(!(n instanceof t))throw new Error(`the page has no ${e}`);return n}
-function Uc(e){return String(new FormData(Zn).get(e))}async function Ui(){let e=er??new TextEncoder().encode($n.value);if(e.length===0)throw new We("Paste an at\
+function Uc(e){return String(new FormData(Zn).get(e))}async function Ui(){let e=er??new TextEncoder().encode($n.value);if(e.length===0)throw new Ye("Paste an at\
 testation, or drop a file.");let t=xc(e),n=uc(t);return n===void 0?Ii(t):Ci(t,n)}async function Ii(e){let t=Me("audience",HTMLInputElement).value.trim();if(t===
-"")throw new We("Enter the audience: the relying party that the attestation must be for.");let n=Ac(Me("nonce",HTMLInputElement).value),r=await Ic(),o=new Xt({trustRoot:r,
-audience:t,nonce:n,decision:"any",acceptNoProof:!0}),f=Rc(()=>Mi(e)),c=await Fc(()=>Jf(e,o,f),s=>Wf(e,s,o,f));return kc(c,Tn(),Jr()?f:void 0)}async function Ci(e,t){
+"")throw new Ye("Enter the audience: the relying party that the attestation must be for.");let n=Ac(Me("nonce",HTMLInputElement).value),r=await Ic(),o=new Xt({trustRoot:r,
+audience:t,nonce:n,decision:"any",acceptNoProof:!0}),f=Rc(()=>Ni(e)),c=await Fc(()=>Jf(e,o,f),s=>Wf(e,s,o,f));return kc(c,Tn(),Jr()?f:void 0)}async function Ci(e,t){
 let n=await Ic(),r=Rc(()=>Number(t.changedAt)),o=await Fc(()=>hc(e,n,void 0,r),f=>yc(e,f,n,void 0,r));return Tc(o,Tn())}function Tn(){return Uc("root")==="serve\
-d"}async function Ic(){return Tn()?Ri():Fi()}function Jr(){return Uc("time")==="now"}function Cc(){return Math.floor(Date.now()/1e3)}function Rc(e){return Jr()?
-Cc():e()}async function Fc(e,t){try{return e()}catch(n){if(!(n instanceof je)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=await Mc(`/v1/seals/${n.seal.
-sealNumber}`,`seal ${n.seal.sealNumber}`);return t(Ot.decode(new Uint8Array(await r.arrayBuffer())))}}async function Ri(){let e=await Mc("/v1/keys","the trust r\
-oot");return Ge.fromJson(await e.text())}function Fi(){if(kn!==void 0)return Ge.decode(kn);if(Sn.value.trim()==="")throw new We("Paste your trust root, or choos\
-e its file.");return Ge.fromJson(Sn.value)}async function Mc(e,t){let n=await fetch(e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new We(`This s\
-erver did not give ${t}${n?` (status ${n.status})`:""}; try again.`)}function Mi(e){try{return Number(Yn(Dt(e).statement).issuedAt)}catch(t){throw t instanceof Xe?
-je.undecodable(t):t}}function Wr(e){if(e instanceof je){let{code:t,message:n}=e,r=n.replace(/; do not accept$/,"");return An("Not verified",Sc(r,Jr()?Cc():void 0),
-{advice:mc(t),code:t})}return e instanceof Te||e instanceof Xe?An("The trust root cannot be read",e.message):e instanceof We?An("Nothing was verified yet",e.message):
-An("Nothing was verified",`Unexpected: ${String(e)}`)}async function Nc(e,t){if(e.size>Li)throw new We(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(
-await e.arrayBuffer()),r=Qr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.test(r);return t.value=o?r:"",o?void 0:n}async function Hc(e){if(e!==void 0)try{er=await Nc(e,$n),
-Gr.textContent=`${e.name}, ${e.size} bytes`}catch(t){En.replaceChildren(Wr(t))}}function Dc(){Me("own-root",HTMLElement).hidden=Tn(),Me("served-note",HTMLElement).
-hidden=!Tn()}function Ni(){Zn.reset(),er=void 0,kn=void 0,$n.value=Y.attestation,Me("audience",HTMLInputElement).value=Y.audience,Me("nonce",HTMLInputElement).value=
-Y.nonce,Sn.value=Y.trustRoot;for(let e of["root-own","time-issued"])Me(e,HTMLInputElement).checked=!0;Dc(),Gr.textContent="An example. Press Verify.",En.replaceChildren(),
-Me("submit",HTMLButtonElement).focus()}Zn.addEventListener("submit",async e=>{e.preventDefault(),En.replaceChildren(await Ui().catch(Wr)),En.focus()});Zn.addEventListener(
-"change",Dc);Me("example",HTMLButtonElement).addEventListener("click",Ni);$n.addEventListener("input",()=>{er=void 0,Gr.textContent=""});Sn.addEventListener("in\
-put",()=>{kn=void 0});Me("attestation-file",HTMLInputElement).addEventListener("change",e=>{Hc(e.currentTarget.files?.[0])});Me("trust-root-file",HTMLInputElement).
-addEventListener("change",async e=>{let t=e.currentTarget.files?.[0];try{t!==void 0&&(kn=await Nc(t,Sn))}catch(n){En.replaceChildren(Wr(n))}});var Lc=Me("drop",
-HTMLElement);for(let e of["dragover","dragleave","drop"])Lc.addEventListener(e,t=>{t.preventDefault(),Lc.classList.toggle("over",e==="dragover"),e==="drop"&&Hc(
-t.dataTransfer?.files[0])});
+d"}async function Ic(){return Tn()?Fi():Mi()}function Jr(){return Uc("time")==="now"}function Cc(){return Math.floor(Date.now()/1e3)}function Rc(e){return Jr()?
+Cc():e()}async function Fc(e,t){try{return e()}catch(n){if(!(n instanceof je)||n.code!=="seal-needed"||n.seal===void 0)throw n;let r=n.seal.sealNumber,o=await Mc(
+`/v1/seals/${r}`,`seal ${r}`);return t(Ri(new Uint8Array(await o.arrayBuffer()),r))}}function Ri(e,t){try{return Ot.decode(e)}catch(n){throw n instanceof Qe?new Ye(
+`What this server gave as seal ${t} is none: ${n.message}.`):n}}async function Fi(){let e=await Mc("/v1/keys","the trust root");return We.fromJson(await e.text())}
+function Mi(){if(kn!==void 0)return We.decode(kn);if(Sn.value.trim()==="")throw new Ye("Paste your trust root, or choose its file.");return We.fromJson(Sn.value)}
+async function Mc(e,t){let n=await fetch(e,{credentials:"omit"}).catch(()=>{});if(n?.ok)return n;throw new Ye(`This server did not give ${t}${n?` (status ${n.status}\
+)`:""}; try again.`)}function Ni(e){try{return Number(Yn(Dt(e).statement).issuedAt)}catch(t){throw t instanceof Qe?je.undecodable(t):t}}function Wr(e){if(e instanceof
+je){let{code:t,message:n}=e,r=n.replace(/; do not accept$/,"");return An("Not verified",Sc(r,Jr()?Cc():void 0),{advice:mc(t),code:t})}return e instanceof Te||e instanceof
+Qe?An("The trust root cannot be read",e.message):e instanceof Ye?An("Nothing was verified yet",e.message):An("Nothing was verified",`Unexpected: ${String(e)}`)}
+async function Nc(e,t){if(e.size>Li)throw new Ye(`${e.name} is too large: ${e.size} bytes.`);let n=new Uint8Array(await e.arrayBuffer()),r=Qr(n),o=r!==void 0&&/^[\x20-\x7e\s]*$/.
+test(r);return t.value=o?r:"",o?void 0:n}async function Hc(e){if(e!==void 0)try{er=await Nc(e,$n),Gr.textContent=`${e.name}, ${e.size} bytes`}catch(t){En.replaceChildren(
+Wr(t))}}function Dc(){Me("own-root",HTMLElement).hidden=Tn(),Me("served-note",HTMLElement).hidden=!Tn()}function Hi(){Zn.reset(),er=void 0,kn=void 0,$n.value=Y.
+attestation,Me("audience",HTMLInputElement).value=Y.audience,Me("nonce",HTMLInputElement).value=Y.nonce,Sn.value=Y.trustRoot;for(let e of["root-own","time-issue\
+d"])Me(e,HTMLInputElement).checked=!0;Dc(),Gr.textContent="An example. Press Verify.",En.replaceChildren(),Me("submit",HTMLButtonElement).focus()}Zn.addEventListener(
+"submit",async e=>{e.preventDefault(),En.replaceChildren(await Ui().catch(Wr)),En.focus()});Zn.addEventListener("change",Dc);Me("example",HTMLButtonElement).addEventListener(
+"click",Hi);$n.addEventListener("input",()=>{er=void 0,Gr.textContent=""});Sn.addEventListener("input",()=>{kn=void 0});Me("attestation-file",HTMLInputElement).
+addEventListener("change",e=>{Hc(e.currentTarget.files?.[0])});Me("trust-root-file",HTMLInputElement).addEventListener("change",async e=>{let t=e.currentTarget.
+files?.[0];try{t!==void 0&&(kn=await Nc(t,Sn))}catch(n){En.replaceChildren(Wr(n))}});var Lc=Me("drop",HTMLElement);for(let e of["dragover","dragleave","drop"])Lc.
+addEventListener(e,t=>{t.preventDefault(),Lc.classList.toggle("over",e==="dragover"),e==="drop"&&Hc(t.dataTransfer?.files[0])});
