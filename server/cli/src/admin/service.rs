@@ -172,7 +172,7 @@ impl Prepared<'_> {
 
     /// Removes the file of a receipt that does not come.
     fn forget(&self) {
-        // A remaining empty file does no harm: the next call reports it.
+        // A remaining empty file does no harm: the next call takes it.
         let _ = self.file.as_ref().map(|(_, path)| std::fs::remove_file(path));
     }
 }
