@@ -170,10 +170,13 @@ impl Prepared<'_> {
         Ok(format!("receipt in {}\n", path.display()))
     }
 
-    /// Removes the file of a receipt that does not come.
+    /// Removes the empty file of a receipt that does not come; never a device, such as `/dev/stdout`.
     fn forget(&self) {
-        // A remaining empty file does no harm: the next call takes it.
-        let _ = self.file.as_ref().map(|(_, path)| std::fs::remove_file(path));
+        let Some((file, path)) = &self.file else { return };
+        if file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
+            // A remaining empty file does no harm: the next call takes it.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 

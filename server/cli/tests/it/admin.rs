@@ -141,6 +141,18 @@ async fn a_change_is_believed_only_if_its_receipt_verifies_under_the_pinned_trus
         assert!(told.contains(flag[0]) && told.contains("changes nothing"), "{told}");
     }
 
+    let full = directory.path().join("full.cbor");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let kept = ["--receipt", full.to_str().unwrap()];
+    let (exit, out, error) = operator.run(&[&["tenant", "disable", tenant][..], &kept].concat());
+    assert!(exit == 3 && out.contains(tenant) && error.contains("the receipt is not kept"), "{out}{error}");
+    operator.refused(&[&["tenant", "delete", &"00".repeat(16)][..], &kept].concat());
+    assert!(full.symlink_metadata().is_ok(), "a device is not removed where nothing is changed");
+    let enabled = operator.json(&["tenant", "enable", tenant]);
+    let cut_out = directory.path().join("receipt.json");
+    std::fs::write(&cut_out, enabled["receipt"].to_string()).unwrap();
+    assert_eq!(code(&trefoil(&["verify", cut_out.to_str().unwrap(), "--trust-root", &own])), 0);
+
     let missing = format!("{}/none.cbor", operator.data);
     let keys = || operator.json(&["api-key", "list", "--tenant", tenant]).as_array().unwrap().len();
     let before = keys();

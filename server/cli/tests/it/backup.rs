@@ -376,7 +376,10 @@ async fn keys_that_were_rotated_after_the_backup_and_a_clock_that_is_behind_are_
     let newest = std::fs::read_to_string(data.join("trust-root.json")).unwrap();
     let newest = trefoil_attest::TrustRoot::from_json(&newest).unwrap();
     let refused = with(&newest, "rotated").unwrap_err().to_string();
-    assert!(refused.contains("rotated or revoked after the backup"), "{refused}");
+    assert!(
+        refused.contains("rotated or revoked after the backup") && refused.contains("remove "),
+        "{refused}"
+    );
     assert!(service.server.shutdown().await);
 }
 

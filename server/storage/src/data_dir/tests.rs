@@ -185,3 +185,11 @@ fn a_mark_only_rises_and_a_damaged_one_is_refused() {
     fs::remove_file(directory.join("x.mark")).unwrap();
     assert!(said(open()).contains("is missing"));
 }
+
+#[test]
+fn a_file_in_place_of_the_directory_is_inspected_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    fs::write(&file, "").unwrap();
+    assert!(matches!(inspect(&file)[..], [DataDirError::NotADirectory { .. }]));
+}
