@@ -14,7 +14,6 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
-use trefoil_api::{TokenError, TokenRefusal};
 
 pub use cause::{Explained, Retry};
 
@@ -325,14 +324,12 @@ pub struct Problem {
     errors: Vec<FieldError>,
     /// What to do, where it is not what the code says.
     cure: Option<&'static str>,
-    /// Its OAuth error, if a token was requested.
-    oauth: Option<TokenError>,
 }
 
 impl Problem {
     /// A problem with one sentence that says what happened and what to do.
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Problem {
-        Problem { code, detail: detail.into(), errors: Vec::new(), cure: None, oauth: None }
+        Problem { code, detail: detail.into(), errors: Vec::new(), cure: None }
     }
 
     /// A problem about one field of a JSON body.
@@ -342,12 +339,7 @@ impl Problem {
             "" => error.detail.clone(),
             pointer => format!("{pointer}: {}", error.detail),
         };
-        Problem { code, detail: Cow::Owned(detail), errors: vec![error], cure: None, oauth: None }
-    }
-
-    /// Why there is no access token, in the form of RFC 6749 section 5.2.
-    pub(crate) fn oauth(self, error: TokenError) -> Problem {
-        Problem { oauth: Some(error), ..self }
+        Problem { code, detail: Cow::Owned(detail), errors: vec![error], cure: None }
     }
 
     /// With another advice than that of its code.
@@ -397,9 +389,6 @@ impl Problem {
 
     /// The body and headers, with the request's id.
     pub(crate) fn render(&self, request_id: &str) -> Response {
-        if let Some(error) = self.oauth {
-            return self.refused_token(error);
-        }
         let status = self.code.status();
         let body = self.document(Some(request_id));
         let bytes = serde_json::to_vec(&body).unwrap_or_default();
@@ -414,19 +403,6 @@ impl Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
-    }
-
-    fn refused_token(&self, error: TokenError) -> Response {
-        let body = serde_json::to_vec(&TokenRefusal { error, error_description: &self.detail });
-        let json = [(header::CONTENT_TYPE, "application/json")];
-        let body = (json, body.unwrap_or_default());
-        match error {
-            TokenError::InvalidClient => {
-                let how = [(header::WWW_AUTHENTICATE, "Basic realm=\"trefoil\"")];
-                (StatusCode::UNAUTHORIZED, how, body).into_response()
-            }
-            _ => (StatusCode::BAD_REQUEST, body).into_response(),
-        }
     }
 }
 

@@ -111,24 +111,22 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
             Ok(String::new())
         });
     }
-    steps.step("examples login and tokens", || clients(repo));
+    steps.step("example login", || login(repo));
     for (line, pointers) in RUNS {
         steps.step(line, || check(repo, line, pointers));
     }
 }
 
-/// The examples that call a service, with the files of quickstart, at one that is started for them.
-fn clients(repo: &Repo) -> Result<String, String> {
+/// The example that calls a service, with the files of quickstart, at one that is started for it.
+fn login(repo: &Repo) -> Result<String, String> {
     let service = Service::start(repo, "example-login")?;
     let made = service.data.with_file_name("quickstart");
     let mut quickstart = repo.command(repo.binary("trefoil")?);
     quickstart.arg("quickstart").arg("--directory").arg(&made).args(["--service", &service.public]);
     quickstart.args(["--admin", &service.admin, "--data-dir"]).arg(&service.data);
     execute(&mut quickstart)?;
-    for example in ["login", "tokens"] {
-        let mut run = repo.command(repo.binary(&format!("examples/{example}"))?);
-        execute(run.arg(&service.public).arg(service.certificate()).arg(&made))?;
-    }
+    let mut run = repo.command(repo.binary("examples/login")?);
+    execute(run.arg(&service.public).arg(service.certificate()).arg(&made))?;
     Ok(String::new())
 }
 

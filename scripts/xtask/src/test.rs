@@ -100,8 +100,7 @@ const END_TO_END: [&str; 2] = ["--workspace", "--test=it"];
 /// The step of [`on_postgres`].
 const ON_POSTGRES: &str = "service on PostgreSQL";
 /// As many modules of tests as an ordinary run has time for. A `soak` runs all of them, less those below.
-const ON_POSTGRES_OFTEN: [&str; 14] = [
-    "access_tokens::",
+const ON_POSTGRES_OFTEN: [&str; 13] = [
     "batches::",
     "callers::",
     "credentials::",

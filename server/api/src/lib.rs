@@ -15,7 +15,6 @@ use trefoil_types::{Handle, SessionId};
 mod batch;
 mod encoding;
 mod face;
-mod oauth;
 mod operators;
 mod pin;
 mod policy;
@@ -30,7 +29,6 @@ mod usage;
 pub use batch::{AuthenticatedBatch, AuthenticationBatch, BATCH_MAX, Outcome};
 pub use encoding::{Base64, Hex, Nonce};
 pub use face::{Shares, Vector};
-pub use oauth::{Token, TokenError, TokenRefusal, TokenRequest};
 pub use operators::{
     AuditEntry, AuditOutcome, AuditPage, ChangedOperator, ChangedTenant, CreateOperator, CreateOperatorToken,
     CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, OwnTenant, ResetAttempts,

@@ -2,7 +2,6 @@
 
 use crate::error::{ClientError, ProblemDocument, answer};
 use crate::outgoing::Outgoing;
-use crate::tokens::AccessToken;
 use crate::transport::Transport;
 use crate::unverified::Unverified;
 use hyper::body::Bytes;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX, Base64, Enrolled,
     Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, Replaced,
-    RootLogPage, Scope, UnprovenAuthentication,
+    RootLogPage, UnprovenAuthentication,
 };
 use trefoil_attest::{PrunedSeal, Seal, TrustRoot, What, consent_digest};
 use trefoil_split::SealingKey;
@@ -50,57 +49,6 @@ impl Client {
     ) -> Result<Client, ClientError> {
         let transport = Transport::new(base, certificate_pem, identity_pem, connections)?;
         Ok(Client(transport.with_bearer(api_key)?))
-    }
-
-    /// This client with access tokens in place of its API key, each with these scopes of the key or with all of them. The key is sent only to exchange it
-    /// for a token (OAuth 2.0 client credentials). A token lasts ten minutes; after eight of them one request gets the next token, and the others
-    /// go on with the present one. A request that the service refuses because its token has ended, as all tokens do when the service restarts, is sent once more with
-    /// another token: it was not attempted. Clones of this client share its tokens, which any number of tasks may use.
-    ///
-    /// ```
-    /// # let certificate = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../crypto/clients/testdata/caller-ca.pem"));
-    /// use trefoil_api::Scope;
-    /// use trefoil_client::Client;
-    ///
-    /// # let api_key = "trefoil_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAA";
-    /// let client = Client::new("https://auth.example:8443", certificate, api_key, 1)?;
-    /// // Nothing is sent yet: the first call gets the first token.
-    /// let enrolment_desk = client.clone().with_access_tokens(Some(&[Scope::Enrol]))?;
-    ///
-    /// // A token cannot be exchanged for another one, so this is refused before anything is sent.
-    /// let kiosk = Client::new("https://auth.example:8443", certificate, "trefoil_access_AAAA", 1)?;
-    /// assert!(kiosk.with_access_tokens(None).is_err());
-    /// # drop(enrolment_desk);
-    /// # Ok::<(), trefoil_client::ClientError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ClientError::Argument`] if the client has an access token in place of an API key, or if the list of scopes is empty. Later, a call fails
-    /// with the code of OAuth if there is no token: `invalid_client` for a key that is unknown, expired or revoked, `invalid_scope` for a scope that the key
-    /// lacks, `unauthorized_client` while the tenant is disabled.
-    pub fn with_access_tokens(self, scopes: Option<&[Scope]>) -> Result<Client, ClientError> {
-        self.0.with_tokens(scopes).map(Client)
-    }
-
-    /// Exchanges the API key for an access token with these of its scopes, or with all of them, for a process that is not to have the key: it passes
-    /// [`AccessToken::text`] to [`Client::new`].
-    ///
-    /// ```no_run
-    /// use trefoil_api::Scope;
-    /// use trefoil_client::{Client, ClientError};
-    ///
-    /// async fn hand_out(backend: &Client, service: &str, certificate: &[u8]) -> Result<Client, ClientError> {
-    ///     let token = backend.access_token(Some(&[Scope::Authenticate])).await?;
-    ///     // In the other process, which can log people in for ten minutes and cannot enrol anyone.
-    ///     Client::new(service, certificate, token.text(), 1)
-    /// }
-    /// # let _ = hand_out;
-    /// ```
-    ///
-    /// # Errors
-    /// Those of [`Client::with_access_tokens`], and [`ClientError`] in general.
-    pub async fn access_token(&self, scopes: Option<&[Scope]>) -> Result<AccessToken, ClientError> {
-        self.0.access_token(scopes).await
     }
 
     /// Publishes a signed root of the tenant's credential tree. Needs [`trefoil_api::Scope::Issue`].

@@ -5,8 +5,6 @@
 //! client pins. [`StandingSession::authenticate`], [`Client::login`] and [`Client::attested`] verify each attestation before they return a [`Login`], and so
 //! do their forms for tenants without proofs. All other logins, and all changes by [`Client`] and [`Admin`], answer with an [`Unverified`]: its content is reached
 //! by `verified`, with the pinned trust root, or by [`Unverified::without_verification`]. Not attested are lists, counts and what shows the service's state.
-//!
-//! [`Client::with_access_tokens`] sends short-lived [`AccessToken`]s in place of the API key, and renews them.
 
 mod admin;
 mod client;
@@ -19,7 +17,6 @@ mod public_log;
 mod standing;
 mod stream;
 mod subjects;
-mod tokens;
 mod transport;
 mod unverified;
 
@@ -31,7 +28,6 @@ pub use nodes::Nodes;
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
 pub use stream::{LoginAnswers, LoginSender, StreamedLogin};
-pub use tokens::AccessToken;
 pub use transport::system_roots;
 pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,

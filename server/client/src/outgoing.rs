@@ -52,11 +52,6 @@ impl Outgoing {
         Outgoing::post(path, body.into_bytes(), HeaderValue::from_static("text/plain"))
     }
 
-    /// A body of a form.
-    pub(super) fn post_form(path: impl Into<String>, form: &str) -> Outgoing {
-        Outgoing::post(path, form.into(), HeaderValue::from_static("application/x-www-form-urlencoded"))
-    }
-
     /// The head of a request whose body is made while it is sent.
     pub(super) fn post_lines(path: impl Into<String>, media_type: &'static str) -> Outgoing {
         Outgoing::post(path, Vec::new(), HeaderValue::from_static(media_type))

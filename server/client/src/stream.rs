@@ -45,8 +45,7 @@ pub struct StreamedLogin {
 impl Client {
     /// Opens a stream of logins. Each is decided like one of [`Client::authenticate`], and answered in no particular order. The service reads
     /// no more than [`trefoil_api::STREAM_IN_FLIGHT_MAX`] ahead of the answers that you take, so take them while you send. Needs
-    /// [`trefoil_api::Scope::Authenticate`]. With [access tokens](Client::with_access_tokens) a stream ends with the token that opened it: the last answer has
-    /// the code `caller-unauthenticated`, and another stream has another token.
+    /// [`trefoil_api::Scope::Authenticate`].
     ///
     /// # Errors
     /// `quota-exceeded`, and [`ClientError`] in general, for the whole stream.

@@ -1,20 +1,18 @@
 //! HTTPS to one service: HTTP/2 over TLS 1.3, one pinned certificate, a few connections, bounded answers.
 //!
 //! A request that the service has not processed is sent again, whatever its method: a closing connection
-//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7). A request that is refused because its access
-//! token has ended was not processed either: it is sent once more with another token. Nothing else is repeated, because it may have been carried out.
+//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7).
+//! Nothing else is repeated, because it may have been carried out.
 
 use super::credential;
 use super::error::{ClientError, NO_ANSWER, ProblemDocument};
 use super::outgoing::Outgoing;
-use super::tokens::{self, AccessToken, Exchange, Tokens};
 use super::unverified::{Said, Unverified};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::{BodyExt, Either, Full, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::header::{AUTHORIZATION, HeaderValue};
-use hyper::http::response;
 use hyper::{Request, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
@@ -32,9 +30,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::mpsc;
-use trefoil_api::Scope;
 
 /// Longest answer that is read: 32 full attestations in base64 have 1.2 MB, a trust root of 64 key sets 250 KB.
 const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -52,17 +49,8 @@ pub(super) struct Transport {
     pools: Arc<[Pool<HttpsConnector<HttpConnector>, Sent>]>,
     turn: Arc<AtomicUsize>,
     base: String,
-    credential: Credential,
-}
-
-/// What a request shows of its caller.
-#[derive(Clone)]
-enum Credential {
-    None,
-    /// A value of `Authorization`.
-    Bearer(HeaderValue),
-    /// Access tokens, for which an API key is exchanged. Clones share them.
-    Tokens(Arc<Tokens>),
+    /// The value of `Authorization`, if a request shows one.
+    authorization: Option<HeaderValue>,
 }
 
 /// The body of a request: complete, or made while it is sent.
@@ -118,41 +106,18 @@ impl Transport {
             Ok(Pool::builder(TokioExecutor::new()).http2_only(true).build(connector))
         };
         let pools: Vec<_> = (0..connections.max(1)).map(|_| pool()).collect::<Result<_, _>>()?;
-        let credential = Credential::None;
-        Ok(Transport { pools: pools.into(), turn: Arc::default(), base: base.to_owned(), credential })
+        Ok(Transport {
+            pools: pools.into(),
+            turn: Arc::default(),
+            base: base.to_owned(),
+            authorization: None,
+        })
     }
 
     /// The same connections with this bearer credential.
     pub(super) fn with_bearer(&self, token: &str) -> Result<Transport, ClientError> {
-        let credential = Credential::Bearer(credential::bearer(token)?);
-        Ok(Transport { credential, ..self.clone() })
-    }
-
-    /// The same connections with access tokens in place of the API key.
-    pub(super) fn with_tokens(&self, scopes: Option<&[Scope]>) -> Result<Transport, ClientError> {
-        let credential = Credential::Tokens(Arc::new(Tokens::new(self.exchange_for(scopes)?)));
-        Ok(Transport { credential, ..self.clone() })
-    }
-
-    /// Exchanges the API key for an access token.
-    pub(super) async fn access_token(&self, scopes: Option<&[Scope]>) -> Result<AccessToken, ClientError> {
-        self.exchanged(&self.exchange_for(scopes)?).await
-    }
-
-    fn exchange_for(&self, scopes: Option<&[Scope]>) -> Result<Exchange, ClientError> {
-        let basic = match &self.credential {
-            Credential::Tokens(tokens) => tokens.exchange().basic.clone(),
-            Credential::Bearer(bearer) => credential::basic(bearer)?,
-            Credential::None => return Err(ClientError::Argument("there is no API key to exchange")),
-        };
-        Exchange::new(basic, scopes)
-    }
-
-    async fn exchanged(&self, exchange: &Exchange) -> Result<AccessToken, ClientError> {
-        let outgoing = Outgoing::post_form(tokens::PATH, &exchange.form);
-        let asked = self.exchange(&outgoing, Some(&exchange.basic));
-        let (head, body) = self.in_time(asked, &outgoing.route()).await?;
-        if head.status.is_success() { AccessToken::read(&body) } else { Err(Exchange::refused(&head, &body)) }
+        let authorization = Some(credential::bearer(token)?);
+        Ok(Transport { authorization, ..self.clone() })
     }
 
     /// Sends a request and reads its JSON answer.
@@ -197,57 +162,12 @@ impl Transport {
     /// Begins a request whose body is made while it is sent. Returns where its parts go, and the body of its answer, which must be a success.
     pub(super) async fn stream(&self, outgoing: Outgoing) -> Result<Begun, ClientError> {
         let route = outgoing.route();
-        let mut is_second = false;
-        loop {
-            let authorization = self.authorization().await?;
-            let begun = self.in_time(self.begin(&outgoing, authorization.as_ref()), &route).await?;
-            let (status, body) = match begun {
-                Ok(begun) => return Ok(begun),
-                Err(refusal) => refusal,
-            };
-            if is_second || !self.forgets(authorization.as_ref(), status, &body) {
-                return Err(refused(route, status, &body));
-            }
-            is_second = true;
-        }
+        let begun = self.in_time(self.begin(&outgoing), &route).await?;
+        begun.map_err(|(status, body)| refused(route, status, &body))
     }
 
     async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<Answer, ClientError> {
-        let mut is_second = false;
-        loop {
-            let authorization = self.authorization().await?;
-            let exchange = self.exchange(outgoing, authorization.as_ref());
-            let (head, body) = self.in_time(exchange, route).await?;
-            if is_second || !self.forgets(authorization.as_ref(), head.status, &body) {
-                return Ok((head.status, body));
-            }
-            is_second = true;
-        }
-    }
-
-    /// The value of `Authorization` for a request that begins now.
-    async fn authorization(&self) -> Result<Option<HeaderValue>, ClientError> {
-        Ok(match &self.credential {
-            Credential::None => None,
-            Credential::Bearer(bearer) => Some(bearer.clone()),
-            Credential::Tokens(tokens) => {
-                let exchange = self.exchanged(tokens.exchange());
-                Some(tokens.bearer(Instant::now(), exchange).await?)
-            }
-        })
-    }
-
-    /// Forgets an access token if the service does not know it, because it was restarted or its clock is ahead. The request was not attempted then.
-    fn forgets(&self, authorization: Option<&HeaderValue>, status: StatusCode, body: &[u8]) -> bool {
-        let (Credential::Tokens(tokens), Some(sent)) = (&self.credential, authorization) else {
-            return false;
-        };
-        let code = || Some(serde_json::from_slice::<ProblemDocument>(body).ok()?.code);
-        let is_unknown = status == StatusCode::UNAUTHORIZED && code().as_deref() == Some(tokens::UNKNOWN);
-        if is_unknown {
-            tokens.forget(sent);
-        }
-        is_unknown
+        self.in_time(self.exchange(outgoing), route).await
     }
 
     async fn in_time<T>(
@@ -265,15 +185,11 @@ impl Transport {
             .map_err(|cause| unreachable(chain(cause.as_ref())))
     }
 
-    async fn exchange(
-        &self,
-        outgoing: &Outgoing,
-        authorization: Option<&HeaderValue>,
-    ) -> Result<(response::Parts, Bytes), Cause> {
+    async fn exchange(&self, outgoing: &Outgoing) -> Result<Answer, Cause> {
         let mut repeats = 0;
         let response = loop {
             let body = Either::Left(Full::new(outgoing.body.clone()));
-            let request = self.request(outgoing, authorization, body)?;
+            let request = self.request(outgoing, body)?;
             match self.pool().request(request).await {
                 Ok(response) => break response,
                 Err(cause) if repeats < REPEATS_MAX && is_unprocessed(&cause) => {
@@ -284,17 +200,13 @@ impl Transport {
             }
         };
         let (head, body) = response.into_parts();
-        Ok((head, whole(body).await?))
+        Ok((head.status, whole(body).await?))
     }
 
     /// The beginning of a stream, or its refusal.
-    async fn begin(
-        &self,
-        outgoing: &Outgoing,
-        authorization: Option<&HeaderValue>,
-    ) -> Result<Result<Begun, Answer>, Cause> {
+    async fn begin(&self, outgoing: &Outgoing) -> Result<Result<Begun, Answer>, Cause> {
         let (sender, lines) = mpsc::channel(1);
-        let request = self.request(outgoing, authorization, Either::Right(Lines(lines)))?;
+        let request = self.request(outgoing, Either::Right(Lines(lines)))?;
         let (head, body) = self.pool().request(request).await?.into_parts();
         match head.status.is_success() {
             true => Ok(Ok((sender, body))),
@@ -306,19 +218,14 @@ impl Transport {
         &self.pools[self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len()]
     }
 
-    fn request(
-        &self,
-        outgoing: &Outgoing,
-        authorization: Option<&HeaderValue>,
-        body: Sent,
-    ) -> Result<Request<Sent>, hyper::http::Error> {
+    fn request(&self, outgoing: &Outgoing, body: Sent) -> Result<Request<Sent>, hyper::http::Error> {
         let mut request = Request::builder()
             .method(&outgoing.method)
             .uri(format!("{}{}", self.base, outgoing.path))
             .body(body)?;
         let headers = outgoing.headers.iter().cloned().map(|(name, value)| (Some(name), value));
         request.headers_mut().extend(headers);
-        if let Some(authorization) = authorization {
+        if let Some(authorization) = &self.authorization {
             request.headers_mut().insert(AUTHORIZATION, authorization.clone());
         }
         Ok(request)

@@ -5,7 +5,6 @@
 
 #![expect(clippy::disallowed_types, reason = "changes of a tenant are rare; readers have a snapshot")]
 
-pub mod access_tokens;
 pub mod api_keys;
 mod policies;
 mod tenants;
@@ -19,7 +18,6 @@ use crate::tenant::{Pepper, Policy, ProofNeed, Tenant, policy};
 use crate::usage::Storing;
 use crate::verdicts::Verdicts;
 use crate::wiring::{VerdictCache, VerdictCacheConfig};
-use access_tokens::AccessTokens;
 use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
@@ -43,7 +41,6 @@ pub struct Directory {
     key_holder: Arc<dyn KeyHolding>,
     master: WrapKey,
     pepper: Pepper,
-    tokens: AccessTokens,
     registry: Registry<VerdictCache>,
     room: VerdictRoom,
     policies: PolicyForm,
@@ -144,16 +141,11 @@ impl Directory {
         (policies, notes): (PolicyForm, Notes),
     ) -> Result<Directory, String> {
         let registry = store.registry().map_err(|cause| cause.to_string())?;
-        let tokens = match store.fleet() {
-            Some(_) => AccessTokens::shared(&pepper),
-            None => AccessTokens::new(),
-        };
         let directory = Directory {
             store,
             key_holder,
             master,
             pepper,
-            tokens,
             registry: Registry::default(),
             room,
             policies,

@@ -27,10 +27,6 @@ pub use trefoil_types::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Thre
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// The empty set.
-    #[cfg(test)]
-    pub(crate) const NONE: Scopes = Scopes(0);
-
     /// The set of these.
     pub fn of(scopes: &[Scope]) -> Scopes {
         Scopes(scopes.iter().fold(0, |bits, scope| bits | 1 << *scope as u8))
@@ -44,11 +40,6 @@ impl Scopes {
     /// To store.
     pub fn bits(self) -> u8 {
         self.0
-    }
-
-    /// What is in both sets.
-    pub(crate) fn both(self, other: Scopes) -> Scopes {
-        Scopes(self.0 & other.0)
     }
 
     /// The scopes in the set.
@@ -223,7 +214,7 @@ impl Pepper {
 }
 
 /// The prefix of API keys, which secret scanners recognise.
-pub(crate) const API_KEY_PREFIX: &str = "trefoil_";
+const API_KEY_PREFIX: &str = "trefoil_";
 /// The prefix of operators' tokens. No API key begins so, because an identifier follows its prefix.
 const OPERATOR_TOKEN_PREFIX: &str = "trefoil_operator_";
 

@@ -8,7 +8,7 @@ use crate::problem::{Code, Problem};
 use crate::traces;
 use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use std::sync::Arc;
 use trefoil_api::Decision;
 use trefoil_attest::SERVICE;
@@ -27,8 +27,6 @@ pub(super) struct Caller {
     scopes: Scopes,
     /// Public part of the API key.
     pub(super) id: ApiKeyId,
-    /// When its credential expires, Unix seconds; an access token expires before its API key.
-    until: Option<u64>,
     /// The outcomes of the API key's subjects.
     pub(super) failures: Arc<DistinctFailures>,
     uses: Arc<KeyUses>,
@@ -47,15 +45,15 @@ pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
 impl Caller {
     /// A known caller, with a place for one login.
     pub(super) fn of(app: &App, known: Known) -> Result<Caller, Problem> {
-        let Known { tenant, scopes, id, expires_at, uses, failures } = known;
+        let Known { tenant, scopes, id, uses, failures } = known;
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
-        Ok(Caller { tenant, scopes, id, until: expires_at, failures, uses, place })
+        Ok(Caller { tenant, scopes, id, failures, uses, place })
     }
 
     /// The caller that its API key stands for now.
     pub(super) fn again(&self, app: &App) -> Result<Known, Problem> {
         check_ready(app)?;
-        Ok(app.service.directory.caller_again(&self.id, (self.scopes, self.until), app.service.now())?)
+        Ok(app.service.directory.caller_again(&self.id, app.service.now())?)
     }
 
     /// Waits until the tenant has room for one more request in work. Call it before the body is read.
@@ -189,7 +187,7 @@ impl<const N: usize> FromRequestParts<Arc<App>> for Cursor<N> {
 }
 
 /// Before a credential is looked at.
-pub(super) fn check_ready(app: &App) -> Result<(), Problem> {
+fn check_ready(app: &App) -> Result<(), Problem> {
     app.service.unready().map_or(Ok(()), |why| Err(Problem::new(Code::Draining, why)))?;
     Ok(app.service.check_heard()?)
 }
@@ -199,20 +197,15 @@ fn crowded() -> Problem {
     Problem::new(Code::QuotaExceeded, detail)
 }
 
-/// The one `Authorization` header, if there is one. A proxy may check another one of several than the service would take.
-pub(super) fn authorization(headers: &HeaderMap) -> Result<Option<&HeaderValue>, Problem> {
-    let mut all = headers.get_all(header::AUTHORIZATION).iter();
-    match (all.next(), all.next()) {
-        (only, None) => Ok(only),
-        (_, Some(_)) => {
-            let detail = "the request has several `Authorization` headers; send one";
-            Err(Problem::new(Code::CallerUnauthenticated, detail))
-        }
-    }
-}
-
+/// The bearer credential of the one `Authorization` header, if there is one. A proxy may check another one of several than the service would take.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let parts = authorization(headers)?.and_then(|header| header.to_str().ok()?.split_once(' '));
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let only = all.next();
+    if all.next().is_some() {
+        let detail = "the request has several `Authorization` headers; send one";
+        return Err(Problem::new(Code::CallerUnauthenticated, detail));
+    }
+    let parts = only.and_then(|header| header.to_str().ok()?.split_once(' '));
     let token = parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     Ok(token.map(|(_, token)| token.trim()))
 }

@@ -17,8 +17,6 @@
 //! | POST `/v1/attestations/verify` | none | JSON | 200, also where it is not valid |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration`, `/.well-known/jwks.json` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
-//! | POST `/oauth2/token` | none: the API key is in it | form | 200 |
-//! | GET `/.well-known/oauth-authorization-server` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
 //! | GET `/v1/log/checkpoint`, `/v1/log/checkpoint/{size}` | none | - | 200 |
 //! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
@@ -59,7 +57,6 @@ mod jwks;
 mod lines;
 mod log;
 mod needs;
-mod oauth;
 mod once;
 mod operators;
 mod page;

@@ -9,7 +9,6 @@ use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform as _};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use trefoil_api::{TokenError, TokenRefusal};
 
 /// The path of named schemas.
 const SCHEMAS: &str = "/components/schemas";
@@ -79,15 +78,6 @@ fn security_schemes(listener: Listener) -> Value {
                 "scheme": "bearer",
                 "description": "An API key of a tenant, `trefoil_...`. The tenant follows from the key. The scopes are `enrol`, `authenticate` and \
                                 `issue`.",
-            },
-            "accessToken": {
-                "type": "oauth2",
-                "description": "A token that an API key was exchanged for, with scopes of the key. It lasts 10 minutes at most.",
-                "flows": { "clientCredentials": { "tokenUrl": "/oauth2/token", "scopes": {
-                    "enrol": "Create, replace and delete templates, list subjects.",
-                    "authenticate": "Open proof sessions and authenticate.",
-                    "issue": "Publish credential roots.",
-                } } },
             },
         }),
         Listener::Admin => json!({
@@ -184,8 +174,8 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         parameters.iter().map(|parameter| described_parameter(parameter, &mut schemas.sent)).collect();
     let security = match caller {
         Caller::Anyone => json!([]),
-        Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }, { "accessToken": [scope.name()] }]),
-        Caller::AnyKey => json!([{ "apiKey": [] }, { "accessToken": [] }]),
+        Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
+        Caller::AnyKey => json!([{ "apiKey": [] }]),
         Caller::Operator(_) => json!([{ "operatorToken": [] }]),
     };
     let description = match caller {
@@ -253,9 +243,6 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
         let content = json!({ "text/plain": { "schema": { "type": "string" }, "example": example } });
         responses.insert(status.to_string(), json!({ "description": about, "content": content }));
     }
-    if operation.refuses_tokens {
-        responses.extend(token_refusals(&mut schemas.answered));
-    }
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     for code in codes {
         by_status.entry(code.status().as_u16()).or_default().push(*code);
@@ -264,31 +251,6 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
         responses.insert(status.to_string(), refusal(&codes));
     }
     Value::Object(responses)
-}
-
-/// Why there is no access token.
-fn token_refusals(schemas: &mut SchemaGenerator) -> [(String, Value); 2] {
-    let schema = schemas.subschema_for::<TokenRefusal<'static>>();
-    let refusal = |status: u16, about, error, error_description| {
-        let example = json!(TokenRefusal { error, error_description });
-        let content = json!({ JSON: { "schema": schema, "example": example } });
-        let headers = json!({ "request-id": header("Names the answer in the service's log.") });
-        (status.to_string(), json!({ "description": about, "headers": headers, "content": content }))
-    };
-    [
-        refusal(
-            400,
-            "The request, its grant or its scope is refused, or the tenant is disabled (RFC 6749 section 5.2).",
-            TokenError::InvalidScope,
-            "the API key has the scopes `authenticate`; ask for some of them, separated by one space",
-        ),
-        refusal(
-            401,
-            "The API key is unknown, expired or revoked, or not the one of this id.",
-            TokenError::InvalidClient,
-            "send an API key that exists and is neither expired nor revoked, with its own id",
-        ),
-    ]
 }
 
 fn header(about: &str) -> Value {

@@ -14,7 +14,7 @@ use trefoil_api::{
     PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts,
     ResetMalformed, Revoked, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope,
     SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject,
-    SubjectPage, SubjectState, TenantDetail, TenantPage, TenantSummary, Threshold, Token, UsagePage, Vector,
+    SubjectPage, SubjectState, TenantDetail, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -30,11 +30,6 @@ pub(crate) const AUDIENCE: &str = "https://shop.example";
 
 fn face() -> Vector {
     Vector::new(std::array::from_fn(|i| (i as f32 * 0.7).sin()))
-}
-
-pub(crate) fn token() -> Token {
-    let (access_token, token_type) = ("trefoil_access_...".to_owned(), "Bearer".to_owned());
-    Token { access_token, token_type, expires_in: 600, scope: "authenticate".to_owned() }
 }
 
 pub(crate) fn enrolment() -> Enrolment {

@@ -87,8 +87,6 @@ pub(crate) struct Operation {
     /// Headers of the answer, beside those of every answer.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) codes: Vec<Code>,
-    /// Whether it answers 400 and 401 in the form of RFC 6749.
-    pub(crate) refuses_tokens: bool,
     /// Whether its answer is JSON for every caller.
     pub(crate) only_json: bool,
 }
@@ -131,7 +129,6 @@ impl Operation {
             headers: Vec::new(),
             // The head's size is checked before the route is known, and any handler may panic.
             codes: vec![Code::HeadTooLarge, Code::Internal],
-            refuses_tokens: false,
             only_json: false,
         }
     }
@@ -272,12 +269,6 @@ impl Operation {
             Code::BodyTooLarge,
             Code::BodyTimeout,
         ])
-    }
-
-    /// A form whose refusals are those of OAuth.
-    pub(crate) fn takes_form(mut self, body: Body) -> Operation {
-        (self.request, self.refuses_tokens) = (Some(body), true);
-        self.fails(&[Code::BodyTooLarge, Code::BodyTimeout])
     }
 
     /// Answers with JSON, or with the same in CBOR.

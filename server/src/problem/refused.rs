@@ -14,7 +14,7 @@ impl From<Refused> for Problem {
     fn from(refused: Refused) -> Problem {
         let code = match &refused {
             Refused::Caller => {
-                let detail = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked, or with an access token that is not over";
+                let detail = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
                 return Problem::new(Code::CallerUnauthenticated, detail);
             }
             Refused::OperatorToken => {
@@ -258,7 +258,7 @@ mod tests {
             (
                 Refused::Caller,
                 "caller-unauthenticated",
-                "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked, or with an access token that is not over",
+                "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked",
             ),
             (
                 Refused::OperatorToken,

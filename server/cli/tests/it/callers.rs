@@ -6,6 +6,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trefoil_pipeline::Clock as _;
 
 async fn service() -> (Service, TempDir) {
@@ -29,7 +30,8 @@ fn is_taken(reply: &Reply) {
 /// The answer to a key that never existed.
 fn is_unknown(reply: &Reply) {
     let problem = reply.problem(401, "caller-unauthenticated");
-    let expected = "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked, or with an access token that is not over";
+    let expected =
+        "send `Authorization: Bearer <API key>` with a key that exists and is neither expired nor revoked";
     assert_eq!(problem["detail"], expected);
     assert_eq!(reply.headers["www-authenticate"], "Bearer");
 }
@@ -212,4 +214,44 @@ async fn refusals_name_the_next_step() {
         let detail = refused.json()["detail"].as_str().unwrap().to_owned();
         assert!(detail.contains(expected) && !detail.starts_with(':'), "{detail}");
     }
+}
+
+/// The status of a request with these `Authorization` headers, as they are written.
+async fn by_hand(to: &Endpoint, request: &str, authorizations: &[&str]) -> u16 {
+    let headers: String = authorizations.iter().map(|value| format!("authorization: {value}\r\n")).collect();
+    let request = format!("{request} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+    let mut connection = to.connect().await;
+    connection.write_all(request.as_bytes()).await.unwrap();
+    let mut head = [0; 12];
+    connection.read_exact(&mut head).await.unwrap();
+    std::str::from_utf8(&head).unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+/// Behind a proxy that checks one header, another one must not be the caller's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_is_named_by_one_header_in_one_form() {
+    let (service, _directory) = service().await;
+    let secret = create(&service, json!({"scopes": ["authenticate"]})).await;
+    let secret = secret["api_key"].as_str().unwrap();
+    let (key, basic) = (format!("Bearer {secret}"), "Basic Og==");
+    let key = key.as_str();
+    let seen =
+        async |authorizations: &[&str]| by_hand(&service.public, "GET /v1/tenant", authorizations).await;
+    for taken in [key.to_owned(), format!("bearer {secret}"), format!("Bearer   {secret}  ")] {
+        assert_eq!(seen(&[&taken]).await, 200, "{taken}");
+    }
+    let other = "Bearer trefoil_of_nobody";
+    for several in [[key, key], [key, other], [other, key], [basic, key], ["", key]] {
+        assert_eq!(seen(&several).await, 401, "{several:?}");
+    }
+    let joined = format!("{key}, {key}");
+    let (tab, token) = (format!("Bearer\t{secret}"), format!("Token {secret}"));
+    for form in ["", "Bearer", "Bearer ", secret, &joined, &tab, &token, basic] {
+        assert_eq!(seen(&[form]).await, 401, "{form}");
+    }
+    assert_eq!(by_hand(&service.public, &format!("GET /v1/tenant?api_key={secret}"), &[]).await, 401);
+    let operator = format!("Bearer {}", service.admin.bearer.as_deref().unwrap());
+    let operator = operator.as_str();
+    assert_eq!(by_hand(&service.admin, "GET /v1/tenants", &[operator]).await, 200);
+    assert_eq!(by_hand(&service.admin, "GET /v1/tenants", &[operator, operator]).await, 401);
 }

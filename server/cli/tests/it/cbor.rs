@@ -159,13 +159,7 @@ async fn accept_decides_the_form_of_an_answer_and_json_is_the_default() {
     }
 
     // Documents that are JSON or CBOR for everyone, and problems.
-    for path in [
-        "/v1/keys",
-        "/v1/keys/1",
-        "/openapi.json",
-        "/.well-known/jwks.json",
-        "/.well-known/oauth-authorization-server",
-    ] {
+    for path in ["/v1/keys", "/v1/keys/1", "/openapi.json", "/.well-known/jwks.json"] {
         let reply = get(&service.public, path, CBOR).await;
         assert_eq!(reply.headers["content-type"], "application/json", "{path}");
         assert!(reply.json().is_object(), "{path}");

@@ -265,13 +265,10 @@ async fn deaf(paths: &mut Paths, server: &Server) {
         .problem(503, "store-unavailable");
     let batch = public.post("/v1/authentications/batch", &json!({"authentications": batch})).await;
     batch.problem(503, "store-unavailable");
-    let form = [("content-type", "application/x-www-form-urlencoded")];
-    let token = "grant_type=client_credentials".to_owned();
     for reply in [
         public.get("/v1/subjects").await,
         public.post(&revocation, &json!({})).await,
         public.send(Method::DELETE, &templates, &[], "").await,
-        public.send(Method::POST, "/oauth2/token", &form, token).await,
         admin.get("/v1/audit").await,
         admin.get("/v1/tenants").await,
         admin.post("/v1/tenants", &json!({"name": "t", "policy": service::policy()})).await,

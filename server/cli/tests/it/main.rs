@@ -6,7 +6,6 @@
     reason = "tests count what several threads do"
 )]
 
-mod access_tokens;
 mod admin;
 mod backup;
 mod batches;
@@ -18,7 +17,6 @@ mod cbor;
 mod cli;
 mod client;
 mod client_certificates;
-mod client_tokens;
 #[cfg(feature = "otlp")]
 mod collector;
 mod conditional;
@@ -78,6 +76,7 @@ mod proxy;
 mod quorum;
 mod receipts;
 mod register;
+mod relay;
 mod reload;
 mod renewal;
 mod replacement;

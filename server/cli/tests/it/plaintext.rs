@@ -64,7 +64,6 @@ async fn no_face_key_or_token_is_in_the_files_or_the_write_ahead_log_of_a_databa
         let body = serde_json::to_value(&login).unwrap();
         assert_eq!(answer(&caller.post("/v1/authentications", &body).await).decision, expected);
     }
-    let access = service.public.with_bearer(&key).post("/v1/access-tokens", &json!({})).await;
     let ann = service.admin.post("/v1/operators", &json!({"name": "ann", "role": "viewer"})).await.json();
     let ann = ann["token"].as_str().unwrap();
     assert_eq!(service.admin.with_bearer(ann).get("/v1/tenants").await.status, 200);
@@ -74,10 +73,6 @@ async fn no_face_key_or_token_is_in_the_files_or_the_write_ahead_log_of_a_databa
     add_token(&mut patterns, "API key", &key, 3);
     add_token(&mut patterns, "operator's token", ann, 5);
     add(&mut patterns, "admin token", service.admin.bearer.as_ref().unwrap().as_bytes());
-    if access.status.is_success() {
-        let token = access.json()["access_token"].as_str().unwrap_or_default().to_owned();
-        add(&mut patterns, "access token", token.as_bytes());
-    }
     for name in ["master.key", "pepper.key"] {
         add(&mut patterns, name, &std::fs::read(folder.path().join("data").join(name)).unwrap());
     }

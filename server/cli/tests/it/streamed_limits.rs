@@ -1,6 +1,5 @@
 //! Conditions that end a stream of logins, and conditions that pause it.
 
-use crate::access_tokens;
 use crate::http2::{self, Connection};
 use crate::service::{self, Service, answer};
 use crate::streams::{Raw, STREAMS, client, ended, next, welcomed};
@@ -122,24 +121,6 @@ async fn a_stream_ends_soon_after_its_key_was_revoked_or_its_tenant_disabled() {
     assert_eq!((last.line, last.ended), (1, true));
     assert_eq!(last.answer.unwrap_err().code(), Some("tenant-disabled"));
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-    assert!(service.server.shutdown().await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_an_access_token_opened_ends_with_the_token() {
-    let directory = tempfile::tempdir().unwrap();
-    let (service, people) = welcomed(service::config(&directory.path().join("data")), 1).await;
-    let ann = &people[0];
-    let token = access_tokens::Client::new(&service, json!({"scopes": ["authenticate"]})).await;
-    let token = token.token(&service, "grant_type=client_credentials").await;
-    let token = token["access_token"].as_str().unwrap();
-    let (mut sender, mut answers) = client(&service, token).authenticate_stream().await.unwrap();
-    service.clock.advance(599);
-    sender.send(&service.request(ann, &ann.face, 1)).await.unwrap();
-    assert_eq!(next(&mut answers).await.answer.unwrap().without_verification().decision, Decision::Match);
-    service.clock.advance(1);
-    sender.send(&service.request(ann, &ann.face, 2)).await.unwrap();
-    assert_eq!(ended(&mut answers, 2).await, "caller-unauthenticated");
     assert!(service.server.shutdown().await);
 }
 

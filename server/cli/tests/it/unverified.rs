@@ -1,8 +1,8 @@
 //! The typed client gives no content of an answer unless what the service attests verifies, or the caller says so: a gateway that lies is
 //! found out, whatever it lies about.
 
-use crate::client_tokens::Relay;
 use crate::members::{Members, Wallet};
+use crate::relay::Relay;
 use crate::service::{self, AUDIENCE, Service};
 use crate::store;
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! API keys from creation to expiry or revocation.
 
-use super::access_tokens::{ACCESS_TOKEN_LIFE_S, AccessToken, Claim};
 use super::{Directory, Snapshot};
 use crate::distinct_failures::DistinctFailures;
 use crate::notes::{By, Noted};
@@ -38,8 +37,6 @@ pub struct Known {
     pub scopes: Scopes,
     /// Its public part.
     pub id: ApiKeyId,
-    /// From when on it is refused, Unix seconds; never without it.
-    pub expires_at: Option<u64>,
     /// Counts its uses.
     pub uses: Arc<KeyUses>,
     /// What its subjects did.
@@ -138,7 +135,6 @@ impl Snapshot {
             tenant: Arc::clone(tenant),
             scopes: Scopes::from_bits(key.record.scopes),
             id: key.record.id,
-            expires_at: key.record.expires_at,
             uses: Arc::clone(&key.uses),
             failures: Arc::clone(&key.failures),
         })
@@ -146,56 +142,19 @@ impl Snapshot {
 }
 
 impl Directory {
-    /// The caller that an API key or its access token stands for, with the scopes of the token. Keys and tokens that are unknown, expired
-    /// or revoked get the same answer, after the same work.
-    pub fn caller(&self, bearer: &str, now: u64) -> Result<Known, Refused> {
-        match self.tokens.read(bearer, now) {
-            Some(Claim { key, scopes, until }) => self.caller_again(&key, (scopes, Some(until)), now),
-            None => self.holder(bearer, now),
-        }
-    }
-
-    /// The caller that an API key stands for. Access tokens are not accepted.
-    fn holder(&self, api_key: &str, now: u64) -> Result<Known, Refused> {
+    /// The caller that an API key stands for. Keys that are unknown, expired or revoked get the same answer, after the same work.
+    pub fn caller(&self, api_key: &str, now: u64) -> Result<Known, Refused> {
         self.look_ups.add_one();
         let snapshot = self.snapshot.load();
         let found = self.pepper.find(api_key, |id| snapshot.held(id));
         snapshot.known(found.ok_or(Refused::Caller)?, now)
     }
 
-    /// The caller that an API key stands for, if its identifier is `id`. An access token is not accepted, so it cannot get another one.
-    ///
-    /// # Errors
-    /// Those of [`Directory::caller`].
-    pub fn client(&self, id: &str, api_key: &str, now: u64) -> Result<Known, Refused> {
-        let known = self.holder(api_key, now)?;
-        match id.parse() == Ok(known.id) {
-            true => Ok(known),
-            false => Err(Refused::Caller),
-        }
-    }
-
-    /// An access token of this caller with these of its scopes. It does not outlive the API key.
-    pub fn access_token(&self, known: &Known, scopes: Scopes, now: u64) -> AccessToken {
-        let end = now.saturating_add(ACCESS_TOKEN_LIFE_S);
-        let until = known.expires_at.map_or(end, |key_ends| key_ends.min(end));
-        let scopes = known.scopes.both(scopes);
-        let text = self.tokens.issue(&Claim { key: known.id, scopes, until });
-        AccessToken { text, scopes, life_s: until.saturating_sub(now) }
-    }
-
-    /// The caller that an API key stands for now, with these scopes and until this end, for a request that began with a valid key.
-    pub fn caller_again(
-        &self,
-        id: &ApiKeyId,
-        (scopes, until): (Scopes, Option<u64>),
-        now: u64,
-    ) -> Result<Known, Refused> {
+    /// The caller that an API key stands for now, for a request that began with a valid one.
+    pub fn caller_again(&self, id: &ApiKeyId, now: u64) -> Result<Known, Refused> {
         self.look_ups.add_one();
         let snapshot = self.snapshot.load();
-        let held = snapshot.held(id).filter(|_| until.is_none_or(|end| now < end));
-        let known = snapshot.known(held.ok_or(Refused::Caller)?, now)?;
-        Ok(Known { scopes: known.scopes.both(scopes), expires_at: until, ..known })
+        snapshot.known(snapshot.held(id).ok_or(Refused::Caller)?, now)
     }
 
     /// The uses of each API key since the process began.

@@ -90,7 +90,7 @@ mod tests {
         let (public, admin) = (public().document(), admin().document());
         let only: BTreeSet<(&str, bool)> =
             without_cbor(&public).into_iter().chain(without_cbor(&admin)).collect();
-        let expected = ["jwks", "oauthMetadata", "openapi", "token", "trustRoot", "trustRootVersion"];
+        let expected = ["jwks", "openapi", "trustRoot", "trustRootVersion"];
         assert_eq!(Vec::from_iter(only), expected.map(|id| (id, true)));
     }
 

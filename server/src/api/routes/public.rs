@@ -2,12 +2,10 @@
 
 use super::USAGE;
 use super::table::Routes;
-use crate::api::sizes::{
-    ATTESTATION_JSON_BYTES_MAX, BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX, JSON_BYTES_MAX,
-};
+use crate::api::sizes::{ATTESTATION_JSON_BYTES_MAX, BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
 use crate::api::{
-    authentications, batch, cosignatures, jwks, log, oauth, page, proof_sessions, public, reference, roots,
-    stream, subjects as subject_routes, templates, usage, verification,
+    authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots, stream,
+    subjects as subject_routes, templates, usage, verification,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
@@ -18,8 +16,7 @@ use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
     Enrolment, Erased, FheKeys, Hex, JSON_LINES, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot,
-    PublishedRoot, Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token,
-    TokenRequest, UsagePage,
+    PublishedRoot, Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
 const DECIDED: [Code; 23] = [
@@ -68,48 +65,13 @@ const STREAM: &str = "Each line is decided as if it had come alone, and answered
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(
-        pages(discovery(seals(used(logins(credential_roots(subjects(tokens(routes)))))))),
-        document,
-    )
+    reference::routes(pages(discovery(seals(used(logins(credential_roots(subjects(routes))))))), document)
 }
 
 /// `GET /openapi.json`
 async fn document() -> Response {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| routes().document().to_string());
     reference::json_file(&DOCUMENT)
-}
-
-fn tokens(routes: Routes) -> Routes {
-    let form = Body {
-        media_type: oauth::FORM,
-        shape: Shape::of::<TokenRequest>(),
-        about: format!("At most {JSON_BYTES_MAX} bytes."),
-        example: Some(json!({ "grant_type": "client_credentials", "scope": "authenticate" })),
-    };
-    routes
-        .route(
-            Operation::post(oauth::TOKEN_PATH, "token")
-                .says(
-                    "Exchange an API key for an access token.",
-                    "OAuth 2.0 client credentials (RFC 6749 section 4.4). The client is the API key: its `id` and the key, by HTTP Basic or in the body. \
-                     Every route that takes an API key takes the token, for 10 minutes, until the key or the tenant ends, or until the service restarts: \
-                     ask for another one on 401.",
-                )
-                .takes_form(form)
-                .answers::<Token>(200, "The token.", &examples::token())
-                .only_json()
-                .header("Cache-Control", "`no-store`.")
-                .fails(&[Code::Draining, Code::StoreUnavailable]),
-            oauth::token,
-        )
-        .route(
-            Operation::get("/.well-known/oauth-authorization-server", "oauthMetadata")
-                .says("Metadata of the token endpoint.", "RFC 8414, for libraries that know only an address.")
-                .answers_like("The metadata.", oauth::described("https://auth.example"))
-                .only_json(),
-            oauth::metadata,
-        )
 }
 
 fn subjects(routes: Routes) -> Routes {
