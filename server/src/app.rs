@@ -12,7 +12,6 @@ use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
 use crate::traces::Traces;
-use crate::verifications::Verifications;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trefoil_api::Receipt;
@@ -41,8 +40,6 @@ pub(crate) struct App {
     pub(crate) admin_connections: Arc<Connections>,
     /// Chooses the refusals that the log shows.
     pub(crate) refusals: Refusals,
-    /// Verifications for people who try the API.
-    pub(crate) verifications: Verifications,
     /// Whether it ends soon, and callers are to go to other nodes.
     pub(crate) leaving: AtomicBool,
 }

@@ -36,4 +36,3 @@ mod standby;
 mod status;
 pub mod tls;
 mod traces;
-mod verifications;

@@ -28,7 +28,6 @@ use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
 use crate::traces::{self, Traces};
-use crate::verifications::Verifications;
 use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
@@ -280,7 +279,6 @@ impl Server {
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
-            verifications: Verifications::default(),
             leaving: AtomicBool::new(false),
             capture,
             traces,

@@ -208,7 +208,7 @@ fn the_first_login_of_the_api_page_works_line_by_line() {
     let (mut tenant, mut api_key) = <(String, String)>::default();
     let blocks = without.split("```text\n").skip(1).map(|block| block.split_once("```").unwrap().0);
     let calls: Vec<&str> = blocks.flat_map(|block| block.trim().split("\n\n")).collect();
-    assert_eq!(calls.iter().filter(|call| call.starts_with("curl ")).count(), 7);
+    assert_eq!(calls.iter().filter(|call| call.starts_with("curl ")).count(), 4);
     for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.starts_with("curl ")) {
         let said = reader.done(&own(&reader, call, &tenant, "").replace("trefoil_...", &api_key));
         let Some(answer) = calls.get(at + 1).filter(|answer| answer.starts_with('{')) else { continue };
@@ -284,7 +284,6 @@ async fn the_api_page_names_every_route_and_every_field_of_its_body() {
         (&service.public, hyper::Method::POST, "/v1/credentials/roots"),
         (&service.public, hyper::Method::POST, "/v1/authentications"),
         (&service.public, hyper::Method::POST, "/v1/authentications/batch"),
-        (&service.public, hyper::Method::POST, "/v1/attestations/verify"),
         (&service.admin, hyper::Method::POST, "/v1/tenants"),
         (&service.admin, hyper::Method::POST, "/v1/tenants/{tenant}/api-keys"),
         (&service.admin, hyper::Method::PUT, "/v1/tenants/{tenant}/issuer-key"),

@@ -111,4 +111,3 @@ mod unproven;
 mod unverified;
 mod usage;
 mod vaults;
-mod verification;

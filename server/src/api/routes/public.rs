@@ -2,10 +2,10 @@
 
 use super::USAGE;
 use super::table::Routes;
-use crate::api::sizes::{ATTESTATION_JSON_BYTES_MAX, BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
+use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
 use crate::api::{
     authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots, stream,
-    subjects as subject_routes, templates, usage, verification,
+    subjects as subject_routes, templates, usage,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
@@ -312,20 +312,6 @@ fn logins(routes: Routes) -> Routes {
                 .reads()
                 .fails(&[Code::AttestationUnknown, Code::SealPruned]),
             authentications::attestation,
-        )
-        .route(
-            Operation::post("/v1/attestations/verify", "verifyAttestation")
-                .says(
-                    "Try whether the attestation of a login verifies.",
-                    "For trying and debugging: the answer is the service's word on its own attestation. Who relies on an attestation verifies it offline, \
-                     with a library or `trefoil verify` and a pinned trust root. `audience` and `nonce` are needed unless `any_audience` or `any_nonce` \
-                     says that any will do. At most 100 a second are verified, of all callers together.",
-                )
-                .takes::<verification::Asked>(ATTESTATION_JSON_BYTES_MAX, &verification::asked())
-                .answers::<verification::Said>(200, "The verifier's result, also if the attestation is not valid.", &verification::valid())
-                .reads()
-                .fails(&[Code::Overloaded]),
-            verification::answer,
         )
 }
 
