@@ -9,7 +9,6 @@ use trefoil_api::{
 };
 use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, statement_digest};
 use trefoil_pipeline::SealedTree;
-use trefoil_service::attestations::Attested;
 use trefoil_service::directory::api_keys::{self, State};
 use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
 use trefoil_service::enrolments::{AnswerForm, StoredAnswer};
@@ -113,8 +112,7 @@ pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {
 
 /// A login as the service takes it.
 pub(crate) fn login_request(body: Authentication) -> LoginRequest {
-    let (probe_digest, reveal, keep) =
-        (body.probe_digest(), body.reveal(), body.attestation == AttestationForm::None);
+    let (probe_digest, reveal) = (body.probe_digest(), body.reveal());
     let Authentication {
         handle, session_id, audience, nonce, issued_at, embedding, shares, mac, source, ..
     } = body;
@@ -127,7 +125,6 @@ pub(crate) fn login_request(body: Authentication) -> LoginRequest {
         face: face(embedding, shares),
         probe_digest,
         source: source.map(named),
-        keep,
     }
 }
 
@@ -138,7 +135,7 @@ fn named(source: trefoil_api::Source) -> Source {
 
 /// A login at a tenant that asks for no proof.
 pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
-    let (probe_digest, keep) = (body.embedding.digest(), body.attestation == AttestationForm::None);
+    let probe_digest = body.embedding.digest();
     let UnprovenAuthentication { handle, audience, nonce, issued_at, embedding, source, .. } = body;
     LoginRequest {
         handle: Handle::new(handle.0),
@@ -149,7 +146,6 @@ pub(crate) fn unproven_request(body: UnprovenAuthentication) -> LoginRequest {
         face: face(Some(embedding), None),
         probe_digest,
         source: source.map(named),
-        keep,
     }
 }
 
@@ -162,13 +158,6 @@ pub(crate) fn authenticated(answer: &Answer, form: AttestationForm) -> Result<Au
         attestation: encoding(form).map(|encoding| attestation(answer, encoding)).transpose()?,
         seal_number: answer.under.seal.header.seal_number,
     })
-}
-
-/// The attestation of a login whose answer had none.
-pub(crate) fn attested(id: [u8; 32], attested: Attested) -> Authenticated {
-    let Attested { decision, attestation, seal_number } = attested;
-    let attestation = Some(Base64(attestation));
-    Authenticated { id: Hex(id), decision, attestation, seal_number }
 }
 
 /// A receipt, with its seal or with the seal's name, if there is a seal.

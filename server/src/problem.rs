@@ -60,8 +60,6 @@ pub enum Code {
     ApiKeyUnknown,
     /// No such proof session in the caller's tenant.
     SessionUnknown,
-    /// No attestation with this id is kept.
-    AttestationUnknown,
     /// No seal with this number.
     SealUnknown,
     /// The signatures of this seal were pruned.
@@ -184,7 +182,6 @@ impl Code {
             Code::TenantInUse => (S::CONFLICT, "tenant-in-use", "The tenant is in use"),
             Code::ApiKeyUnknown => (S::NOT_FOUND, "api-key-unknown", "No such API key"),
             Code::SessionUnknown => (S::NOT_FOUND, "session-unknown", "No such proof session"),
-            Code::AttestationUnknown => (S::NOT_FOUND, "attestation-unknown", "No such attestation is kept"),
             Code::SealUnknown => (S::NOT_FOUND, "seal-unknown", "No such seal"),
             Code::SealPruned => (S::GONE, "seal-pruned", "The seal's signatures were pruned"),
             Code::TrustRootUnknown => (S::NOT_FOUND, "trust-root-unknown", "No such trust root"),

@@ -59,7 +59,6 @@ use trefoil_service::log_store::SealedVaults;
 use trefoil_service::notes::Notes;
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
-use trefoil_service::recent::Asking;
 use trefoil_service::replay::AHEAD_S;
 use trefoil_service::retention::{Pruner, Retained};
 use trefoil_service::rotation::Rotations;
@@ -262,7 +261,6 @@ impl Server {
             answer_form: bodies::ANSWERS,
             session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
-            asking: Asking::default(),
             second_look: SecondLook::default(),
             witnesses: config.witnesses.parse().map_err(|cause| stored("configuration", &cause))?,
             clock,

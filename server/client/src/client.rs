@@ -235,16 +235,6 @@ impl Client {
         Ok(each.collect())
     }
 
-    /// The attestation of a login that asked for none, by the `id` of its answer. The service keeps it for two minutes.
-    /// [`Client::attested`] verifies it at once. Needs [`trefoil_api::Scope::Authenticate`].
-    ///
-    /// # Errors
-    /// `attestation-unknown` if it is no longer kept, and [`ClientError`] in general.
-    pub async fn attestation(&self, id: Hex<32>) -> Result<Unverified<Authenticated>, ClientError> {
-        let path = format!("/v1/attestations/{}", hex::encode(id.0));
-        self.0.json(Outgoing::get(path)).await.map(Unverified::login)
-    }
-
     /// The service's trust root. It is as authentic as the pinned certificate; relying parties keep a copy.
     ///
     /// # Errors

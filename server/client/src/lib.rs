@@ -2,8 +2,8 @@
 //!
 //! [`Admin`] calls the admin listener, [`Client`] the public one; bodies are the types of `trefoil_api`.
 //! [`Holder`] proves a credential and signs requests, [`StandingSession`] keeps its session open. Both listeners present the service's own certificate, which the
-//! client pins. [`StandingSession::authenticate`], [`Client::login`] and [`Client::attested`] verify each attestation before they return a [`Login`], and so
-//! do their forms for tenants without proofs. All other logins, and all changes by [`Client`] and [`Admin`], answer with an [`Unverified`]: its content is reached
+//! client pins. [`StandingSession::authenticate`], [`Client::login`] and [`Client::login_unproven`] verify each attestation before they return a
+//! [`Login`]. All other logins, and all changes by [`Client`] and [`Admin`], answer with an [`Unverified`]: its content is reached
 //! by `verified`, with the pinned trust root, or by [`Unverified::without_verification`]. Not attested are lists, counts and what shows the service's state.
 
 mod admin;

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::error::ClientError;
 use crate::unverified::Unverified;
 use thiserror::Error;
-use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, Hex, UnprovenAuthentication};
+use trefoil_api::{AttestationForm, Authenticated, Authentication, Decision, UnprovenAuthentication};
 use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, VerifyError, verify, verify_with_seal};
 use trefoil_types::{Account, AttestationId, TenantId};
 use trefoil_wallet::{HolderSession, attested_digest};
@@ -97,37 +97,6 @@ impl Client {
                 answer.with_seal(seal)
             }
         })
-    }
-
-    /// Fetches the attestation of a login that asked for none, and verifies it like [`Client::login`]; `id` is that of
-    /// the answer. The service keeps it for two minutes.
-    ///
-    /// # Errors
-    /// Those of [`Client::attestation`]; [`LoginError`] for an attestation that must not be accepted.
-    pub async fn attested(
-        &self,
-        session: &HolderSession,
-        request: &Authentication,
-        id: Hex<32>,
-        trust_root: &TrustRoot,
-        now: u64,
-    ) -> Result<Login, LoginError> {
-        self.attestation(id).await?.verified(session, request, trust_root, now)
-    }
-
-    /// Like [`Client::attested`], at a tenant whose policy asks for no proof.
-    ///
-    /// # Errors
-    /// Those of [`Client::attested`].
-    pub async fn attested_unproven(
-        &self,
-        tenant: TenantId,
-        request: &UnprovenAuthentication,
-        id: Hex<32>,
-        trust_root: &TrustRoot,
-        now: u64,
-    ) -> Result<Login, LoginError> {
-        self.attestation(id).await?.verified_unproven(tenant, request, trust_root, now)
     }
 }
 

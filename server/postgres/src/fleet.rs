@@ -10,7 +10,6 @@
 #![expect(clippy::disallowed_types, reason = "the list of nodes, for operators who look at it")]
 
 mod keys;
-mod questions;
 mod rights;
 mod shared;
 
@@ -22,7 +21,6 @@ use crate::node::{held, is_true, named, stored};
 use crate::schema::Program;
 use crate::table::{Change, Item, RowMac, Rows, Value};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use questions::{Asking, LISTEN, POLL_WAITING, Talk};
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -32,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_attest::SERVICE;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, Figures, News, Node, NodeKeys, Reply, Right, STALE_MAX, Work};
+use trefoil_storage::store::fleet::{Apply, Figures, News, Node, NodeKeys, Right, STALE_MAX, Work};
 use trefoil_storage::store::{Registry, StoreError};
 use trefoil_types::TenantId;
 
@@ -78,7 +76,6 @@ pub(crate) struct Parts {
     /// Turns taken in the log, and nanoseconds waited for them. The thread that seals alone writes them.
     log_turns: [AtomicU64; 2],
     registry: Sender<Ask>,
-    questions: Asking,
     /// The transactions before the first news.
     begun: u64,
     started: AtomicBool,
@@ -146,7 +143,6 @@ impl Parts {
         let registry = place.turns("store-registry-turn", REGISTRY)?;
         let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
         let (nodes, keys, log_turns) = (Arc::default(), Arc::default(), Default::default());
-        let (wake, questions) = (bounded(1), Asking::new());
         Ok(Parts {
             place,
             heard,
@@ -154,11 +150,10 @@ impl Parts {
             house,
             nodes,
             keys,
-            wake,
+            wake: bounded(1),
             log,
             log_turns,
             registry,
-            questions,
             begun,
             started,
         })
@@ -169,13 +164,12 @@ impl Parts {
         self.started.load(Ordering::Acquire).then(|| self.heard.check()).flatten()
     }
 
-    pub(crate) fn follow(&self, apply: Apply, reply: Reply) -> Result<(), StoreError> {
+    pub(crate) fn follow(&self, apply: Apply) -> Result<(), StoreError> {
         let Place { patience, supervisor, .. } = &self.place;
         let mut ears = Ears {
             place: self.place.clone(),
             link: None,
             apply,
-            talk: Talk::new(self.questions.1.clone(), reply),
             heard: Arc::clone(&self.heard),
             seen: Arc::clone(&self.seen),
             house: Arc::clone(&self.house),
@@ -210,10 +204,6 @@ impl Parts {
 
     pub(crate) fn has_heard_since(&self, asked: Instant) -> bool {
         self.heard.is_after(asked)
-    }
-
-    pub(crate) fn ask(&self, question: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.questions.ask(question, &self.wake.0)
     }
 
     pub(crate) fn log_turn(&self) -> Result<Box<dyn Any + Send>, StoreError> {
@@ -417,7 +407,6 @@ struct Ears {
     place: Place,
     link: Option<Link>,
     apply: Apply,
-    talk: Talk,
     heard: Arc<Heard>,
     seen: Arc<AtomicU64>,
     house: Arc<AtomicBool>,
@@ -432,8 +421,7 @@ struct Ears {
 impl Ears {
     fn run(mut self, wake: &Receiver<()>, patience: Duration) {
         loop {
-            let pause = if self.talk.is_waiting() { POLL_WAITING } else { POLL };
-            match wake.recv_timeout(pause) {
+            match wake.recv_timeout(POLL) {
                 Ok(()) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -457,21 +445,10 @@ impl Ears {
         let begun = Instant::now();
         let held = self.link.take().filter(|link| !link.is_lost());
         self.house.store(held.is_some() && self.house.load(Ordering::Acquire), Ordering::Release);
-        let link = held.map_or_else(|| self.hearing(), Ok)?;
+        let link = held.map_or_else(|| self.place.hearing(), Ok)?;
         let heard = self.hear_on(&link, begun);
-        // What is asked is not there for certain, so that a failure makes no node unready. A connection that failed in the middle is dropped.
-        let talked = if heard.is_ok() { self.talk.exchange(&link, begun) } else { Ok(()) };
-        if let Err(cause) = &talked {
-            tracing::debug!(%cause, "questions of nodes are not told");
-        }
-        self.link = talked.is_ok().then_some(link);
+        self.link = Some(link);
         heard
-    }
-
-    fn hearing(&self) -> Result<Link, StoreError> {
-        let link = self.place.hearing()?;
-        link.batch(LISTEN)?;
-        Ok(link)
     }
 
     fn hear_on(&mut self, link: &Link, begun: Instant) -> Result<(), StoreError> {

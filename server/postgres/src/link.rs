@@ -8,7 +8,6 @@ use crate::connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 use crate::scope::Scope;
 use crate::servers::{PROOF, PROVEN_FOR, Servers, TIMELINE};
 use crate::table::{Value, parameters};
-use crossbeam_channel::{Receiver, Sender, bounded};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -29,9 +28,6 @@ use trefoil_storage::store::StoreError;
 /// Longest wait for a connection, over all addresses of the server.
 pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(5);
 
-/// Notifications that wait to be read, each of at most 8 kB.
-const NOTIFIED_MAX: usize = 256;
-
 /// See the module.
 pub(crate) struct Link {
     // Before the runtime, so that it is dropped first.
@@ -45,8 +41,6 @@ pub(crate) struct Link {
     patience: Cell<Duration>,
     /// Whether the server has warned of something.
     warned: Arc<AtomicBool>,
-    /// What other sessions notified, if this one listens.
-    notified: Receiver<String>,
     lost: Cell<bool>,
     /// The scope for the next query.
     wanted: Cell<Option<Scope>>,
@@ -81,17 +75,16 @@ impl Link {
         let runtime = runtime.map_err(|cause| StoreError::Fault(cause.to_string()))?;
         let unreachable = |cause: String| StoreError::Unreachable(format!("{address}: {cause}"));
         let (config, warned) = (address.servers.config(at), Arc::<AtomicBool>::default());
-        let (tell, notified) = bounded(NOTIFIED_MAX);
         let connect = async {
             match &address.tls {
                 None => {
                     let (client, connection) = config.connect(NoTls).await?;
-                    tokio::spawn(attend(connection, Arc::clone(&warned), tell));
+                    tokio::spawn(attend(connection, Arc::clone(&warned)));
                     Ok::<_, Error>(client)
                 }
                 Some(tls) => {
                     let (client, connection) = config.connect(tls.clone()).await?;
-                    tokio::spawn(attend(connection, Arc::clone(&warned), tell));
+                    tokio::spawn(attend(connection, Arc::clone(&warned)));
                     Ok::<_, Error>(client)
                 }
             }
@@ -110,7 +103,6 @@ impl Link {
             timeline: 0,
             patience: Cell::new(patience.min(until.saturating_duration_since(Instant::now()))),
             warned,
-            notified,
             lost: Cell::new(false),
             wanted: Cell::new(None),
             scope: Cell::new(None),
@@ -258,11 +250,6 @@ impl Link {
         }))
     }
 
-    /// What other sessions have notified until the last answer.
-    pub(crate) fn notified(&self) -> impl Iterator<Item = String> {
-        self.notified.try_iter()
-    }
-
     fn prepared(&self, sql: &str) -> Result<Statement, StoreError> {
         if let Some(statement) = self.prepared.borrow().get(sql) {
             return Ok(statement.clone());
@@ -319,7 +306,6 @@ impl Link {
 async fn attend<T: AsyncRead + AsyncWrite + Unpin>(
     mut connection: Connection<Socket, T>,
     warned: Arc<AtomicBool>,
-    tell: Sender<String>,
 ) {
     while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
         match message {
@@ -327,8 +313,6 @@ async fn attend<T: AsyncRead + AsyncWrite + Unpin>(
                 warned.store(true, Ordering::Release);
                 tracing::warn!(told = notice.message(), "the store's database warns");
             }
-            // One that finds no room is lost, as it may be on its way too.
-            Ok(AsyncMessage::Notification(told)) => drop(tell.try_send(told.payload().to_owned())),
             Ok(_) => {}
             // Calls on it fail from now on.
             Err(cause) => return tracing::debug!(%cause, "a connection to the store's database has ended"),

@@ -458,7 +458,6 @@ impl Directory {
             in_flight: held.map(|held| Arc::clone(&held.in_flight)).unwrap_or_default(),
             ahead: held.map(|held| Arc::clone(&held.ahead)).unwrap_or_default(),
             verdicts,
-            recent: held.map(|held| Arc::clone(&held.recent)).unwrap_or_default(),
             sources: held.map(|held| Arc::clone(&held.sources)).unwrap_or_default(),
         })
     }

@@ -17,13 +17,12 @@ impl Service {
         let Some(fleet) = self.store.fleet() else { return Ok(()) };
         self.announce_keys();
         // The store must not keep the service that keeps the store.
-        let [service, asked] = [(); 2].map(|()| Arc::downgrade(self));
+        let service = Arc::downgrade(self);
         let apply = move |news: &News| match service.upgrade() {
             Some(service) => service.take_over(news),
             None => Err("the service has ended".to_owned()),
         };
-        let reply = move |question: &[u8]| asked.upgrade()?.kept_for_another_node(question);
-        fleet.follow(Box::new(apply), Box::new(reply))
+        fleet.follow(Box::new(apply))
     }
 
     /// Tells the other nodes of a fleet which keys and trust root this one has.

@@ -18,7 +18,6 @@
 )]
 
 pub mod ahead;
-pub mod attestations;
 pub mod audit;
 pub mod backup;
 pub mod budget_trips;
@@ -47,7 +46,6 @@ pub mod operators;
 pub mod pace;
 pub mod proofs;
 mod receipts;
-pub mod recent;
 mod refused;
 pub mod register;
 pub mod replay;

@@ -3,7 +3,6 @@
 //! Cheap checks come first. No attempt is charged until the MAC proves that the request comes from the session holder. The worker that
 //! decides looks up the session's verdict, once, and checks the MAC beside it ([`crate::door`]). The checks here need no verdict.
 
-use crate::attestations;
 use crate::distinct_failures::{DistinctFailures, End, Trial};
 use crate::door::{Asker, Claim, Login};
 use crate::face::{Face, Shown};
@@ -49,8 +48,6 @@ pub struct LoginRequest {
     pub probe_digest: [u8; 32],
     /// Its source, if the application names it.
     pub source: Option<Source>,
-    /// Whether its attestation is kept for a while, see [`crate::recent`], because the answer has none.
-    pub keep: bool,
 }
 
 /// The party that vouches that a login is its subject's, as the tenant's policy requires.
@@ -162,16 +159,11 @@ impl Service {
         let probe = request.take_probe(tenant)?;
         match self.template(tenant, &request.handle).await? {
             Some(template) => {
-                let keep = request.keep;
                 let trials = self.admit(tenant, failures, &request).await?;
-                let answer = match trials.is_empty() {
-                    true => self.decide(tenant, &request, template, &probe).await?,
-                    false => self.decide_trial(trials, tenant, (request, template, probe)).await?,
-                };
-                if keep {
-                    attestations::keep(&tenant.recent, &answer, self.now());
+                match trials.is_empty() {
+                    true => self.decide(tenant, &request, template, &probe).await,
+                    false => self.decide_trial(trials, tenant, (request, template, probe)).await,
                 }
-                Ok(answer)
             }
             None => {
                 if let Voucher::Holder(signed) = &request.voucher {

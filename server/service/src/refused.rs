@@ -1,7 +1,6 @@
 //! Why the service refuses a request. The layer above turns a refusal into a problem for the caller.
 
 use crate::proofs::quota::Denied;
-use crate::recent::{KEPT_MAX, KEPT_S};
 use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::tenant::ProbeMode;
 use std::time::Duration;
@@ -291,12 +290,6 @@ pub enum Refused {
     /// A checkpoint of another log.
     #[error("the seals of this service lead to another root, or have another issuer")]
     OtherLog,
-    /// No attestation with this identifier is kept.
-    #[error(
-        "no attestation with this id is kept: it is kept for {KEPT_S} s after a login that asked for none, for the newest {KEPT_MAX} of a tenant, and \
-         not across a restart"
-    )]
-    AttestationUnknown,
     /// The signatures of a seal are gone.
     #[error("the signatures of seal {number} were pruned")]
     SealPruned {

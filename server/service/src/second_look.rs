@@ -104,7 +104,7 @@ mod tests {
     use std::any::Any;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-    use trefoil_storage::store::fleet::{Apply, Figures, Node, NodeKeys, Reply, Right, Work};
+    use trefoil_storage::store::fleet::{Apply, Figures, Node, NodeKeys, Right, Work};
     use trefoil_storage::store::{Registry, StoreError};
 
     #[derive(Default)]
@@ -115,12 +115,8 @@ mod tests {
             self.0.load(Relaxed)
         }
 
-        fn follow(&self, _: Apply, _: Reply) -> Result<(), StoreError> {
+        fn follow(&self, _: Apply) -> Result<(), StoreError> {
             Ok(())
-        }
-
-        fn ask(&self, _: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-            Ok(None)
         }
 
         fn registry_of(&self, _: &TenantId) -> Result<Registry, StoreError> {

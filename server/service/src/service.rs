@@ -17,7 +17,6 @@ use crate::operators::Operators;
 use crate::pace::Pace;
 use crate::proofs::ProofPool;
 use crate::proofs::quota::Quota;
-use crate::recent::Asking;
 use crate::refused::Refused;
 use crate::register::forgotten_until;
 use crate::retention::Retained;
@@ -82,8 +81,6 @@ pub struct Service {
     pub door: Arc<FrontDoor>,
     /// What the nodes of a fleet used once, if this is a node of one.
     pub register: Option<Arc<dyn Register>>,
-    /// The fetches of attestations that other nodes may have kept.
-    pub asking: Asking,
     /// The requests that look again.
     pub second_look: SecondLook,
     /// How many requests of a tenant may be in flight.

@@ -2,7 +2,6 @@
 
 use crate::ahead::Ahead;
 use crate::pace::Room;
-use crate::recent::Recent;
 use crate::sources::Sources;
 use crate::verdicts::Verdicts;
 use aws_lc_rs::hmac;
@@ -84,8 +83,6 @@ pub struct Tenant {
     pub ahead: Arc<Ahead>,
     /// The verdicts of its sessions, the same for all snapshots.
     pub verdicts: Arc<Verdicts>,
-    /// Attestations that were left out of answers, the same for all snapshots.
-    pub recent: Arc<Recent>,
     /// The sources of its logins, the same for all snapshots.
     pub sources: Arc<Sources>,
 }

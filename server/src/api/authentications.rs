@@ -1,7 +1,7 @@
 //! The authentication of one face, alone or with others in one request.
 
 use super::body;
-use super::caller::{Caller, PathBytes};
+use super::caller::Caller;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies;
@@ -18,7 +18,6 @@ use std::time::Duration;
 use trefoil_api::{AttestationForm, Authenticated, Authentication, UnprovenAuthentication};
 use trefoil_service::logins::LoginRequest;
 use trefoil_service::tenant::{Scope, Tenant};
-use trefoil_types::AttestationId;
 
 /// `POST /v1/authentications`
 pub(super) async fn authenticate(
@@ -65,17 +64,6 @@ pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Aut
 pub(super) fn json_bytes(answer: &Authenticated) -> usize {
     // The attestation in base64, and all other fields.
     answer.attestation.as_ref().map_or(0, |attestation| attestation.0.len().div_ceil(3) * 4) + 192
-}
-
-/// `GET /v1/attestations/{id}`: the attestation of a login that asked for none.
-pub(super) async fn attestation(
-    State(app): State<Arc<App>>,
-    caller: Caller,
-    PathBytes(id): PathBytes<32>,
-) -> Result<Response, Problem> {
-    caller.require(Scope::Authenticate)?;
-    let attested = app.service.attestation(&caller.tenant, &AttestationId::new(id)).await?;
-    body::answer(StatusCode::OK, &bodies::attested(id, attested))
 }
 
 /// The login in a body, checked against the tenant's policy, and the form of its answer.

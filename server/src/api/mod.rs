@@ -13,7 +13,6 @@
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | POST `/v1/authentications/batch` | authenticate | JSON | 200, also where an entry is refused |
 //! | POST `/v1/authentications/stream` | authenticate | lines of JSON | 200 and a line for each |
-//! | GET `/v1/attestations/{id}` | authenticate | - | 200 |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration`, `/.well-known/jwks.json` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |

@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 64] = [
+    pub const ALL: [Code; 63] = [
         Code::MalformedJson,
         Code::MalformedCbor,
         Code::MalformedRequest,
@@ -75,7 +75,6 @@ impl Code {
         Code::TenantInUse,
         Code::ApiKeyUnknown,
         Code::SessionUnknown,
-        Code::AttestationUnknown,
         Code::SealUnknown,
         Code::SealPruned,
         Code::TrustRootUnknown,
@@ -187,9 +186,6 @@ impl Code {
             Code::TenantInUse => "only a disabled tenant is deleted, and not while its keys are rotated",
             Code::ApiKeyUnknown => "the tenant has no such API key",
             Code::SessionUnknown => "the tenant has no such session",
-            Code::AttestationUnknown => {
-                "no attestation with this id is kept. It is kept for a login that asked for none, for 120 s, and not across a restart"
-            }
             Code::SealUnknown => "no seal has this number, or no witness cosigned this head",
             Code::SealPruned => "the seal is old and its signatures were dropped",
             Code::TrustRootUnknown => "no such version",

@@ -49,9 +49,6 @@ impl Code {
             Code::SessionUnknown => {
                 "Open a session (POST /v1/proof-sessions) and sign the request under its key."
             }
-            Code::AttestationUnknown => {
-                "Fetch it within two minutes of the answer, or ask for it with the login: `\"attestation\": \"full\"`."
-            }
             Code::SealUnknown => "Ask for a number up to that of GET /v1/log/head.",
             Code::SealPruned => "Ask for /v1/seals/N/pruned or /v1/seals/N/header.",
             Code::TrustRootUnknown => "Ask for a version from 1 to the newest.",

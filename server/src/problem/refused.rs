@@ -99,7 +99,6 @@ impl From<Refused> for Problem {
             Refused::Checkpoint(cause) => return checkpoint(cause),
             Refused::LogShorter { .. } | Refused::Uncosigned => Code::SealUnknown,
             Refused::OtherLog => Code::CosignatureRefused,
-            Refused::AttestationUnknown => Code::AttestationUnknown,
             Refused::SealPruned { number } => {
                 let detail = format!(
                     "{refused}; /v1/seals/{number}/pruned has its header with the proof that a later seal of the same keys signs it, \
@@ -597,12 +596,6 @@ mod tests {
                 "seal-pruned",
                 "the signatures of seal 7 were pruned; /v1/seals/7/pruned has its header with the proof that a later seal of the same keys \
                  signs it, /v1/seals/7/header the header alone",
-            ),
-            (
-                Refused::AttestationUnknown,
-                "attestation-unknown",
-                "no attestation with this id is kept: it is kept for 120 s after a login that asked for none, for the newest 8192 of a tenant, and \
-                 not across a restart",
             ),
         ] {
             reads(refused, code, detail);

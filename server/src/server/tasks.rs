@@ -109,7 +109,6 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
         let swept = blocking(move || {
             for tenant in service.directory.all() {
                 tenant.verdicts.sweep(now);
-                tenant.recent.sweep(now);
             }
             service.forget_leftovers();
             service.chains.sweep(now);

@@ -184,64 +184,6 @@ async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_attestation_that_a_login_did_not_take_is_fetched_by_its_tenant_for_two_minutes() {
-    let directory = tempfile::tempdir().unwrap();
-    let config = service::config(&directory.path().join("data"));
-    let service = Service::new(config.clone()).await;
-    let people = service.people(2, 1, 9).await;
-    service.welcome(&people[0]).await;
-    let logins: Vec<Authentication> =
-        [(0, AttestationForm::None), (1, AttestationForm::None), (0, AttestationForm::Full)]
-            .into_iter()
-            .zip(1..)
-            .map(|((face, attestation), nonce)| Authentication {
-                attestation,
-                ..service.request(&people[0], &people[face].face, nonce)
-            })
-            .collect();
-    let alone: Authenticated = answer(&service.authenticate(&logins[0]).await);
-    let many = results(&service, &[entry(&logins[1]), entry(&logins[2])]).await;
-    let many: Vec<Authenticated> =
-        many.into_iter().map(|result| serde_json::from_value(result).unwrap()).collect();
-    let path = |id: Hex<32>| format!("/v1/attestations/{}", hex::encode(id.0));
-    for (request, said) in logins.iter().zip([&alone, &many[0]]) {
-        let attested: Authenticated = answer(&service.public.get(&path(said.id)).await);
-        assert_eq!(
-            (attested.id, attested.decision, attested.seal_number),
-            (said.id, said.decision, said.seal_number)
-        );
-        verify_entry(
-            &service,
-            &Authentication { attestation: AttestationForm::Full, ..request.clone() },
-            &attested,
-        )
-        .await;
-    }
-    let gone = async |service: &Service, id| {
-        service.public.get(&path(id)).await.problem(404, "attestation-unknown");
-    };
-    // A caller whose answer contained the attestation has it already, and an id cannot be guessed.
-    gone(&service, many[1].id).await;
-    gone(&service, Hex([7; 32])).await;
-    let other = crate::session::other_tenant(&service).await;
-    other.get(&path(alone.id)).await.problem(404, "attestation-unknown");
-    let unattested = |service: &Service, nonce| Authentication {
-        attestation: AttestationForm::None,
-        ..service.request(&people[0], &people[0].face, nonce)
-    };
-    let last = answer(&service.authenticate(&unattested(&service, 9)).await);
-    let service = service.restart(config).await;
-    gone(&service, last.id).await;
-    let last = answer(&service.authenticate(&unattested(&service, 10)).await);
-    // Not to the second, because the clock of a fleet goes on.
-    service.clock.advance(60);
-    answer(&service.public.get(&path(last.id)).await);
-    service.clock.advance(60);
-    gone(&service, last.id).await;
-    assert!(service.server.shutdown().await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single_call() {
     let directory = tempfile::tempdir().unwrap();
     let service = Service::new(service::config(&directory.path().join("data"))).await;

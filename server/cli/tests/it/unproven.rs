@@ -342,15 +342,13 @@ async fn of_ten_thousand_replays_none_is_accepted() {
         .unwrap();
     let account = app.statement(&request, &first).account;
     assert_eq!((login.decision, login.account), (Decision::Match, account));
-    // Without an attestation it is decided and charged all the same, and attested as long as it is kept.
+    // Without an attestation it is decided and charged all the same.
     let late = UnprovenAuthentication { attestation: AttestationForm::None, ..app.request(1, &own, 10) };
     let now = app.clock.unix_s();
     let refused = client.login_unproven(app.tenant, &late, &app.trust_root, now).await;
     assert!(matches!(refused, Err(LoginError::Unattested)), "it is refused before it is sent");
     let denied = client.authenticate_unproven(&late).await.unwrap().without_verification();
     assert_eq!(denied.decision, Decision::NoMatch, "a third attempt in a day");
-    let denied = client.attested_unproven(app.tenant, &late, denied.id, &app.trust_root, now).await.unwrap();
-    assert_eq!((denied.decision, denied.account), (Decision::NoMatch, account));
 
     // A new process knows no nonces, so it refuses logins that the previous one could have attested. A fleet remembers them (409).
     let config = service::config(&directory.path().join("data"));

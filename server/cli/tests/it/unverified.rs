@@ -324,12 +324,10 @@ async fn logins_of_every_form_verify_and_no_lie_about_them_does() {
     let seal = client.seal(answer.seal_number()).await.unwrap();
     answer.with_seal(seal).verified(session, &compact, root, now).unwrap();
 
-    // Without its attestation it is a decision that nobody can verify; the attestation comes later.
+    // Without its attestation it is a decision that nobody can verify.
     let answer = client.authenticate(&none).await.unwrap();
-    let refused = answer.clone().verified(session, &none, root, now);
+    let refused = answer.verified(session, &none, root, now);
     assert!(matches!(refused, Err(LoginError::Unattested)), "{refused:?}");
-    let id = answer.without_verification().id;
-    client.attestation(id).await.unwrap().verified(session, &none, root, now).unwrap();
 
     let requests = [one, two];
     let answers = client.authenticate_many(&requests).await.unwrap();

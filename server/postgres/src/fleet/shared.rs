@@ -7,17 +7,13 @@ use crate::scope::Scope::All;
 use crate::{Postgres, of};
 use std::any::Any;
 use std::time::{Duration, Instant};
-use trefoil_storage::store::fleet::{Apply, Figures, Fleet, Node, NodeKeys, Reply, Right, Work};
+use trefoil_storage::store::fleet::{Apply, Figures, Fleet, Node, NodeKeys, Right, Work};
 use trefoil_storage::store::{Registry, StoreError};
 use trefoil_types::TenantId;
 
 impl Fleet for Postgres {
-    fn follow(&self, apply: Apply, reply: Reply) -> Result<(), StoreError> {
-        self.parts()?.follow(apply, reply)
-    }
-
-    fn ask(&self, question: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        self.parts()?.ask(question)
+    fn follow(&self, apply: Apply) -> Result<(), StoreError> {
+        self.parts()?.follow(apply)
     }
 
     fn catch_up(&self) -> Result<(), StoreError> {

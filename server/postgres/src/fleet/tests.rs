@@ -11,7 +11,6 @@ const T: TenantId = TenantId::new([1; 16]);
 const SECRET: [u8; 32] = [7; 32];
 const PATIENCE: Duration = Duration::from_secs(10);
 
-mod asked;
 mod versions;
 
 type Heard = Receiver<News>;
@@ -33,7 +32,7 @@ fn node(url: &str, name: &str) -> (Postgres, Heard) {
 fn follow(store: &Postgres) -> Heard {
     let (tell, heard) = crossbeam_channel::unbounded();
     let apply = move |news: &News| tell.send(news.clone()).map_err(|cause| cause.to_string());
-    store.fleet().unwrap().follow(Box::new(apply), Box::new(|_| None)).unwrap();
+    store.fleet().unwrap().follow(Box::new(apply)).unwrap();
     heard
 }
 
@@ -288,7 +287,7 @@ fn a_change_of_the_registry_from_an_old_copy_of_it_is_refused() {
         told.store(true, Ordering::Release);
         Ok(())
     };
-    behind.fleet().unwrap().follow(Box::new(apply), Box::new(|_| None)).unwrap();
+    behind.fleet().unwrap().follow(Box::new(apply)).unwrap();
     behind.fleet().unwrap().catch_up().unwrap();
     assert!(heard.load(Ordering::Acquire));
     behind.add_issuer_key(key, note()).unwrap();
@@ -308,7 +307,7 @@ fn news_that_are_not_taken_over_make_a_node_unready_and_come_again() {
         true => Err("meant by the test".to_owned()),
         false => tell.send(news.clone()).map_err(|cause| cause.to_string()),
     };
-    store.fleet().unwrap().follow(Box::new(apply), Box::new(|_| None)).unwrap();
+    store.fleet().unwrap().follow(Box::new(apply)).unwrap();
     deaf.store(true, Ordering::Release);
     let begun = Instant::now();
     store.put_sessions(vec![ended(1)]).unwrap();
@@ -497,7 +496,7 @@ fn a_database_that_went_back_ends_every_node() {
     let url = server.database();
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let (store, watched) = open(&url, "one", PATIENCE).unwrap();
-    store.fleet().unwrap().follow(Box::new(|_| Ok(())), Box::new(|_| None)).unwrap();
+    store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_sessions(vec![ended(1)]).unwrap();
     until("it hears", || store.fleet().unwrap().catch_up().is_ok());
@@ -510,7 +509,7 @@ fn a_database_that_went_back_ends_every_node() {
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     for edit in ["sum = sum || '\\x00'", "registry = registry + 1", "generation = generation + 1"] {
         let (store, watched) = open(&url, "two", PATIENCE).unwrap();
-        store.fleet().unwrap().follow(Box::new(|_| Ok(())), Box::new(|_| None)).unwrap();
+        store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
         server.sql(&name, "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS TABLE node");
         server.sql(&name, &format!("UPDATE node SET {edit}"));
         until(edit, || watched.death().is_some());

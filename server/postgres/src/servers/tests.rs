@@ -71,7 +71,7 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     let supervisor = Supervisor::default();
     let opening = Opening { fleet: Some("one".to_owned()), ..Opening::default() };
     let store = Postgres::open(&supervisor, &address(&url), &[7; 32], PATIENCE, opening).unwrap();
-    store.fleet().unwrap().follow(Box::new(|_| Ok(())), Box::new(|_| None)).unwrap();
+    store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
     let (register, _) = PostgresRegister::open(&supervisor, &address(&url), PATIENCE, (2, 180, 0)).unwrap();
     let number = std::cell::Cell::new(0_u8);
     let spend = || {

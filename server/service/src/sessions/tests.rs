@@ -58,7 +58,6 @@ fn tenant(id: u8, key: u8) -> Tenant {
         issuer_keys: Vec::new(),
         in_flight: Arc::default(),
         ahead: Arc::default(),
-        recent: Arc::default(),
         sources: Arc::default(),
         verdicts: Arc::new(Verdicts::new(VerdictCacheConfig { capacity: 1, sampling: Sampling::default() })),
     }

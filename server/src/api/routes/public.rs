@@ -300,19 +300,6 @@ fn logins(routes: Routes) -> Routes {
                 .fails(&[Code::MalformedJson]),
             stream::authenticate,
         )
-        .route(
-            Operation::get("/v1/attestations/{id}", "attestation")
-                .says(
-                    "Fetch the attestation of a login that asked for none.",
-                    "Kept for 120 s after the answer, for the tenant's newest 8,192 such logins, and not across a restart of the service.",
-                )
-                .for_tenants(Scope::Authenticate)
-                .path::<Hex<32>>("id", "The `id` of the login's answer.", examples::DIGEST)
-                .answers::<Authenticated>(200, "The answer with its attestation, `full`.", &examples::authenticated())
-                .reads()
-                .fails(&[Code::AttestationUnknown, Code::SealPruned]),
-            authentications::attestation,
-        )
 }
 
 fn used(routes: Routes) -> Routes {

@@ -40,12 +40,6 @@ impl News {
 /// Takes over news. An error means that they were not taken over; they come again.
 pub type Apply = Box<dyn FnMut(&News) -> Result<(), String> + Send>;
 
-/// Answers a question of another node from memory; `None` if this node cannot.
-pub type Reply = Box<dyn FnMut(&[u8]) -> Option<Vec<u8>> + Send>;
-
-/// Most bytes of a question, and of an answer.
-pub const TOLD_MAX: usize = 3900;
-
 /// Work that one node at a time does for a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
@@ -63,11 +57,8 @@ pub trait Right: Send {
 
 /// What a shared store has beside a store of one process. Calls block.
 pub trait Fleet: Send + Sync {
-    /// From now on tells this node's news to `apply`, and other nodes' questions to `reply`, on a thread of the store.
-    fn follow(&self, apply: Apply, reply: Reply) -> Result<(), StoreError>;
-    /// Asks the other nodes something, and returns the first answer; `None` if none of them answers within [`STALE_MAX`]. Everybody who has the
-    /// database's password may read and answer questions, so an answer has to prove itself.
-    fn ask(&self, question: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
+    /// From now on tells this node's news to `apply`, on a thread of the store.
+    fn follow(&self, apply: Apply) -> Result<(), StoreError>;
     /// The part of the registry that a tenant has, with its own roots, keys and API keys.
     fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError>;
     /// The operators and their tokens, in a registry without tenants.
