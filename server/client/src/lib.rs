@@ -17,7 +17,6 @@ mod nodes;
 mod outgoing;
 mod public_log;
 mod standing;
-mod stream;
 mod subjects;
 mod tokens;
 mod transport;
@@ -30,7 +29,6 @@ pub use login::{Login, LoginError};
 pub use nodes::Nodes;
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
-pub use stream::{LoginAnswers, LoginSender, StreamedLogin};
 pub use tokens::AccessToken;
 pub use transport::system_roots;
 pub use trefoil_wallet::{

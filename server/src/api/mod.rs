@@ -12,7 +12,6 @@
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | POST `/v1/authentications/batch` | authenticate | JSON | 200, also where an entry is refused |
-//! | POST `/v1/authentications/stream` | authenticate | lines of JSON | 200 and a line for each |
 //! | GET `/v1/attestations/{id}` | authenticate | - | 200 |
 //! | POST `/v1/attestations/verify` | none | JSON | 200, also where it is not valid |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration`, `/.well-known/jwks.json` | none | - | 200 |
@@ -56,7 +55,6 @@ mod envelope;
 mod failures;
 mod form;
 mod jwks;
-mod lines;
 mod log;
 mod needs;
 mod oauth;
@@ -69,7 +67,6 @@ mod reference;
 mod roots;
 pub(crate) mod routes;
 mod sizes;
-mod stream;
 mod subjects;
 mod templates;
 mod usage;

@@ -195,7 +195,7 @@ impl Code {
             Code::TrustRootUnknown => "no such version",
             Code::MethodNotAllowed => "the path exists, the method does not",
             Code::HeadTooLarge => "path and headers are over 16 KiB",
-            Code::BodyTimeout => "the body took longer than 10 s, or no line of a stream ended in time",
+            Code::BodyTimeout => "the body took longer than 10 s",
             Code::TemplateExists => "the subject is enrolled",
             Code::TenantExists => "the drawn identifier was taken",
             Code::NonceReplayed => {
@@ -211,7 +211,7 @@ impl Code {
             Code::CosignatureRefused => "no listed witness cosigned the checkpoint, or it is of another log",
             Code::RootSignatureInvalid => "the root is not signed by the registered issuer key",
             Code::SessionExpired => "the session is over, or its root was withdrawn",
-            Code::BodyTooLarge => "the body, or a line of a stream, is over the route's limit",
+            Code::BodyTooLarge => "the body is over the route's limit",
             Code::MediaTypeUnsupported => "another `Content-Type`",
             Code::FieldInvalid => "a field is missing, unknown or out of range",
             Code::EmbeddingInvalid => "not a face: zeros, not finite, or not from an embedder",
@@ -240,9 +240,7 @@ impl Code {
                 "too little disk space; nothing was attempted. Deletions and roots are still accepted"
             }
             Code::Unsealed => "decided and counted, but the seal cannot be stored, so there is no answer",
-            Code::Draining => {
-                "the service or the connection of a stream stops, or is not ready; nothing was attempted"
-            }
+            Code::Draining => "the service stops, or is not ready; nothing was attempted",
             Code::Undecided => {
                 "the key-holder gave no decision; the attempt may have been counted, and the nonce spent"
             }

@@ -5,7 +5,6 @@ use crate::enrolment::join_all;
 use crate::http::Endpoint;
 use crate::service::{Service, config};
 use crate::store;
-use crate::streams::{self, next};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -215,15 +214,6 @@ async fn a_token_that_has_ended_is_replaced_and_its_request_is_sent_once_more() 
     assert_eq!(client.authenticate(&request).await.unwrap().without_verification().decision, Decision::Match);
     assert_eq!(relay.paths(), [LOGINS, TOKENS, LOGINS]);
     assert_eq!(code(client.authenticate(&request).await), "nonce-replayed", "it was decided once");
-
-    // A stream begins with another token, too.
-    let streaming = streams::client(&service, &key).with_access_tokens(None).unwrap();
-    streaming.tenant().await.unwrap();
-    service.clock.advance(600);
-    let (mut sender, mut answers) = streaming.authenticate_stream().await.unwrap();
-    sender.send(&service.request(&people[0], &people[0].face, 2)).await.unwrap();
-    assert_eq!(next(&mut answers).await.answer.unwrap().without_verification().decision, Decision::Match);
-    drop((sender, answers));
 
     // A restart ends all tokens, but for those of a fleet.
     client.tenant().await.unwrap();

@@ -7,19 +7,17 @@ use crate::api::sizes::{
 };
 use crate::api::{
     authentications, batch, cosignatures, jwks, log, oauth, page, proof_sessions, public, reference, roots,
-    stream, subjects as subject_routes, templates, usage, verification,
+    subjects as subject_routes, templates, usage, verification,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
 use axum::response::Response;
-use serde::Serialize;
 use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, JSON_LINES, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot,
-    PublishedRoot, Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token,
-    TokenRequest, UsagePage,
+    Enrolment, Erased, FheKeys, Hex, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot,
+    Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, Token, TokenRequest, UsagePage,
 };
 
 const DECIDED: [Code; 23] = [
@@ -59,11 +57,6 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 const TEMPLATES: &str = "/v1/subjects/{handle}/templates";
 
 const SUBJECT: &str = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
-
-const STREAM: &str = "Each line is decided as if it had come alone, and answered as soon as it is decided, in no particular order: `line` says which it \
-                      is, from 1. A line has `id`, `decision`, `attestation` and `seal_number`, or `problem`. One that is wrong refuses only itself. At most 32 \
-                      lines are under way or have answers that were not taken; then nothing more is read. A line with `ended` is the last: its login and those \
-                      after it were not attempted. Empty lines are skipped, and keep a stream open.";
 
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
@@ -257,13 +250,6 @@ fn credential_roots(routes: Routes) -> Routes {
         )
 }
 
-/// A body of these values, one in each line.
-fn lines(about: &str, values: &[impl Serialize]) -> Body {
-    let lines = values.iter().map(|value| format!("{}\n", json!(value)));
-    let example = Some(json!(lines.collect::<String>()));
-    Body { media_type: JSON_LINES, shape: Shape::Text, about: about.to_owned(), example }
-}
-
 fn logins(routes: Routes) -> Routes {
     let envelope = Body {
         media_type: PROOF_MEDIA_TYPE,
@@ -327,16 +313,6 @@ fn logins(routes: Routes) -> Routes {
                 .answers::<AuthenticatedBatch<Document<'_>, Authenticated>>(200, "One result for each, in their order.", &results)
                 .writes(),
             batch::authenticate,
-        )
-        .route(
-            Operation::post(stream::STREAMS, "authenticateStream")
-                .says("Decide logins as they come.", STREAM)
-                .for_tenants(Scope::Authenticate)
-                .takes_body(lines("A body of `POST /v1/authentications` in each line, of at most 8192 bytes.", &[examples::authentication()]))
-                .answers_body(200, lines("One object in a line for each login.", &examples::streamed()))
-                .writes()
-                .fails(&[Code::MalformedJson]),
-            stream::authenticate,
         )
         .route(
             Operation::get("/v1/attestations/{id}", "attestation")
