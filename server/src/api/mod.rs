@@ -40,20 +40,17 @@
 //! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
-//! JSON here stands for JSON or CBOR ([`form`]), but for the documents that are JSON for every caller. A caller never names its tenant: the API
-//! key determines it. Every refusal is a [`crate::problem`].
+//! A caller never names its tenant: the API key determines it. Every refusal is a [`crate::problem`].
 
 mod admin;
 mod authentications;
 mod batch;
 mod body;
 mod caller;
-mod cbor;
 mod conditional;
 mod cosignatures;
 mod envelope;
 mod failures;
-mod form;
 mod jwks;
 mod log;
 mod needs;
@@ -73,7 +70,6 @@ mod usage;
 mod uses;
 mod verification;
 
-pub(crate) use form::{CBOR, JSON};
 pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 
@@ -82,6 +78,9 @@ use crate::problem::{Code, Problem};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use std::sync::Arc;
+
+/// The media type of most bodies.
+pub(crate) const JSON: &str = "application/json";
 
 /// Routes of the public listener.
 pub(crate) fn public(app: Arc<App>) -> Router {

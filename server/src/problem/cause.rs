@@ -54,9 +54,8 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 64] = [
+    pub const ALL: [Code; 63] = [
         Code::MalformedJson,
-        Code::MalformedCbor,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
         Code::CallerUnauthenticated,
@@ -166,7 +165,6 @@ impl Code {
     pub fn cause(self) -> &'static str {
         match self {
             Code::MalformedJson => "the body is not JSON",
-            Code::MalformedCbor => "the body is not CBOR, or has no JSON form",
             Code::MalformedRequest => "a path segment, query or header cannot be read, or the body broke off",
             Code::IdempotencyKeyMissing => "an enrolment without `Idempotency-Key`",
             Code::CallerUnauthenticated => "no API key or token, or one that is unknown, expired or revoked",

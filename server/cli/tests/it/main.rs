@@ -14,7 +14,6 @@ mod boundary;
 mod callers;
 mod canary;
 mod capture;
-mod cbor;
 mod cli;
 mod client;
 mod client_certificates;

@@ -91,7 +91,6 @@ fn tokens(routes: Routes) -> Routes {
                 )
                 .takes_form(form)
                 .answers::<Token>(200, "The token.", &examples::token())
-                .only_json()
                 .header("Cache-Control", "`no-store`.")
                 .fails(&[Code::Draining, Code::StoreUnavailable]),
             oauth::token,
@@ -99,8 +98,7 @@ fn tokens(routes: Routes) -> Routes {
         .route(
             Operation::get("/.well-known/oauth-authorization-server", "oauthMetadata")
                 .says("Metadata of the token endpoint.", "RFC 8414, for libraries that know only an address.")
-                .answers_like("The metadata.", oauth::described("https://auth.example"))
-                .only_json(),
+                .answers_like("The metadata.", oauth::described("https://auth.example")),
             oauth::metadata,
         )
 }
@@ -460,7 +458,6 @@ fn discovery(routes: Routes) -> Routes {
             Operation::get("/v1/keys", "trustRoot")
                 .says("Fetch the newest trust root.", "A trust root fetched from the service that it vouches for proves nothing: pin it from another channel.")
                 .answers_like("The trust root.", examples::trust_root())
-                .only_json()
                 .header("Cache-Control", "How long it may be kept.")
                 .polled("A digest of the trust root, in quotes."),
             public::keys,
@@ -472,7 +469,6 @@ fn discovery(routes: Routes) -> Routes {
                     "The ML-DSA-65 keys that sign today, as AKP keys (RFC 9964). An attestation needs the signatures of all three families: verify it with the trust root.",
                 )
                 .answers::<jwks::Set>(200, "The keys.", &jwks::set(&examples::root()))
-                .only_json()
                 .header("Cache-Control", "How long it may be kept."),
             jwks::keys,
         )
@@ -481,7 +477,6 @@ fn discovery(routes: Routes) -> Routes {
                 .says("Fetch a version of the trust root.", "It never changes. A relying party that pinned the version before can accept it.")
                 .path::<u64>("version", "From 1 to the newest.", 1)
                 .answers_like("The trust root.", examples::trust_root())
-                .only_json()
                 .header("Cache-Control", "How long it may be kept.")
                 .fails(&[Code::TrustRootUnknown]),
             public::keys_version,
