@@ -4,7 +4,7 @@
 use super::authentications::{json_bytes, late, login};
 use super::body;
 use super::caller::Caller;
-use super::failures::Failures;
+use super::failures::{BATCHES, Failures};
 use super::sizes::BATCH_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::problem::Problem;
@@ -25,9 +25,6 @@ use tokio::task::yield_now;
 use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
 use trefoil_service::tenant::Scope;
 use trefoil_service::usage::Used;
-
-/// The route, for metrics and the log.
-pub(super) const BATCHES: &str = "/v1/authentications/batch";
 
 /// `POST /v1/authentications/batch`. Each entry is a login of its own. A refusal of the whole batch comes before any entry is begun.
 pub(super) async fn authenticate(

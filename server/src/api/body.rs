@@ -1,6 +1,5 @@
 //! Reading bodies: media type, size and time are bounded before anything is parsed.
 
-use super::JSON;
 use crate::limits::LiveLimits;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
@@ -11,6 +10,9 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
+
+/// The media type of most bodies.
+pub(crate) const JSON: &str = "application/json";
 
 /// Reads and parses a body in JSON of at most `bytes_max`.
 pub(super) async fn json<T: DeserializeOwned>(

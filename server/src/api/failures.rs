@@ -3,13 +3,14 @@
 //! A batch that fails has one line for each code, and not one for each of its logins. Of refusals, those get a line that would as requests of
 //! their own.
 
-use super::batch::BATCHES;
 use super::envelope::RequestId;
 use crate::app::App;
 use crate::problem::Code;
 use axum::extract::Request;
 use std::collections::BTreeMap;
 
+/// The route of batches, for metrics and the log.
+pub(super) const BATCHES: &str = "/v1/authentications/batch";
 /// Stands in the line of a refusal.
 pub(super) const ONE_A_SECOND: &str = "one line a second; trefoil_http_problems_total counts all";
 

@@ -70,6 +70,7 @@ mod usage;
 mod uses;
 mod verification;
 
+pub(crate) use body::JSON;
 pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 
@@ -78,9 +79,6 @@ use crate::problem::{Code, Problem};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use std::sync::Arc;
-
-/// The media type of most bodies.
-pub(crate) const JSON: &str = "application/json";
 
 /// Routes of the public listener.
 pub(crate) fn public(app: Arc<App>) -> Router {
