@@ -185,7 +185,7 @@ impl Directory {
     }
 
     /// The caller that an API key stands for now, with these scopes and until this end, for a request that began with a valid key.
-    pub fn caller_again(
+    fn caller_again(
         &self,
         id: &ApiKeyId,
         (scopes, until): (Scopes, Option<u64>),
