@@ -32,8 +32,6 @@ pub(crate) const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
 pub(crate) struct Metrics {
     pub(crate) requests: requests::Requests,
     shed: Durations,
-    /// Counted by its references: one for each open stream.
-    streams: Arc<()>,
     pub(crate) process: process::Process,
 }
 
@@ -99,11 +97,6 @@ impl Metrics {
         self.requests.refused_entry(route, code);
     }
 
-    /// A stream holds this while it is open.
-    pub(crate) fn stream(&self) -> Arc<()> {
-        Arc::clone(&self.streams)
-    }
-
     /// The Prometheus text form.
     pub(crate) fn render(&self, counters: &Counters, gauges: &Gauges<'_>) -> String {
         let Counts { submitted, matches, denials, batches, lanes, seals } = counters.counts();
@@ -127,8 +120,6 @@ impl Metrics {
         let help = "Those of them refused by the limit of a source";
         let name = "trefoil_source_failures_refused_total";
         text.single(name, "counter", help, gauges.refused_for_source as f64);
-        let help = "Streams of logins that are open";
-        text.single("trefoil_open_streams", "gauge", help, (Arc::strong_count(&self.streams) - 1) as f64);
         connections::render(&mut text, &gauges.connections);
         proofs::render(&mut text, &counters.proofs, &gauges.proofs);
         text.single("trefoil_batches_total", "counter", "Batches sealed", batches as f64);

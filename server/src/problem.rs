@@ -22,8 +22,6 @@ pub use cause::{Explained, Retry};
 pub enum Code {
     /// The body is not JSON; `detail` gives line and column.
     MalformedJson,
-    /// The body is not CBOR with a JSON form; `detail` gives the offset.
-    MalformedCbor,
     /// A path segment or header is malformed.
     MalformedRequest,
     /// A create without `Idempotency-Key`.
@@ -154,9 +152,6 @@ impl Code {
     fn describe(self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Code::MalformedJson => (S::BAD_REQUEST, "malformed-json", "The body is not JSON"),
-            Code::MalformedCbor => {
-                (S::BAD_REQUEST, "malformed-cbor", "The body is not CBOR that has a JSON form")
-            }
             Code::MalformedRequest => (S::BAD_REQUEST, "malformed-request", "The request cannot be read"),
             Code::IdempotencyKeyMissing => {
                 (S::BAD_REQUEST, "idempotency-key-missing", "Idempotency-Key is required")

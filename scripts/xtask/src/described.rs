@@ -15,8 +15,6 @@ use crate::tools;
 /// Pinned, because other versions report other faults: a new finding must come from a change of ours.
 const PACKAGE: &str = "schemathesis==4.32.5";
 const SETTINGS: &str = "scripts/testing/schemathesis.toml";
-/// Teaches it to send CBOR.
-const HOOKS: &str = "scripts/testing/cbor_for_schemathesis.py";
 /// The tenant of the examples.
 const EXAMPLE: &str = "11111111111111111111111111111111";
 
@@ -64,7 +62,6 @@ fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
             .arg(format!("--header=Authorization: Bearer {token}"))
             .arg("--tls-verify")
             .arg(service.certificate())
-            .env("SCHEMATHESIS_HOOKS", repo.root().join(HOOKS))
             .current_dir(environment.as_path());
         execute(&mut command)?;
     }

@@ -40,7 +40,7 @@ struct Target {
 
 /// Folders with fuzz targets, and which of them are run. `proof` of trefoil-zkp has no kept input; `record` makes
 /// the same verification.
-const FUZZED: [(&str, &[Target]); 3] = [
+const FUZZED: [(&str, &[Target]); 2] = [
     (
         "crypto/attest/fuzz",
         &[Target {
@@ -69,16 +69,6 @@ const FUZZED: [(&str, &[Target]); 3] = [
                 edges_min: 1700,
             },
         ],
-    ),
-    (
-        "server/fuzz",
-        &[Target {
-            name: "cbor",
-            seeds: &["server/fuzz/seeds/cbor"],
-            length_max: 4_000,
-            executions: 4_000_000,
-            edges_min: 730,
-        }],
     ),
 ];
 

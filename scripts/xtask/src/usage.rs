@@ -30,7 +30,7 @@ usage: cargo xtask <task>
   guard --extra-hash
                     shows that the guard fails when a batch, or its digests, cost one hash more, and what it says
   no-std            the verifier of attestations, built for a machine without the standard library
-  fuzz              the fuzz targets of attestations, proofs and bodies in CBOR, built and run by libFuzzer for seconds
+  fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
   fuzz --executions N [--record]
                     attestations alone, N inputs; writes bench/records/fuzz-attest.json
 ";

@@ -22,7 +22,6 @@ mod policy;
 mod schema;
 mod source;
 mod status;
-mod stream;
 mod unproven;
 mod usage;
 
@@ -42,7 +41,6 @@ pub use status::{
     KeyHolderSeat, Level, ListenerConnections, LoginCounts, ProblemCount, ProcessFigures, ProofCounts,
     RequestTimes, SealCounts, ServiceStatus, StageTimes,
 };
-pub use stream::{JSON_LINES, STREAM_IN_FLIGHT_MAX, StreamedOutcome};
 pub use unproven::{AnyAuthentication, UnprovenAuthentication};
 pub use usage::{DayOfUse, UsagePage};
 

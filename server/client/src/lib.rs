@@ -15,7 +15,6 @@ mod nodes;
 mod outgoing;
 mod public_log;
 mod standing;
-mod stream;
 mod subjects;
 mod transport;
 mod unverified;
@@ -27,7 +26,6 @@ pub use login::{Login, LoginError};
 pub use nodes::Nodes;
 pub use public_log::PublicLog;
 pub use standing::{Clock, StandingError, StandingSession};
-pub use stream::{LoginAnswers, LoginSender, StreamedLogin};
 pub use transport::system_roots;
 pub use trefoil_wallet::{
     Holder, HolderError, HolderSession, Membership, OpenRequest, SealTo, attested_digest, shares,

@@ -52,11 +52,6 @@ impl Outgoing {
         Outgoing::post(path, body.into_bytes(), HeaderValue::from_static("text/plain"))
     }
 
-    /// The head of a request whose body is made while it is sent.
-    pub(super) fn post_lines(path: impl Into<String>, media_type: &'static str) -> Outgoing {
-        Outgoing::post(path, Vec::new(), HeaderValue::from_static(media_type))
-    }
-
     /// Adds a header.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Result<Outgoing, ClientError> {
         let value = HeaderValue::from_str(value)

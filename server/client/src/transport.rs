@@ -10,8 +10,8 @@ use super::outgoing::Outgoing;
 use super::unverified::{Said, Unverified};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http_body_util::{BodyExt, Either, Full, Limited};
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::{Request, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -24,14 +24,10 @@ use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::de::DeserializeOwned;
-use std::convert::Infallible;
 use std::error::Error;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::mpsc;
 
 /// Longest answer that is read: 32 full attestations in base64 have 1.2 MB, a trust root of 64 key sets 250 KB.
 const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -46,37 +42,15 @@ const REPEAT_PAUSE: Duration = Duration::from_millis(5);
 /// A transport to one listener of the service. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Transport {
-    pools: Arc<[Pool<HttpsConnector<HttpConnector>, Sent>]>,
+    pools: Arc<[Pool<HttpsConnector<HttpConnector>, Full<Bytes>>]>,
     turn: Arc<AtomicUsize>,
     base: String,
     /// The value of `Authorization`, if a request shows one.
     authorization: Option<HeaderValue>,
 }
 
-/// The body of a request: complete, or made while it is sent.
-type Sent = Either<Full<Bytes>, Lines>;
-
-/// A stream: where its lines go, and the body of its answer.
-type Begun = (mpsc::Sender<Bytes>, Incoming);
-/// The status and the body of an answer.
-type Answer = (StatusCode, Bytes);
 /// Why there is no answer.
 type Cause = Box<dyn Error + Send + Sync>;
-
-/// A body that is made while it is sent.
-struct Lines(mpsc::Receiver<Bytes>);
-
-impl Body for Lines {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
-}
 
 impl Transport {
     /// A transport to `base` (such as `https://127.0.0.1:8443`) over `connections` HTTP/2 connections. The service
@@ -159,23 +133,8 @@ impl Transport {
         if status.is_success() { Ok(body) } else { Err(refused(route, status, &body)) }
     }
 
-    /// Begins a request whose body is made while it is sent. Returns where its parts go, and the body of its answer, which must be a success.
-    pub(super) async fn stream(&self, outgoing: Outgoing) -> Result<Begun, ClientError> {
-        let route = outgoing.route();
-        let begun = self.in_time(self.begin(&outgoing), &route).await?;
-        begun.map_err(|(status, body)| refused(route, status, &body))
-    }
-
-    async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<Answer, ClientError> {
-        self.in_time(self.exchange(outgoing), route).await
-    }
-
-    async fn in_time<T>(
-        &self,
-        exchange: impl Future<Output = Result<T, Cause>>,
-        route: &str,
-    ) -> Result<T, ClientError> {
-        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, exchange);
+    async fn answer(&self, outgoing: &Outgoing, route: &str) -> Result<(StatusCode, Bytes), ClientError> {
+        let exchange = tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(outgoing));
         // Include the address, because a wrong one is the most common cause.
         let address = route.replacen(' ', &format!(" {}", self.base), 1);
         let unreachable = |cause: String| ClientError::Unreachable { route: address.clone(), cause };
@@ -185,11 +144,10 @@ impl Transport {
             .map_err(|cause| unreachable(chain(cause.as_ref())))
     }
 
-    async fn exchange(&self, outgoing: &Outgoing) -> Result<Answer, Cause> {
+    async fn exchange(&self, outgoing: &Outgoing) -> Result<(StatusCode, Bytes), Cause> {
         let mut repeats = 0;
         let response = loop {
-            let body = Either::Left(Full::new(outgoing.body.clone()));
-            let request = self.request(outgoing, body)?;
+            let request = self.request(outgoing)?;
             match self.pool().request(request).await {
                 Ok(response) => break response,
                 Err(cause) if repeats < REPEATS_MAX && is_unprocessed(&cause) => {
@@ -200,29 +158,18 @@ impl Transport {
             }
         };
         let (head, body) = response.into_parts();
-        Ok((head.status, whole(body).await?))
+        Ok((head.status, Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes()))
     }
 
-    /// The beginning of a stream, or its refusal.
-    async fn begin(&self, outgoing: &Outgoing) -> Result<Result<Begun, Answer>, Cause> {
-        let (sender, lines) = mpsc::channel(1);
-        let request = self.request(outgoing, Either::Right(Lines(lines)))?;
-        let (head, body) = self.pool().request(request).await?.into_parts();
-        match head.status.is_success() {
-            true => Ok(Ok((sender, body))),
-            false => Ok(Err((head.status, whole(body).await?))),
-        }
-    }
-
-    fn pool(&self) -> &Pool<HttpsConnector<HttpConnector>, Sent> {
+    fn pool(&self) -> &Pool<HttpsConnector<HttpConnector>, Full<Bytes>> {
         &self.pools[self.turn.fetch_add(1, Ordering::Relaxed) % self.pools.len()]
     }
 
-    fn request(&self, outgoing: &Outgoing, body: Sent) -> Result<Request<Sent>, hyper::http::Error> {
+    fn request(&self, outgoing: &Outgoing) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
         let mut request = Request::builder()
             .method(&outgoing.method)
             .uri(format!("{}{}", self.base, outgoing.path))
-            .body(body)?;
+            .body(Full::new(outgoing.body.clone()))?;
         let headers = outgoing.headers.iter().cloned().map(|(name, value)| (Some(name), value));
         request.headers_mut().extend(headers);
         if let Some(authorization) = &self.authorization {
@@ -230,10 +177,6 @@ impl Transport {
         }
         Ok(request)
     }
-}
-
-async fn whole(body: Incoming) -> Result<Bytes, Cause> {
-    Ok(Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes())
 }
 
 /// The error of an answer that is not a success.

@@ -122,11 +122,6 @@ impl Pace {
         None
     }
 
-    /// Whether a request that may keep this place for long, a stream, leaves half of them to others of its tenant.
-    pub fn may_stay(&self, place: &Place) -> bool {
-        place.room.taken.load(Relaxed) <= self.limit().div_ceil(2)
-    }
-
     /// Places for a request of `count` logins, if there are enough. A tenant without another request in flight always gets them.
     pub fn widen(&self, place: &mut Place, count: usize) -> Option<()> {
         let more = count.saturating_sub(place.count);
@@ -350,19 +345,6 @@ mod tests {
         assert!(pace.place(&room).is_none());
         drop(alone);
         assert!(pace.place(&room).is_some());
-    }
-
-    #[test]
-    fn places_that_are_kept_for_long_are_half_of_all() {
-        let (pace, room) = (Pace::new(5, Duration::from_millis(200)), Arc::default());
-        let mut kept = Vec::new();
-        for count in 1..=5 {
-            kept.push(pace.place(&room).unwrap());
-            assert_eq!(pace.may_stay(&kept[0]), count <= 3, "{count}");
-        }
-        kept.truncate(3);
-        assert!(pace.may_stay(&kept[2]));
-        assert!(pace.may_stay(&pace.place(&Arc::default()).unwrap()), "another tenant's");
     }
 
     #[test]

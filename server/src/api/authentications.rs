@@ -30,26 +30,15 @@ pub(super) async fn authenticate(
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
     let bytes = body::json_bytes(request, EMBEDDING_JSON_BYTES_MAX, &app.limits).await?;
-    let answer = in_time(&app, &caller, began_ns, &bytes).await?;
-    body::sized_answer(StatusCode::OK, &answer, json_bytes(&answer))
-}
-
-/// One login that was worked on from `began_ns` on, alone or in a stream.
-pub(super) async fn in_time(
-    app: &App,
-    caller: &Caller,
-    began_ns: u64,
-    json: &[u8],
-) -> Result<Authenticated, Problem> {
-    let login = login(app, caller, json);
+    let login = login(&app, &caller, &bytes);
     let answer = tokio::time::timeout(app.limits.answer_timeout(), login).await;
     let answer = answer.unwrap_or_else(|_| Err(late()))?;
     app.service.pace.answered_in(Duration::from_nanos(app.service.clock.monotonic_ns() - began_ns));
     caller.decided(answer.decision);
-    Ok(answer)
+    body::sized_answer(StatusCode::OK, &answer, json_bytes(&answer))
 }
 
-/// One login, from its JSON to its answer, whether it came alone, in a batch or in a stream.
+/// One login, from its JSON to its answer, whether it came alone or in a batch.
 pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
     let (request, form) = request(&caller.tenant, json)?;
     capture::is_of_subject(request.handle);

@@ -4,7 +4,7 @@
 use super::authentications::{json_bytes, late, login};
 use super::body;
 use super::caller::Caller;
-use super::failures::Failures;
+use super::failures::{BATCHES, Failures};
 use super::sizes::BATCH_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::problem::Problem;
@@ -26,9 +26,6 @@ use trefoil_api::{AuthenticatedBatch, BATCH_MAX, Outcome};
 use trefoil_service::tenant::Scope;
 use trefoil_service::usage::Used;
 
-/// The route, for metrics.
-const BATCHES: &str = "/v1/authentications/batch";
-
 /// `POST /v1/authentications/batch`. Each entry is a login of its own. A refusal of the whole batch comes before any entry is begun.
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
@@ -41,7 +38,7 @@ pub(super) async fn authenticate(
     let mut work = caller.work(&app).await?;
     let began_ns = app.service.clock.monotonic_ns();
     app.service.check_room()?;
-    let mut failures = Failures::of(&request, BATCHES);
+    let mut failures = Failures::of(&request);
     let bytes = body::json_bytes(request, BATCH_JSON_BYTES_MAX, &app.limits).await?;
     let UnreadBatch { authentications } = body::parse(&bytes)?;
     caller.only(authentications.len());

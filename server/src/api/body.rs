@@ -1,7 +1,5 @@
 //! Reading bodies: media type, size and time are bounded before anything is parsed.
 
-use super::cbor::{self, Fault};
-use super::form::{self, Form};
 use crate::limits::LiveLimits;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
@@ -13,7 +11,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
 
-/// Reads and parses a body in JSON or CBOR of at most `bytes_max`.
+/// The media type of most bodies.
+pub(crate) const JSON: &str = "application/json";
+
+/// Reads and parses a body in JSON of at most `bytes_max`.
 pub(super) async fn json<T: DeserializeOwned>(
     request: Request,
     bytes_max: usize,
@@ -22,29 +23,13 @@ pub(super) async fn json<T: DeserializeOwned>(
     parse(&json_bytes(request, bytes_max, limits).await?)
 }
 
-/// Reads a body in JSON or CBOR without parsing it: a body in CBOR as its JSON, also at most `bytes_max` long. What digests, parses and
-/// compares it then does so for both forms.
+/// Reads a body in JSON of at most `bytes_max` without parsing it.
 pub(super) async fn json_bytes(
     request: Request,
     bytes_max: usize,
     limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
-    let form = Form::sent(request.headers())?;
-    let bytes = sized(request, 0, bytes_max, limits).await?;
-    match form {
-        Form::Json => Ok(bytes),
-        Form::Cbor => json_of(&bytes, bytes_max).map(Bytes::from),
-    }
-}
-
-fn json_of(cbor: &[u8], bytes_max: usize) -> Result<Vec<u8>, Problem> {
-    let detail = match cbor::to_json(cbor, bytes_max) {
-        Ok(json) => return Ok(json),
-        Err(Fault::TooLong) => return Err(too_large(bytes_max, ", as JSON,")),
-        Err(Fault::At(..)) if cbor.is_empty() => "the body is empty, and this route takes a map".to_owned(),
-        Err(Fault::At(at, what)) => format!("the body has no JSON form, at byte {at}: {what}"),
-    };
-    Err(Problem::new(Code::MalformedCbor, detail))
+    bytes(request, JSON, 0, bytes_max, limits).await
 }
 
 /// Reads a body of this media type and between these sizes.
@@ -56,18 +41,8 @@ pub(super) async fn bytes(
     limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
     check_media_type(request.headers(), media_type)?;
-    sized(request, bytes_min, bytes_max, limits).await
-}
-
-/// Reads a body between these sizes.
-async fn sized(
-    request: Request,
-    bytes_min: usize,
-    bytes_max: usize,
-    limits: &LiveLimits,
-) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
-    let too_large = || too_large(bytes_max, "");
+    let too_large = || too_large(bytes_max);
     let too_small =
         || Problem::new(Code::ProofRejected, format!("no shorter than {bytes_min} bytes is possible"));
     if let Some(length) = content_length(&parts.headers) {
@@ -82,15 +57,13 @@ async fn sized(
     if body.len() < bytes_min { Err(too_small()) } else { Ok(body) }
 }
 
-/// `form` says which form of the body is too large, if it is not the one that was sent.
-fn too_large(bytes_max: usize, form: &str) -> Problem {
+fn too_large(bytes_max: usize) -> Problem {
     // Most oversized bodies have an embedding of another model.
     let embedding = match bytes_max {
         super::sizes::EMBEDDING_JSON_BYTES_MAX => ": an embedding has 128 numbers",
         _ => "",
     };
-    let detail =
-        format!("the body{form} has more than the {bytes_max} bytes that this route takes{embedding}");
+    let detail = format!("the body has more than the {bytes_max} bytes that this route takes{embedding}");
     Problem::new(Code::BodyTooLarge, detail)
 }
 
@@ -153,7 +126,7 @@ fn plain(expected: &str) -> &str {
     }
 }
 
-/// An answer in JSON, which the outermost layer gives the form that the caller prefers.
+/// An answer in JSON.
 pub(super) fn answer(status: axum::http::StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
     sized_answer(status, body, ANSWER_BYTES)
 }
@@ -166,7 +139,7 @@ pub(super) fn sized_answer(
 ) -> Result<Response, Problem> {
     let mut json = Vec::with_capacity(bytes);
     serde_json::to_writer(&mut json, body).map_err(Problem::internal)?;
-    Ok((status, [(header::CONTENT_TYPE, form::JSON)], json).into_response())
+    Ok((status, [(header::CONTENT_TYPE, JSON)], json).into_response())
 }
 
 /// More than most answers have without an attestation.
@@ -185,31 +158,18 @@ async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Optio
     }
 }
 
-/// Refuses a body of another media type.
-pub(super) fn check_media_type(headers: &HeaderMap, expected: &'static str) -> Result<(), Problem> {
-    match is_of_type(headers, expected) {
-        true => Ok(()),
-        false => Err(wrong_type(headers, expected)),
+/// Refuses a body of another media type than this, whatever its parameters.
+fn check_media_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let essence = given.split(';').next().unwrap_or("").trim();
+    if essence.eq_ignore_ascii_case(expected) {
+        return Ok(());
     }
-}
-
-/// Whether the body has this media type, whatever its parameters.
-pub(super) fn is_of_type(headers: &HeaderMap, media_type: &str) -> bool {
-    let essence = given_type(headers).split(';').next().unwrap_or("").trim();
-    essence.eq_ignore_ascii_case(media_type)
-}
-
-/// The problem of a body that has another media type than those `expected`.
-pub(super) fn wrong_type(headers: &HeaderMap, expected: &str) -> Problem {
-    let detail = match given_type(headers) {
+    let detail = match given {
         "" => format!("there is no Content-Type; send Content-Type: {expected}"),
         given => format!("Content-Type is {given}; send Content-Type: {expected}"),
     };
-    Problem::new(Code::MediaTypeUnsupported, detail)
-}
-
-fn given_type(headers: &HeaderMap) -> &str {
-    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("")
+    Err(Problem::new(Code::MediaTypeUnsupported, detail))
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

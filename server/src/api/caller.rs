@@ -44,32 +44,15 @@ pub(super) struct Cursor<const N: usize>(pub(super) [u8; N]);
 
 impl Caller {
     /// A known caller, with a place for one login.
-    pub(super) fn of(app: &App, known: Known) -> Result<Caller, Problem> {
+    fn of(app: &App, known: Known) -> Result<Caller, Problem> {
         let Known { tenant, scopes, id, uses, failures } = known;
         let place = app.service.pace.place(&tenant.in_flight).ok_or_else(crowded)?;
         Ok(Caller { tenant, scopes, id, failures, uses, place })
     }
 
-    /// The caller that its API key stands for now.
-    pub(super) fn again(&self, app: &App) -> Result<Known, Problem> {
-        check_ready(app)?;
-        Ok(app.service.directory.caller_again(&self.id, app.service.now())?)
-    }
-
     /// Waits until the tenant has room for one more request in work. Call it before the body is read.
     pub(super) async fn work(&self, app: &App) -> Result<Work, Problem> {
         app.service.pace.work(&self.place, app.limits.answer_timeout()).await.ok_or_else(crowded)
-    }
-
-    /// Refuses a stream that would leave less than half of the tenant's places to its other requests: it may keep its place for long, and
-    /// for nothing.
-    pub(super) fn stays(&self, app: &App) -> Result<(), Problem> {
-        if app.service.pace.may_stay(&self.place) {
-            return Ok(());
-        }
-        let detail = "half of the requests that this tenant may have in flight are taken, and streams take no more; send the logins in a stream \
-                      that is open, or alone";
-        Err(Problem::new(Code::QuotaExceeded, detail))
     }
 
     /// Counts this request as this many logins in flight, from now on.

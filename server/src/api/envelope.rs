@@ -1,8 +1,6 @@
-//! The layer around every request: it gives it an id, renders problems, gives answers the form that the caller prefers, contains a panic,
-//! counts, and writes the log line.
+//! The layer around every request: it gives it an id, renders problems, contains a panic, counts, and writes the log line.
 
 use super::failures::ONE_A_SECOND;
-use super::form::Form;
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;
 use crate::app::App;
@@ -44,10 +42,9 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     let (method, version) = (request.method().clone(), request.version());
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let preferred = Form::preferred(request.headers());
     let started = app.service.clock.monotonic_ns();
     let request_bytes = request.body().size_hint().exact().unwrap_or(0);
-    let (((response, uses), noted), parties) = match (head_bytes(&request), &app.capture) {
+    let (((mut response, uses), noted), parties) = match (head_bytes(&request), &app.capture) {
         (..=HEAD_BYTES_MAX, None) => {
             (noting(&traced, with_uses(contain(next.run(request)))).await, Parties::default())
         }
@@ -60,7 +57,6 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
             (((refused, None), Noted::default()), Parties::default())
         }
     };
-    let mut response = preferred.give(response).await;
     let problem = response.extensions_mut().remove::<Problem>();
     if let (Some(_), Some(uses)) = (&problem, uses) {
         uses.count(Used::Refused);

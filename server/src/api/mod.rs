@@ -12,7 +12,6 @@
 //! | POST `/v1/proof-sessions` | authenticate | proof envelope | 201 |
 //! | POST `/v1/authentications` | authenticate | JSON | 200, also for `no_match` |
 //! | POST `/v1/authentications/batch` | authenticate | JSON | 200, also where an entry is refused |
-//! | POST `/v1/authentications/stream` | authenticate | lines of JSON | 200 and a line for each |
 //! | GET `/v1/keys`, `/v1/keys/{version}`, `/v1/seals/{n}`, `/v1/seals/{n}/header`, `/v1/seals/{n}/pruned`, `/v1/fhe/parameters`, `/v1/fhe/keys/{tenant}`, `/.well-known/trefoil-configuration`, `/.well-known/jwks.json` | none | - | 200 |
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
@@ -37,22 +36,18 @@
 //! | GET `/operator`, `/operator/page.js`, `/operator/page.css` (admin) | none | - | 200 |
 //! | GET `/livez`, `/readyz`, `/metrics` (admin) | none | - | 200, 503 when not ready |
 //!
-//! JSON here stands for JSON or CBOR ([`form`]), but for the documents that are JSON for every caller. A caller never names its tenant: the API
-//! key determines it. Every refusal is a [`crate::problem`].
+//! A caller never names its tenant: the API key determines it. Every refusal is a [`crate::problem`].
 
 mod admin;
 mod authentications;
 mod batch;
 mod body;
 mod caller;
-mod cbor;
 mod conditional;
 mod cosignatures;
 mod envelope;
 mod failures;
-mod form;
 mod jwks;
-mod lines;
 mod log;
 mod needs;
 mod once;
@@ -64,13 +59,12 @@ mod reference;
 mod roots;
 pub(crate) mod routes;
 mod sizes;
-mod stream;
 mod subjects;
 mod templates;
 mod usage;
 mod uses;
 
-pub(crate) use form::{CBOR, JSON};
+pub(crate) use body::JSON;
 pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 

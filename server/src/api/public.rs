@@ -176,7 +176,6 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "proof_sessions": "/v1/proof-sessions",
         "authentications": "/v1/authentications",
         "authentication_batches": "/v1/authentications/batch",
-        "authentication_streams": super::stream::STREAMS,
         "circuits": trefoil_zkp::Circuit::ALL.map(trefoil_zkp::Circuit::name),
         "signature_families": trefoil_attest::Family::ALL.map(|family| family.to_string()),
         "fhe_keys": "/v1/fhe/keys/{tenant}",

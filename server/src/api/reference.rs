@@ -32,8 +32,7 @@ pub(super) fn routes<H: Handler<T, Arc<crate::app::App>>, T: 'static>(routes: Ro
                 .answers_like(
                     "The description.",
                     json!({ "openapi": "3.1.0", "info": {}, "paths": {}, "components": {} }),
-                )
-                .only_json(),
+                ),
             document,
         )
         .route(

@@ -1,7 +1,6 @@
 //! A file of the timing and shape of requests, for `trefoil-bench replay`: when each began, how long it took, its route, status, sizes and
 //! number of logins. It holds no subject, no face and no API key: tenants and subjects are keyed hashes, whose key is drawn at the start and
 //! never written. So a file shows which requests belong to the same subject but not to which subject, and two files cannot be linked.
-//! Each login of a stream has a line of its own, like a single one, with the stream's mark ([`Streamed`]).
 //!
 //! # Threads
 //!
@@ -11,11 +10,9 @@
 
 mod format;
 mod ring;
-mod streamed;
 
 pub use format::{Captured, FormatError, read};
 use ring::Ring;
-pub(crate) use streamed::{Login, Streamed, with_subject};
 
 use crate::openapi::Method;
 use aws_lc_rs::hmac;

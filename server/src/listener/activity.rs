@@ -286,11 +286,6 @@ impl Activity {
         self.closing.store(true, Ordering::Release);
     }
 
-    /// Whether it was told, or is about to be.
-    pub(super) fn leaves(&self) -> bool {
-        self.closing.load(Ordering::Acquire) || self.is_fed_up()
-    }
-
     /// After the peer was told that the connection closes, waits until every handler has answered and the peer has had
     /// [`Limits::close_timeout`] to take the answers. If the peer keeps sending requests, waits no longer than a
     /// request may take.

@@ -7,7 +7,6 @@
 #![expect(clippy::disallowed_types, reason = "between the two ends of one exchange")]
 
 use super::activity::{Activity, Turn, Unsent};
-use super::peer::Peer;
 use super::turns::Turns;
 use axum::Router;
 use axum::body::{Body, HttpBody};
@@ -35,7 +34,6 @@ pub(super) struct Exchange {
     activity: Arc<Activity>,
     turns: Arc<Turns>,
     refusals_max: u32,
-    peer: Peer,
 }
 
 impl Exchange {
@@ -45,8 +43,7 @@ impl Exchange {
         turns: Arc<Turns>,
         refusals_max: u32,
     ) -> Exchange {
-        let peer = Peer::new(Arc::clone(&activity), Arc::clone(&turns), refusals_max);
-        Exchange { router: TowerToHyperService::new(router), activity, turns, refusals_max, peer }
+        Exchange { router: TowerToHyperService::new(router), activity, turns, refusals_max }
     }
 }
 
@@ -61,7 +58,7 @@ impl Service<Request<Incoming>> for Exchange {
         let turn = Arc::new(Turn::begin(&self.activity));
         let (http2, unread) = (request.version() == Version::HTTP_2, Arc::<Mutex<_>>::default());
         let expects = !http2 && request.headers().contains_key(EXPECT);
-        let mut request = request.map(|body| match body.is_end_stream() {
+        let request = request.map(|body| match body.is_end_stream() {
             true => Body::empty(),
             false => Body::new(Asked {
                 body: Some(body),
@@ -71,7 +68,6 @@ impl Service<Request<Incoming>> for Exchange {
                 expected: expects,
             }),
         });
-        request.extensions_mut().insert(self.peer.clone());
         let (answering, activity, refusals_max) =
             (self.router.call(request), Arc::clone(&self.activity), self.refusals_max);
         let turns = Arc::clone(&self.turns);
@@ -85,9 +81,7 @@ impl Service<Request<Incoming>> for Exchange {
             if answered(&activity, response.status(), refusals_max) && !http2 {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            // An answer without a size is sent while the request is received; each of its parts is counted separately ([`Peer::part`]).
-            let is_whole = response.body().size_hint().exact().is_some();
-            let unsent = is_whole.then(|| Arc::new(Unsent::begin(&activity)));
+            let unsent = Arc::new(Unsent::begin(&activity));
             drop(turn);
             Ok(response.map(|body| Answer { body, unsent }))
         })
@@ -95,7 +89,7 @@ impl Service<Request<Incoming>> for Exchange {
 }
 
 /// Notes how a request was answered. Returns whether the connection is to end because of too many refusals in a row.
-pub(super) fn answered(activity: &Activity, status: StatusCode, refusals_max: u32) -> bool {
+fn answered(activity: &Activity, status: StatusCode, refusals_max: u32) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             activity.crowds();
@@ -173,8 +167,7 @@ impl Drop for Asked {
 /// The body of an answer.
 pub(super) struct Answer {
     body: Body,
-    /// `None` if its parts have their own.
-    unsent: Option<Arc<Unsent>>,
+    unsent: Arc<Unsent>,
 }
 
 impl HttpBody for Answer {
@@ -186,7 +179,7 @@ impl HttpBody for Answer {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Chunk>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        let chunk = |bytes| Chunk { bytes, _unsent: self.unsent.clone() };
+        let chunk = |bytes| Chunk { bytes, _unsent: Arc::clone(&self.unsent) };
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(chunk))))
     }
 
@@ -202,7 +195,7 @@ impl HttpBody for Answer {
 /// Bytes of an answer, which the HTTP library drops once the peer's flow control has let them through.
 pub(super) struct Chunk {
     bytes: Bytes,
-    _unsent: Option<Arc<Unsent>>,
+    _unsent: Arc<Unsent>,
 }
 
 impl Buf for Chunk {

@@ -56,7 +56,7 @@ pub(crate) struct Total {
 pub(crate) struct Sums {
     /// Durations by route, method and status.
     pub(crate) durations: BTreeMap<(String, &'static str, u16), Total>,
-    /// Refusals and faults by code and route, logins of batches and streams among them.
+    /// Refusals and faults by code and route, logins of batches among them.
     pub(crate) problems: BTreeMap<(Code, String), u64>,
 }
 
@@ -137,7 +137,7 @@ impl Requests {
         text.family(
             "trefoil_http_problems_total",
             "counter",
-            "Refusals and faults by code and route, logins of batches and streams among them",
+            "Refusals and faults by code and route, logins of batches among them",
         );
         for ((code, route), count) in problems {
             let labels = format!("{{code=\"{}\",route=\"{route}\"}}", code.name());

@@ -2,7 +2,6 @@
 
 use super::listener::Listener;
 use super::operation::{Body, Caller, Operation, Parameter, Place, Shape};
-use crate::api::{CBOR, JSON};
 use crate::problem::{Code, Document, Problem};
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
@@ -62,9 +61,7 @@ fn info(listener: Listener) -> Value {
         "description": format!(
             "{which}\n\nA refusal is `application/problem+json` (RFC 9457) with a stable `code`; its `type` is a path of this listener that \
              says cause, cure and whether to retry. A denied login is no refusal: it is 200 with `\"decision\": \"no_match\"`. Every answer has \
-             the header `request-id`.\n\nWhere `application/cbor` is beside `application/json`, it is the same value in CBOR (RFC 8949): a request may send it, and \
-             an answer is CBOR to a caller whose header Accept prefers it. In a request a byte string under tag 22 stands for a text in base64, one under \
-             tag 23 for a text in hexadecimal; in an answer both are text."
+             the header `request-id`."
         ),
         "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
     })
@@ -194,7 +191,7 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         described["x-trefoil-role"] = json!(needs.role);
     }
     if let Some(body) = request {
-        let (about, content) = (&body.about, content(body, false, &mut schemas.sent));
+        let (about, content) = (&body.about, content(body, &mut schemas.sent));
         described["requestBody"] = json!({ "required": true, "description": about, "content": content });
     }
     described
@@ -231,7 +228,7 @@ fn responses(operation: &Operation, schemas: &mut Schemas) -> Value {
     let success = match answer {
         None => json!({ "description": "Done.", "headers": said }),
         Some(body) => {
-            let content = content(body, operation.only_json, &mut schemas.answered);
+            let content = content(body, &mut schemas.answered);
             json!({ "description": body.about, "headers": said, "content": content })
         }
     };
@@ -301,20 +298,16 @@ fn refusal(codes: &[Code]) -> Value {
     })
 }
 
-/// The body by its media type: what is not only JSON is CBOR too.
-fn content(body: &Body, only_json: bool, generator: &mut SchemaGenerator) -> Value {
+/// The body by its media type.
+fn content(body: &Body, generator: &mut SchemaGenerator) -> Value {
     let mut content = json!({ "schema": schema(&body.shape, generator) });
     if let Shape::Opaque = body.shape {
         content = json!({});
     }
-    let in_cbor = content.clone();
     if let Some(example) = &body.example {
         content["example"] = example.clone();
     }
-    match body.media_type {
-        JSON if !only_json => json!({ JSON: content, CBOR: in_cbor }),
-        media_type => json!({ media_type: content }),
-    }
+    json!({ body.media_type: content })
 }
 
 fn schema(shape: &Shape, generator: &mut SchemaGenerator) -> Value {

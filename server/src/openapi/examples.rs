@@ -1,6 +1,6 @@
 //! Example bodies: well formed, but of no real service.
 
-use crate::problem::{Code, Problem};
+use crate::problem::Code;
 use serde_json::{Value, json};
 use trefoil_api::{
     ApiKey, ApiKeyPage, ApiKeyState, AttemptPolicy, AttestationForm, AuditEntry, AuditOutcome, AuditPage,
@@ -9,12 +9,12 @@ use trefoil_api::{
     CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant,
     DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, FleetNode, Hex,
     KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts,
-    Nonce, Operator, OperatorPage, OperatorToken, Outcome, OwnTenant, Policy, PolicyPage, PolicyVersion,
-    ProbeMode, ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot,
-    PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts,
-    ResetMalformed, Revoked, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope,
-    SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, StreamedOutcome, Subject,
-    SubjectPage, SubjectState, TenantDetail, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
+    Nonce, Operator, OperatorPage, OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode,
+    ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, Revoked,
+    RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
+    SessionPage, SetPolicy, StageTimes, StartedRotation, Subject, SubjectPage, SubjectState, TenantDetail,
+    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -123,17 +123,6 @@ pub(crate) fn batch() -> Value {
 pub(crate) fn authenticated() -> Authenticated {
     let attestation = Some(Base64(b"CBOR, longer than this".to_vec()));
     Authenticated { id: DIGEST, decision: Decision::Match, attestation, seal_number: 7 }
-}
-
-/// The lines of an answer: a decided one, and the last one.
-pub(crate) fn streamed() -> [Value; 2] {
-    let decided =
-        StreamedOutcome { line: 2, ended: false, outcome: Outcome::<()>::Answered(authenticated()) };
-    let problem =
-        Problem::new(Code::BodyTimeout, "no line ended within 60 s; an empty line keeps a stream open");
-    let outcome = Outcome::<_>::Refused { problem: problem.member() };
-    let last = StreamedOutcome { line: 3, ended: true, outcome };
-    [json!(decided), json!(last)]
 }
 
 pub(crate) fn usage() -> UsagePage {

@@ -87,8 +87,6 @@ pub(crate) struct Operation {
     /// Headers of the answer, beside those of every answer.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
     pub(crate) codes: Vec<Code>,
-    /// Whether its answer is JSON for every caller.
-    pub(crate) only_json: bool,
 }
 
 impl Method {
@@ -129,7 +127,6 @@ impl Operation {
             headers: Vec::new(),
             // The head's size is checked before the route is known, and any handler may panic.
             codes: vec![Code::HeadTooLarge, Code::Internal],
-            only_json: false,
         }
     }
 
@@ -253,11 +250,11 @@ impl Operation {
         self.header("ETag", tag)
     }
 
-    /// A body in JSON or CBOR.
+    /// A body in JSON.
     pub(crate) fn takes<T: JsonSchema>(self, bytes_max: usize, example: &impl Serialize) -> Operation {
-        let about = format!("At most {bytes_max} bytes; a body in CBOR also as JSON.");
+        let about = format!("At most {bytes_max} bytes.");
         let body = Body { media_type: JSON, shape: Shape::of::<T>(), about, example: Some(value(example)) };
-        self.takes_body(body).fails(&[Code::MalformedJson, Code::MalformedCbor, Code::FieldInvalid])
+        self.takes_body(body).fails(&[Code::MalformedJson, Code::FieldInvalid])
     }
 
     /// Any body.
@@ -271,7 +268,7 @@ impl Operation {
         ])
     }
 
-    /// Answers with JSON, or with the same in CBOR.
+    /// Answers with JSON.
     pub(crate) fn answers<T: JsonSchema>(
         self,
         status: u16,
@@ -283,16 +280,10 @@ impl Operation {
         self.answers_body(status, Body { media_type, shape, about: about.to_owned(), example })
     }
 
-    /// Answers with JSON like this, or with the same in CBOR.
+    /// Answers with JSON like this.
     pub(crate) fn answers_like(self, about: &'static str, example: Value) -> Operation {
         let (media_type, shape) = (JSON, Shape::Like(example.clone()));
         self.answers_body(200, Body { media_type, shape, about: about.to_owned(), example: Some(example) })
-    }
-
-    /// Its answer is JSON for every caller: a standard defines it in JSON, or it has a CBOR of its own.
-    pub(crate) fn only_json(mut self) -> Operation {
-        self.only_json = true;
-        self
     }
 
     /// Answers with any body.

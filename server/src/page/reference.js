@@ -34,12 +34,8 @@ function resolved(schema, root, depth = 0) {
 }
 
 function body(title, part, root) {
-  const content = part.content ?? {};
-  // CBOR beside JSON is the same value.
-  const other = "application/json" in content && "application/cbor" in content ? "application/cbor" : undefined;
-  const media = Object.entries(content).filter(([type]) => type !== other);
-  return media.flatMap(([type, { schema, example }]) => [
-    element("h3", {}, title, ": ", code(type), ...(other ? [" or ", code(other)] : [])),
+  return Object.entries(part.content ?? {}).flatMap(([type, { schema, example }]) => [
+    element("h3", {}, title, ": ", code(type)),
     told(part.description),
     example === undefined ? undefined : folded("example", pretty(example)),
     schema === undefined ? undefined : folded("schema", pretty(resolved(schema, root))),

@@ -54,9 +54,8 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 63] = [
+    pub const ALL: [Code; 62] = [
         Code::MalformedJson,
-        Code::MalformedCbor,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
         Code::CallerUnauthenticated,
@@ -165,7 +164,6 @@ impl Code {
     pub fn cause(self) -> &'static str {
         match self {
             Code::MalformedJson => "the body is not JSON",
-            Code::MalformedCbor => "the body is not CBOR, or has no JSON form",
             Code::MalformedRequest => "a path segment, query or header cannot be read, or the body broke off",
             Code::IdempotencyKeyMissing => "an enrolment without `Idempotency-Key`",
             Code::CallerUnauthenticated => "no API key or token, or one that is unknown, expired or revoked",
@@ -191,7 +189,7 @@ impl Code {
             Code::TrustRootUnknown => "no such version",
             Code::MethodNotAllowed => "the path exists, the method does not",
             Code::HeadTooLarge => "path and headers are over 16 KiB",
-            Code::BodyTimeout => "the body took longer than 10 s, or no line of a stream ended in time",
+            Code::BodyTimeout => "the body took longer than 10 s",
             Code::TemplateExists => "the subject is enrolled",
             Code::TenantExists => "the drawn identifier was taken",
             Code::NonceReplayed => {
@@ -207,7 +205,7 @@ impl Code {
             Code::CosignatureRefused => "no listed witness cosigned the checkpoint, or it is of another log",
             Code::RootSignatureInvalid => "the root is not signed by the registered issuer key",
             Code::SessionExpired => "the session is over, or its root was withdrawn",
-            Code::BodyTooLarge => "the body, or a line of a stream, is over the route's limit",
+            Code::BodyTooLarge => "the body is over the route's limit",
             Code::MediaTypeUnsupported => "another `Content-Type`",
             Code::FieldInvalid => "a field is missing, unknown or out of range",
             Code::EmbeddingInvalid => "not a face: zeros, not finite, or not from an embedder",
@@ -236,9 +234,7 @@ impl Code {
                 "too little disk space; nothing was attempted. Deletions and roots are still accepted"
             }
             Code::Unsealed => "decided and counted, but the seal cannot be stored, so there is no answer",
-            Code::Draining => {
-                "the service or the connection of a stream stops, or is not ready; nothing was attempted"
-            }
+            Code::Draining => "the service stops, or is not ready; nothing was attempted",
             Code::Undecided => {
                 "the key-holder gave no decision; the attempt may have been counted, and the nonce spent"
             }

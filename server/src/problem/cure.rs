@@ -10,10 +10,6 @@ impl Code {
             Code::MalformedJson => {
                 "Send one JSON value (RFC 8259) in UTF-8; `detail` says where it breaks off."
             }
-            Code::MalformedCbor => {
-                "Send one item (RFC 8949) of maps with keys of text, arrays, text, finite numbers, false, true, null, and byte strings under tag 22 or \
-                 23; `detail` says where it breaks off."
-            }
             Code::MalformedRequest => "Correct what `detail` names; API.md shows each path and header.",
             Code::IdempotencyKeyMissing => {
                 "Send the header Idempotency-Key with a fresh value, and the same one when you repeat the request."

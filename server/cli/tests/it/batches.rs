@@ -39,13 +39,13 @@ fn entry(request: &Authentication) -> Value {
     serde_json::to_value(request).unwrap()
 }
 
-pub(crate) fn with(mut entry: Value, field: &str, value: Value) -> Value {
+fn with(mut entry: Value, field: &str, value: Value) -> Value {
     entry[field] = value;
     entry
 }
 
 /// Verified as by its relying party, whatever the decision.
-pub(crate) async fn verify_entry(service: &Service, request: &Authentication, answer: &Authenticated) {
+async fn verify_entry(service: &Service, request: &Authentication, answer: &Authenticated) {
     let digest = request.probe_digest();
     let policy = Policy::new(
         service.trust_root.clone(),
@@ -75,12 +75,7 @@ pub(crate) async fn verify_entry(service: &Service, request: &Authentication, an
 }
 
 /// Logins of these people in turn, every third with another's face, every second in compact form.
-pub(crate) fn mixed(
-    service: &Service,
-    people: &[Person],
-    count: usize,
-    nonces: u64,
-) -> Vec<(Authentication, Decision)> {
+fn mixed(service: &Service, people: &[Person], count: usize, nonces: u64) -> Vec<(Authentication, Decision)> {
     let one = |at: usize| {
         let (person, other) = (&people[at % people.len()], &people[(at + 1) % people.len()]);
         let is_own = at % 3 != 2;

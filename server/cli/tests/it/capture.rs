@@ -2,7 +2,6 @@
 
 use crate::http::Endpoint;
 use crate::service::{self, Person, Service, answer};
-use crate::streams::{Raw, welcomed};
 use serde_json::json;
 use std::path::Path;
 use trefoil_api::Decision;
@@ -72,60 +71,6 @@ fn names_nobody(text: &str, people: &[Person], tenant: TenantId) {
             assert!(!text.contains(&secret[..16]), "{secret} is in {text}");
         }
     }
-}
-
-/// A stream with a login of each, the second with a wrong MAC, and a line that is no login. Returns the sizes of the lines and of their answers.
-async fn stream(service: &Service, [one, other]: [&Person; 2], nonce: u64) -> Vec<(u64, u64)> {
-    let mut forged = service.request(other, &other.face, nonce);
-    forged.mac.0[0] ^= 1;
-    let mut stream = Raw::open(&service.public).await;
-    let mut sizes = Vec::new();
-    for line in [json!(service.request(one, &one.face, nonce)), json!(forged), json!({})] {
-        let line = line.to_string();
-        stream.send(&format!("{line}\n")).await;
-        sizes.push((line.len() as u64, stream.next_text().await.unwrap().len() as u64));
-    }
-    stream.end().await;
-    assert_eq!(stream.next().await, None);
-    sizes
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_login_of_a_stream_is_captured_like_a_single_one_with_the_mark_of_its_stream() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut config = service::config(&directory.path().join("data"));
-    let file = directory.path().join("capture");
-    config.capture.file.clone_from(&file);
-    let (service, people) = welcomed(config, 2).await;
-    let service = service.at_one_node();
-    let pair = [&people[0], &people[1]];
-    for (at, person) in pair.into_iter().enumerate() {
-        answer(&service.authenticate(&service.request(person, &person.face, at as u64)).await);
-    }
-    let sizes = [stream(&service, pair, 10).await, stream(&service, pair, 20).await];
-    let tenant = service.tenant;
-    assert!(service.server.shutdown().await);
-
-    let text = std::fs::read_to_string(&file).unwrap();
-    let captured = read(&text).unwrap();
-    let logins = of(&captured, "POST /v1/authentications");
-    let [one, other] = [logins[0], logins[1]];
-    assert!(one.stream.is_none() && other.stream.is_none(), "they came alone");
-    let opened = of(&captured, "POST /v1/authentications/stream");
-    assert_eq!((opened.len(), logins.len()), (2, 2 + 6));
-    assert!(opened[0].stream.is_some() && opened[0].stream != opened[1].stream, "{opened:?}");
-    for (opened, sizes) in opened.iter().zip(sizes) {
-        assert_eq!((opened.status, &opened.tenant, opened.subjects.len()), (200, &one.tenant, 0));
-        let of_it: Vec<&Captured> =
-            logins.iter().copied().filter(|login| login.stream == opened.stream).collect();
-        let seen: Vec<_> = of_it.iter().map(|login| (login.status, login.subjects.as_slice())).collect();
-        assert_eq!(seen, [(200, &one.subjects[..]), (403, &other.subjects[..]), (422, &[][..])]);
-        let noted: Vec<_> = of_it.iter().map(|login| (login.request_bytes, login.answer_bytes)).collect();
-        assert_eq!(noted, sizes);
-        assert!(of_it.iter().all(|login| login.tenant == one.tenant && login.began_us >= opened.began_us));
-        assert!(of_it[0].took_us > 0);
-    }
-    names_nobody(&text, &people, tenant);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,15 +4,13 @@ use crate::http::Reply;
 use crate::program::Program;
 use crate::service::{self, AUDIENCE, Customer, Person, TestClock, answer, policy, templates_path};
 use crate::small_disk::SmallDisk;
-use crate::streams::next;
 use hyper::Method;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_api::{Authentication, Decision};
+use trefoil_api::Authentication;
 use trefoil_attest::{Attestation, Evidence, ExpectedNonce, LogEntry, Policy, verify};
-use trefoil_client::Client;
 use trefoil_testing::volume;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trefoil");
@@ -66,13 +64,6 @@ impl House {
     }
 
     /// A typed client with the customer's key.
-    fn client(&self) -> Client {
-        let certificate = std::fs::read(self.disk.outside("data/tls-certificate.pem")).unwrap();
-        let (port, key) =
-            (self.program.public.address.port(), self.customer.public.bearer.as_deref().unwrap());
-        Client::new(&format!("https://localhost:{port}"), &certificate, key, 1).unwrap()
-    }
-
     async fn erase(&self, person: usize) -> Reply {
         let path = templates_path(&self.people[person]);
         self.customer.public.send(Method::DELETE, &path, &[], String::new()).await
@@ -187,34 +178,6 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     house.program = Program::start_on(&house.disk, &SMALL);
     house.customer.moved((house.program.public.clone(), house.program.admin.clone()));
     assert_eq!(house.erase(0).await.status, 200);
-    assert_eq!(house.program.terminate().code(), Some(0));
-}
-
-/// A stream that began while there was room is no way around the mark.
-#[tokio::test(flavor = "multi_thread")]
-async fn logins_of_an_open_stream_are_refused_below_the_mark_and_decided_once_there_is_room() {
-    let mut house = House::new(64, &SMALL).await;
-    let (mut sender, mut answers) = house.client().authenticate_stream().await.unwrap();
-    sender.send(&house.request(0)).await.unwrap();
-    assert_eq!(next(&mut answers).await.answer.unwrap().without_verification().decision, Decision::Match);
-
-    house.disk.fill(10 << 20);
-    house.until_ready(503, "make room").await;
-    let waits = house.request(1);
-    for line in 2..=3 {
-        assert_eq!(sender.send(&waits).await.unwrap(), line);
-        let refused = next(&mut answers).await;
-        assert_eq!((refused.line, refused.ended), (line, false), "{refused:?}");
-        assert_eq!(refused.answer.unwrap_err().code(), Some("disk-low"));
-    }
-
-    house.disk.empty();
-    house.until_ready(200, "ready").await;
-    // Its nonce was not spent.
-    assert_eq!(sender.send(&waits).await.unwrap(), 4);
-    let decided = next(&mut answers).await;
-    assert_eq!((decided.line, decided.answer.unwrap().without_verification().decision), (4, Decision::Match));
-    drop((sender, answers));
     assert_eq!(house.program.terminate().code(), Some(0));
 }
 

@@ -2,13 +2,12 @@
 
 use crate::enrolment::join_all;
 use crate::http::{Endpoint, Reply};
-use crate::members::{Members, client};
+use crate::members::Members;
 use crate::service::{self, AUDIENCE, Service, TestClock, answer, endpoints};
 use hyper::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +15,7 @@ use trefoil_api::{AttestationForm, Authenticated, Decision, Hex, Nonce, Unproven
 use trefoil_attest::{
     ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
 };
-use trefoil_client::{Client, ClientError, LoginError, Unverified};
+use trefoil_client::{Client, ClientError, LoginError};
 use trefoil_key_holder::backup::Passphrase;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
@@ -211,39 +210,6 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     }
     let capacity = format!("trefoil_verdict_cache_capacity{{tenant=\"{tenant}\"}}");
     assert!(service.metric(&capacity).await < 100, "{}", service.metric(&capacity).await);
-    assert!(service.server.shutdown().await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn logins_without_a_proof_are_decided_and_attested_in_a_stream_as_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = service(&directory.path().join("data")).await;
-    let app = Application::new(&service, unproven()).await;
-    let (own, other) = (face(1), face(2));
-    app.enrol(1, &own).await;
-    let alone = app.account(&app.request(1, &own, 1)).await;
-    let client = client(&service, app.public.bearer.as_deref().unwrap(), 1);
-    let (mut sender, mut answers) = client.authenticate_stream().await.unwrap();
-    let spent = app.request(1, &own, 1);
-    let requests = [app.request(1, &own, 2), app.request(1, &other, 3), app.request(2, &own, 4), spent];
-    let mut answered = BTreeMap::new();
-    for (at, request) in requests.iter().enumerate() {
-        assert_eq!(sender.send_unproven(request).await.unwrap(), at as u64 + 1);
-    }
-    for _ in &requests {
-        let next = answers.next().await.unwrap().unwrap();
-        assert!(!next.ended);
-        answered.insert(next.line, next.answer.map(Unverified::without_verification));
-    }
-    drop(sender);
-    assert!(answers.next().await.unwrap().is_none());
-    for (line, decision) in [(1, Decision::Match), (2, Decision::NoMatch)] {
-        let answer = answered[&line].as_ref().unwrap();
-        let statement = app.statement(&requests[line as usize - 1], answer);
-        assert_eq!((answer.decision, statement.account, statement.proof), (decision, alone, None), "{line}");
-    }
-    let refused = |line| answered[&line].as_ref().unwrap_err().code().unwrap();
-    assert_eq!([3, 4].map(refused), ["subject-unknown", "nonce-replayed"]);
     assert!(service.server.shutdown().await);
 }
 

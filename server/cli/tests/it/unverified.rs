@@ -346,30 +346,6 @@ async fn logins_of_every_form_verify_and_no_lie_about_them_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streamed_logins_verify_each_with_its_own_request() {
-    let house = House::new().await;
-    let (service, root, now) = (&house.service, &house.service.trust_root, house.now());
-    let members = Members::new(service, 1, 74);
-    service.publish(members.root(), 1).await;
-    members.enrol(service, 0).await;
-    let mut wallet = members.open(service, 0, 1, AUDIENCE).await;
-    let requests = [(); 2].map(|()| wallet.request(service));
-    let (mut sender, mut answers) = members.client(service, 1).authenticate_stream().await.unwrap();
-    for request in &requests {
-        sender.send(request).await.unwrap();
-    }
-    for _ in &requests {
-        let login = answers.next().await.unwrap().unwrap();
-        let (own, answer) = (login.line as usize - 1, login.answer.unwrap());
-        let refused = answer.clone().verified(&wallet.session, &requests[1 - own], root, now);
-        assert!(matches!(refused, Err(LoginError::Attestation(VerifyError::Nonce))), "{refused:?}");
-        answer.verified(&wallet.session, &requests[own], root, now).unwrap();
-    }
-    drop((sender, answers));
-    house.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn logins_without_a_proof_verify_for_their_tenant_and_no_lie_about_them_does() {
     let house = House::new().await;
     let (service, root, now) = (&house.service, &house.service.trust_root, house.now());

@@ -150,13 +150,6 @@ impl Directory {
         snapshot.known(found.ok_or(Refused::Caller)?, now)
     }
 
-    /// The caller that an API key stands for now, for a request that began with a valid one.
-    pub fn caller_again(&self, id: &ApiKeyId, now: u64) -> Result<Known, Refused> {
-        self.look_ups.add_one();
-        let snapshot = self.snapshot.load();
-        snapshot.known(snapshot.held(id).ok_or(Refused::Caller)?, now)
-    }
-
     /// The uses of each API key since the process began.
     pub(crate) fn uses(&self) -> Vec<(TenantId, ApiKeyId, Arc<KeyUses>)> {
         let snapshot = self.snapshot.load();

@@ -14,10 +14,8 @@ const USAGE: &str = "Logins decided, subjects enrolled and requests refused, by 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::{CBOR, JSON};
     use crate::openapi::Operation;
     use crate::problem::Code;
-    use serde_json::Value;
     use std::collections::BTreeSet;
 
     fn both() -> Vec<Operation> {
@@ -63,35 +61,6 @@ mod tests {
             Code::ALL.into_iter().map(Code::name).filter(|name| !told.contains(name)).collect();
         // A problem of the listener and not of a route.
         assert_eq!(nowhere, ["method-not-allowed"]);
-    }
-
-    /// Bodies of the document that have JSON and no CBOR, by the operation, and whether it answers with them.
-    fn without_cbor(document: &Value) -> Vec<(&str, bool)> {
-        let operations = document["paths"]
-            .as_object()
-            .unwrap()
-            .values()
-            .flat_map(|item| item.as_object().unwrap().values());
-        let bodies = operations.flat_map(|operation| {
-            let id = operation["operationId"].as_str().unwrap();
-            let answers =
-                operation["responses"].as_object().unwrap().values().map(move |answer| (id, true, answer));
-            std::iter::once((id, false, &operation["requestBody"])).chain(answers)
-        });
-        let has = |body: &Value, form: &str| body["content"].get(form).is_some();
-        bodies
-            .filter(|(_, _, body)| has(body, JSON) && !has(body, CBOR))
-            .map(|(id, answers, _)| (id, answers))
-            .collect()
-    }
-
-    #[test]
-    fn what_is_json_is_cbor_too_but_for_the_documents_that_the_page_names() {
-        let (public, admin) = (public().document(), admin().document());
-        let only: BTreeSet<(&str, bool)> =
-            without_cbor(&public).into_iter().chain(without_cbor(&admin)).collect();
-        let expected = ["jwks", "openapi", "trustRoot", "trustRootVersion"];
-        assert_eq!(Vec::from_iter(only), expected.map(|id| (id, true)));
     }
 
     #[test]

@@ -4,19 +4,18 @@ use super::USAGE;
 use super::table::Routes;
 use crate::api::sizes::{BATCH_JSON_BYTES_MAX, EMBEDDING_JSON_BYTES_MAX};
 use crate::api::{
-    authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots, stream,
+    authentications, batch, cosignatures, jwks, log, page, proof_sessions, public, reference, roots,
     subjects as subject_routes, templates, usage,
 };
 use crate::openapi::{Body, Listener, Method, Operation, Shape, examples};
 use crate::problem::{Code, Document};
 use axum::response::Response;
-use serde::Serialize;
 use serde_json::json;
 use std::sync::LazyLock;
 use trefoil_api::{
     AnyAuthentication, Authenticated, AuthenticatedBatch, AuthenticationBatch, EndedSession, Enrolled,
-    Enrolment, Erased, FheKeys, Hex, JSON_LINES, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot,
-    PublishedRoot, Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
+    Enrolment, Erased, FheKeys, Hex, OwnTenant, PROOF_MEDIA_TYPE, ProofSession, PublishRoot, PublishedRoot,
+    Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
 const DECIDED: [Code; 23] = [
@@ -56,11 +55,6 @@ const MAC: &str = "`mac` is SHA3-256(\"trefoil/request-mac/1\" | session key (32
 const TEMPLATES: &str = "/v1/subjects/{handle}/templates";
 
 const SUBJECT: &str = "Who the subject is at this tenant: the proof envelope has it; where the policy says `\"proof\": \"none\"`, 32 bytes that the tenant chose.";
-
-const STREAM: &str = "Each line is decided as if it had come alone, and answered as soon as it is decided, in no particular order: `line` says which it \
-                      is, from 1. A line has `id`, `decision`, `attestation` and `seal_number`, or `problem`. One that is wrong refuses only itself. At most 32 \
-                      lines are under way or have answers that were not taken; then nothing more is read. A line with `ended` is the last: its login and those \
-                      after it were not attempted. Empty lines are skipped, and keep a stream open.";
 
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
@@ -219,13 +213,6 @@ fn credential_roots(routes: Routes) -> Routes {
         )
 }
 
-/// A body of these values, one in each line.
-fn lines(about: &str, values: &[impl Serialize]) -> Body {
-    let lines = values.iter().map(|value| format!("{}\n", json!(value)));
-    let example = Some(json!(lines.collect::<String>()));
-    Body { media_type: JSON_LINES, shape: Shape::Text, about: about.to_owned(), example }
-}
-
 fn logins(routes: Routes) -> Routes {
     let envelope = Body {
         media_type: PROOF_MEDIA_TYPE,
@@ -289,16 +276,6 @@ fn logins(routes: Routes) -> Routes {
                 .answers::<AuthenticatedBatch<Document<'_>, Authenticated>>(200, "One result for each, in their order.", &results)
                 .writes(),
             batch::authenticate,
-        )
-        .route(
-            Operation::post(stream::STREAMS, "authenticateStream")
-                .says("Decide logins as they come.", STREAM)
-                .for_tenants(Scope::Authenticate)
-                .takes_body(lines("A body of `POST /v1/authentications` in each line, of at most 8192 bytes.", &[examples::authentication()]))
-                .answers_body(200, lines("One object in a line for each login.", &examples::streamed()))
-                .writes()
-                .fails(&[Code::MalformedJson]),
-            stream::authenticate,
         )
 }
 
@@ -419,7 +396,6 @@ fn discovery(routes: Routes) -> Routes {
             Operation::get("/v1/keys", "trustRoot")
                 .says("Fetch the newest trust root.", "A trust root fetched from the service that it vouches for proves nothing: pin it from another channel.")
                 .answers_like("The trust root.", examples::trust_root())
-                .only_json()
                 .header("Cache-Control", "How long it may be kept.")
                 .polled("A digest of the trust root, in quotes."),
             public::keys,
@@ -431,7 +407,6 @@ fn discovery(routes: Routes) -> Routes {
                     "The ML-DSA-65 keys that sign today, as AKP keys (RFC 9964). An attestation needs the signatures of all three families: verify it with the trust root.",
                 )
                 .answers::<jwks::Set>(200, "The keys.", &jwks::set(&examples::root()))
-                .only_json()
                 .header("Cache-Control", "How long it may be kept."),
             jwks::keys,
         )
@@ -440,7 +415,6 @@ fn discovery(routes: Routes) -> Routes {
                 .says("Fetch a version of the trust root.", "It never changes. A relying party that pinned the version before can accept it.")
                 .path::<u64>("version", "From 1 to the newest.", 1)
                 .answers_like("The trust root.", examples::trust_root())
-                .only_json()
                 .header("Cache-Control", "How long it may be kept.")
                 .fails(&[Code::TrustRootUnknown]),
             public::keys_version,

@@ -1,10 +1,8 @@
 //! Routes, each with its description, so that the two cannot differ.
 
-use crate::api::form::only_json;
 use crate::app::App;
 use crate::openapi::{self, Caller, Listener, Method, Operation};
 use axum::handler::Handler;
-use axum::middleware::map_response;
 use axum::routing::{MethodFilter, on};
 use axum::{Extension, Router};
 use serde_json::Value;
@@ -36,9 +34,6 @@ impl Routes {
         let mut handler = on(filter, handler);
         if let Caller::Operator(needs) = operation.caller {
             handler = handler.layer(Extension(needs));
-        }
-        if operation.only_json {
-            handler = handler.layer(map_response(only_json));
         }
         self.router = self.router.route(operation.path, handler);
         self.operations.push(operation);
