@@ -153,17 +153,6 @@ test("a decision without its attestation is asked for by another name, alone and
   await assert.rejects(tenant.attested({ ...own, decision: "no_match" }), UnexpectedAnswer);
 });
 
-test("a stream goes over the runtime's own fetch, and each login is verified for its session", async () => {
-  const attempts = Array.from({ length: 40 }, (_, at) => ({ session, embedding: at % 10 === 3 ? ANOTHERS : OWN, nonce: nonce(), at }));
-  const results = await all(tenant.authenticateStream(attempts));
-  assert.equal(results.length, attempts.length);
-  for (const { attempt, result } of results) {
-    if (result instanceof Problem || result instanceof Unreachable) throw result;
-    assert.equal(result.decision, attempt.at % 10 === 3 ? "no_match" : "match");
-    assert.deepEqual([result.verified.statement.account, result.verified.statement.nonce], [session.proof.account, attempt.nonce]);
-  }
-});
-
 test("a template is replaced in one step, with a receipt", async () => {
   const { handle } = session.proof;
   const { generation } = await tenant.subject(handle);

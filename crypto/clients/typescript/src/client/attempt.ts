@@ -58,7 +58,7 @@ export function login({ session, probe, nonce, source }: Prepared, issuedAt: num
     : unsigned(session, probe, nonce, issuedAt, form, source);
 }
 
-/** The problem of one entry of a batch, or of one line of a stream. */
+/** The problem of one entry of a batch. */
 export function entryProblem(document: Answer): Problem {
   return new Problem(described(document, document.whole("status"), document.wholeIfAny("retry_after_s")));
 }

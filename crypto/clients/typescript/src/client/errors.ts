@@ -22,7 +22,7 @@ export interface ProblemDocument {
   readonly detail: string;
   /** What to do. */
   readonly cure: string;
-  /** Names the request in the service's log; empty for an entry of a batch or a line of a stream. */
+  /** Names the request in the service's log; empty for an entry of a batch. */
   readonly requestId: string;
   readonly errors: readonly FieldError[];
   /** Seconds after which a repetition makes sense, if one does. */

@@ -28,7 +28,6 @@ export type { AuditEntry, ChangedOperator, CreatedToken, Operator, OperatorToken
 export { type Attempts, type ChangedPolicy, policyDigest, type PolicyVersion, type TenantPolicy } from "./policy.js";
 export type { Receipt, SealedEntry } from "./receipts.js";
 export type { Scope } from "./scopes.js";
-export type { Streamed } from "./stream.js";
 export {
   type Counts,
   type Decided,

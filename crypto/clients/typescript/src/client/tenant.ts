@@ -14,15 +14,12 @@ import { Problem, UnexpectedAnswer } from "./errors.js";
 import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
 import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
 import type { Scope } from "./scopes.js";
-import { LoginStream, type Streamed } from "./stream.js";
 import type { AccessToken } from "./tokens.js";
 import { type Connection, get, once, postJson, Transport, withoutBody } from "./transport.js";
 import { type DayOfUse, dayOfUse } from "./usage.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
-/** Seals of compact attestations that a stream keeps: a login has one of the newest. */
-const SEALS_KEPT = 8;
 
 /** A subject's active template. */
 export interface Enrolled {
@@ -344,7 +341,7 @@ export class Tenant {
     attempts: readonly Attempt[],
     attestation: AttestationForm = "full",
   ): Promise<(Login | Problem)[]> {
-    const sealOnce = this.#sealOnce(attempts.length);
+    const sealOnce = this.#sealOnce();
     const outcomes: (Login | Problem)[] = [];
     for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attesting(attestation))) {
       const { session, nonce } = attempt;
@@ -385,45 +382,12 @@ export class Tenant {
     });
   }
 
-  /**
-   * Shows faces as they come, over one connection: each attempt with its {@link Login}, its {@link Problem} or an {@link Unreachable}, in
-   * the order in which the service answers. Each attestation is verified before its login is given.
-   *
-   * Attempts are taken from the iterable at most 33 ahead of the results that were taken. Where the connection breaks, each login that was
-   * sent over it and has no answer results in an `Unreachable`: it may have been decided and counted, and is not sent again. What the
-   * service says it did not attempt, as when it ends a connection after ten minutes, is sent again over another one. Rejects with what
-   * refuses the stream as a whole before an attempt is taken, with `VerifyError` and {@link UnexpectedAnswer} at once, and at the end with
-   * what the iterable threw. Left early, it abandons what is undecided. Needs a `fetch` that receives while it sends, as in Node, Deno and
-   * Bun; a browser's does not.
-   */
-  authenticateStream<A extends Attempt>(
-    attempts: AsyncIterable<A> | Iterable<A>,
-    attestation: AttestationForm = "full",
-  ): AsyncGenerator<Streamed<A, Login>, void, undefined> {
-    const seal = this.#sealOnce(SEALS_KEPT);
-    return new LoginStream(this.#transport, attempts, attesting(attestation)).results((answer, { attempt, requestDigest }) =>
-      this.#login(answer, attempt.session, attempt.nonce, requestDigest, seal),
-    );
-  }
-
-  /** As {@link authenticateStream}, without attestations: nothing is verified. */
-  decideStream<A extends Attempt>(
-    attempts: AsyncIterable<A> | Iterable<A>,
-  ): AsyncGenerator<Streamed<A, Decided>, void, undefined> {
-    return new LoginStream(this.#transport, attempts, "none").results((answer, { attempt, requestDigest }) =>
-      decided(answer, attempt.session, attempt.nonce, requestDigest),
-    );
-  }
-
-  /** Fetches each seal once, as long as it is among this many that were fetched last. */
-  #sealOnce(kept: number): (sealNumber: number) => Promise<Seal> {
+  /** Fetches each seal once. */
+  #sealOnce(): (sealNumber: number) => Promise<Seal> {
     const seals = new Map<number, Promise<Seal>>();
     return (number) => {
       const known = seals.get(number) ?? this.seal(number);
       seals.set(number, known);
-      known.catch(() => seals.delete(number));
-      const [oldest] = seals.keys();
-      if (seals.size > kept && oldest !== undefined) seals.delete(oldest);
       return known;
     };
   }

@@ -6,7 +6,6 @@ import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./
 import { seconds } from "./receipts.js";
 import type { Scope } from "./scopes.js";
 import { type AccessToken, basic, form, granted, Tokens } from "./tokens.js";
-import { joined, Lines, Wire } from "./wire.js";
 
 /** Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB. */
 const ANSWER_BYTES_MAX = 1 << 21;
@@ -39,8 +38,8 @@ export interface Outgoing {
   readonly authorization?: string;
 }
 
-/** What became of a request that was sent once. */
-type Outcome<T> = { readonly answer: T } | ProblemDocument | Unreachable;
+/** What became of a request that was sent once: the body of a success, or why there is none. */
+type Outcome = Uint8Array | ProblemDocument | Unreachable;
 
 export function get(path: string): Outgoing {
   return { method: "GET", path, repeatable: true };
@@ -113,7 +112,7 @@ export class Transport {
   }
 
   /** The service refused an access token: the next request carries another one. False where none are sent. */
-  async forgetToken(authorization?: string): Promise<boolean> {
+  async forgetToken(authorization: string | undefined): Promise<boolean> {
     await this.#tokens?.forget(authorization?.replace("Bearer ", ""));
     return this.#tokens !== undefined;
   }
@@ -152,25 +151,12 @@ export class Transport {
 
   /** The body of a success. Repeats what may be repeated. */
   async bytes(outgoing: Outgoing): Promise<Uint8Array> {
-    return this.#repeated(outgoing, (authorization) => this.#once(outgoing, authorization));
-  }
-
-  /** Begins a request whose lines are sent while its answer is read. Repeats only the beginning. The first line was sent and is empty. */
-  async stream(path: string, mediaType: string): Promise<Wire> {
-    if ("document" in globalThis) {
-      throw new TypeError("a browser's fetch receives nothing before it has sent everything: log in one by one, or in batches");
-    }
-    const outgoing = { method: "POST", path, mediaType, repeatable: true } as const;
-    return this.#repeated(outgoing, (authorization) => this.#begun(outgoing, authorization));
-  }
-
-  async #repeated<T>(outgoing: Outgoing, attempt: (authorization: string | undefined) => Promise<Outcome<T>>): Promise<T> {
     const deadline = this.deadline();
     const codes = outgoing.repeatable ? SAME_AGAIN : NOTHING_ATTEMPTED;
     for (let lost = false, renewed = false; ; ) {
       const authorization = outgoing.authorization ?? (await this.#authorization());
-      const outcome = await attempt(authorization);
-      if ("answer" in outcome) return outcome.answer;
+      const outcome = await this.#once(outgoing, authorization);
+      if (outcome instanceof Uint8Array) return outcome;
       if (outcome instanceof Unreachable) {
         // A second time at once, over another connection: the first may have been closing.
         if (lost || !outgoing.repeatable) throw outcome;
@@ -198,59 +184,32 @@ export class Transport {
     return true;
   }
 
-  async #once(outgoing: Outgoing, authorization: string | undefined): Promise<Outcome<Uint8Array>> {
-    const { body, path } = outgoing;
-    const init = { ...begin(outgoing, authorization), signal: AbortSignal.timeout(this.#timeout) };
+  async #once(outgoing: Outgoing, authorization: string | undefined): Promise<Outcome> {
+    const { method, path, body, mediaType } = outgoing;
+    const headers = new Headers(outgoing.headers);
+    if (authorization !== undefined) headers.set("authorization", authorization);
+    if (mediaType !== undefined) headers.set("content-type", mediaType);
+    const init = {
+      method,
+      headers,
+      redirect: "error",
+      credentials: "omit",
+      cache: "no-store",
+      signal: AbortSignal.timeout(this.#timeout),
+      ...(body === undefined ? {} : { body }),
+    } as const;
+    const route = `${method} ${path}`;
     let response: Response;
     let answer: Uint8Array | undefined;
     try {
-      response = await this.#fetch.call(globalThis, this.#base + path, body === undefined ? init : { ...init, body });
+      response = await this.#fetch.call(globalThis, this.#base + path, init);
       answer = await bounded(response);
     } catch (cause) {
-      return this.#unanswered(outgoing, cause);
+      return new Unreachable(`${route} at ${this.#base} got no answer: ${said(cause)}`, { cause });
     }
-    const route = routeOf(outgoing);
     if (answer === undefined) throw new UnexpectedAnswer(`${route} answered more than ${ANSWER_BYTES_MAX} bytes`);
-    return response.ok ? { answer } : problemDocument(route, response, answer);
+    return response.ok ? answer : problemDocument(route, response, answer);
   }
-
-  async #begun(outgoing: Outgoing, authorization: string | undefined): Promise<Outcome<Wire>> {
-    const abort = new AbortController();
-    const lines = new Lines();
-    // The head may be sent with the first bytes of the body, and not before.
-    lines.send("");
-    const late = setTimeout(() => abort.abort(new TypeError(`no answer within ${this.#timeout} ms`)), this.#timeout);
-    const sent = { body: lines.stream, duplex: "half", signal: abort.signal } as const;
-    let response: Response;
-    let refusal: Uint8Array | undefined;
-    try {
-      response = await this.#fetch.call(globalThis, this.#base + outgoing.path, { ...begin(outgoing, authorization), ...sent });
-      if (response.ok) return { answer: new Wire(lines, response, abort, this.#timeout) };
-      refusal = await bounded(response);
-    } catch (cause) {
-      return this.#unanswered(outgoing, cause);
-    } finally {
-      clearTimeout(late);
-    }
-    abort.abort();
-    return problemDocument(routeOf(outgoing), response, refusal ?? new Uint8Array(0));
-  }
-
-  #unanswered(outgoing: Outgoing, cause: unknown): Unreachable {
-    return new Unreachable(`${routeOf(outgoing)} at ${this.#base} got no answer: ${said(cause)}`, { cause });
-  }
-}
-
-function routeOf({ method, path }: Outgoing): string {
-  return `${method} ${path}`;
-}
-
-/** What every request has. */
-function begin({ method, mediaType, headers }: Outgoing, authorization: string | undefined): RequestInit {
-  const sent = new Headers(headers);
-  if (authorization !== undefined) sent.set("authorization", authorization);
-  if (mediaType !== undefined) sent.set("content-type", mediaType);
-  return { method, headers: sent, redirect: "error", credentials: "omit", cache: "no-store" };
 }
 
 /** The body, or nothing if it is too long. */
@@ -266,11 +225,17 @@ async function bounded(response: Response): Promise<Uint8Array | undefined> {
       return undefined;
     }
   }
-  return joined(parts);
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** What an error of the network says, and what to do about it. */
-export function said(cause: unknown): string {
+function said(cause: unknown): string {
   const causes: string[] = [];
   for (let error = cause; error instanceof Error; error = error.cause) {
     const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";

@@ -6,8 +6,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
-import { pipeline, Readable } from "node:stream";
-import type { ReadableStream as Lines } from "node:stream/web";
+import { Readable } from "node:stream";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 /** In PEM, as files have it. */
@@ -24,14 +23,8 @@ export function fetchWith({ ca, identity }: Certificates): typeof globalThis.fet
   return async (input, { method = "GET", headers, body, signal } = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const sent = request(url, { method, agent, headers: Object.fromEntries(new Headers(headers)), ...(signal ? { signal } : {}) });
-    if (body instanceof ReadableStream) {
-      // The answer comes meanwhile, and says what went wrong.
-      sent.on("error", () => undefined);
-      pipeline(Readable.fromWeb(body as Lines), sent, () => undefined);
-    } else {
-      // The client sends nothing else.
-      sent.end(body as string | Uint8Array | null | undefined);
-    }
+    // The client sends nothing else.
+    sent.end(body as string | Uint8Array | null | undefined);
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
     const fields = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) fields.set(name, String(value));

@@ -1,4 +1,4 @@
-"""One login of many: what is shown, and what became of it where there is no answer."""
+"""One login of many: what is shown, and why it was refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checked(nonce: bytes) -> bytes:
 
 
 def entry_problem(document: Answer) -> Problem:
-    """The problem of one entry of a batch, or of one line of a stream."""
+    """The problem of one entry of a batch."""
     return Problem(
         status=document.whole("status"),
         code=document.text("code"),

@@ -42,7 +42,7 @@ class Problem(TrefoilError):
         self.detail = detail
         self.cure = cure
         self.request_id = request_id
-        """Names the request in the service's log; empty for an entry of a batch or a line of a stream."""
+        """Names the request in the service's log; empty for an entry of a batch."""
         self.errors = errors
         self.retry_after = retry_after
         """Seconds after which a repetition makes sense, if one does."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from os import PathLike
-from typing import Literal, TypeVar, cast, get_args
+from typing import Literal, cast, get_args
 
 from .. import (
     DecodeError,
@@ -21,24 +21,19 @@ from .. import (
     verify_with_seal,
 )
 from ._attempt import Attempt, checked, entry_problem
-from ._errors import Problem, UnexpectedAnswer, Unreachable
+from ._errors import Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, named, signed
 from ._pages import pages
 from ._receipts import Receipt, pinned, receipt
 from ._scopes import Scope
-from ._stream import LoginStream
 from ._tokens import AccessToken
 from ._transport import Request, Transport, json_request, once
 from ._usage import DayOfUse, day_of_use
 
-A = TypeVar("A", bound=Attempt)
-
 BATCH_MAX = 32
 """Most attempts of one request."""
 SubjectState = Literal["active", "revoked"]
-SEALS_KEPT = 8
-"""Seals of compact attestations that a stream keeps: a login has one of the newest."""
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
 
@@ -390,31 +385,6 @@ class Tenant:
             (attempt, entry_problem(result.object("problem")) if result.has("problem") else result, digest)
             for result, attempt, (_, digest) in zip(results, attempts, entries)
         ]
-
-    def authenticate_stream(
-        self, attempts: Iterable[A], *, attestation: Form = "full"
-    ) -> Generator[tuple[A, Login | Problem | Unreachable], None, None]:
-        """Shows faces as they come, over one connection: each attempt with its `Login`, its `Problem` or an `Unreachable`, in the order in
-        which the service answers. Each attestation is verified before its `Login` is given.
-
-        A thread takes the attempts from the iterable, at most 33 ahead of the results that were taken. Where the connection breaks, each
-        login that was sent over it and has no answer results in an `Unreachable`: it may have been decided and counted, and is not sent
-        again. What the service says it did not attempt, as when it ends a connection after ten minutes, is sent again over another one.
-        Raises what refuses the stream as a whole before an attempt is taken, `VerifyError` and `UnexpectedAnswer` at once, and at the
-        end what the iterable raised. Closed early (`contextlib.closing`), it abandons what is undecided.
-        """
-        form, seal = attesting(attestation), lru_cache(SEALS_KEPT)(self.seal)
-        return LoginStream(self._transport, attempts, form).results(
-            lambda answer, sent: self._login(answer, sent.attempt.session, sent.attempt.nonce, sent.digest, seal)
-        )
-
-    def decide_stream(
-        self, attempts: Iterable[A]
-    ) -> Generator[tuple[A, Decided | Problem | Unreachable], None, None]:
-        """As `authenticate_stream`, without attestations: nothing is verified."""
-        return LoginStream(self._transport, attempts, "none").results(
-            lambda answer, sent: decided(answer, sent.attempt.session, sent.attempt.nonce, sent.digest)
-        )
 
     def attested(self, decided: Decided) -> Login:
         """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""

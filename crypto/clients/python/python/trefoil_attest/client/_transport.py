@@ -6,25 +6,19 @@ import http.client
 import json
 import random
 import secrets
-import socket
 import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TypeVar
 
 from . import _tokens
-from ._duplex import Duplex
 from ._errors import FieldError, Problem, UnexpectedAnswer, Unreachable
 from ._json import Answer
 from ._scopes import Scope
 from ._tokens import AccessToken, Tokens
-from ._wire import Wire
-
-T = TypeVar("T")
 
 ANSWER_BYTES_MAX = 1 << 21
 """Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB."""
@@ -110,7 +104,7 @@ class Transport:
         request = Request("POST", _tokens.PATH, body, _tokens.FORM, authorization=basic)
         return _tokens.granted(self.json(request), asked)
 
-    def forget_token(self, authorization: str | None = None) -> bool:
+    def forget_token(self, authorization: str | None) -> bool:
         """The service refused an access token: the next request carries another one. False where none are sent."""
         if self._tokens is None:
             return False
@@ -132,19 +126,12 @@ class Transport:
 
     def send(self, request: Request) -> bytes:
         """The body of a success. Repeats what may be repeated for `retry_for` seconds."""
-        return self._repeated(request, self._once)
-
-    def stream(self, request: Request) -> Wire:
-        """Begins a request whose lines are sent while its answer is read, over a connection of its own. Repeats only the beginning."""
-        return self._repeated(request, self._begun)
-
-    def _repeated(self, request: Request, attempt: Callable[[Request], T]) -> T:
-        deadline = time.monotonic() + self._retry_for
+        deadline = self.deadline()
         lost = renewed = False
         while True:
             authorized = self._authorized(request)
             try:
-                return attempt(authorized)
+                return self._once(authorized)
             except Problem as problem:
                 problem.resent = lost
                 # Nothing was attempted. The service may have been restarted, which ends its tokens.
@@ -189,7 +176,7 @@ class Transport:
             body = response.read(ANSWER_BYTES_MAX + 1)
         except (OSError, http.client.HTTPException) as cause:
             self.close()
-            raise self._unanswered(request, cause) from cause
+            raise Unreachable(f"{request.route} at {self._host}:{self._port} got no answer: {said(cause)}") from cause
         if response.will_close or len(body) > ANSWER_BYTES_MAX:
             self.close()
         self._own.used = time.monotonic()
@@ -198,38 +185,6 @@ class Transport:
         if 200 <= response.status < 300:
             return body
         raise problem(request.route, response, body)
-
-    def _unanswered(self, request: Request, cause: Exception) -> Unreachable:
-        return Unreachable(f"{request.route} at {self._host}:{self._port} got no answer: {said(cause)}")
-
-    def _begun(self, request: Request) -> Wire:
-        duplex = self._duplex(request)
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        try:
-            wire = Wire(duplex, f"{request.route} HTTP/1.1", {"Host": f"{host}:{self._port}"} | fields(request), self._timeout)
-            if wire.response.status == 200:
-                wire.start()
-                return wire
-            body = wire.response.read(ANSWER_BYTES_MAX)
-        except (OSError, http.client.HTTPException) as cause:
-            duplex.close()
-            raise self._unanswered(request, cause) from cause
-        duplex.close()
-        raise problem(request.route, wire.response, body)
-
-    def _duplex(self, request: Request) -> Duplex:
-        connected: socket.socket | None = None
-        try:
-            connected = socket.create_connection((self._host, self._port), self._timeout)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return Duplex(connected, self._tls, self._host)
-        except OSError as cause:
-            if connected is not None:
-                connected.close()
-            raise self._unsent(request, cause) from cause
-
-    def _unsent(self, request: Request, cause: OSError) -> NothingSent:
-        return NothingSent(f"{request.route}: {self._host}:{self._port} cannot be reached, nothing was sent: {said(cause)}")
 
     def _connection(self, request: Request) -> http.client.HTTPSConnection:
         connection: http.client.HTTPSConnection | None = getattr(self._own, "connection", None)
@@ -242,7 +197,8 @@ class Transport:
             connection.connect()
         except OSError as cause:
             connection.close()
-            raise self._unsent(request, cause) from cause
+            where = f"{self._host}:{self._port}"
+            raise NothingSent(f"{request.route}: {where} cannot be reached, nothing was sent: {said(cause)}") from cause
         self._own.connection = connection
         return connection
 
