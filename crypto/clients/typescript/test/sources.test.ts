@@ -1,4 +1,4 @@
-/** The source of a login, which the application names and by which the service limits failures; and access tokens. */
+/** The source of a login, which the application names and by which the service limits failures. */
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -55,12 +55,6 @@ function attempt(embedding: readonly number[] = OWN): Attempt {
   return { session: ann, embedding, nonce: nonce() };
 }
 
-async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const value of values) found.push(value);
-  return found;
-}
-
 async function refused(code: string, call: Promise<unknown>): Promise<Problem> {
   return call.then(
     () => assert.fail(`not refused with ${code}`),
@@ -69,14 +63,6 @@ async function refused(code: string, call: Promise<unknown>): Promise<Problem> {
       return error;
     },
   );
-}
-
-/** Notes path and credential of each request. */
-function noting(requests: string[], send: Fetch = own): Fetch {
-  return (input, init) => {
-    requests.push(`${new URL(String(input)).pathname} ${new Headers(init?.headers).get("authorization")}`);
-    return send(input, init);
-  };
 }
 
 before(async () => {
@@ -126,76 +112,5 @@ test("a source that failed for ten people is refused by its name in each form", 
   for (const wrong of ["", "x".repeat(65), "é".repeat(33), "a\nb", "\ud800", 7 as unknown as string]) {
     await assert.rejects(shop.authenticate(ann, OWN, nonce(), { source: wrong }), /source is a text of 1 to 64 bytes/);
     await assert.rejects(shop.authenticateMany([{ ...attempt(), source: wrong }]), /source is a text of 1 to 64 bytes/);
-  }
-});
-
-test("an access token is given to a process that is not to have the key, or sent in place of it", async () => {
-  const token = await shop.accessToken(["authenticate"]);
-  assert.deepEqual(token.scopes, ["authenticate"]);
-  assert(Math.abs(token.expiresAt - Date.now() / 1_000 - 600) < 5);
-  const kiosk = as(token.text);
-  assert.deepEqual((await kiosk.counts()).tenantId, ann.tenant);
-  await refused("scope-missing", all(kiosk.subjects()));
-  await assert.rejects(kiosk.accessToken(), /only an API key/);
-  assert.deepEqual((await shop.accessToken()).scopes, ["enrol", "authenticate"]);
-
-  const requests: string[] = [];
-  const tenant = as(key.apiKey, noting(requests), { token: true });
-  await Promise.all(Array.from({ length: 8 }, () => tenant.counts()));
-  const [exchange = "", ...others] = requests;
-  assert.match(exchange, /^\/oauth2\/token Basic /);
-  assert(others.length === 8 && new Set(others).size === 1 && others[0]?.startsWith("/v1/tenant Bearer trefoil_access_"));
-  const narrow = as(key.apiKey, own, { token: ["enrol"] });
-  assert.equal((await all(narrow.subjects())).length, 1);
-  await refused("scope-missing", narrow.counts());
-});
-
-test("a token is renewed before it ends, and once after the service refused it", async (context) => {
-  const requests: string[] = [];
-  let refusals = 0;
-  const problem = { type: "", title: "", status: 401, code: "caller-unauthenticated", detail: "made up", cure: "Send one.", request_id: "0" };
-  const forgetful: Fetch = async (input, init) => {
-    if (String(input).endsWith("/v1/tenant") && refusals > 0) {
-      refusals -= 1;
-      return new Response(JSON.stringify(problem), { status: 401 });
-    }
-    return own(input, init);
-  };
-  const tenant = as(key.apiKey, noting(requests, forgetful), { token: true });
-  const paths = (): string[] => requests.splice(0).map((request) => request.split(" ")[0] ?? "");
-  await tenant.counts();
-  await tenant.counts();
-  assert.deepEqual(paths(), ["/oauth2/token", "/v1/tenant", "/v1/tenant"]);
-  // As after a restart.
-  refusals = 1;
-  await tenant.counts();
-  assert.deepEqual(paths(), ["/v1/tenant", "/oauth2/token", "/v1/tenant"]);
-  refusals = 2;
-  await refused("caller-unauthenticated", tenant.counts());
-  assert.deepEqual(paths(), ["/v1/tenant", "/oauth2/token", "/v1/tenant"], "and not for ever");
-  await tenant.counts();
-  requests.length = 0;
-  const now = Date.now();
-  context.mock.method(Date, "now", () => now + 500_000);
-  await tenant.counts();
-  assert.deepEqual(paths(), ["/oauth2/token", "/v1/tenant"], "100 s before its end");
-});
-
-test("a refused exchange says why, and mistakes are named before anything is sent", async () => {
-  const extra = await admin.createApiKey(ann.tenant, ["authenticate"]);
-  const tenant = as(extra.apiKey, own, { token: true });
-  const scope = await refused("invalid_scope", tenant.accessToken(["issue"]));
-  assert(scope.status === 400 && scope.detail.includes("`authenticate`") && scope.message.includes(scope.requestId));
-  await tenant.counts();
-  await admin.revokeApiKey(ann.tenant, extra.id);
-  const revoked = await refused("invalid_client", tenant.counts());
-  assert(revoked.status === 401 && revoked.detail.includes("revoked") && !revoked.message.includes(extra.apiKey));
-  assert.throws(() => as(key.apiKey, own, { token: "authenticate" as unknown as boolean }), /scopes is an array of enrol, authenticate, issue/);
-  await assert.rejects(shop.accessToken(["admin" as "enrol"]), /scopes is an array/);
-  for (const other of ["0123456789", "trefoil_access_x", "trefoil_0123456789abcdef_"]) {
-    assert.throws(
-      () => as(other, own, { token: true }),
-      (error) => error instanceof TypeError && /only an API key, as the service showed it/.test(error.message) && !error.message.includes(other),
-    );
   }
 });

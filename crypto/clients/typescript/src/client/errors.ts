@@ -15,7 +15,7 @@ export interface FieldError {
 /** A problem document (RFC 9457) as the service sends it. */
 export interface ProblemDocument {
   readonly status: number;
-  /** The stable name, such as `session-expired`; of an exchange for an access token that of OAuth, such as `invalid_client`. */
+  /** The stable name, such as `session-expired`. */
   readonly code: string;
   readonly title: string;
   /** What was wrong this time, and where. */

@@ -43,6 +43,5 @@ export {
   Tenant,
   type TenantOptions,
 } from "./tenant.js";
-export type { AccessToken } from "./tokens.js";
 export type { Connection } from "./transport.js";
 export type { DayOfUse } from "./usage.js";

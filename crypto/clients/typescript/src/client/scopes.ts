@@ -1,4 +1,4 @@
-/** What API keys and access tokens may do. */
+/** What API keys may do. */
 
 /** One thing that an API key may do. */
 export type Scope = "enrol" | "authenticate" | "issue";

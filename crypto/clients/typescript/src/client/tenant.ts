@@ -13,8 +13,6 @@ import { type Attempt, entryProblem, login, prepared } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
 import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
 import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
-import type { Scope } from "./scopes.js";
-import type { AccessToken } from "./tokens.js";
 import { type Connection, get, once, postJson, Transport, withoutBody } from "./transport.js";
 import { type DayOfUse, dayOfUse } from "./usage.js";
 
@@ -138,11 +136,6 @@ export interface TenantOptions extends Connection {
   readonly apiKey: string;
   /** The pinned one: every attestation is verified under it. */
   readonly trustRoot: TrustRoot;
-  /**
-   * With `true` the API key itself is sent only to exchange it for access tokens, one before the other ends; an array of scopes in its
-   * place limits them to these.
-   */
-  readonly token?: boolean | readonly Scope[];
 }
 
 /**
@@ -156,18 +149,10 @@ export class Tenant {
   readonly #transport: Transport;
   readonly #trustRoot: TrustRoot;
 
-  constructor({ apiKey, trustRoot, token, ...connection }: TenantOptions) {
+  constructor({ apiKey, trustRoot, ...connection }: TenantOptions) {
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
-    this.#transport = new Transport(connection, apiKey, token);
+    this.#transport = new Transport(connection, apiKey);
     this.#trustRoot = trustRoot;
-  }
-
-  /**
-   * Exchanges the API key for a token of ten minutes with all of its scopes, or some, for another process that is not to have the key: it
-   * is accepted wherever the key is, and a `Tenant` takes its text as `apiKey`.
-   */
-  async accessToken(scopes?: readonly Scope[]): Promise<AccessToken> {
-    return this.#transport.exchange(scopes);
   }
 
   /** Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself. */

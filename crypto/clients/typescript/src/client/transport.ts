@@ -3,9 +3,6 @@
 import { toHex } from "../bytes.js";
 import { Answer } from "./answer.js";
 import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./errors.js";
-import { seconds } from "./receipts.js";
-import type { Scope } from "./scopes.js";
-import { type AccessToken, basic, form, granted, Tokens } from "./tokens.js";
 
 /** Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB. */
 const ANSWER_BYTES_MAX = 1 << 21;
@@ -34,8 +31,6 @@ export interface Outgoing {
   readonly mediaType?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly repeatable: boolean;
-  /** Shown in place of the client's own credential. */
-  readonly authorization?: string;
 }
 
 /** What became of a request that was sent once: the body of a success, or why there is none. */
@@ -70,10 +65,9 @@ export class Transport {
   readonly #fetch: typeof globalThis.fetch;
   readonly #timeout: number;
   readonly #retryFor: number;
-  readonly #tokens: Tokens | undefined;
 
-  /** With one bearer credential, or with access tokens for it: all of its scopes, or these. */
-  constructor(connection: Connection, bearer: string, token: boolean | readonly Scope[] = false) {
+  /** With one bearer credential. */
+  constructor(connection: Connection, bearer: string) {
     const { url, fetch = globalThis.fetch, timeout = 30_000, retryFor = 10_000 } = connection;
     if (!/^https:\/\/[^/?#]+\/?$/.test(url)) {
       throw new TypeError(`the service's address is ${url}; it must look like https://host:port`);
@@ -87,34 +81,6 @@ export class Transport {
     this.#fetch = fetch;
     this.#timeout = timeout;
     this.#retryFor = retryFor;
-    this.#tokens = token === false ? undefined : this.#exchanging(token === true ? undefined : token);
-  }
-
-  /** Finds mistakes now, and not with the first call. */
-  #exchanging(scopes: readonly Scope[] | undefined): Tokens {
-    basic(this.#bearer);
-    form(scopes);
-    return new Tokens(() => this.exchange(scopes));
-  }
-
-  /** An access token for the API key, with these of its scopes or all of them. */
-  async exchange(scopes: readonly Scope[] | undefined): Promise<AccessToken> {
-    const asked = seconds();
-    const answer = await this.json({
-      method: "POST",
-      path: "/oauth2/token",
-      body: form(scopes),
-      mediaType: "application/x-www-form-urlencoded",
-      repeatable: true,
-      authorization: basic(this.#bearer),
-    });
-    return granted(answer, asked);
-  }
-
-  /** The service refused an access token: the next request carries another one. False where none are sent. */
-  async forgetToken(authorization: string | undefined): Promise<boolean> {
-    await this.#tokens?.forget(authorization?.replace("Bearer ", ""));
-    return this.#tokens !== undefined;
   }
 
   /** Until when a call may be repeated that begins now. */
@@ -153,9 +119,8 @@ export class Transport {
   async bytes(outgoing: Outgoing): Promise<Uint8Array> {
     const deadline = this.deadline();
     const codes = outgoing.repeatable ? SAME_AGAIN : NOTHING_ATTEMPTED;
-    for (let lost = false, renewed = false; ; ) {
-      const authorization = outgoing.authorization ?? (await this.#authorization());
-      const outcome = await this.#once(outgoing, authorization);
+    for (let lost = false; ; ) {
+      const outcome = await this.#once(outgoing);
       if (outcome instanceof Uint8Array) return outcome;
       if (outcome instanceof Unreachable) {
         // A second time at once, over another connection: the first may have been closing.
@@ -164,15 +129,8 @@ export class Transport {
         continue;
       }
       const problem = new Problem(outcome, lost);
-      // Nothing was attempted. The service may have been restarted, which ends its tokens.
-      if (problem.code === "caller-unauthenticated" && !renewed && (await this.forgetToken(authorization))) renewed = true;
-      else if (!codes.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
+      if (!codes.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
     }
-  }
-
-  async #authorization(): Promise<string | undefined> {
-    const bearer = this.#tokens === undefined ? this.#bearer : await this.#tokens.text();
-    return bearer === "" ? undefined : `Bearer ${bearer}`;
   }
 
   /** Waits as long as the service says, and up to a quarter longer; false if that is too long. */
@@ -184,10 +142,10 @@ export class Transport {
     return true;
   }
 
-  async #once(outgoing: Outgoing, authorization: string | undefined): Promise<Outcome> {
+  async #once(outgoing: Outgoing): Promise<Outcome> {
     const { method, path, body, mediaType } = outgoing;
     const headers = new Headers(outgoing.headers);
-    if (authorization !== undefined) headers.set("authorization", authorization);
+    if (this.#bearer !== "") headers.set("authorization", `Bearer ${this.#bearer}`);
     if (mediaType !== undefined) headers.set("content-type", mediaType);
     const init = {
       method,
@@ -256,7 +214,6 @@ function problemDocument(route: string, response: Response, body: Uint8Array): P
   const { status } = response;
   try {
     const document = Answer.parse(route, body);
-    if (document.has("error_description")) return oauthProblem(document, response);
     const after = response.headers.get("retry-after") ?? "";
     const retryAfter = /^\d+$/.test(after) ? Number(after) : undefined;
     return { ...described(document, status, retryAfter), requestId: document.text("request_id") };
@@ -264,14 +221,6 @@ function problemDocument(route: string, response: Response, body: Uint8Array): P
     const message = `${route} answered ${status} without a problem document: is this a Trefoil service?`;
     throw new UnexpectedAnswer(message, { cause });
   }
-}
-
-/** As a problem document, why there is no access token (RFC 6749 section 5.2). Its description says what to do, too. */
-function oauthProblem(document: Answer, { status, headers }: Response): ProblemDocument {
-  const detail = document.text("error_description");
-  const requestId = headers.get("request-id") ?? "";
-  const title = "there is no access token";
-  return { status, code: document.text("error"), title, detail, cure: "", requestId, errors: [], retryAfter: undefined };
 }
 
 /** What a problem document says, wherever it stands. */

@@ -38,11 +38,9 @@ from ._tenant import (
     Subject,
     Tenant,
 )
-from ._tokens import AccessToken
 from ._usage import DayOfUse
 
 __all__ = [
-    "AccessToken",
     "Admin",
     "ApiKey",
     "Attempt",

@@ -37,7 +37,7 @@ class Problem(TrefoilError):
         super().__init__(f"{status} {code}: {detail}. {cure}{named}".replace(".. ", ". ").replace("  ", " "))
         self.status = status
         self.code = code
-        """The stable name; of an exchange for an access token that of OAuth, such as `invalid_client`."""
+        """The stable name."""
         self.title = title
         self.detail = detail
         self.cure = cure

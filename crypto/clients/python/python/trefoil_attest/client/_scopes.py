@@ -1,4 +1,4 @@
-"""What API keys and access tokens may do."""
+"""What API keys may do."""
 
 from __future__ import annotations
 

@@ -26,8 +26,6 @@ from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, named, signed
 from ._pages import pages
 from ._receipts import Receipt, pinned, receipt
-from ._scopes import Scope
-from ._tokens import AccessToken
 from ._transport import Request, Transport, json_request, once
 from ._usage import DayOfUse, day_of_use
 
@@ -168,10 +166,9 @@ class Tenant:
 
     `trust_root` is the pinned one: every attestation is verified under it, for the audience, nonce, account and digest of its own
     request, before a login is returned. `ca` is a PEM file; without it the certificates that the machine trusts count. `identity` is a
-    PEM file with a certificate and its key, for a service that demands one of its callers. With `token=True` the API key itself is sent
-    only to exchange it for access tokens, one before the other ends; a list of scopes in its place limits them to these. A call is
-    repeated for up to `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and
-    `UnexpectedAnswer`, and `VerifyError` for an attestation that is not to be accepted.
+    PEM file with a certificate and its key, for a service that demands one of its callers. A call is repeated for up to
+    `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and `UnexpectedAnswer`, and `VerifyError`
+    for an attestation that is not to be accepted.
     """
 
     def __init__(
@@ -184,17 +181,9 @@ class Tenant:
         identity: str | PathLike[str] | None = None,
         timeout: float = 30.0,
         retry_for: float = 10.0,
-        token: bool | Sequence[Scope] = False,
     ) -> None:
         self._trust_root = pinned(trust_root)
-        self._transport = Transport(
-            url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for, token=token
-        )
-
-    def access_token(self, scopes: Sequence[Scope] | None = None) -> AccessToken:
-        """Exchanges the API key for a token of ten minutes with all of its scopes, or some, for another process that is not to have the
-        key: it is accepted wherever the key is, and a `Tenant` takes its text as `api_key`."""
-        return self._transport.exchange(scopes)
+        self._transport = Transport(url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for)
 
     def enrol(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None

@@ -10,15 +10,12 @@ import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 
-from . import _tokens
 from ._errors import FieldError, Problem, UnexpectedAnswer, Unreachable
 from ._json import Answer
-from ._scopes import Scope
-from ._tokens import AccessToken, Tokens
 
 ANSWER_BYTES_MAX = 1 << 21
 """Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB."""
@@ -41,8 +38,6 @@ class Request:
     media_type: str | None = None
     headers: Mapping[str, str] | None = None
     repeatable: bool = True
-    authorization: str | None = field(default=None, repr=False)
-    """Shown in place of the client's own credential."""
 
     @property
     def route(self) -> str:
@@ -63,7 +58,7 @@ def once(idempotency_key: str | None) -> dict[str, str]:
 
 
 class Transport:
-    """The way to one listener, with one bearer credential, or with access tokens for it (`token`: all of its scopes, or these)."""
+    """The way to one listener, with one bearer credential."""
 
     def __init__(
         self,
@@ -74,7 +69,6 @@ class Transport:
         identity: str | PathLike[str] | None = None,
         timeout: float,
         retry_for: float,
-        token: bool | Sequence[Scope] = False,
     ) -> None:
         parts = urllib.parse.urlsplit(base)
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
@@ -87,29 +81,6 @@ class Transport:
         self._timeout, self._retry_for = timeout, retry_for
         self._tls = tls_context(ca, identity)
         self._own = threading.local()
-        self._tokens = self._exchanging(token)
-
-    def _exchanging(self, token: bool | Sequence[Scope]) -> Tokens | None:
-        """Where access tokens come from, if they are sent. Mistakes are found now, and not with the first call."""
-        if token is False:
-            return None
-        scopes = None if token is True else token
-        _tokens.basic(self._bearer)
-        _tokens.form(scopes)
-        return Tokens(lambda: self.exchange(scopes))
-
-    def exchange(self, scopes: Sequence[Scope] | None) -> AccessToken:
-        """An access token for the API key, with these of its scopes or all of them."""
-        asked, body, basic = time.time(), _tokens.form(scopes), _tokens.basic(self._bearer)
-        request = Request("POST", _tokens.PATH, body, _tokens.FORM, authorization=basic)
-        return _tokens.granted(self.json(request), asked)
-
-    def forget_token(self, authorization: str | None) -> bool:
-        """The service refused an access token: the next request carries another one. False where none are sent."""
-        if self._tokens is None:
-            return False
-        self._tokens.forget(authorization and authorization.removeprefix("Bearer "))
-        return True
 
     def json(self, request: Request) -> Answer:
         """The JSON object of a success."""
@@ -127,17 +98,12 @@ class Transport:
     def send(self, request: Request) -> bytes:
         """The body of a success. Repeats what may be repeated for `retry_for` seconds."""
         deadline = self.deadline()
-        lost = renewed = False
+        lost = False
         while True:
-            authorized = self._authorized(request)
             try:
-                return self._once(authorized)
+                return self._once(request)
             except Problem as problem:
                 problem.resent = lost
-                # Nothing was attempted. The service may have been restarted, which ends its tokens.
-                if problem.code == "caller-unauthenticated" and not renewed and self.forget_token(authorized.authorization):
-                    renewed = True
-                    continue
                 codes = SAME_AGAIN if request.repeatable else NOTHING_ATTEMPTED
                 if problem.code not in codes or not self.pause(problem, deadline):
                     raise
@@ -161,17 +127,18 @@ class Transport:
         time.sleep(seconds)
         return True
 
-    def _authorized(self, request: Request) -> Request:
-        """The request with the credential that it is sent with."""
-        if request.authorization is not None:
-            return request
-        bearer = self._bearer if self._tokens is None else self._tokens.text()
-        return replace(request, authorization=f"Bearer {bearer}") if bearer else request
+    def _fields(self, request: Request) -> dict[str, str]:
+        """The headers of a request."""
+        headers = {"Authorization": f"Bearer {self._bearer}"} if self._bearer else {}
+        headers |= {"Accept": "application/json, application/cbor, text/plain"} | dict(request.headers or {})
+        if request.media_type is not None:
+            headers["Content-Type"] = request.media_type
+        return headers
 
     def _once(self, request: Request) -> bytes:
         connection = self._connection(request)
         try:
-            connection.request(request.method, request.path, request.body, fields(request))
+            connection.request(request.method, request.path, request.body, self._fields(request))
             response = connection.getresponse()
             body = response.read(ANSWER_BYTES_MAX + 1)
         except (OSError, http.client.HTTPException) as cause:
@@ -210,15 +177,6 @@ class Transport:
         self._own.connection = None
 
 
-def fields(request: Request) -> dict[str, str]:
-    """The headers of a request."""
-    headers = {} if request.authorization is None else {"Authorization": request.authorization}
-    headers |= {"Accept": "application/json, application/cbor, text/plain"} | dict(request.headers or {})
-    if request.media_type is not None:
-        headers["Content-Type"] = request.media_type
-    return headers
-
-
 def tls_context(ca: str | PathLike[str] | None, identity: str | PathLike[str] | None) -> ssl.SSLContext:
     """TLS 1.3, with the authorities of `ca` or the machine's, and a certificate with its key to show where there is one."""
     try:
@@ -255,8 +213,6 @@ def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Prob
     """The error of an answer that is no success."""
     try:
         document = json.loads(body)
-        if "error_description" in document:
-            document = oauth_problem(document, response)
         errors = tuple(FieldError(error["pointer"], error["detail"]) for error in document.get("errors", ()))
         texts = {name: str(document[name]) for name in ("code", "title", "detail", "cure", "request_id")}
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -266,14 +222,3 @@ def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Prob
     after = response.getheader("Retry-After") or ""
     retry_after = float(after) if after.isdigit() else None
     return Problem(status=response.status, errors=errors, retry_after=retry_after, **texts)
-
-
-def oauth_problem(document: dict[str, object], response: http.client.HTTPResponse) -> dict[str, object]:
-    """As a problem document, why there is no access token (RFC 6749 section 5.2). Its description says what to do, too."""
-    return {
-        "code": document["error"],
-        "title": "there is no access token",
-        "detail": document["error_description"],
-        "cure": "",
-        "request_id": response.getheader("request-id") or "",
-    }
