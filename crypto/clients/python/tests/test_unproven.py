@@ -52,12 +52,10 @@ def test_a_login_is_verified_and_says_that_it_has_no_proof(service: Service, sho
     assert other not in (statement.account, ann.handle)
 
 
-def test_a_decision_comes_without_an_attestation_which_is_fetched_later(shop: tuple[Tenant, Unproven]) -> None:
+def test_a_decision_comes_without_an_attestation(shop: tuple[Tenant, Unproven]) -> None:
     tenant, ann = shop
-    decided = tenant.decide(ann, OWN, secrets.token_bytes(32))
-    assert decided.is_match
-    login = tenant.attested(decided)
-    assert login.is_match and login.verified.statement.proof_level is None
+    assert tenant.decide(ann, OWN, secrets.token_bytes(32)).is_match
+    assert tenant.decide(ann, ANOTHERS, secrets.token_bytes(32)).decision == "no_match"
 
 
 def test_an_attestation_of_another_tenant_or_request_is_refused(shop: tuple[Tenant, Unproven]) -> None:

@@ -105,16 +105,12 @@ export interface Login {
   readonly sealNumber: number;
 }
 
-/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
- * {@link Tenant.attested} makes a {@link Login} of it within two minutes. */
+/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same. */
 export interface Decided {
   readonly decision: Decision;
   /** Digest of the attested statement. */
   readonly id: Uint8Array;
   readonly sealNumber: number;
-  readonly session: Session | Unproven;
-  readonly nonce: Uint8Array;
-  readonly requestDigest: Uint8Array;
 }
 
 /** What the service answered to an attempt, and what its attestation must carry. */
@@ -296,8 +292,7 @@ export class Tenant {
     nonce: Uint8Array,
     { source }: Pick<LoginOptions, "source"> = {},
   ): Promise<Decided> {
-    const { answer, requestDigest } = await this.#answered({ session, embedding, nonce, source }, "none");
-    return decided(answer, session, nonce, requestDigest);
+    return decided((await this.#answered({ session, embedding, nonce, source }, "none")).answer);
   }
 
   async #answered(attempt: Attempt, attestation: AttestationForm | "none"): Promise<Answered<Answer>> {
@@ -339,9 +334,8 @@ export class Tenant {
 
   /** As {@link authenticateMany}, without attestations: nothing is verified. */
   async decideMany(attempts: readonly Attempt[]): Promise<(Decided | Problem)[]> {
-    return (await this.#answeredMany(attempts, "none")).map(({ attempt, answer, requestDigest }) =>
-      answer instanceof Problem ? answer : decided(answer, attempt.session, attempt.nonce, requestDigest),
-    );
+    const answered = await this.#answeredMany(attempts, "none");
+    return answered.map(({ answer }) => (answer instanceof Problem ? answer : decided(answer)));
   }
 
   /** The answer or the problem of each attempt of a batch, in their order. */
@@ -375,17 +369,6 @@ export class Tenant {
       seals.set(number, known);
       return known;
     };
-  }
-
-  /** The login of a decision, with its attestation, verified as {@link authenticate} does. The service keeps it for two minutes. */
-  async attested(decided: Decided): Promise<Login> {
-    const answer = await this.#transport.json(get(`/v1/attestations/${identifier(decided.id, 32, "id")}`));
-    const { session, nonce, requestDigest } = decided;
-    const login = await this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
-    if (login.decision !== decided.decision || login.sealNumber !== decided.sealNumber) {
-      throw new UnexpectedAnswer("the attestation says something else than the decision did; do not accept it");
-    }
-    return login;
   }
 
   async #login(
@@ -454,12 +437,9 @@ export class Tenant {
   }
 }
 
-function decided(answer: Answer, session: Session | Unproven, nonce: Uint8Array, requestDigest: Uint8Array): Decided {
-  const decision = answer.text("decision");
-  if (decision !== "match" && decision !== "no_match") {
-    throw new UnexpectedAnswer(`the service decided ${decision}, which is no decision`);
-  }
-  return { decision, id: answer.hex("id", 32), sealNumber: answer.whole("seal_number"), session, nonce, requestDigest };
+function decided(answer: Answer): Decided {
+  const decision = answer.oneOf("decision", ["match", "no_match"]);
+  return { decision, id: answer.hex("id", 32), sealNumber: answer.whole("seal_number") };
 }
 
 function subject(answer: Answer): Subject {

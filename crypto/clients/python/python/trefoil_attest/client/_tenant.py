@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from .. import (
     DecodeError,
@@ -31,6 +31,7 @@ from ._usage import DayOfUse, day_of_use
 
 BATCH_MAX = 32
 """Most attempts of one request."""
+Decision = Literal["match", "no_match"]
 SubjectState = Literal["active", "revoked"]
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
@@ -132,7 +133,7 @@ class EndedSession:
 class Login:
     """A decision whose attestation was verified for this request."""
 
-    decision: Literal["match", "no_match"]
+    decision: Decision
     verified: Verified
     attestation: bytes
     """CBOR, for a relying party that verifies it again."""
@@ -145,16 +146,12 @@ class Login:
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
-    `Tenant.attested` makes a `Login` of it within two minutes."""
+    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same."""
 
-    decision: Literal["match", "no_match"]
+    decision: Decision
     id: bytes
     """Digest of the attested statement."""
     seal_number: int
-    session: Session | Unproven
-    nonce: bytes
-    request_digest: bytes
 
     @property
     def is_match(self) -> bool:
@@ -304,8 +301,7 @@ class Tenant:
         self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, source: str | None = None
     ) -> Decided:
         """As `authenticate`, without the attestation: nothing is verified, and the answer is believed because it came over TLS."""
-        answer, digest = self._answered(Attempt(session, embedding, nonce, source), "none")
-        return decided(answer, session, nonce, digest)
+        return decided(self._answered(Attempt(session, embedding, nonce, source), "none")[0])
 
     def _answered(self, attempt: Attempt, attestation: Form | Literal["none"]) -> tuple[Answer, bytes]:
         """The answer to a login, and its request digest."""
@@ -342,8 +338,8 @@ class Tenant:
     def decide_many(self, attempts: Sequence[Attempt]) -> list[Decided | Problem]:
         """As `authenticate_many`, without attestations: nothing is verified."""
         return [
-            result if isinstance(result, Problem) else decided(result, attempt.session, attempt.nonce, digest)
-            for attempt, result, digest in self._answered_many(attempts, "none")
+            result if isinstance(result, Problem) else decided(result)
+            for _, result, _ in self._answered_many(attempts, "none")
         ]
 
     def _answered_many(
@@ -374,14 +370,6 @@ class Tenant:
             (attempt, entry_problem(result.object("problem")) if result.has("problem") else result, digest)
             for result, attempt, (_, digest) in zip(results, attempts, entries)
         ]
-
-    def attested(self, decided: Decided) -> Login:
-        """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""
-        answer = self._transport.json(Request("GET", f"/v1/attestations/{decided.id.hex()}"))
-        login = self._login(answer, decided.session, decided.nonce, decided.request_digest, self.seal)
-        if (login.decision, login.seal_number) != (decided.decision, decided.seal_number):
-            raise UnexpectedAnswer("the attestation says something else than the decision did; do not accept it")
-        return login
 
     def _login(
         self, answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
@@ -459,18 +447,9 @@ def live_session(answer: Answer) -> LiveSession:
     return LiveSession(answer.hexadecimal("session_id", 32), answer.whole("expires_at"))
 
 
-def decided(answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes) -> Decided:
-    decision = answer.text("decision")
-    if decision not in ("match", "no_match"):
-        raise UnexpectedAnswer(f"the service decided {decision!r}, which is no decision")
-    return Decided(
-        decision=cast(Literal["match", "no_match"], decision),
-        id=answer.hexadecimal("id", 32),
-        seal_number=answer.whole("seal_number"),
-        session=session,
-        nonce=nonce,
-        request_digest=request_digest,
-    )
+def decided(answer: Answer) -> Decided:
+    decision = answer.one_of("decision", get_args(Decision))
+    return Decided(decision, answer.hexadecimal("id", 32), answer.whole("seal_number"))
 
 
 def attesting(attestation: Form) -> Form:
