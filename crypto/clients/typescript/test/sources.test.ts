@@ -4,55 +4,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { TrustRoot } from "trefoil-attest";
-import {
-  Admin,
-  type Attempt,
-  Problem,
-  Tenant,
-  type TenantOptions,
-  type TenantPolicy,
-  type Unproven,
-} from "trefoil-attest/client";
+import { Problem, Tenant, type Unproven } from "trefoil-attest/client";
 import { fetchWith } from "trefoil-attest/node";
 
-import { ANOTHERS, AUDIENCE, file, OWN, type Place, start } from "./service.js";
-
-type Fetch = typeof globalThis.fetch;
-
-const POLICY: TenantPolicy = {
-  embedder: "test-128",
-  threshold: { calibrated: { score: 18_000, fmr_class: 3 } },
-  audiences: [AUDIENCE],
-  proof: "none",
-  attempts: {
-    consecutive: 2 ** 31,
-    delay_s: 0,
-    failures_per_day: 2 ** 31,
-    failures_per_generation: 2 ** 31,
-    attempts_per_day: 2 ** 31,
-    attempts_per_generation: 2 ** 31,
-  },
-};
+import { ANOTHERS, AUDIENCE, file, makeKey, makeTenant, OWN, type Place, POLICY, start } from "./service.js";
 
 let place: Place;
 let stop: () => Promise<void>;
-let trustRoot: TrustRoot;
-let own: Fetch;
-let admin: Admin;
-let key: { readonly id: Uint8Array; readonly apiKey: string };
-let ann: Unproven;
-let shop: Tenant;
-
-function as(apiKey: string, fetch: Fetch = own, more: Partial<TenantOptions> = {}): Tenant {
-  return new Tenant({ url: place.url, apiKey, trustRoot, fetch, ...more });
-}
 
 function nonce(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(32));
-}
-
-function attempt(embedding: readonly number[] = OWN): Attempt {
-  return { session: ann, embedding, nonce: nonce() };
 }
 
 async function refused(code: string, call: Promise<unknown>): Promise<Problem> {
@@ -65,26 +26,20 @@ async function refused(code: string, call: Promise<unknown>): Promise<Problem> {
   );
 }
 
-before(async () => {
-  ({ place, stop } = await start());
-  const text = (name: string): string => new TextDecoder().decode(file(place, name));
-  trustRoot = TrustRoot.fromJson(text("trust-root.json"));
-  own = fetchWith({ ca: file(place, "trefoil-data/tls-certificate.pem") });
-  admin = new Admin({ url: place.adminUrl, token: text("trefoil-data/admin.token"), trustRoot, fetch: own });
-  const { tenantId } = await admin.createTenant("shop", POLICY);
-  key = await admin.createApiKey(tenantId, ["enrol", "authenticate"]);
-  shop = as(key.apiKey);
-  ann = { tenant: tenantId, handle: nonce(), audience: AUDIENCE };
-  await shop.enrol(ann.handle, OWN, "form 7");
-});
+before(async () => ({ place, stop } = await start()));
 
 after(() => stop());
 
 test("a source that failed for ten people is refused by its name in each form", async () => {
-  const { tenantId } = await admin.createTenant("sources", POLICY);
+  const trustRoot = TrustRoot.fromJson(new TextDecoder().decode(file(place, "trust-root.json")));
+  const fetch = fetchWith({ ca: file(place, "trefoil-data/tls-certificate.pem") });
+  const tenantId = makeTenant(place, { ...POLICY, proof: "none" });
+  const caller = (): Tenant => {
+    const { apiKey } = makeKey(place, tenantId, "enrol", "authenticate");
+    return new Tenant({ url: place.url, apiKey, trustRoot, fetch });
+  };
   // Through two keys, neither of which fails for ten people.
-  const keys = [await admin.createApiKey(tenantId, ["enrol", "authenticate"]), await admin.createApiKey(tenantId, ["authenticate"])];
-  const [tenant = shop, other = shop] = keys.map(({ apiKey }) => as(apiKey));
+  const [tenant, other] = [caller(), caller()];
   const source = "198.51.100.7, hashed";
   const person = (): Unproven => ({ tenant: tenantId, handle: nonce(), audience: AUDIENCE });
   for (let at = 0; at < 10; at += 1) {
@@ -110,7 +65,7 @@ test("a source that failed for ten people is refused by its name in each form", 
   // Nothing was attempted, and another source goes on.
   assert.equal((await tenant.authenticate(last, OWN, once, { source: "another" })).decision, "match");
   for (const wrong of ["", "x".repeat(65), "é".repeat(33), "a\nb", "\ud800", 7 as unknown as string]) {
-    await assert.rejects(shop.authenticate(ann, OWN, nonce(), { source: wrong }), /source is a text of 1 to 64 bytes/);
-    await assert.rejects(shop.authenticateMany([{ ...attempt(), source: wrong }]), /source is a text of 1 to 64 bytes/);
+    await assert.rejects(tenant.authenticate(last, OWN, nonce(), { source: wrong }), /source is a text of 1 to 64 bytes/);
+    await assert.rejects(tenant.authenticateMany([{ ...shown, source: wrong }]), /source is a text of 1 to 64 bytes/);
   }
 });

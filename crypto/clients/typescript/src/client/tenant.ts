@@ -1,8 +1,7 @@
-/** The tenant's side: enrol, open and end sessions, log in, read what is public. */
+/** What an application calls: enrol, open and end sessions, log in. */
 
-import { equal } from "../bytes.js";
+import { equal, toHex } from "../bytes.js";
 import { DecodeError } from "../decode-error.js";
-import { JsonError } from "../json.js";
 import { Policy } from "../policy.js";
 import { Seal } from "../seal.js";
 import type { Decision } from "../statement.js";
@@ -12,9 +11,8 @@ import { type Answer, identifier, toBase64 } from "./answer.js";
 import { type Attempt, entryProblem, login, prepared } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
 import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
-import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
-import { type Connection, get, once, postJson, Transport, withoutBody } from "./transport.js";
-import { type DayOfUse, dayOfUse } from "./usage.js";
+import { type Receipt, receipt, seconds } from "./receipts.js";
+import { Transport, withJson } from "./transport.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
@@ -60,35 +58,6 @@ export interface Erased {
   readonly receipt: Receipt | undefined;
 }
 
-/** Counts of the tenant, which name no subject. */
-export interface Counts {
-  readonly tenantId: Uint8Array;
-  /** Subjects without an attempt now; undefined where the key-holder cannot say. */
-  readonly lockedOut: number | undefined;
-  /** Logins refused with `distinct-failures` since the service started. */
-  readonly distinctFailuresRefused: number;
-}
-
-/** A subject with a template, of which nothing is told. */
-export interface Subject {
-  readonly handle: Uint8Array;
-  /** Of its template. */
-  readonly generation: number;
-  readonly state: "active" | "revoked";
-  /** Unix seconds; undefined for an active one. */
-  readonly revokedAt: number | undefined;
-  /** Unix seconds. */
-  readonly enrolledAt: number;
-  readonly consentRef: string;
-}
-
-/** A session that goes on. */
-export interface LiveSession {
-  readonly id: Uint8Array;
-  /** Unix seconds. */
-  readonly expiresAt: number;
-}
-
 /** A session that was ended before its time. */
 export interface EndedSession {
   readonly id: Uint8Array;
@@ -128,10 +97,18 @@ export interface LoginOptions {
 }
 
 /** How to reach the service as a tenant. */
-export interface TenantOptions extends Connection {
+export interface TenantOptions {
+  /** Such as `https://auth.example`. */
+  readonly url: string;
   readonly apiKey: string;
-  /** The pinned one: every attestation is verified under it. */
+  /** The pinned one: every attestation and receipt is verified under it. */
   readonly trustRoot: TrustRoot;
+  /** Another `fetch`, such as that of `fetchWith` in `trefoil-attest/node`, with certificates of its own. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds for one answer; 30,000 by default. */
+  readonly timeout?: number;
+  /** Milliseconds for which a call may be repeated; 10,000 by default. */
+  readonly retryFor?: number;
 }
 
 /**
@@ -145,9 +122,10 @@ export class Tenant {
   readonly #transport: Transport;
   readonly #trustRoot: TrustRoot;
 
-  constructor({ apiKey, trustRoot, ...connection }: TenantOptions) {
+  constructor(options: TenantOptions) {
+    const { url, apiKey, trustRoot, fetch = globalThis.fetch, timeout = 30_000, retryFor = 10_000 } = options;
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
-    this.#transport = new Transport(connection, apiKey);
+    this.#transport = new Transport(url, apiKey, fetch, timeout, retryFor);
     this.#trustRoot = trustRoot;
   }
 
@@ -160,7 +138,7 @@ export class Tenant {
   ): Promise<Enrolled> {
     const answer = await this.#template("POST", handle, embedding, consentRef, idempotencyKey);
     const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    return { ...named, receipt: this.#receipt(answer, { kind: "enrolled", ...named }) };
+    return { ...named, receipt: receipt(answer, this.#trustRoot, { kind: "enrolled", ...named }) };
   }
 
   /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is active again. */
@@ -176,7 +154,7 @@ export class Tenant {
       generation: answer.whole("generation"),
       replaced: answer.whole("replaced"),
     };
-    return { ...named, receipt: this.#receipt(answer, { kind: "replaced", ...named }) };
+    return { ...named, receipt: receipt(answer, this.#trustRoot, { kind: "replaced", ...named }) };
   }
 
   async #template(
@@ -187,16 +165,17 @@ export class Tenant {
     idempotencyKey: string | undefined,
   ): Promise<Answer> {
     const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
-    return this.#transport.json({ ...postJson(templates(handle), body, true, once(idempotencyKey)), method });
+    const key = idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16)));
+    return this.#transport.json({ ...withJson(method, templates(handle), body), idempotencyKey: key });
   }
 
   /** Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until {@link replace}. A repetition has the same effect. */
   async revoke(handle: Uint8Array | string): Promise<Revoked> {
     const path = `/v1/subjects/${identifier(handle, 32, "handle")}/revoke`;
-    const answer = await this.#transport.json(withoutBody("POST", path));
+    const answer = await this.#transport.json({ method: "POST", path });
     const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    const receipt = this.#receipt(answer, { kind: "revoked", ...named });
-    return { ...named, revokedAt: answer.whole("revoked_at"), receipt };
+    const sealed = receipt(answer, this.#trustRoot, { kind: "revoked", ...named });
+    return { ...named, revokedAt: answer.whole("revoked_at"), receipt: sealed };
   }
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
@@ -204,38 +183,8 @@ export class Tenant {
     const answer = await this.#transport.destroy(templates(handle), "subject-unknown");
     if (answer === undefined) return undefined;
     const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    const receipt = this.#receipt(answer, { kind: "erased", ...named });
-    return { ...named, erasedAt: answer.whole("erased_at"), receipt };
-  }
-
-  /** All subjects with a template, page by page. */
-  async *subjects(): AsyncGenerator<Subject> {
-    yield* this.#transport.pages("/v1/subjects", "subjects", subject);
-  }
-
-  /** What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant. */
-  async *usage(): AsyncGenerator<DayOfUse> {
-    yield* this.#transport.pages("/v1/usage", "usage", dayOfUse);
-  }
-
-  /** One subject. */
-  async subject(handle: Uint8Array | string): Promise<Subject> {
-    return subject(await this.#transport.json(get(`/v1/subjects/${identifier(handle, 32, "handle")}`)));
-  }
-
-  /** How many subjects are locked out, and not which ones. */
-  async counts(): Promise<Counts> {
-    const answer = await this.#transport.json(get("/v1/tenant"));
-    return {
-      tenantId: answer.hex("tenant_id", 16),
-      lockedOut: answer.wholeIfAny("locked_out"),
-      distinctFailuresRefused: answer.whole("distinct_failures_refused"),
-    };
-  }
-
-  #receipt(answer: Answer, said: Said): Receipt | undefined {
-    // An API key does not tell whose it is.
-    return receipt(answer, this.#trustRoot, undefined, said);
+    const sealed = receipt(answer, this.#trustRoot, { kind: "erased", ...named });
+    return { ...named, erasedAt: answer.whole("erased_at"), receipt: sealed };
   }
 
   /** Opens the session of a proof; again while it lasts, with the same end. */
@@ -245,17 +194,11 @@ export class Tenant {
       path: "/v1/proof-sessions",
       body: proof.envelope,
       mediaType: "application/octet-stream",
-      repeatable: true,
     });
     if (!equal(answer.hex("session_id", 32), proof.sessionId)) {
       throw new UnexpectedAnswer("the service opened another session than the one that was proven");
     }
     return Object.freeze({ proof, expiresAt: answer.whole("expires_at") });
-  }
-
-  /** All sessions that go on, page by page. */
-  async *sessions(): AsyncGenerator<LiveSession> {
-    yield* this.#transport.pages("/v1/proof-sessions", "sessions", liveSession);
   }
 
   /** Ends a session before its time. Undefined where an earlier attempt of this call did it and its answer is lost. */
@@ -264,7 +207,7 @@ export class Tenant {
     const answer = await this.#transport.destroy(path, "session-unknown");
     if (answer === undefined) return undefined;
     const id = answer.hex("session_id", 32);
-    return { id, receipt: this.#receipt(answer, { kind: "session_ended", session: id }) };
+    return { id, receipt: receipt(answer, this.#trustRoot, { kind: "session_ended", session: id }) };
   }
 
   /**
@@ -301,7 +244,7 @@ export class Tenant {
     for (;;) {
       const { body, requestDigest } = login(shown, seconds(), attestation);
       try {
-        const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
+        const answer = await this.#transport.json(withJson("POST", "/v1/authentications", body));
         return { answer, requestDigest };
       } catch (error) {
         // The process before a restart may have attested this one, and not one that is issued later.
@@ -350,7 +293,7 @@ export class Tenant {
     const entries = attempts.map((attempt) => ({ attempt, ...login(prepared(attempt), now, attestation) }));
     const body = { authentications: entries.map(({ body }) => body) };
     const path = "/v1/authentications/batch";
-    const results = (await this.#transport.json(postJson(path, body, true))).objects("results");
+    const results = (await this.#transport.json(withJson("POST", path, body))).objects("results");
     if (results.length !== entries.length) {
       throw new UnexpectedAnswer(`POST ${path} answered ${results.length} results for ${entries.length} attempts`);
     }
@@ -404,57 +347,22 @@ export class Tenant {
     return { decision, verified, attestation, sealNumber };
   }
 
-  /** The trust root that the service shows, the newest or a version. Never trust it for coming from there: `acceptTrustRoot`. */
-  async keys(version?: number): Promise<TrustRoot> {
-    const path = version === undefined ? "/v1/keys" : `/v1/keys/${version}`;
-    const body = await this.#transport.bytes(get(path));
-    return read(path, "trust root", JsonError, () => TrustRoot.fromJson(new TextDecoder().decode(body)));
-  }
-
   /** A seal; not verified by itself. */
   async seal(sealNumber: number | bigint): Promise<Seal> {
-    return this.#seal(`/v1/seals/${sealNumber}`);
-  }
-
-  /** The newest seal. */
-  async logHead(): Promise<Seal> {
-    return this.#seal("/v1/log/head");
-  }
-
-  /** The path of a seal in the log of `size` seals, for `verifySameLog`. */
-  async inclusion(seal: number | bigint, size: number | bigint): Promise<string[]> {
-    return (await this.#transport.json(get(`/v1/log/inclusion/${seal}/${size}`))).texts("path");
-  }
-
-  /** The proof that one head of the log extends another. */
-  async consistency(oldSize: number | bigint, size: number | bigint): Promise<string[]> {
-    return (await this.#transport.json(get(`/v1/log/consistency/${oldSize}/${size}`))).texts("proof");
-  }
-
-  async #seal(path: string): Promise<Seal> {
-    const body = await this.#transport.bytes(get(path));
-    return read(path, "seal", DecodeError, () => Seal.decode(body));
+    const path = `/v1/seals/${sealNumber}`;
+    const body = await this.#transport.bytes({ method: "GET", path });
+    try {
+      return Seal.decode(body);
+    } catch (cause) {
+      if (!(cause instanceof DecodeError)) throw cause;
+      throw new UnexpectedAnswer(`GET ${path} answered no seal: ${cause.message}`, { cause });
+    }
   }
 }
 
 function decided(answer: Answer): Decided {
   const decision = answer.oneOf("decision", ["match", "no_match"]);
   return { decision, id: answer.hex("id", 32), sealNumber: answer.whole("seal_number") };
-}
-
-function subject(answer: Answer): Subject {
-  return {
-    handle: answer.hex("handle", 32),
-    generation: answer.whole("generation"),
-    state: answer.oneOf("state", ["active", "revoked"]),
-    revokedAt: answer.wholeIfAny("revoked_at"),
-    enrolledAt: answer.whole("enrolled_at"),
-    consentRef: answer.text("consent_ref"),
-  };
-}
-
-function liveSession(answer: Answer): LiveSession {
-  return { id: answer.hex("session_id", 32), expiresAt: answer.whole("expires_at") };
 }
 
 function templates(handle: Uint8Array | string): string {
@@ -465,13 +373,4 @@ function templates(handle: Uint8Array | string): string {
 function attesting(form: AttestationForm): AttestationForm {
   if (form === "full" || form === "compact") return form;
   throw new TypeError(`attestation is "full" or "compact", not ${JSON.stringify(form)}; \`decide\` asks for none`);
-}
-
-function read<T>(path: string, what: string, refusal: new (...none: never[]) => Error, decode: () => T): T {
-  try {
-    return decode();
-  } catch (cause) {
-    if (!(cause instanceof refusal)) throw cause;
-    throw new UnexpectedAnswer(`GET ${path} answered no ${what}: ${cause.message}`, { cause });
-  }
 }

@@ -1,82 +1,54 @@
-/** HTTPS to one listener of the service, bounded answers, and the retries that API.md allows. */
+/** HTTPS to the service, bounded answers, and the retries that API.md allows. */
 
-import { toHex } from "../bytes.js";
 import { Answer } from "./answer.js";
 import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./errors.js";
 
-/** Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB. */
+/** Longest answer that is read: 32 logins with full attestations have 1.2 MB. */
 const ANSWER_BYTES_MAX = 1 << 21;
-/** Refusals that any request may follow by the same one. */
-const NOTHING_ATTEMPTED: readonly string[] = ["overloaded", "draining", "disk-low", "quota-exceeded"];
-/** Refusals that a request which takes effect at most once may follow by the same one. */
-const SAME_AGAIN = [...NOTHING_ATTEMPTED, "key-holder-unavailable", "undecided", "idempotency-in-flight", "store-unavailable"];
+/** Refusals after which the same request is sent again. */
+const SAME_AGAIN: readonly string[] = [
+  "overloaded",
+  "draining",
+  "disk-low",
+  "quota-exceeded",
+  "key-holder-unavailable",
+  "undecided",
+  "idempotency-in-flight",
+  "store-unavailable",
+];
 
-/** How to reach the service. */
-export interface Connection {
-  /** Such as `https://auth.example`. */
-  readonly url: string;
-  /** Another `fetch`, such as that of `fetchWith` in `trefoil-attest/node`, with certificates of its own. */
-  readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds for one answer; 30,000 by default. */
-  readonly timeout?: number;
-  /** Milliseconds for which a call may be repeated; 10,000 by default. */
-  readonly retryFor?: number;
-}
-
-/** A request, and whether the same bytes sent twice take effect at most once. */
+/** A request. Sent twice, each takes effect at most once. */
 export interface Outgoing {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly mediaType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly repeatable: boolean;
+  readonly idempotencyKey?: string;
 }
 
 /** What became of a request that was sent once: the body of a success, or why there is none. */
 type Outcome = Uint8Array | ProblemDocument | Unreachable;
 
-export function get(path: string): Outgoing {
-  return { method: "GET", path, repeatable: true };
-}
-
-export function postJson(path: string, body: object, repeatable: boolean, headers = {}): Outgoing {
-  return { method: "POST", path, body: JSON.stringify(body), mediaType: "application/json", headers, repeatable };
-}
-
-/** A request that replaces; repeated, it replaces by the same. */
-export function putJson(path: string, body: object, headers = {}): Outgoing {
-  return { ...postJson(path, body, true, headers), method: "PUT" };
-}
-
-/** The header with which a creation takes effect once, however often it is sent. */
-export function once(idempotencyKey?: string): Record<string, string> {
-  return { "idempotency-key": idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16))) };
-}
-
-/** A request that changes something and says all in its path; repeated, it changes nothing again. */
-export function withoutBody(method: "POST" | "DELETE", path: string): Outgoing {
-  return { method, path, repeatable: true };
+export function withJson(method: "POST" | "PUT", path: string, body: object): Outgoing {
+  return { method, path, body: JSON.stringify(body), mediaType: "application/json" };
 }
 
 export class Transport {
   readonly #base: string;
-  readonly #bearer: string;
+  readonly #apiKey: string;
   readonly #fetch: typeof globalThis.fetch;
   readonly #timeout: number;
   readonly #retryFor: number;
 
-  /** With one bearer credential. */
-  constructor(connection: Connection, bearer: string) {
-    const { url, fetch = globalThis.fetch, timeout = 30_000, retryFor = 10_000 } = connection;
+  constructor(url: string, apiKey: string, fetch: typeof globalThis.fetch, timeout: number, retryFor: number) {
     if (!/^https:\/\/[^/?#]+\/?$/.test(url)) {
       throw new TypeError(`the service's address is ${url}; it must look like https://host:port`);
     }
     this.#base = url.replace(/\/$/, "");
-    this.#bearer = bearer.trim();
+    this.#apiKey = apiKey.trim();
     // Never shown: the rest of it may be the secret.
-    if (!/^[!-~]*$/.test(this.#bearer)) {
-      throw new TypeError("the API key or token is one word of visible ASCII characters, as the service showed it");
+    if (!/^[!-~]*$/.test(this.#apiKey)) {
+      throw new TypeError("the API key is one word of visible ASCII characters, as the service showed it");
     }
     this.#fetch = fetch;
     this.#timeout = timeout;
@@ -93,43 +65,30 @@ export class Transport {
     return Answer.parse(`${outgoing.method} ${outgoing.path}`, await this.bytes(outgoing));
   }
 
-  /** The entries of a list, which comes in pages; each is asked for when it is needed. */
-  async *pages<T>(path: string, name: string, read: (entry: Answer) => T): AsyncGenerator<T> {
-    for (let following = path; ; ) {
-      const page = await this.json(get(following));
-      yield* page.objects(name).map(read);
-      if (!page.has("next")) return;
-      following = `${path}${path.includes("?") ? "&" : "?"}from=${page.textOrWhole("next")}`;
-    }
-  }
-
-  /**
-   * What a `DELETE` answers. Undefined where its first answer is lost, and what it names is `unknown` by now.
-   */
+  /** What a `DELETE` answers. Undefined where its first answer is lost, and what it names is `unknown` by now. */
   async destroy(path: string, unknown: string): Promise<Answer | undefined> {
     try {
-      return await this.json(withoutBody("DELETE", path));
+      return await this.json({ method: "DELETE", path });
     } catch (error) {
       if (error instanceof Problem && error.resent && error.code === unknown) return undefined;
       throw error;
     }
   }
 
-  /** The body of a success. Repeats what may be repeated. */
+  /** The body of a success. A lost answer and some refusals are followed by the same request. */
   async bytes(outgoing: Outgoing): Promise<Uint8Array> {
     const deadline = this.deadline();
-    const codes = outgoing.repeatable ? SAME_AGAIN : NOTHING_ATTEMPTED;
     for (let lost = false; ; ) {
       const outcome = await this.#once(outgoing);
       if (outcome instanceof Uint8Array) return outcome;
       if (outcome instanceof Unreachable) {
         // A second time at once, over another connection: the first may have been closing.
-        if (lost || !outgoing.repeatable) throw outcome;
+        if (lost) throw outcome;
         lost = true;
         continue;
       }
       const problem = new Problem(outcome, lost);
-      if (!codes.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
+      if (!SAME_AGAIN.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
     }
   }
 
@@ -143,10 +102,11 @@ export class Transport {
   }
 
   async #once(outgoing: Outgoing): Promise<Outcome> {
-    const { method, path, body, mediaType } = outgoing;
-    const headers = new Headers(outgoing.headers);
-    if (this.#bearer !== "") headers.set("authorization", `Bearer ${this.#bearer}`);
+    const { method, path, body, mediaType, idempotencyKey } = outgoing;
+    const headers = new Headers();
+    if (this.#apiKey !== "") headers.set("authorization", `Bearer ${this.#apiKey}`);
     if (mediaType !== undefined) headers.set("content-type", mediaType);
+    if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
     const init = {
       method,
       headers,

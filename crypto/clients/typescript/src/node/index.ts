@@ -17,7 +17,7 @@ export interface Certificates {
   readonly identity?: string | Uint8Array;
 }
 
-/** A `fetch` for `Tenant` and `Admin`, over TLS 1.3 with these certificates. Follows no redirect. */
+/** A `fetch` for `Tenant`, over TLS 1.3 with these certificates. Follows no redirect. */
 export function fetchWith({ ca, identity }: Certificates): typeof globalThis.fetch {
   const agent = new Agent({ keepAlive: true, minVersion: "TLSv1.3", ...trusted(ca), ...shown(identity) });
   return async (input, { method = "GET", headers, body, signal } = {}) => {

@@ -1,38 +1,27 @@
-"""The tenant's side: enrol, open and end sessions, log in, read what is public."""
+"""What an application calls: enrol, open and end sessions, log in."""
 
 from __future__ import annotations
 
 import base64
+import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from typing import Literal, get_args
 
-from .. import (
-    DecodeError,
-    JsonError,
-    Policy,
-    Seal,
-    TrustRoot,
-    Verified,
-    verify,
-    verify_with_seal,
-)
+from .. import DecodeError, Policy, Seal, TrustRoot, Verified, verify, verify_with_seal
 from ._attempt import Attempt, checked, entry_problem
 from ._errors import Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, named, signed
-from ._pages import pages
-from ._receipts import Receipt, pinned, receipt
-from ._transport import Request, Transport, json_request, once
-from ._usage import DayOfUse, day_of_use
+from ._receipts import Receipt, receipt
+from ._transport import Request, Transport, json_request
 
 BATCH_MAX = 32
 """Most attempts of one request."""
 Decision = Literal["match", "no_match"]
-SubjectState = Literal["active", "revoked"]
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
 
@@ -83,41 +72,6 @@ class Erased:
     """Unix seconds."""
     receipt: Receipt | None
     """That it was destroyed; `None` where the service could not seal it."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Counts of the tenant, which name no subject."""
-
-    tenant_id: bytes
-    locked_out: int | None
-    """Subjects without an attempt now; `None` where the key-holder cannot say."""
-    distinct_failures_refused: int
-    """Logins refused with `distinct-failures` since the service started."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A subject with a template, of which nothing is told."""
-
-    handle: bytes
-    generation: int
-    """Of its template."""
-    state: SubjectState
-    revoked_at: int | None
-    """Unix seconds; `None` for an active one."""
-    enrolled_at: int
-    """Unix seconds."""
-    consent_ref: str
-
-
-@dataclass(frozen=True)
-class LiveSession:
-    """A session that goes on."""
-
-    id: bytes
-    expires_at: int
-    """Unix seconds."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +133,10 @@ class Tenant:
         timeout: float = 30.0,
         retry_for: float = 10.0,
     ) -> None:
-        self._trust_root = pinned(trust_root)
+        # A path or a text would be refused only when the first answer is verified.
+        if not isinstance(trust_root, TrustRoot):
+            raise TypeError("trust_root is a TrustRoot; TrustRoot.from_json reads the text of trust-root.json")
+        self._trust_root = trust_root
         self._transport = Transport(url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for)
 
     def enrol(
@@ -207,28 +164,7 @@ class Tenant:
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
         face = base64.b64encode(embedding_bytes(embedding)).decode()
         body = {"embedding": face, "consent_ref": consent_ref}
-        return self._transport.json(json_request(method, path, body, headers=once(idempotency_key)))
-
-    def subjects(self) -> Iterator[Subject]:
-        """All subjects with a template, page by page."""
-        return pages(self._transport, "/v1/subjects", "subjects", subject)
-
-    def usage(self) -> Iterator[DayOfUse]:
-        """What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant."""
-        return pages(self._transport, "/v1/usage", "usage", day_of_use)
-
-    def subject(self, handle: bytes | str) -> Subject:
-        """One subject."""
-        return subject(self._transport.json(Request("GET", f"/v1/subjects/{identifier(handle, 32, 'handle')}")))
-
-    def counts(self) -> Counts:
-        """How many subjects are locked out, and not which ones."""
-        answer = self._transport.json(Request("GET", "/v1/tenant"))
-        return Counts(
-            tenant_id=answer.hexadecimal("tenant_id", 16),
-            locked_out=answer.whole_or_none("locked_out"),
-            distinct_failures_refused=answer.whole("distinct_failures_refused"),
-        )
+        return self._transport.json(json_request(method, path, body, idempotency_key or secrets.token_hex(16)))
 
     def revoke(self, handle: bytes | str) -> Revoked:
         """Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until `replace`. A repetition has the same
@@ -249,8 +185,7 @@ class Tenant:
         return Erased(named, generation, answer.whole("erased_at"), sealed)
 
     def _receipt(self, answer: Answer, **said: object) -> Receipt | None:
-        # An API key does not tell whose it is.
-        return receipt(answer, self._trust_root, None, **said)
+        return receipt(answer, self._trust_root, **said)
 
     def open_session(self, proof: Proof) -> Session:
         """Opens the session of a proof; again while it lasts, with the same end."""
@@ -267,10 +202,6 @@ class Tenant:
             expires_at=answer.whole("expires_at"),
             key=proof.session_key,
         )
-
-    def sessions(self) -> Iterator[LiveSession]:
-        """All sessions that go on, page by page."""
-        return pages(self._transport, "/v1/proof-sessions", "sessions", live_session)
 
     def end_session(self, session: bytes | str) -> EndedSession | None:
         """Ends a session before its time. `None` where an earlier attempt of this call did it and its answer is lost."""
@@ -396,32 +327,9 @@ class Tenant:
             raise UnexpectedAnswer("the answer says something else than its attestation; do not accept it")
         return Login(decision, verified, attestation, number)
 
-    def keys(self, version: int | None = None) -> TrustRoot:
-        """The trust root that the service shows, the newest or a version. Never trust it for coming from there: `pinned.accept(it)`."""
-        request = Request("GET", "/v1/keys" if version is None else f"/v1/keys/{version}")
-        try:
-            return TrustRoot.from_json(self._transport.send(request).decode())
-        except (JsonError, UnicodeDecodeError) as cause:
-            raise UnexpectedAnswer(f"{request.route} answered no trust root: {cause}") from cause
-
     def seal(self, number: int) -> Seal:
         """A seal; not verified by itself."""
-        return self._seal(f"/v1/seals/{number}")
-
-    def log_head(self) -> Seal:
-        """The newest seal."""
-        return self._seal("/v1/log/head")
-
-    def inclusion(self, seal: int, size: int) -> list[str]:
-        """The path of a seal in the log of `size` seals, for `verify_same_log`."""
-        return self._transport.json(Request("GET", f"/v1/log/inclusion/{seal}/{size}")).texts("path")
-
-    def consistency(self, old_size: int, size: int) -> list[str]:
-        """The proof that one head of the log extends another."""
-        return self._transport.json(Request("GET", f"/v1/log/consistency/{old_size}/{size}")).texts("proof")
-
-    def _seal(self, path: str) -> Seal:
-        request = Request("GET", path)
+        request = Request("GET", f"/v1/seals/{number}")
         try:
             return Seal.decode(self._transport.send(request))
         except DecodeError as cause:
@@ -430,21 +338,6 @@ class Tenant:
     def close(self) -> None:
         """Closes the calling thread's connection."""
         self._transport.close()
-
-
-def subject(answer: Answer) -> Subject:
-    return Subject(
-        handle=answer.hexadecimal("handle", 32),
-        generation=answer.whole("generation"),
-        state=answer.one_of("state", get_args(SubjectState)),
-        revoked_at=answer.whole_or_none("revoked_at"),
-        enrolled_at=answer.whole("enrolled_at"),
-        consent_ref=answer.text("consent_ref"),
-    )
-
-
-def live_session(answer: Answer) -> LiveSession:
-    return LiveSession(answer.hexadecimal("session_id", 32), answer.whole("expires_at"))
 
 
 def decided(answer: Answer) -> Decided:

@@ -1,16 +1,14 @@
-"""HTTPS to one listener of the service: TLS 1.3, one connection for each thread, bounded answers, and the retries that API.md allows."""
+"""HTTPS to the service: TLS 1.3, one connection for each thread, bounded answers, and the retries that API.md allows."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import random
-import secrets
 import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 
@@ -18,55 +16,54 @@ from ._errors import FieldError, Problem, UnexpectedAnswer, Unreachable
 from ._json import Answer
 
 ANSWER_BYTES_MAX = 1 << 21
-"""Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB."""
+"""Longest answer that is read: 32 logins with full attestations have 1.2 MB."""
 IDLE_S_MAX = 4.0
 """A connection that was idle for longer is not used again: the service closes it after 5 s."""
 
-NOTHING_ATTEMPTED = frozenset({"overloaded", "draining", "disk-low", "quota-exceeded"})
-"""Refusals that any request may follow by the same one."""
-SAME_AGAIN = NOTHING_ATTEMPTED | {"key-holder-unavailable", "undecided", "idempotency-in-flight", "store-unavailable"}
-"""Refusals that a request which takes effect at most once may follow by the same one."""
+SAME_AGAIN = {
+    "overloaded",
+    "draining",
+    "disk-low",
+    "quota-exceeded",
+    "key-holder-unavailable",
+    "undecided",
+    "idempotency-in-flight",
+    "store-unavailable",
+}
+"""Refusals after which the same request is sent again."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request, and whether the same bytes sent twice take effect at most once."""
+    """A request. Sent twice, each takes effect at most once."""
 
     method: str
     path: str
     body: bytes | None = None
     media_type: str | None = None
-    headers: Mapping[str, str] | None = None
-    repeatable: bool = True
+    idempotency_key: str | None = None
 
     @property
     def route(self) -> str:
         return f"{self.method} {self.path}"
 
 
-def json_request(
-    method: str, path: str, body: object, *, headers: Mapping[str, str] | None = None, repeatable: bool = True
-) -> Request:
+def json_request(method: str, path: str, body: object, idempotency_key: str | None = None) -> Request:
     """A request with a JSON body."""
     encoded = json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-    return Request(method, path, encoded, "application/json", headers, repeatable)
-
-
-def once(idempotency_key: str | None) -> dict[str, str]:
-    """The header with which a creation takes effect once, however often it is sent."""
-    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
+    return Request(method, path, encoded, "application/json", idempotency_key)
 
 
 class Transport:
-    """The way to one listener, with one bearer credential."""
+    """The way to the public listener, with an API key."""
 
     def __init__(
         self,
         base: str,
-        bearer: str,
+        api_key: str,
         *,
         ca: str | PathLike[str] | None,
-        identity: str | PathLike[str] | None = None,
+        identity: str | PathLike[str] | None,
         timeout: float,
         retry_for: float,
     ) -> None:
@@ -74,10 +71,10 @@ class Transport:
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ValueError(f"the service's address is {base!r}; it must look like https://host:port")
         self._host, self._port = parts.hostname, parts.port or 443
-        self._bearer = bearer.strip()
+        self._api_key = api_key.strip()
         # Never shown: the rest of it may be the secret.
-        if not all("!" <= character <= "~" for character in self._bearer):
-            raise ValueError("the API key or token is one word of visible ASCII characters, as the service showed it")
+        if not all("!" <= character <= "~" for character in self._api_key):
+            raise ValueError("the API key is one word of visible ASCII characters, as the service showed it")
         self._timeout, self._retry_for = timeout, retry_for
         self._tls = tls_context(ca, identity)
         self._own = threading.local()
@@ -96,7 +93,7 @@ class Transport:
             raise
 
     def send(self, request: Request) -> bytes:
-        """The body of a success. Repeats what may be repeated for `retry_for` seconds."""
+        """The body of a success. A lost answer and some refusals are followed by the same request."""
         deadline = self.deadline()
         lost = False
         while True:
@@ -104,12 +101,11 @@ class Transport:
                 return self._once(request)
             except Problem as problem:
                 problem.resent = lost
-                codes = SAME_AGAIN if request.repeatable else NOTHING_ATTEMPTED
-                if problem.code not in codes or not self.pause(problem, deadline):
+                if problem.code not in SAME_AGAIN or not self.pause(problem, deadline):
                     raise
             except Unreachable as cause:
                 # A second time at once, over another connection: the first may have been closing.
-                if lost or not request.repeatable or isinstance(cause, NothingSent):
+                if lost or isinstance(cause, NothingSent):
                     raise
                 lost = True
 
@@ -127,18 +123,16 @@ class Transport:
         time.sleep(seconds)
         return True
 
-    def _fields(self, request: Request) -> dict[str, str]:
-        """The headers of a request."""
-        headers = {"Authorization": f"Bearer {self._bearer}"} if self._bearer else {}
-        headers |= {"Accept": "application/json, application/cbor, text/plain"} | dict(request.headers or {})
-        if request.media_type is not None:
-            headers["Content-Type"] = request.media_type
-        return headers
-
     def _once(self, request: Request) -> bytes:
         connection = self._connection(request)
+        fields = {
+            "Authorization": f"Bearer {self._api_key}" if self._api_key else None,
+            "Content-Type": request.media_type,
+            "Idempotency-Key": request.idempotency_key,
+        }
+        headers = {name: value for name, value in fields.items() if value is not None}
         try:
-            connection.request(request.method, request.path, request.body, self._fields(request))
+            connection.request(request.method, request.path, request.body, headers)
             response = connection.getresponse()
             body = response.read(ANSWER_BYTES_MAX + 1)
         except (OSError, http.client.HTTPException) as cause:
@@ -156,7 +150,7 @@ class Transport:
     def _connection(self, request: Request) -> http.client.HTTPSConnection:
         connection: http.client.HTTPSConnection | None = getattr(self._own, "connection", None)
         fresh = time.monotonic() - getattr(self._own, "used", 0.0) < IDLE_S_MAX
-        if connection is not None and fresh and request.repeatable:
+        if connection is not None and fresh:
             return connection
         self.close()
         connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._tls)
