@@ -71,14 +71,13 @@ def test_a_decision_without_its_attestation_is_asked_for_by_another_name(tenant:
 
 
 def test_a_template_is_replaced_in_one_step_with_a_receipt(tenant: Tenant, session: Session) -> None:
-    generation = 1
     replaced = tenant.replace(session.handle, ANOTHERS, "form 8", idempotency_key="replace-1")
-    assert (replaced.generation, replaced.replaced) == (generation + 1, generation)
+    assert (replaced.generation, replaced.replaced) == (2, 1)
     change = replaced.receipt.verified.change
     assert (change.kind, change.handle, change.consent) == ("replaced", session.handle, consent_digest("form 8"))
-    assert (change.generation, change.replaced) == (generation + 1, generation)
+    assert (change.generation, change.replaced) == (2, 1)
     again = tenant.replace(session.handle, ANOTHERS, "form 8", idempotency_key="replace-1")
-    assert again.generation == generation + 1
+    assert again.generation == 2
     assert tenant.authenticate(session, ANOTHERS, nonce()).is_match
     assert not tenant.authenticate(session, OWN, nonce()).is_match
     tenant.replace(session.handle, OWN, "form 7")

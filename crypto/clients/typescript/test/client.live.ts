@@ -105,7 +105,7 @@ test("the own face matches and another's does not, both attested", async () => {
   assert.deepEqual([account, audience], [session.proof.account, AUDIENCE]);
   const another = await tenant.authenticate(session, Float32Array.from(ANOTHERS), nonce());
   assert.deepEqual([another.decision, another.verified.statement.decision], ["no_match", "no_match"]);
-  const compact = await tenant.authenticate(session, OWN, nonce(), "compact");
+  const compact = await tenant.authenticate(session, OWN, nonce(), { attestation: "compact" });
   assert(compact.decision === "match" && compact.attestation.length < 2_000);
 });
 
@@ -124,12 +124,11 @@ test("a decision without its attestation is asked for by another name, alone and
 
 test("a template is replaced in one step, with a receipt", async () => {
   const { handle } = session.proof;
-  const generation = 1;
   const replaced = await tenant.replace(handle, ANOTHERS, "form 8", "replace-1");
-  assert.deepEqual([replaced.generation, replaced.replaced], [generation + 1, generation]);
+  assert.deepEqual([replaced.generation, replaced.replaced], [2, 1]);
   const { what } = replaced.receipt?.verified.change ?? {};
-  assert.deepEqual(what, { kind: "replaced", handle, generation: generation + 1, replaced: generation, consent: consentDigest("form 8") });
-  assert.equal((await tenant.replace(handle, ANOTHERS, "form 8", "replace-1")).generation, generation + 1);
+  assert.deepEqual(what, { kind: "replaced", handle, generation: 2, replaced: 1, consent: consentDigest("form 8") });
+  assert.equal((await tenant.replace(handle, ANOTHERS, "form 8", "replace-1")).generation, 2);
   assert.equal((await tenant.authenticate(session, ANOTHERS, nonce())).decision, "match");
   assert.equal((await tenant.authenticate(session, OWN, nonce())).decision, "no_match");
   await tenant.replace(handle, OWN, "form 7");
@@ -290,7 +289,7 @@ test("a tenant without credentials logs in with its API key alone, and each atte
   const accepting = new Policy({ ...demands, tenant: trial, acceptNoProof: true });
   assert.deepEqual(verify(login.attestation, accepting, now).statement.account, account);
   // The account is the same at every login with the audience, and is checked where it was kept.
-  const denied = await app.authenticate({ ...ann, account }, ANOTHERS, nonce(), "compact");
+  const denied = await app.authenticate({ ...ann, account }, ANOTHERS, nonce(), { attestation: "compact" });
   assert.equal(denied.decision, "no_match");
   await assert.rejects(app.authenticate({ ...ann, account: new Uint8Array(32) }, OWN, nonce()), isRefusedFor("account"));
   const elsewhere = await app.authenticate({ ...ann, audience: "https://other.example" }, OWN, nonce());
@@ -396,7 +395,7 @@ test("mistakes of the caller say what to do", async () => {
   await assert.rejects(tenant.authenticate(session, new Uint8Array(4), nonce()), /512 bytes .*, not 4/);
   await assert.rejects(tenant.authenticate(session, new Array<number>(128).fill(Number.NaN), nonce()), /finite/);
   await refused("embedding-invalid", tenant.authenticate(session, new Array<number>(128).fill(0), nonce()));
-  await assert.rejects(tenant.authenticate(session, OWN, nonce(), "none" as "full"), /`decide` asks for none/);
+  await assert.rejects(tenant.authenticate(session, OWN, nonce(), { attestation: "none" as "full" }), /`decide` asks for none/);
   const secret = "a key\nof two lines";
   assert.throws(
     () => as(secret),

@@ -9,9 +9,9 @@ export { type AttestationForm, type Embedding, Proof, probeDigest, type Session,
 export { nodesInOrder } from "./nodes.js";
 export type { Receipt } from "./receipts.js";
 export {
+  type Changed,
   type Decided,
   type EndedSession,
-  type Enrolled,
   type Erased,
   type Login,
   type LoginOptions,

@@ -8,7 +8,7 @@ import type { Decision } from "../statement.js";
 import { TrustRoot } from "../trust-root.js";
 import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier, toBase64 } from "./answer.js";
-import { type Attempt, entryProblem, login, prepared } from "./attempt.js";
+import { type Attempt, entryProblem, login } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
 import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
 import { type Receipt, receipt, seconds } from "./receipts.js";
@@ -17,45 +17,31 @@ import { Transport, withJson } from "./transport.js";
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
 
-/** A subject's active template. */
-export interface Enrolled {
+/** A subject whose template was changed. */
+export interface Changed {
   readonly handle: Uint8Array;
-  /** Counts the subject's templates, from 1. */
+  /** Of the template: counts the subject's templates, from 1. */
   readonly generation: number;
-  /** That it was enrolled; undefined where the service could not seal it. */
+  /** That it was done; undefined where the service could not seal it. */
   readonly receipt: Receipt | undefined;
 }
 
 /** A template in place of another. */
-export interface Replaced {
-  readonly handle: Uint8Array;
-  readonly generation: number;
+export interface Replaced extends Changed {
   /** The generation that was destroyed. */
   readonly replaced: number;
-  /** That it was replaced; undefined where the service could not seal it. */
-  readonly receipt: Receipt | undefined;
 }
 
 /** A subject whose logins are refused, until its template is replaced. */
-export interface Revoked {
-  readonly handle: Uint8Array;
-  /** Of the template, which decides no login any more. */
-  readonly generation: number;
+export interface Revoked extends Changed {
   /** When it was revoked first, Unix seconds. */
   readonly revokedAt: number;
-  /** That it was revoked; undefined where the service could not seal it. */
-  readonly receipt: Receipt | undefined;
 }
 
 /** A subject whose templates were destroyed. */
-export interface Erased {
-  readonly handle: Uint8Array;
-  /** The newest that was destroyed. */
-  readonly generation: number;
+export interface Erased extends Changed {
   /** Unix seconds. */
   readonly erasedAt: number;
-  /** That it was destroyed; undefined where the service could not seal it. */
-  readonly receipt: Receipt | undefined;
 }
 
 /** A session that was ended before its time. */
@@ -135,10 +121,8 @@ export class Tenant {
     embedding: Embedding,
     consentRef: string,
     idempotencyKey?: string,
-  ): Promise<Enrolled> {
-    const answer = await this.#template("POST", handle, embedding, consentRef, idempotencyKey);
-    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    return { ...named, receipt: receipt(answer, this.#trustRoot, { kind: "enrolled", ...named }) };
+  ): Promise<Changed> {
+    return this.#changed(await this.#template("POST", handle, embedding, consentRef, idempotencyKey), "enrolled", {});
   }
 
   /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is active again. */
@@ -149,12 +133,7 @@ export class Tenant {
     idempotencyKey?: string,
   ): Promise<Replaced> {
     const answer = await this.#template("PUT", handle, embedding, consentRef, idempotencyKey);
-    const named = {
-      handle: answer.hex("handle", 32),
-      generation: answer.whole("generation"),
-      replaced: answer.whole("replaced"),
-    };
-    return { ...named, receipt: receipt(answer, this.#trustRoot, { kind: "replaced", ...named }) };
+    return this.#changed(answer, "replaced", { replaced: answer.whole("replaced") });
   }
 
   async #template(
@@ -173,18 +152,19 @@ export class Tenant {
   async revoke(handle: Uint8Array | string): Promise<Revoked> {
     const path = `/v1/subjects/${identifier(handle, 32, "handle")}/revoke`;
     const answer = await this.#transport.json({ method: "POST", path });
-    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    const sealed = receipt(answer, this.#trustRoot, { kind: "revoked", ...named });
-    return { ...named, revokedAt: answer.whole("revoked_at"), receipt: sealed };
+    return { ...this.#changed(answer, "revoked", {}), revokedAt: answer.whole("revoked_at") };
   }
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
   async delete(handle: Uint8Array | string): Promise<Erased | undefined> {
     const answer = await this.#transport.destroy(templates(handle), "subject-unknown");
-    if (answer === undefined) return undefined;
-    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    const sealed = receipt(answer, this.#trustRoot, { kind: "erased", ...named });
-    return { ...named, erasedAt: answer.whole("erased_at"), receipt: sealed };
+    return answer && { ...this.#changed(answer, "erased", {}), erasedAt: answer.whole("erased_at") };
+  }
+
+  /** What an answer says of a template, besides `more`, and its receipt must say. */
+  #changed<M extends Readonly<Record<string, number>>>(answer: Answer, kind: string, more: M): Changed & M {
+    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation"), ...more };
+    return { ...named, receipt: receipt(answer, this.#trustRoot, { kind, ...named }) };
   }
 
   /** Opens the session of a proof; again while it lasts, with the same end. */
@@ -219,10 +199,8 @@ export class Tenant {
     session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
-    options: AttestationForm | LoginOptions = {},
+    { attestation = "full", source }: LoginOptions = {},
   ): Promise<Login> {
-    const given: LoginOptions = typeof options === "string" ? { attestation: options } : options;
-    const { attestation = "full", source } = given;
     const attempt = { session, embedding, nonce, source };
     const { answer, requestDigest } = await this.#answered(attempt, attesting(attestation));
     return this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
@@ -239,10 +217,9 @@ export class Tenant {
   }
 
   async #answered(attempt: Attempt, attestation: AttestationForm | "none"): Promise<Answered<Answer>> {
-    const shown = prepared(attempt);
     const deadline = this.#transport.deadline();
     for (;;) {
-      const { body, requestDigest } = login(shown, seconds(), attestation);
+      const { body, requestDigest } = login(attempt, seconds(), attestation);
       try {
         const answer = await this.#transport.json(withJson("POST", "/v1/authentications", body));
         return { answer, requestDigest };
@@ -290,7 +267,7 @@ export class Tenant {
       throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
     }
     const now = seconds();
-    const entries = attempts.map((attempt) => ({ attempt, ...login(prepared(attempt), now, attestation) }));
+    const entries = attempts.map((attempt) => ({ attempt, ...login(attempt, now, attestation) }));
     const body = { authentications: entries.map(({ body }) => body) };
     const path = "/v1/authentications/batch";
     const results = (await this.#transport.json(withJson("POST", path, body))).objects("results");

@@ -9,14 +9,14 @@ from ._errors import FieldError, Problem, TrefoilError, UnexpectedAnswer, Unreac
 from ._login import Embedding, Proof, Session, Unproven, probe_digest
 from ._nodes import nodes_in_order
 from ._receipts import Receipt
-from ._tenant import Decided, EndedSession, Enrolled, Erased, Login, Replaced, Revoked, Tenant
+from ._tenant import Changed, Decided, EndedSession, Erased, Login, Replaced, Revoked, Tenant
 
 __all__ = [
     "Attempt",
+    "Changed",
     "Decided",
     "Embedding",
     "EndedSession",
-    "Enrolled",
     "Erased",
     "FieldError",
     "Login",

@@ -26,52 +26,38 @@ NONCE_LOST = "the login was sent twice and attempted at most once; its answer is
 
 
 @dataclass(frozen=True)
-class Enrolled:
-    """A subject's active template."""
+class Changed:
+    """A subject whose template was changed."""
 
     handle: bytes
     generation: int
-    """Counts the subject's templates, from 1."""
+    """Of the template: counts the subject's templates, from 1."""
     receipt: Receipt | None
-    """That it was enrolled; `None` where the service could not seal it."""
+    """That it was done; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
-class Replaced:
+class Replaced(Changed):
     """A template in place of another."""
 
-    handle: bytes
-    generation: int
     replaced: int
     """The generation that was destroyed."""
-    receipt: Receipt | None
-    """That it was replaced; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
-class Revoked:
+class Revoked(Changed):
     """A subject whose logins are refused, until its template is replaced."""
 
-    handle: bytes
-    generation: int
-    """Of the template, which decides no login any more."""
     revoked_at: int
     """When it was revoked first, Unix seconds."""
-    receipt: Receipt | None
-    """That it was revoked; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
-class Erased:
+class Erased(Changed):
     """A subject whose templates were destroyed."""
 
-    handle: bytes
-    generation: int
-    """The newest that was destroyed."""
     erased_at: int
     """Unix seconds."""
-    receipt: Receipt | None
-    """That it was destroyed; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +127,10 @@ class Tenant:
 
     def enrol(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
-    ) -> Enrolled:
+    ) -> Changed:
         """Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself."""
         answer = self._template("POST", handle, embedding, consent_ref, idempotency_key)
-        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        sealed = self._receipt(answer, kind="enrolled", handle=named, generation=generation)
-        return Enrolled(named, generation, sealed)
+        return Changed(*self._changed(answer, kind="enrolled"))
 
     def replace(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
@@ -154,9 +138,8 @@ class Tenant:
         """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is
         active again."""
         answer = self._template("PUT", handle, embedding, consent_ref, idempotency_key)
-        named, generation, replaced = answer.hexadecimal("handle", 32), answer.whole("generation"), answer.whole("replaced")
-        sealed = self._receipt(answer, kind="replaced", handle=named, generation=generation, replaced=replaced)
-        return Replaced(named, generation, replaced, sealed)
+        replaced = answer.whole("replaced")
+        return Replaced(*self._changed(answer, kind="replaced", replaced=replaced), replaced)
 
     def _template(
         self, method: str, handle: bytes | str, embedding: Embedding, consent_ref: str, idempotency_key: str | None
@@ -171,21 +154,17 @@ class Tenant:
         effect."""
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/revoke"
         answer = self._transport.json(Request("POST", path))
-        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        sealed = self._receipt(answer, kind="revoked", handle=named, generation=generation)
-        return Revoked(named, generation, answer.whole("revoked_at"), sealed)
+        return Revoked(*self._changed(answer, kind="revoked"), answer.whole("revoked_at"))
 
     def delete(self, handle: bytes | str) -> Erased | None:
         """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""
         answer = self._transport.destroy(f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates", "subject-unknown")
-        if answer is None:
-            return None
-        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        sealed = self._receipt(answer, kind="erased", handle=named, generation=generation)
-        return Erased(named, generation, answer.whole("erased_at"), sealed)
+        return None if answer is None else Erased(*self._changed(answer, kind="erased"), answer.whole("erased_at"))
 
-    def _receipt(self, answer: Answer, **said: object) -> Receipt | None:
-        return receipt(answer, self._trust_root, **said)
+    def _changed(self, answer: Answer, **said: object) -> tuple[bytes, int, Receipt | None]:
+        """What an answer says of a template, and its receipt, which must say it too, and `said`."""
+        handle, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
+        return handle, generation, receipt(answer, self._trust_root, handle=handle, generation=generation, **said)
 
     def open_session(self, proof: Proof) -> Session:
         """Opens the session of a proof; again while it lasts, with the same end."""
@@ -209,7 +188,7 @@ class Tenant:
         if answer is None:
             return None
         named = answer.hexadecimal("session_id", 32)
-        return EndedSession(named, self._receipt(answer, kind="session_ended", session=named))
+        return EndedSession(named, receipt(answer, self._trust_root, kind="session_ended", session=named))
 
     def authenticate(
         self,

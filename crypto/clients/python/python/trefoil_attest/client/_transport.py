@@ -203,16 +203,31 @@ def said(cause: BaseException) -> str:
     return next((f"{text}; {todo}" for word, todo in advice.items() if word in text), text)
 
 
-def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Problem | UnexpectedAnswer:
+def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Problem:
     """The error of an answer that is no success."""
-    try:
-        document = json.loads(body)
-        errors = tuple(FieldError(error["pointer"], error["detail"]) for error in document.get("errors", ()))
-        texts = {name: str(document[name]) for name in ("code", "title", "detail", "cure", "request_id")}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return UnexpectedAnswer(
-            f"{route} answered {response.status} without a problem document: is this a Trefoil service?"
-        )
     after = response.getheader("Retry-After") or ""
     retry_after = float(after) if after.isdigit() else None
-    return Problem(status=response.status, errors=errors, retry_after=retry_after, **texts)
+    try:
+        document = Answer.parse(route, body)
+        return described(document, response.status, document.text("request_id"), retry_after)
+    except UnexpectedAnswer as cause:
+        message = f"{route} answered {response.status} without a problem document: is this a Trefoil service?"
+        raise UnexpectedAnswer(message) from cause
+
+
+def described(document: Answer, status: int, request_id: str, retry_after: float | None) -> Problem:
+    """A problem document, wherever it stands."""
+
+    def field_error(error: Answer) -> FieldError:
+        return FieldError(error.text("pointer"), error.text("detail"))
+
+    return Problem(
+        status=status,
+        code=document.text("code"),
+        title=document.text("title"),
+        detail=document.text("detail"),
+        cure=document.text("cure"),
+        request_id=request_id,
+        errors=tuple(document.objects("errors", field_error)) if document.has("errors") else (),
+        retry_after=retry_after,
+    )
