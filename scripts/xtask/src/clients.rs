@@ -59,9 +59,9 @@ fn typescript(repo: &Repo) -> Result<String, String> {
     std::fs::write(project.join("package.json"), "{\"private\": true}").map_err(|why| why.to_string())?;
     let install = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
     execute(repo.command("npm").args(install).arg(package).current_dir(&project))?;
-    const IMPORT: &str = "import { verify } from 'trefoil-attest'; import { Admin, Tenant } from 'trefoil-attest/client'; \
+    const IMPORT: &str = "import { verify } from 'trefoil-attest'; import { Tenant } from 'trefoil-attest/client'; \
                           import { fetchWith } from 'trefoil-attest/node'; \
-                          if (!verify || !Admin || !Tenant || !fetchWith) process.exit(1)";
+                          if (!verify || !Tenant || !fetchWith) process.exit(1)";
     execute(repo.command("node").args(["--input-type=module", "--eval", IMPORT]).current_dir(&project))?;
     Ok(String::new())
 }

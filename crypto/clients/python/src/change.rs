@@ -7,9 +7,10 @@ use trefoil_attest as attest;
 use trefoil_attest::What;
 
 use crate::time::Now;
-use crate::{Seal, TrustRoot, refused};
+use crate::{TrustRoot, refused};
 
-/// What a service changed for a tenant. A field that its `kind` does not have is `None`.
+/// What a service changed for a tenant. A field that its `kind` does not have is `None`. Of a change by an operator only what every change
+/// has is shown; `trefoil verify` prints the rest.
 #[pyclass(frozen, get_all, module = "trefoil_attest")]
 #[derive(Default)]
 pub(crate) struct Change {
@@ -22,46 +23,26 @@ pub(crate) struct Change {
     generation: Option<u32>,
     replaced: Option<u32>,
     consent: Option<Py<PyBytes>>,
-    generation_min: Option<u32>,
-    root: Option<Py<PyBytes>>,
-    head: Option<Py<PyBytes>>,
-    policy_id: Option<u32>,
-    policy_version: Option<u32>,
-    policy_digest: Option<Py<PyBytes>>,
     session: Option<Py<PyBytes>>,
-    expires_at: Option<u64>,
-    api_key: Option<Py<PyBytes>>,
-    scopes: Option<u8>,
-    issuer_key: Option<Py<PyBytes>>,
-    epoch: Option<u32>,
-    operator: Option<Py<PyBytes>>,
-    role: Option<u8>,
-    token: Option<u32>,
-    action: Option<&'static str>,
-    templates: Option<u64>,
-    by_operator: Option<Py<PyBytes>>,
-    by_name: Option<String>,
 }
 
 impl Change {
-    fn of(py: Python<'_>, change: &attest::Change<'_>) -> PyResult<Self> {
+    fn of(py: Python<'_>, change: &attest::Change<'_>) -> Self {
         let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).unbind();
-        let attest::Change { issuer, tenant, changed_at, salt, what, by, .. } = *change;
+        let attest::Change { issuer, tenant, changed_at, salt, what, .. } = *change;
         let common = Self {
             kind: what.name(),
             issuer: issuer.to_owned(),
             tenant: Some(bytes(tenant.as_bytes())),
             changed_at,
             salt: Some(bytes(&salt)),
-            by_operator: by.map(|by| bytes(by.operator.as_bytes())),
-            by_name: by.map(|by| by.name.to_owned()),
             ..Self::default()
         };
         // With the fields of its kind.
         macro_rules! with {
             ($($field:ident: $value:expr),+) => { Self { $($field: Some($value),)+ ..common } };
         }
-        Ok(match what {
+        match what {
             What::Enrolled { handle, generation, consent } => {
                 with!(handle: bytes(handle.as_bytes()), generation: generation, consent: bytes(&consent))
             }
@@ -71,37 +52,9 @@ impl Change {
             What::Replaced { handle: of, generation: new, replaced: old, consent } => {
                 with!(handle: bytes(of.as_bytes()), generation: new, replaced: old, consent: bytes(&consent))
             }
-            What::RootPublished { generation, generation_min: min, root, head } => {
-                with!(generation: generation, generation_min: min, root: bytes(&root), head: bytes(&head))
-            }
-            What::PolicyChanged { id, version, digest } => {
-                with!(policy_id: id, policy_version: version, policy_digest: bytes(&digest))
-            }
-            What::SessionOpened { session, expires_at } => {
-                with!(session: bytes(session.as_bytes()), expires_at: expires_at)
-            }
             What::SessionEnded { session } => with!(session: bytes(session.as_bytes())),
-            What::TenantCreated { digest } => with!(policy_digest: bytes(&digest)),
-            What::TenantDisabled | What::TenantEnabled | What::MalformedReset | What::AttemptsReset => common,
-            What::ApiKeyCreated { key, scopes } => with!(api_key: bytes(key.as_bytes()), scopes: scopes),
-            What::ApiKeyRevoked { key } => with!(api_key: bytes(key.as_bytes())),
-            What::IssuerKeyRegistered { key } => with!(issuer_key: bytes(key.as_bytes())),
-            What::KeyRotationBegun { epoch } | What::KeyRotationEnded { epoch } => with!(epoch: epoch),
-            What::OperatorCreated { operator, role } => {
-                with!(operator: bytes(operator.as_bytes()), role: role)
-            }
-            What::OperatorRevoked { operator } => with!(operator: bytes(operator.as_bytes())),
-            What::OperatorTokenCreated { operator, token }
-            | What::OperatorTokenRevoked { operator, token } => {
-                with!(operator: bytes(operator.as_bytes()), token: token)
-            }
-            What::TenantDeleted { templates } => with!(templates: templates),
-            What::Refused { action } => with!(action: action.name()),
-            other => {
-                let detail = format!("{} is a kind that this package does not show; update it", other.name());
-                return Err(PyValueError::new_err(detail));
-            }
-        })
+            _ => common,
+        }
     }
 }
 
@@ -129,7 +82,7 @@ impl VerifiedChange {
 impl VerifiedChange {
     fn of(py: Python<'_>, verified: &attest::VerifiedChange<'_>) -> PyResult<Self> {
         Ok(Self {
-            change: Py::new(py, Change::of(py, verified.change())?)?,
+            change: Py::new(py, Change::of(py, verified.change()))?,
             digest: PyBytes::new(py, verified.digest()).unbind(),
             leaf_index: verified.leaf_index(),
             seal_number: verified.seal().seal_number,
@@ -154,21 +107,6 @@ pub(crate) fn verify_change(
     now: Now,
 ) -> PyResult<VerifiedChange> {
     let verified = attest::verify_change(receipt, &trust_root.0, named(tenant)?.as_ref(), now.0);
-    VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
-}
-
-/// Verifies a compact receipt with the seal that it names; raises `VerifyError`.
-#[pyfunction]
-pub(crate) fn verify_change_with_seal(
-    py: Python<'_>,
-    receipt: &[u8],
-    seal: &Seal,
-    trust_root: &TrustRoot,
-    tenant: Option<&[u8]>,
-    now: Now,
-) -> PyResult<VerifiedChange> {
-    let verified =
-        attest::verify_change_with_seal(receipt, &seal.0, &trust_root.0, named(tenant)?.as_ref(), now.0);
     VerifiedChange::of(py, &verified.map_err(|cause| refused(py, &cause))?)
 }
 

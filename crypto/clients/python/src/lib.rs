@@ -203,7 +203,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<change::VerifiedChange>()?;
     module.add_function(wrap_pyfunction!(change::consent_digest, module)?)?;
     module.add_function(wrap_pyfunction!(change::verify_change, module)?)?;
-    module.add_function(wrap_pyfunction!(change::verify_change_with_seal, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify_with_seal, module)?)?;
     module.add_function(wrap_pyfunction!(verify_seal, module)?)?;

@@ -8,13 +8,27 @@ import time
 from pathlib import Path
 
 from trefoil_attest import TrustRoot
-from trefoil_attest.client import Admin, Attempts, Proof, Tenant, TenantPolicy
+from trefoil_attest.client import Proof, Tenant
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 AUDIENCE = "https://shop.example"
 OWN = [math.sin(0.7 * i) for i in range(128)]
 ANOTHERS = [math.cos(1.3 * i) for i in range(128)]
-UNLIMITED = Attempts(1 << 31, 0, 1 << 31, 1 << 31, 1 << 31, 1 << 31)
+POLICY = {
+    "embedder": "test-128",
+    "threshold": {"calibrated": {"score": 18_000, "fmr_class": 3}},
+    "audiences": [AUDIENCE, "https://other.example"],
+    "attempts": {
+        "consecutive": 1 << 31,
+        "delay_s": 0,
+        "failures_per_day": 1 << 31,
+        "failures_per_generation": 1 << 31,
+        "attempts_per_day": 1 << 31,
+        "attempts_per_generation": 1 << 31,
+    },
+}
+"""What the tests' tenants decide under: a score that only the same face reaches, and any number of attempts."""
+UNPROVEN = POLICY | {"proof": "none"}
 
 
 def program() -> str:
@@ -51,9 +65,22 @@ class Service:
         assert done.returncode == code, f"{arguments}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def admin(self, token: str | None = None) -> Admin:
-        token = token or (self.data / "admin.token").read_text()
-        return Admin(self.admin_url, token, self.trust_root, ca=self.ca)
+    def admin(self, *command: str) -> dict:
+        """What `trefoil admin` answers to a command."""
+        there = ["--data-dir", str(self.data), "--admin", self.admin_url, "--json"]
+        return json.loads(self.run("admin", *command, *there))
+
+    def make_tenant(self, policy: dict) -> bytes:
+        (self.folder / "policy.json").write_text(json.dumps(policy))
+        return bytes.fromhex(self.admin("tenant", "create", "shop", "--policy", "policy.json")["tenant_id"])
+
+    def make_key(self, tenant_id: bytes, *scopes: str) -> dict:
+        """An API key: `id` and `api_key`."""
+        asked = [word for scope in scopes for word in ("--scope", scope)]
+        return self.admin("api-key", "create", "--tenant", tenant_id.hex(), *asked)
+
+    def tenant(self, api_key: str, *, retry_for: float = 10.0) -> Tenant:
+        return Tenant(self.url, api_key, self.trust_root, ca=self.ca, retry_for=retry_for)
 
     def close(self) -> None:
         self.process.terminate()
@@ -65,12 +92,10 @@ class Member:
 
     def __init__(self, service: Service, name: str) -> None:
         self.service, self.name = service, name
-        policy = TenantPolicy([AUDIENCE, "https://other.example"], "test-128", 3, 18_000, attempts=UNLIMITED)
-        admin = service.admin()
-        self.tenant_id = admin.create_tenant(name, policy).tenant_id
-        self.key = admin.create_api_key(self.tenant_id, ["enrol", "authenticate", "issue"])
+        self.tenant_id = service.make_tenant(POLICY)
+        self.api_key = service.make_key(self.tenant_id, "enrol", "authenticate", "issue")["api_key"]
         key_file = service.folder / f"{name}.key"
-        key_file.write_text(self.key.api_key)
+        key_file.write_text(self.api_key)
         directory, wallet, passphrase = f"{name}-issuer", f"{name}.wallet", ["--passphrase-file", "passphrase"]
         there = ["--service", service.url, "--ca", str(service.ca), "--api-key-file", str(key_file)]
         operator = ["--admin", service.admin_url, "--ca", str(service.ca), "--admin-token-file", str(service.data / "admin.token")]
@@ -93,9 +118,8 @@ class Member:
     def proof(self, name: str, *more: str) -> Proof:
         return Proof.read(self.proof_file(name, *more))
 
-    def tenant(self, *, api_key: str | None = None, retry_for: float = 10.0) -> Tenant:
-        service = self.service
-        return Tenant(service.url, api_key or self.key.api_key, service.trust_root, ca=service.ca, retry_for=retry_for)
+    def tenant(self) -> Tenant:
+        return self.service.tenant(self.api_key)
 
 
 def faces(folder: Path) -> None:

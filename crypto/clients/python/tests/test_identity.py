@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from service import REPOSITORY, Service
-from trefoil_attest.client import Tenant, TenantPolicy, Unreachable
+from calls import refused
+from service import POLICY, REPOSITORY, Service
+from trefoil_attest.client import Tenant, Unreachable
 
 CALLERS = REPOSITORY / "crypto/clients/testdata"
 
@@ -19,16 +20,14 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 def test_a_certificate_and_its_key_are_shown_where_the_service_demands_them(strict: Service) -> None:
     # The admin listener demands none.
-    admin = strict.admin()
-    tenant = admin.create_tenant("shop", TenantPolicy(["https://shop.example"])).tenant_id
-    key = admin.create_api_key(tenant, ["enrol"]).api_key
+    key = strict.make_key(strict.make_tenant(POLICY), "enrol")["api_key"]
 
     def caller(identity: Path | None) -> Tenant:
         return Tenant(strict.url, key, strict.trust_root, ca=strict.ca, identity=identity)
 
-    assert list(caller(CALLERS / "caller.pem").subjects()) == []
+    refused("subject-unknown", caller(CALLERS / "caller.pem").revoke, bytes(32))
     with pytest.raises(Unreachable, match="give yours with its key as `identity`"):
-        list(caller(None).subjects())
+        caller(None).revoke(bytes(32))
     for file, why in (("caller-ca.pem", "a certificate and its key"), ("none.pem", "none.pem must be a PEM file")):
         with pytest.raises(ValueError, match=why):
             caller(CALLERS / file)

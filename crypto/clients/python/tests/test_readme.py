@@ -2,12 +2,10 @@
 
 import json
 import re
-import secrets
 
 import pytest
 from trefoil_attest import LogError
-from trefoil_attest.client import Attempt, Tenant, TenantPolicy, Unproven
-from service import AUDIENCE, OWN, Member, Service
+from service import AUDIENCE, OWN, UNPROVEN, Member, Service
 from vectors import CONSISTENCY, FULL, NONCE, NOW, PACKAGE, seal, text
 
 
@@ -16,10 +14,10 @@ def source(number: int) -> str:
 
 
 def example(number: int, service: Service | None = None) -> dict:
-    """What an example defines, with the addresses of a running service."""
+    """What an example defines, with the address of a running service."""
     text = source(number)
     if service is not None:
-        text = text.replace("https://127.0.0.1:8443", service.url).replace("https://127.0.0.1:9443", service.admin_url)
+        text = text.replace("https://127.0.0.1:8443", service.url)
     names: dict = {}
     exec(compile(text, "README.md", "exec"), names)
     return names
@@ -35,7 +33,7 @@ def test_the_example_authenticates_and_refuses(tmp_path, monkeypatch: pytest.Mon
 
 
 def test_two_seals_are_compared_with_what_the_service_gives() -> None:
-    compare = example(6)["compare"]
+    compare = example(3)["compare"]
     asked = []
     for pair in CONSISTENCY["pairs"]:
 
@@ -56,47 +54,22 @@ def test_two_seals_are_compared_with_what_the_service_gives() -> None:
     compare(seal("a6"), seal("a6"), lambda path: pytest.fail("there is nothing to prove of one seal"))
 
 
-def test_the_example_makes_a_tenant_and_logs_in(
+def test_the_example_logs_in(
     service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(service.folder)
-    made = example(1, service)
-    assert made["api_key"].startswith("trefoil_") and made["tenant"].policy_id == 1
-    assert capsys.readouterr().out == f"tenant {made['tenant'].tenant_id.hex()}\n"
-    assert [key.state for key in made["admin"].api_keys(made["tenant"].tenant_id)] == ["active"]
     member = Member(service, "reader")
-    (service.folder / "api.key").write_text(member.key.api_key + "\n")
+    (service.folder / "api.key").write_text(member.api_key + "\n")
     (service.folder / "face.json").write_text(json.dumps(OWN))
     member.proof_file("ann.proof")
-    login = example(2, service)["login"]
+    login = example(1, service)["login"]
     assert login.is_match and login.verified.statement.audience == AUDIENCE
     assert capsys.readouterr().out == f"match {login.verified.statement.account.hex()}\n"
 
 
-def test_the_example_that_rotates_an_api_key_keeps_those_in_use(service: Service) -> None:
-    admin = service.admin()
-    tenant = admin.create_tenant("rotated", TenantPolicy([AUDIENCE])).tenant_id
-    keys = {admin.create_api_key(tenant, ["enrol"]).api_key, example(4)["rotate"](admin, tenant)}
-    assert len(keys) == 2 and [key.state for key in admin.api_keys(tenant)] == ["active", "active"]
-
-
 def test_the_example_without_credentials_logs_in(service: Service) -> None:
-    first_login = example(3)["first_login"]
-    accounts = {first_login(service.admin(), service.url, service.ca, service.trust_root, OWN) for _ in range(2)}
+    tenant_id = service.make_tenant(UNPROVEN)
+    shop = service.tenant(service.make_key(tenant_id, "enrol", "authenticate")["api_key"])
+    first_login = example(2)["first_login"]
+    accounts = {first_login(shop, tenant_id, OWN) for _ in range(2)}
     assert len(accounts) == 2 and all(len(account) == 32 for account in accounts)
-
-
-def test_the_example_of_a_stream_logs_in_and_tells_what_was_refused(
-    service: Service, capsys: pytest.CaptureFixture[str]
-) -> None:
-    admin = service.admin()
-    tenant_id = admin.create_tenant("stream", TenantPolicy([AUDIENCE], proof="none")).tenant_id
-    key = admin.create_api_key(tenant_id, ["enrol", "authenticate"]).api_key
-    shop = Tenant(service.url, key, service.trust_root, ca=service.ca)
-    ann = Unproven(tenant_id, secrets.token_bytes(32), AUDIENCE)
-    shop.enrol(ann.handle, OWN, "form 7")
-    stranger = Unproven(tenant_id, bytes(32), AUDIENCE)
-    attempts = [Attempt(subject, OWN, secrets.token_bytes(32)) for subject in (ann, stranger)]
-    assert example(5)["log_in"](shop, attempts) == attempts[1:]
-    told = capsys.readouterr().out
-    assert "match " in told and "404 subject-unknown: " in told

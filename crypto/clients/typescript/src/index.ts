@@ -6,14 +6,7 @@
  * uses no network and holds no secret.
  */
 
-export {
-  type Change,
-  consentDigest,
-  type VerifiedChange,
-  verifyChange,
-  verifyChangeWithSeal,
-  type What,
-} from "./change.js";
+export { type Change, consentDigest, type VerifiedChange, verifyChange, type What } from "./change.js";
 export { type ProofNode, verifyConsistency } from "./consistency.js";
 export { compare, RELATIONS, type Relation } from "./contradiction.js";
 export { DecodeError, type Problem } from "./decode-error.js";

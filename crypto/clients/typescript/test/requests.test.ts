@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 import { Proof, probeDigest } from "trefoil-attest/client";
 
 import { toHex } from "../src/bytes.js";
-import { embeddingBytes, signed, unsigned } from "../src/client/login.js";
+import { embeddingBytes, signed } from "../src/client/login.js";
 import { hex, TESTDATA } from "./testdata.js";
 
 interface Body {
@@ -71,7 +71,7 @@ for (const { name, session_key: key, body, request_digest: digest } of VECTORS.r
       handle: hex(body.handle),
       sessionId: hex(body.session_id),
       audience: body.audience,
-      mac: (covered: Uint8Array) => proof.mac(covered),
+      mac: (...covered: Uint8Array[]) => proof.mac(...covered),
     };
     const made = signed(of, base64(embedding), hex(body.nonce), body.issued_at, body.attestation);
     assert.deepEqual(made.body, body);
@@ -82,10 +82,10 @@ for (const { name, session_key: key, body, request_digest: digest } of VECTORS.r
 for (const { name, tenant, body, request_digest: digest } of VECTORS.unproven_requests) {
   test(`request: ${name}`, () => {
     const subject = { tenant: hex(tenant), handle: hex(body.handle), audience: body.audience };
-    const made = unsigned(subject, base64(body.embedding), hex(body.nonce), body.issued_at, body.attestation);
+    const made = signed(subject, base64(body.embedding), hex(body.nonce), body.issued_at, body.attestation);
     assert.deepEqual(made.body, body);
     assert.equal(toHex(made.requestDigest), digest);
-    assert.throws(() => unsigned({ ...subject, tenant: hex("00") }, base64(body.embedding), hex(body.nonce), 0, "full"), TypeError);
+    assert.throws(() => signed({ ...subject, tenant: hex("00") }, base64(body.embedding), hex(body.nonce), 0, "full"), TypeError);
   });
 }
 

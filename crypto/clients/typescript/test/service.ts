@@ -9,9 +9,26 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+import { toHex } from "../src/bytes.js";
+
 export const AUDIENCE = "https://shop.example";
 export const OWN = Array.from({ length: 128 }, (_, at) => Math.sin(0.7 * at));
 export const ANOTHERS = Array.from({ length: 128 }, (_, at) => Math.cos(1.3 * at));
+
+/** What the tests' tenants decide under: a score that only the same face reaches, and any number of attempts. */
+export const POLICY = {
+  embedder: "test-128",
+  threshold: { calibrated: { score: 18_000, fmr_class: 3 } },
+  audiences: [AUDIENCE],
+  attempts: {
+    consecutive: 2 ** 31,
+    delay_s: 0,
+    failures_per_day: 2 ** 31,
+    failures_per_generation: 2 ** 31,
+    attempts_per_day: 2 ** 31,
+    attempts_per_generation: 2 ** 31,
+  },
+};
 
 /** `TREFOIL`, or the program that `cargo build -p trefoil-cli` makes. */
 function program(): string {
@@ -74,16 +91,37 @@ export function file({ folder }: Place, name: string): Uint8Array {
   return new Uint8Array(readFileSync(join(folder, name)));
 }
 
+/** What `trefoil admin` answers to a command. */
+export function operator(place: Place, ...command: readonly string[]): Record<string, unknown> {
+  const there = ["--data-dir", "trefoil-data", "--admin", place.adminUrl, "--json"];
+  return JSON.parse(run(place, "admin", ...command, ...there)) as Record<string, unknown>;
+}
+
+/** Makes a tenant, and says its identifier. */
+export function makeTenant(place: Place, policy: object): Uint8Array {
+  writeFileSync(join(place.folder, "policy.json"), JSON.stringify(policy));
+  const { tenant_id: id } = operator(place, "tenant", "create", "shop", "--policy", "policy.json");
+  return new Uint8Array(Buffer.from(String(id), "hex"));
+}
+
+/** Makes an API key. */
+export function makeKey(place: Place, tenant: Uint8Array, ...scopes: readonly string[]): { id: string; apiKey: string } {
+  const asked = scopes.flatMap((scope) => ["--scope", scope]);
+  const { id, api_key: apiKey } = operator(place, "api-key", "create", "--tenant", toHex(tenant), ...asked);
+  return { id: String(id), apiKey: String(apiKey) };
+}
+
 /** Makes a credential for a new wallet under this tenant, whose API key has every scope. */
-export function admit(place: Place, name: string, tenant: string, apiKey: string): void {
+export function admit(place: Place, name: string, tenantId: Uint8Array, apiKey: string): void {
+  const tenant = toHex(tenantId);
   writeFileSync(join(place.folder, `${name}.key`), apiKey);
   const [directory, wallet] = [`${name}-issuer`, `${name}.wallet`];
   const passphrase = ["--passphrase-file", "passphrase"];
   const ca = ["--ca", "trefoil-data/tls-certificate.pem"];
   const there = ["--service", place.url, ...ca, "--api-key-file", `${name}.key`];
-  const operator = ["--admin", place.adminUrl, ...ca, "--admin-token-file", "trefoil-data/admin.token"];
+  const registrar = ["--admin", place.adminUrl, ...ca, "--admin-token-file", "trefoil-data/admin.token"];
   run(place, "issuer", "init", "--directory", directory, "--tenant", tenant, ...passphrase);
-  run(place, "issuer", "register", "--directory", directory, ...operator);
+  run(place, "issuer", "register", "--directory", directory, ...registrar);
   const commitment = run(place, "wallet", "create", "--wallet", wallet, ...passphrase).trim().split(" ").at(-1) ?? "";
   const tomorrow = String(Math.floor(Date.now() / 1000) + 86_400);
   const ann = ["--commitment", commitment, "--level", "2", "--expires", tomorrow];

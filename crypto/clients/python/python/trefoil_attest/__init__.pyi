@@ -86,32 +86,7 @@ class Verified:
     families: list[str]
 
 class Change:
-    kind: Literal[
-        "enrolled",
-        "erased",
-        "root_published",
-        "policy_changed",
-        "session_opened",
-        "session_ended",
-        "tenant_created",
-        "tenant_disabled",
-        "tenant_enabled",
-        "api_key_created",
-        "api_key_revoked",
-        "issuer_key_registered",
-        "key_rotation_begun",
-        "key_rotation_ended",
-        "malformed_reset",
-        "operator_created",
-        "operator_revoked",
-        "operator_token_created",
-        "operator_token_revoked",
-        "refused",
-        "tenant_deleted",
-        "attempts_reset",
-        "replaced",
-        "revoked",
-    ]
+    kind: str
     issuer: str
     tenant: bytes
     changed_at: int
@@ -120,25 +95,7 @@ class Change:
     generation: int | None
     replaced: int | None
     consent: bytes | None
-    generation_min: int | None
-    root: bytes | None
-    head: bytes | None
-    policy_id: int | None
-    policy_version: int | None
-    policy_digest: bytes | None
     session: bytes | None
-    expires_at: int | None
-    api_key: bytes | None
-    scopes: int | None
-    issuer_key: bytes | None
-    epoch: int | None
-    operator: bytes | None
-    role: int | None
-    token: int | None
-    action: str | None
-    templates: int | None
-    by_operator: bytes | None
-    by_name: str | None
 
 class VerifiedChange:
     change: Change
@@ -148,9 +105,6 @@ class VerifiedChange:
     sealed_at: int
 
 def verify_change(receipt: bytes, trust_root: TrustRoot, tenant: bytes | None, now: float) -> VerifiedChange: ...
-def verify_change_with_seal(
-    receipt: bytes, seal: Seal, trust_root: TrustRoot, tenant: bytes | None, now: float
-) -> VerifiedChange: ...
 def consent_digest(reference: str) -> bytes: ...
 def verify(attestation: bytes, policy: Policy, now: float) -> Verified: ...
 def verify_with_seal(attestation: bytes, seal: Seal, policy: Policy, now: float) -> Verified: ...

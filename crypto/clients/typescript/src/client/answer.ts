@@ -6,7 +6,7 @@ import { UnexpectedAnswer } from "./errors.js";
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
 
 /** The bytes of hexadecimal digits; none of anything else. */
-export function fromHex(text: string): Uint8Array | undefined {
+function fromHex(text: string): Uint8Array | undefined {
   if (!HEX.test(text)) return undefined;
   return Uint8Array.from(text.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 }
@@ -26,13 +26,8 @@ function fromBase64(text: string): Uint8Array | undefined {
 
 /** The hexadecimal digits of an identifier, which may come as such. */
 export function identifier(value: Uint8Array | string, length: number, name: string): string {
-  return toHex(identifierBytes(value, length, name));
-}
-
-/** Its bytes. */
-export function identifierBytes(value: Uint8Array | string, length: number, name: string): Uint8Array {
   const bytes = typeof value === "string" ? fromHex(value) : isBytes(value) ? value : undefined;
-  if (bytes?.length === length) return bytes;
+  if (bytes?.length === length) return toHex(bytes);
   throw new TypeError(`${name} has ${length} bytes, or ${2 * length} hexadecimal digits`);
 }
 
@@ -73,11 +68,6 @@ export class Answer {
     throw this.#wrong(name, "a text");
   }
 
-  /** Where the next page begins: an identifier or a version. */
-  textOrWhole(name: string): string {
-    return typeof this.#fields[name] === "string" ? this.text(name) : String(this.whole(name));
-  }
-
   /** A text that is one of these. */
   oneOf<T extends string>(name: string, known: readonly T[]): T {
     const value = known.find((value) => value === this.#fields[name]);
@@ -107,21 +97,10 @@ export class Answer {
     throw this.#wrong(name, "base64");
   }
 
-  #array(name: string): readonly unknown[] {
-    const value = this.#fields[name];
-    if (Array.isArray(value)) return value;
-    throw this.#wrong(name, "an array");
-  }
-
-  texts(name: string): string[] {
-    return this.#array(name).map((value) => {
-      if (typeof value === "string") return value;
-      throw this.#wrong(name, "texts");
-    });
-  }
-
   objects(name: string): Answer[] {
-    return this.#array(name).map((value) => new Answer(this.#route, value));
+    const value = this.#fields[name];
+    if (Array.isArray(value)) return value.map((entry) => new Answer(this.#route, entry));
+    throw this.#wrong(name, "an array");
   }
 
   object(name: string): Answer {

@@ -1,4 +1,4 @@
-/** One login: what is shown, and what became of it where there is no answer. */
+/** One login: what is shown, and why it was refused. */
 
 import { isBytes } from "../bytes.js";
 import { isName } from "../cbor.js";
@@ -13,7 +13,6 @@ import {
   type Signed,
   signed,
   type Unproven,
-  unsigned,
 } from "./login.js";
 import { described } from "./transport.js";
 
@@ -32,33 +31,19 @@ export interface Attempt {
   readonly source?: string | undefined;
 }
 
-/** An attempt without mistakes, whose embedding is bytes. */
-export interface Prepared {
-  readonly session: Session | Unproven;
-  readonly probe: Uint8Array;
-  readonly nonce: Uint8Array;
-  readonly source: string | undefined;
-}
-
-/** Finds the mistakes of an attempt before anything is sent. */
-export function prepared({ session, embedding, nonce, source }: Attempt): Prepared {
+/** The login of an attempt at this time. Finds its mistakes before anything is sent. */
+export function login({ session, embedding, nonce, source }: Attempt, issuedAt: number, form: AttestationForm | "none"): Signed {
   if (!isBytes(nonce) || nonce.length < NONCE_BYTES_MIN || nonce.length > NONCE_BYTES_MAX) {
     throw new TypeError("nonce has 16 to 64 bytes");
   }
   if (source !== undefined && !(typeof source === "string" && isName(source, SOURCE_BYTES_MAX))) {
     throw new TypeError(`source is a text of 1 to ${SOURCE_BYTES_MAX} bytes of UTF-8 without control characters`);
   }
-  return { session, probe: embeddingBytes(embedding), nonce, source };
+  const subject = "proof" in session ? session.proof : session;
+  return signed(subject, embeddingBytes(embedding), nonce, issuedAt, form, source);
 }
 
-/** The login of an attempt at this time, in its session or of its subject. */
-export function login({ session, probe, nonce, source }: Prepared, issuedAt: number, form: AttestationForm | "none"): Signed {
-  return "proof" in session
-    ? signed(session.proof, probe, nonce, issuedAt, form, source)
-    : unsigned(session, probe, nonce, issuedAt, form, source);
-}
-
-/** The problem of one entry of a batch, or of one line of a stream. */
+/** The problem of one entry of a batch. */
 export function entryProblem(document: Answer): Problem {
   return new Problem(described(document, document.whole("status"), document.wholeIfAny("retry_after_s")));
 }

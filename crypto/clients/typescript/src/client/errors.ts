@@ -15,14 +15,14 @@ export interface FieldError {
 /** A problem document (RFC 9457) as the service sends it. */
 export interface ProblemDocument {
   readonly status: number;
-  /** The stable name, such as `session-expired`; of an exchange for an access token that of OAuth, such as `invalid_client`. */
+  /** The stable name, such as `session-expired`. */
   readonly code: string;
   readonly title: string;
   /** What was wrong this time, and where. */
   readonly detail: string;
   /** What to do. */
   readonly cure: string;
-  /** Names the request in the service's log; empty for an entry of a batch or a line of a stream. */
+  /** Names the request in the service's log; empty for an entry of a batch. */
   readonly requestId: string;
   readonly errors: readonly FieldError[];
   /** Seconds after which a repetition makes sense, if one does. */

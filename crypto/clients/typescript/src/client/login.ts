@@ -108,8 +108,8 @@ export class Proof {
   }
 
   /** The MAC of what a login covers. */
-  mac(covered: Uint8Array): Uint8Array {
-    return sha3(ascii("trefoil/request-mac/1"), this.#key, covered);
+  mac(...covered: readonly Uint8Array[]): Uint8Array {
+    return sha3(ascii("trefoil/request-mac/1"), this.#key, ...covered);
   }
 }
 
@@ -152,56 +152,20 @@ export interface Signed {
   readonly requestDigest: Uint8Array;
 }
 
-/** The body of a login with this probe of 512 bytes. */
+/** The login of a subject with this probe of 512 bytes, signed in the session of a proof. Without one nothing signs it. */
 export function signed(
-  proof: Pick<Proof, "handle" | "sessionId" | "audience" | "mac">,
+  subject: Pick<Proof, "handle" | "sessionId" | "audience" | "mac"> | Unproven,
   probe: Uint8Array,
   nonce: Uint8Array,
   issuedAt: number,
   attestation: AttestationForm | "none",
   source?: string,
 ): Signed {
-  const covered = joined(proof.sessionId, ...ofAll(proof, probe, nonce, issuedAt));
-  const body = plainBody(proof, probe, nonce, issuedAt, attestation, source);
-  return {
-    body: { ...body, session_id: toHex(proof.sessionId), mac: toHex(proof.mac(covered)) },
-    requestDigest: sha3(ascii("trefoil/request/1"), covered),
-  };
-}
-
-/** The body of a login without a proof, which nothing signs. */
-export function unsigned(
-  subject: Unproven,
-  probe: Uint8Array,
-  nonce: Uint8Array,
-  issuedAt: number,
-  attestation: AttestationForm | "none",
-  source?: string,
-): Signed {
-  const { tenant, handle, account } = subject;
-  checkLength("tenant", tenant, 16);
-  checkLength("handle", handle, 32);
-  if (account !== undefined) checkLength("account", account, 32);
-  return {
-    body: plainBody(subject, probe, nonce, issuedAt, attestation, source),
-    requestDigest: sha3(ascii("trefoil/unproven-request/1"), tenant, ...ofAll(subject, probe, nonce, issuedAt)),
-  };
-}
-
-interface Subject {
-  readonly handle: Uint8Array;
-  readonly audience: string;
-}
-
-function plainBody(
-  { handle, audience }: Subject,
-  probe: Uint8Array,
-  nonce: Uint8Array,
-  issuedAt: number,
-  attestation: AttestationForm | "none",
-  source?: string,
-): Signed["body"] {
-  return {
+  const { handle, audience } = subject;
+  const name = new TextEncoder().encode(audience);
+  // What every login covers, after what it is backed by.
+  const ofAll = [handle, u64(issuedAt), probeDigest(probe), u32(name.length), name, u32(nonce.length), nonce];
+  const body = {
     handle: toHex(handle),
     audience,
     nonce: toHex(nonce),
@@ -210,16 +174,18 @@ function plainBody(
     attestation,
     ...(source === undefined ? {} : { source }),
   };
-}
-
-/** What the digest of every login covers, after what it is backed by. */
-function ofAll({ handle, audience }: Subject, probe: Uint8Array, nonce: Uint8Array, issuedAt: number): Uint8Array[] {
-  const name = new TextEncoder().encode(audience);
-  return [handle, u64(issuedAt), probeDigest(probe), u32(name.length), name, u32(nonce.length), nonce];
-}
-
-function joined(...parts: readonly Uint8Array[]): Uint8Array {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
+  if ("mac" in subject) {
+    const covered = [subject.sessionId, ...ofAll];
+    return {
+      body: { ...body, session_id: toHex(subject.sessionId), mac: toHex(subject.mac(...covered)) },
+      requestDigest: sha3(ascii("trefoil/request/1"), ...covered),
+    };
+  }
+  const { tenant, account } = subject;
+  checkLength("tenant", tenant, 16);
+  checkLength("handle", handle, 32);
+  if (account !== undefined) checkLength("account", account, 32);
+  return { body, requestDigest: sha3(ascii("trefoil/unproven-request/1"), tenant, ...ofAll) };
 }
 
 function checkLength(name: string, bytes: Uint8Array, length: number): void {

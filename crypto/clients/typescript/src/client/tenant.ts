@@ -1,97 +1,47 @@
-/** The tenant's side: enrol, open and end sessions, log in, read what is public. */
+/** What an application calls: enrol, open and end sessions, log in. */
 
-import { equal } from "../bytes.js";
+import { equal, toHex } from "../bytes.js";
 import { DecodeError } from "../decode-error.js";
-import { JsonError } from "../json.js";
 import { Policy } from "../policy.js";
 import { Seal } from "../seal.js";
 import type { Decision } from "../statement.js";
 import { TrustRoot } from "../trust-root.js";
 import { type Verified, verify, verifyWithSeal } from "../verify.js";
 import { type Answer, identifier, toBase64 } from "./answer.js";
-import { type Attempt, entryProblem, login, prepared } from "./attempt.js";
+import { type Attempt, entryProblem, login } from "./attempt.js";
 import { Problem, UnexpectedAnswer } from "./errors.js";
 import { type AttestationForm, type Embedding, embeddingBytes, type Proof, type Session, type Unproven } from "./login.js";
-import { type Receipt, receipt, type Said, seconds } from "./receipts.js";
-import type { Scope } from "./scopes.js";
-import { LoginStream, type Streamed } from "./stream.js";
-import type { AccessToken } from "./tokens.js";
-import { type Connection, get, once, postJson, Transport, withoutBody } from "./transport.js";
-import { type DayOfUse, dayOfUse } from "./usage.js";
+import { type Receipt, receipt, seconds } from "./receipts.js";
+import { Transport, withJson } from "./transport.js";
 
 /** Most attempts of one request. */
 const BATCH_MAX = 32;
-/** Seals of compact attestations that a stream keeps: a login has one of the newest. */
-const SEALS_KEPT = 8;
 
-/** A subject's active template. */
-export interface Enrolled {
+/** A subject whose template was changed. */
+export interface Changed {
   readonly handle: Uint8Array;
-  /** Counts the subject's templates, from 1. */
+  /** Of the template: counts the subject's templates, from 1. */
   readonly generation: number;
-  /** That it was enrolled; undefined where the service could not seal it. */
+  /** That it was done; undefined where the service could not seal it. */
   readonly receipt: Receipt | undefined;
 }
 
 /** A template in place of another. */
-export interface Replaced {
-  readonly handle: Uint8Array;
-  readonly generation: number;
+export interface Replaced extends Changed {
   /** The generation that was destroyed. */
   readonly replaced: number;
-  /** That it was replaced; undefined where the service could not seal it. */
-  readonly receipt: Receipt | undefined;
 }
 
 /** A subject whose logins are refused, until its template is replaced. */
-export interface Revoked {
-  readonly handle: Uint8Array;
-  /** Of the template, which decides no login any more. */
-  readonly generation: number;
+export interface Revoked extends Changed {
   /** When it was revoked first, Unix seconds. */
   readonly revokedAt: number;
-  /** That it was revoked; undefined where the service could not seal it. */
-  readonly receipt: Receipt | undefined;
 }
 
 /** A subject whose templates were destroyed. */
-export interface Erased {
-  readonly handle: Uint8Array;
-  /** The newest that was destroyed. */
-  readonly generation: number;
+export interface Erased extends Changed {
   /** Unix seconds. */
   readonly erasedAt: number;
-  /** That it was destroyed; undefined where the service could not seal it. */
-  readonly receipt: Receipt | undefined;
-}
-
-/** Counts of the tenant, which name no subject. */
-export interface Counts {
-  readonly tenantId: Uint8Array;
-  /** Subjects without an attempt now; undefined where the key-holder cannot say. */
-  readonly lockedOut: number | undefined;
-  /** Logins refused with `distinct-failures` since the service started. */
-  readonly distinctFailuresRefused: number;
-}
-
-/** A subject with a template, of which nothing is told. */
-export interface Subject {
-  readonly handle: Uint8Array;
-  /** Of its template. */
-  readonly generation: number;
-  readonly state: "active" | "revoked";
-  /** Unix seconds; undefined for an active one. */
-  readonly revokedAt: number | undefined;
-  /** Unix seconds. */
-  readonly enrolledAt: number;
-  readonly consentRef: string;
-}
-
-/** A session that goes on. */
-export interface LiveSession {
-  readonly id: Uint8Array;
-  /** Unix seconds. */
-  readonly expiresAt: number;
 }
 
 /** A session that was ended before its time. */
@@ -110,16 +60,12 @@ export interface Login {
   readonly sealNumber: number;
 }
 
-/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
- * {@link Tenant.attested} makes a {@link Login} of it within two minutes. */
+/** A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same. */
 export interface Decided {
   readonly decision: Decision;
   /** Digest of the attested statement. */
   readonly id: Uint8Array;
   readonly sealNumber: number;
-  readonly session: Session | Unproven;
-  readonly nonce: Uint8Array;
-  readonly requestDigest: Uint8Array;
 }
 
 /** What the service answered to an attempt, and what its attestation must carry. */
@@ -137,15 +83,18 @@ export interface LoginOptions {
 }
 
 /** How to reach the service as a tenant. */
-export interface TenantOptions extends Connection {
+export interface TenantOptions {
+  /** Such as `https://auth.example`. */
+  readonly url: string;
   readonly apiKey: string;
-  /** The pinned one: every attestation is verified under it. */
+  /** The pinned one: every attestation and receipt is verified under it. */
   readonly trustRoot: TrustRoot;
-  /**
-   * With `true` the API key itself is sent only to exchange it for access tokens, one before the other ends; an array of scopes in its
-   * place limits them to these.
-   */
-  readonly token?: boolean | readonly Scope[];
+  /** Another `fetch`, such as that of `fetchWith` in `trefoil-attest/node`, with certificates of its own. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds for one answer; 30,000 by default. */
+  readonly timeout?: number;
+  /** Milliseconds for which a call may be repeated; 10,000 by default. */
+  readonly retryFor?: number;
 }
 
 /**
@@ -159,18 +108,11 @@ export class Tenant {
   readonly #transport: Transport;
   readonly #trustRoot: TrustRoot;
 
-  constructor({ apiKey, trustRoot, token, ...connection }: TenantOptions) {
+  constructor(options: TenantOptions) {
+    const { url, apiKey, trustRoot, fetch = globalThis.fetch, timeout = 30_000, retryFor = 10_000 } = options;
     if (!(trustRoot instanceof TrustRoot)) throw new TypeError("trustRoot must be a TrustRoot");
-    this.#transport = new Transport(connection, apiKey, token);
+    this.#transport = new Transport(url, apiKey, fetch, timeout, retryFor);
     this.#trustRoot = trustRoot;
-  }
-
-  /**
-   * Exchanges the API key for a token of ten minutes with all of its scopes, or some, for another process that is not to have the key: it
-   * is accepted wherever the key is, and a `Tenant` takes its text as `apiKey`.
-   */
-  async accessToken(scopes?: readonly Scope[]): Promise<AccessToken> {
-    return this.#transport.exchange(scopes);
   }
 
   /** Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself. */
@@ -179,10 +121,8 @@ export class Tenant {
     embedding: Embedding,
     consentRef: string,
     idempotencyKey?: string,
-  ): Promise<Enrolled> {
-    const answer = await this.#template("POST", handle, embedding, consentRef, idempotencyKey);
-    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    return { ...named, receipt: this.#receipt(answer, { kind: "enrolled", ...named }) };
+  ): Promise<Changed> {
+    return this.#changed(await this.#template("POST", handle, embedding, consentRef, idempotencyKey), "enrolled", {});
   }
 
   /** Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is active again. */
@@ -193,12 +133,7 @@ export class Tenant {
     idempotencyKey?: string,
   ): Promise<Replaced> {
     const answer = await this.#template("PUT", handle, embedding, consentRef, idempotencyKey);
-    const named = {
-      handle: answer.hex("handle", 32),
-      generation: answer.whole("generation"),
-      replaced: answer.whole("replaced"),
-    };
-    return { ...named, receipt: this.#receipt(answer, { kind: "replaced", ...named }) };
+    return this.#changed(answer, "replaced", { replaced: answer.whole("replaced") });
   }
 
   async #template(
@@ -209,55 +144,27 @@ export class Tenant {
     idempotencyKey: string | undefined,
   ): Promise<Answer> {
     const body = { embedding: toBase64(embeddingBytes(embedding)), consent_ref: consentRef };
-    return this.#transport.json({ ...postJson(templates(handle), body, true, once(idempotencyKey)), method });
+    const key = idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16)));
+    return this.#transport.json({ ...withJson(method, templates(handle), body), idempotencyKey: key });
   }
 
   /** Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until {@link replace}. A repetition has the same effect. */
   async revoke(handle: Uint8Array | string): Promise<Revoked> {
     const path = `/v1/subjects/${identifier(handle, 32, "handle")}/revoke`;
-    const answer = await this.#transport.json(withoutBody("POST", path));
-    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    const receipt = this.#receipt(answer, { kind: "revoked", ...named });
-    return { ...named, revokedAt: answer.whole("revoked_at"), receipt };
+    const answer = await this.#transport.json({ method: "POST", path });
+    return { ...this.#changed(answer, "revoked", {}), revokedAt: answer.whole("revoked_at") };
   }
 
   /** Destroys a subject's template and its key. Undefined where an earlier attempt of this call did it and its answer is lost. */
   async delete(handle: Uint8Array | string): Promise<Erased | undefined> {
     const answer = await this.#transport.destroy(templates(handle), "subject-unknown");
-    if (answer === undefined) return undefined;
-    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation") };
-    const receipt = this.#receipt(answer, { kind: "erased", ...named });
-    return { ...named, erasedAt: answer.whole("erased_at"), receipt };
+    return answer && { ...this.#changed(answer, "erased", {}), erasedAt: answer.whole("erased_at") };
   }
 
-  /** All subjects with a template, page by page. */
-  async *subjects(): AsyncGenerator<Subject> {
-    yield* this.#transport.pages("/v1/subjects", "subjects", subject);
-  }
-
-  /** What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant. */
-  async *usage(): AsyncGenerator<DayOfUse> {
-    yield* this.#transport.pages("/v1/usage", "usage", dayOfUse);
-  }
-
-  /** One subject. */
-  async subject(handle: Uint8Array | string): Promise<Subject> {
-    return subject(await this.#transport.json(get(`/v1/subjects/${identifier(handle, 32, "handle")}`)));
-  }
-
-  /** How many subjects are locked out, and not which ones. */
-  async counts(): Promise<Counts> {
-    const answer = await this.#transport.json(get("/v1/tenant"));
-    return {
-      tenantId: answer.hex("tenant_id", 16),
-      lockedOut: answer.wholeIfAny("locked_out"),
-      distinctFailuresRefused: answer.whole("distinct_failures_refused"),
-    };
-  }
-
-  #receipt(answer: Answer, said: Said): Receipt | undefined {
-    // An API key does not tell whose it is.
-    return receipt(answer, this.#trustRoot, undefined, said);
+  /** What an answer says of a template, besides `more`, and its receipt must say. */
+  #changed<M extends Readonly<Record<string, number>>>(answer: Answer, kind: string, more: M): Changed & M {
+    const named = { handle: answer.hex("handle", 32), generation: answer.whole("generation"), ...more };
+    return { ...named, receipt: receipt(answer, this.#trustRoot, { kind, ...named }) };
   }
 
   /** Opens the session of a proof; again while it lasts, with the same end. */
@@ -267,17 +174,11 @@ export class Tenant {
       path: "/v1/proof-sessions",
       body: proof.envelope,
       mediaType: "application/octet-stream",
-      repeatable: true,
     });
     if (!equal(answer.hex("session_id", 32), proof.sessionId)) {
       throw new UnexpectedAnswer("the service opened another session than the one that was proven");
     }
     return Object.freeze({ proof, expiresAt: answer.whole("expires_at") });
-  }
-
-  /** All sessions that go on, page by page. */
-  async *sessions(): AsyncGenerator<LiveSession> {
-    yield* this.#transport.pages("/v1/proof-sessions", "sessions", liveSession);
   }
 
   /** Ends a session before its time. Undefined where an earlier attempt of this call did it and its answer is lost. */
@@ -286,7 +187,7 @@ export class Tenant {
     const answer = await this.#transport.destroy(path, "session-unknown");
     if (answer === undefined) return undefined;
     const id = answer.hex("session_id", 32);
-    return { id, receipt: this.#receipt(answer, { kind: "session_ended", session: id }) };
+    return { id, receipt: receipt(answer, this.#trustRoot, { kind: "session_ended", session: id }) };
   }
 
   /**
@@ -298,10 +199,8 @@ export class Tenant {
     session: Session | Unproven,
     embedding: Embedding,
     nonce: Uint8Array,
-    options: AttestationForm | LoginOptions = {},
+    { attestation = "full", source }: LoginOptions = {},
   ): Promise<Login> {
-    const given: LoginOptions = typeof options === "string" ? { attestation: options } : options;
-    const { attestation = "full", source } = given;
     const attempt = { session, embedding, nonce, source };
     const { answer, requestDigest } = await this.#answered(attempt, attesting(attestation));
     return this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
@@ -314,17 +213,15 @@ export class Tenant {
     nonce: Uint8Array,
     { source }: Pick<LoginOptions, "source"> = {},
   ): Promise<Decided> {
-    const { answer, requestDigest } = await this.#answered({ session, embedding, nonce, source }, "none");
-    return decided(answer, session, nonce, requestDigest);
+    return decided((await this.#answered({ session, embedding, nonce, source }, "none")).answer);
   }
 
   async #answered(attempt: Attempt, attestation: AttestationForm | "none"): Promise<Answered<Answer>> {
-    const shown = prepared(attempt);
     const deadline = this.#transport.deadline();
     for (;;) {
-      const { body, requestDigest } = login(shown, seconds(), attestation);
+      const { body, requestDigest } = login(attempt, seconds(), attestation);
       try {
-        const answer = await this.#transport.json(postJson("/v1/authentications", body, true));
+        const answer = await this.#transport.json(withJson("POST", "/v1/authentications", body));
         return { answer, requestDigest };
       } catch (error) {
         // The process before a restart may have attested this one, and not one that is issued later.
@@ -344,7 +241,7 @@ export class Tenant {
     attempts: readonly Attempt[],
     attestation: AttestationForm = "full",
   ): Promise<(Login | Problem)[]> {
-    const sealOnce = this.#sealOnce(attempts.length);
+    const sealOnce = this.#sealOnce();
     const outcomes: (Login | Problem)[] = [];
     for (const { attempt, answer, requestDigest } of await this.#answeredMany(attempts, attesting(attestation))) {
       const { session, nonce } = attempt;
@@ -357,9 +254,8 @@ export class Tenant {
 
   /** As {@link authenticateMany}, without attestations: nothing is verified. */
   async decideMany(attempts: readonly Attempt[]): Promise<(Decided | Problem)[]> {
-    return (await this.#answeredMany(attempts, "none")).map(({ attempt, answer, requestDigest }) =>
-      answer instanceof Problem ? answer : decided(answer, attempt.session, attempt.nonce, requestDigest),
-    );
+    const answered = await this.#answeredMany(attempts, "none");
+    return answered.map(({ answer }) => (answer instanceof Problem ? answer : decided(answer)));
   }
 
   /** The answer or the problem of each attempt of a batch, in their order. */
@@ -371,10 +267,10 @@ export class Tenant {
       throw new TypeError(`a batch has 1 to ${BATCH_MAX} attempts, not ${attempts.length}`);
     }
     const now = seconds();
-    const entries = attempts.map((attempt) => ({ attempt, ...login(prepared(attempt), now, attestation) }));
+    const entries = attempts.map((attempt) => ({ attempt, ...login(attempt, now, attestation) }));
     const body = { authentications: entries.map(({ body }) => body) };
     const path = "/v1/authentications/batch";
-    const results = (await this.#transport.json(postJson(path, body, true))).objects("results");
+    const results = (await this.#transport.json(withJson("POST", path, body))).objects("results");
     if (results.length !== entries.length) {
       throw new UnexpectedAnswer(`POST ${path} answered ${results.length} results for ${entries.length} attempts`);
     }
@@ -385,58 +281,14 @@ export class Tenant {
     });
   }
 
-  /**
-   * Shows faces as they come, over one connection: each attempt with its {@link Login}, its {@link Problem} or an {@link Unreachable}, in
-   * the order in which the service answers. Each attestation is verified before its login is given.
-   *
-   * Attempts are taken from the iterable at most 33 ahead of the results that were taken. Where the connection breaks, each login that was
-   * sent over it and has no answer results in an `Unreachable`: it may have been decided and counted, and is not sent again. What the
-   * service says it did not attempt, as when it ends a connection after ten minutes, is sent again over another one. Rejects with what
-   * refuses the stream as a whole before an attempt is taken, with `VerifyError` and {@link UnexpectedAnswer} at once, and at the end with
-   * what the iterable threw. Left early, it abandons what is undecided. Needs a `fetch` that receives while it sends, as in Node, Deno and
-   * Bun; a browser's does not.
-   */
-  authenticateStream<A extends Attempt>(
-    attempts: AsyncIterable<A> | Iterable<A>,
-    attestation: AttestationForm = "full",
-  ): AsyncGenerator<Streamed<A, Login>, void, undefined> {
-    const seal = this.#sealOnce(SEALS_KEPT);
-    return new LoginStream(this.#transport, attempts, attesting(attestation)).results((answer, { attempt, requestDigest }) =>
-      this.#login(answer, attempt.session, attempt.nonce, requestDigest, seal),
-    );
-  }
-
-  /** As {@link authenticateStream}, without attestations: nothing is verified. */
-  decideStream<A extends Attempt>(
-    attempts: AsyncIterable<A> | Iterable<A>,
-  ): AsyncGenerator<Streamed<A, Decided>, void, undefined> {
-    return new LoginStream(this.#transport, attempts, "none").results((answer, { attempt, requestDigest }) =>
-      decided(answer, attempt.session, attempt.nonce, requestDigest),
-    );
-  }
-
-  /** Fetches each seal once, as long as it is among this many that were fetched last. */
-  #sealOnce(kept: number): (sealNumber: number) => Promise<Seal> {
+  /** Fetches each seal once. */
+  #sealOnce(): (sealNumber: number) => Promise<Seal> {
     const seals = new Map<number, Promise<Seal>>();
     return (number) => {
       const known = seals.get(number) ?? this.seal(number);
       seals.set(number, known);
-      known.catch(() => seals.delete(number));
-      const [oldest] = seals.keys();
-      if (seals.size > kept && oldest !== undefined) seals.delete(oldest);
       return known;
     };
-  }
-
-  /** The login of a decision, with its attestation, verified as {@link authenticate} does. The service keeps it for two minutes. */
-  async attested(decided: Decided): Promise<Login> {
-    const answer = await this.#transport.json(get(`/v1/attestations/${identifier(decided.id, 32, "id")}`));
-    const { session, nonce, requestDigest } = decided;
-    const login = await this.#login(answer, session, nonce, requestDigest, (number) => this.seal(number));
-    if (login.decision !== decided.decision || login.sealNumber !== decided.sealNumber) {
-      throw new UnexpectedAnswer("the attestation says something else than the decision did; do not accept it");
-    }
-    return login;
   }
 
   async #login(
@@ -472,60 +324,22 @@ export class Tenant {
     return { decision, verified, attestation, sealNumber };
   }
 
-  /** The trust root that the service shows, the newest or a version. Never trust it for coming from there: `acceptTrustRoot`. */
-  async keys(version?: number): Promise<TrustRoot> {
-    const path = version === undefined ? "/v1/keys" : `/v1/keys/${version}`;
-    const body = await this.#transport.bytes(get(path));
-    return read(path, "trust root", JsonError, () => TrustRoot.fromJson(new TextDecoder().decode(body)));
-  }
-
   /** A seal; not verified by itself. */
   async seal(sealNumber: number | bigint): Promise<Seal> {
-    return this.#seal(`/v1/seals/${sealNumber}`);
-  }
-
-  /** The newest seal. */
-  async logHead(): Promise<Seal> {
-    return this.#seal("/v1/log/head");
-  }
-
-  /** The path of a seal in the log of `size` seals, for `verifySameLog`. */
-  async inclusion(seal: number | bigint, size: number | bigint): Promise<string[]> {
-    return (await this.#transport.json(get(`/v1/log/inclusion/${seal}/${size}`))).texts("path");
-  }
-
-  /** The proof that one head of the log extends another. */
-  async consistency(oldSize: number | bigint, size: number | bigint): Promise<string[]> {
-    return (await this.#transport.json(get(`/v1/log/consistency/${oldSize}/${size}`))).texts("proof");
-  }
-
-  async #seal(path: string): Promise<Seal> {
-    const body = await this.#transport.bytes(get(path));
-    return read(path, "seal", DecodeError, () => Seal.decode(body));
+    const path = `/v1/seals/${sealNumber}`;
+    const body = await this.#transport.bytes({ method: "GET", path });
+    try {
+      return Seal.decode(body);
+    } catch (cause) {
+      if (!(cause instanceof DecodeError)) throw cause;
+      throw new UnexpectedAnswer(`GET ${path} answered no seal: ${cause.message}`, { cause });
+    }
   }
 }
 
-function decided(answer: Answer, session: Session | Unproven, nonce: Uint8Array, requestDigest: Uint8Array): Decided {
-  const decision = answer.text("decision");
-  if (decision !== "match" && decision !== "no_match") {
-    throw new UnexpectedAnswer(`the service decided ${decision}, which is no decision`);
-  }
-  return { decision, id: answer.hex("id", 32), sealNumber: answer.whole("seal_number"), session, nonce, requestDigest };
-}
-
-function subject(answer: Answer): Subject {
-  return {
-    handle: answer.hex("handle", 32),
-    generation: answer.whole("generation"),
-    state: answer.oneOf("state", ["active", "revoked"]),
-    revokedAt: answer.wholeIfAny("revoked_at"),
-    enrolledAt: answer.whole("enrolled_at"),
-    consentRef: answer.text("consent_ref"),
-  };
-}
-
-function liveSession(answer: Answer): LiveSession {
-  return { id: answer.hex("session_id", 32), expiresAt: answer.whole("expires_at") };
+function decided(answer: Answer): Decided {
+  const decision = answer.oneOf("decision", ["match", "no_match"]);
+  return { decision, id: answer.hex("id", 32), sealNumber: answer.whole("seal_number") };
 }
 
 function templates(handle: Uint8Array | string): string {
@@ -536,13 +350,4 @@ function templates(handle: Uint8Array | string): string {
 function attesting(form: AttestationForm): AttestationForm {
   if (form === "full" || form === "compact") return form;
   throw new TypeError(`attestation is "full" or "compact", not ${JSON.stringify(form)}; \`decide\` asks for none`);
-}
-
-function read<T>(path: string, what: string, refusal: new (...none: never[]) => Error, decode: () => T): T {
-  try {
-    return decode();
-  } catch (cause) {
-    if (!(cause instanceof refusal)) throw cause;
-    throw new UnexpectedAnswer(`GET ${path} answered no ${what}: ${cause.message}`, { cause });
-  }
 }

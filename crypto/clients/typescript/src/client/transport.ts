@@ -1,121 +1,58 @@
-/** HTTPS to one listener of the service, bounded answers, and the retries that API.md allows. */
+/** HTTPS to the service, bounded answers, and the retries that API.md allows. */
 
-import { toHex } from "../bytes.js";
 import { Answer } from "./answer.js";
 import { Problem, type ProblemDocument, UnexpectedAnswer, Unreachable } from "./errors.js";
-import { seconds } from "./receipts.js";
-import type { Scope } from "./scopes.js";
-import { type AccessToken, basic, form, granted, Tokens } from "./tokens.js";
-import { joined, Lines, Wire } from "./wire.js";
 
-/** Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB. */
+/** Longest answer that is read: 32 logins with full attestations have 1.2 MB. */
 const ANSWER_BYTES_MAX = 1 << 21;
-/** Refusals that any request may follow by the same one. */
-const NOTHING_ATTEMPTED: readonly string[] = ["overloaded", "draining", "disk-low", "quota-exceeded"];
-/** Refusals that a request which takes effect at most once may follow by the same one. */
-const SAME_AGAIN = [...NOTHING_ATTEMPTED, "key-holder-unavailable", "undecided", "idempotency-in-flight", "store-unavailable"];
+/** Refusals after which the same request is sent again. */
+const SAME_AGAIN: readonly string[] = [
+  "overloaded",
+  "draining",
+  "disk-low",
+  "quota-exceeded",
+  "key-holder-unavailable",
+  "undecided",
+  "idempotency-in-flight",
+  "store-unavailable",
+];
 
-/** How to reach the service. */
-export interface Connection {
-  /** Such as `https://auth.example`. */
-  readonly url: string;
-  /** Another `fetch`, such as that of `fetchWith` in `trefoil-attest/node`, with certificates of its own. */
-  readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds for one answer; 30,000 by default. */
-  readonly timeout?: number;
-  /** Milliseconds for which a call may be repeated; 10,000 by default. */
-  readonly retryFor?: number;
-}
-
-/** A request, and whether the same bytes sent twice take effect at most once. */
+/** A request. Sent twice, each takes effect at most once. */
 export interface Outgoing {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly mediaType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly repeatable: boolean;
-  /** Shown in place of the client's own credential. */
-  readonly authorization?: string;
+  readonly idempotencyKey?: string;
 }
 
-/** What became of a request that was sent once. */
-type Outcome<T> = { readonly answer: T } | ProblemDocument | Unreachable;
+/** What became of a request that was sent once: the body of a success, or why there is none. */
+type Outcome = Uint8Array | ProblemDocument | Unreachable;
 
-export function get(path: string): Outgoing {
-  return { method: "GET", path, repeatable: true };
-}
-
-export function postJson(path: string, body: object, repeatable: boolean, headers = {}): Outgoing {
-  return { method: "POST", path, body: JSON.stringify(body), mediaType: "application/json", headers, repeatable };
-}
-
-/** A request that replaces; repeated, it replaces by the same. */
-export function putJson(path: string, body: object, headers = {}): Outgoing {
-  return { ...postJson(path, body, true, headers), method: "PUT" };
-}
-
-/** The header with which a creation takes effect once, however often it is sent. */
-export function once(idempotencyKey?: string): Record<string, string> {
-  return { "idempotency-key": idempotencyKey ?? toHex(crypto.getRandomValues(new Uint8Array(16))) };
-}
-
-/** A request that changes something and says all in its path; repeated, it changes nothing again. */
-export function withoutBody(method: "POST" | "DELETE", path: string): Outgoing {
-  return { method, path, repeatable: true };
+export function withJson(method: "POST" | "PUT", path: string, body: object): Outgoing {
+  return { method, path, body: JSON.stringify(body), mediaType: "application/json" };
 }
 
 export class Transport {
   readonly #base: string;
-  readonly #bearer: string;
+  readonly #apiKey: string;
   readonly #fetch: typeof globalThis.fetch;
   readonly #timeout: number;
   readonly #retryFor: number;
-  readonly #tokens: Tokens | undefined;
 
-  /** With one bearer credential, or with access tokens for it: all of its scopes, or these. */
-  constructor(connection: Connection, bearer: string, token: boolean | readonly Scope[] = false) {
-    const { url, fetch = globalThis.fetch, timeout = 30_000, retryFor = 10_000 } = connection;
+  constructor(url: string, apiKey: string, fetch: typeof globalThis.fetch, timeout: number, retryFor: number) {
     if (!/^https:\/\/[^/?#]+\/?$/.test(url)) {
       throw new TypeError(`the service's address is ${url}; it must look like https://host:port`);
     }
     this.#base = url.replace(/\/$/, "");
-    this.#bearer = bearer.trim();
+    this.#apiKey = apiKey.trim();
     // Never shown: the rest of it may be the secret.
-    if (!/^[!-~]*$/.test(this.#bearer)) {
-      throw new TypeError("the API key or token is one word of visible ASCII characters, as the service showed it");
+    if (!/^[!-~]*$/.test(this.#apiKey)) {
+      throw new TypeError("the API key is one word of visible ASCII characters, as the service showed it");
     }
     this.#fetch = fetch;
     this.#timeout = timeout;
     this.#retryFor = retryFor;
-    this.#tokens = token === false ? undefined : this.#exchanging(token === true ? undefined : token);
-  }
-
-  /** Finds mistakes now, and not with the first call. */
-  #exchanging(scopes: readonly Scope[] | undefined): Tokens {
-    basic(this.#bearer);
-    form(scopes);
-    return new Tokens(() => this.exchange(scopes));
-  }
-
-  /** An access token for the API key, with these of its scopes or all of them. */
-  async exchange(scopes: readonly Scope[] | undefined): Promise<AccessToken> {
-    const asked = seconds();
-    const answer = await this.json({
-      method: "POST",
-      path: "/oauth2/token",
-      body: form(scopes),
-      mediaType: "application/x-www-form-urlencoded",
-      repeatable: true,
-      authorization: basic(this.#bearer),
-    });
-    return granted(answer, asked);
-  }
-
-  /** The service refused an access token: the next request carries another one. False where none are sent. */
-  async forgetToken(authorization?: string): Promise<boolean> {
-    await this.#tokens?.forget(authorization?.replace("Bearer ", ""));
-    return this.#tokens !== undefined;
   }
 
   /** Until when a call may be repeated that begins now. */
@@ -128,65 +65,31 @@ export class Transport {
     return Answer.parse(`${outgoing.method} ${outgoing.path}`, await this.bytes(outgoing));
   }
 
-  /** The entries of a list, which comes in pages; each is asked for when it is needed. */
-  async *pages<T>(path: string, name: string, read: (entry: Answer) => T): AsyncGenerator<T> {
-    for (let following = path; ; ) {
-      const page = await this.json(get(following));
-      yield* page.objects(name).map(read);
-      if (!page.has("next")) return;
-      following = `${path}${path.includes("?") ? "&" : "?"}from=${page.textOrWhole("next")}`;
-    }
-  }
-
-  /**
-   * What a `DELETE` answers. Undefined where its first answer is lost, and what it names is `unknown` by now.
-   */
+  /** What a `DELETE` answers. Undefined where its first answer is lost, and what it names is `unknown` by now. */
   async destroy(path: string, unknown: string): Promise<Answer | undefined> {
     try {
-      return await this.json(withoutBody("DELETE", path));
+      return await this.json({ method: "DELETE", path });
     } catch (error) {
       if (error instanceof Problem && error.resent && error.code === unknown) return undefined;
       throw error;
     }
   }
 
-  /** The body of a success. Repeats what may be repeated. */
+  /** The body of a success. A lost answer and some refusals are followed by the same request. */
   async bytes(outgoing: Outgoing): Promise<Uint8Array> {
-    return this.#repeated(outgoing, (authorization) => this.#once(outgoing, authorization));
-  }
-
-  /** Begins a request whose lines are sent while its answer is read. Repeats only the beginning. The first line was sent and is empty. */
-  async stream(path: string, mediaType: string): Promise<Wire> {
-    if ("document" in globalThis) {
-      throw new TypeError("a browser's fetch receives nothing before it has sent everything: log in one by one, or in batches");
-    }
-    const outgoing = { method: "POST", path, mediaType, repeatable: true } as const;
-    return this.#repeated(outgoing, (authorization) => this.#begun(outgoing, authorization));
-  }
-
-  async #repeated<T>(outgoing: Outgoing, attempt: (authorization: string | undefined) => Promise<Outcome<T>>): Promise<T> {
     const deadline = this.deadline();
-    const codes = outgoing.repeatable ? SAME_AGAIN : NOTHING_ATTEMPTED;
-    for (let lost = false, renewed = false; ; ) {
-      const authorization = outgoing.authorization ?? (await this.#authorization());
-      const outcome = await attempt(authorization);
-      if ("answer" in outcome) return outcome.answer;
+    for (let lost = false; ; ) {
+      const outcome = await this.#once(outgoing);
+      if (outcome instanceof Uint8Array) return outcome;
       if (outcome instanceof Unreachable) {
         // A second time at once, over another connection: the first may have been closing.
-        if (lost || !outgoing.repeatable) throw outcome;
+        if (lost) throw outcome;
         lost = true;
         continue;
       }
       const problem = new Problem(outcome, lost);
-      // Nothing was attempted. The service may have been restarted, which ends its tokens.
-      if (problem.code === "caller-unauthenticated" && !renewed && (await this.forgetToken(authorization))) renewed = true;
-      else if (!codes.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
+      if (!SAME_AGAIN.includes(problem.code) || !(await this.pause(problem, deadline))) throw problem;
     }
-  }
-
-  async #authorization(): Promise<string | undefined> {
-    const bearer = this.#tokens === undefined ? this.#bearer : await this.#tokens.text();
-    return bearer === "" ? undefined : `Bearer ${bearer}`;
   }
 
   /** Waits as long as the service says, and up to a quarter longer; false if that is too long. */
@@ -198,59 +101,33 @@ export class Transport {
     return true;
   }
 
-  async #once(outgoing: Outgoing, authorization: string | undefined): Promise<Outcome<Uint8Array>> {
-    const { body, path } = outgoing;
-    const init = { ...begin(outgoing, authorization), signal: AbortSignal.timeout(this.#timeout) };
+  async #once(outgoing: Outgoing): Promise<Outcome> {
+    const { method, path, body, mediaType, idempotencyKey } = outgoing;
+    const headers = new Headers();
+    if (this.#apiKey !== "") headers.set("authorization", `Bearer ${this.#apiKey}`);
+    if (mediaType !== undefined) headers.set("content-type", mediaType);
+    if (idempotencyKey !== undefined) headers.set("idempotency-key", idempotencyKey);
+    const init = {
+      method,
+      headers,
+      redirect: "error",
+      credentials: "omit",
+      cache: "no-store",
+      signal: AbortSignal.timeout(this.#timeout),
+      ...(body === undefined ? {} : { body }),
+    } as const;
+    const route = `${method} ${path}`;
     let response: Response;
     let answer: Uint8Array | undefined;
     try {
-      response = await this.#fetch.call(globalThis, this.#base + path, body === undefined ? init : { ...init, body });
+      response = await this.#fetch.call(globalThis, this.#base + path, init);
       answer = await bounded(response);
     } catch (cause) {
-      return this.#unanswered(outgoing, cause);
+      return new Unreachable(`${route} at ${this.#base} got no answer: ${said(cause)}`, { cause });
     }
-    const route = routeOf(outgoing);
     if (answer === undefined) throw new UnexpectedAnswer(`${route} answered more than ${ANSWER_BYTES_MAX} bytes`);
-    return response.ok ? { answer } : problemDocument(route, response, answer);
+    return response.ok ? answer : problemDocument(route, response, answer);
   }
-
-  async #begun(outgoing: Outgoing, authorization: string | undefined): Promise<Outcome<Wire>> {
-    const abort = new AbortController();
-    const lines = new Lines();
-    // The head may be sent with the first bytes of the body, and not before.
-    lines.send("");
-    const late = setTimeout(() => abort.abort(new TypeError(`no answer within ${this.#timeout} ms`)), this.#timeout);
-    const sent = { body: lines.stream, duplex: "half", signal: abort.signal } as const;
-    let response: Response;
-    let refusal: Uint8Array | undefined;
-    try {
-      response = await this.#fetch.call(globalThis, this.#base + outgoing.path, { ...begin(outgoing, authorization), ...sent });
-      if (response.ok) return { answer: new Wire(lines, response, abort, this.#timeout) };
-      refusal = await bounded(response);
-    } catch (cause) {
-      return this.#unanswered(outgoing, cause);
-    } finally {
-      clearTimeout(late);
-    }
-    abort.abort();
-    return problemDocument(routeOf(outgoing), response, refusal ?? new Uint8Array(0));
-  }
-
-  #unanswered(outgoing: Outgoing, cause: unknown): Unreachable {
-    return new Unreachable(`${routeOf(outgoing)} at ${this.#base} got no answer: ${said(cause)}`, { cause });
-  }
-}
-
-function routeOf({ method, path }: Outgoing): string {
-  return `${method} ${path}`;
-}
-
-/** What every request has. */
-function begin({ method, mediaType, headers }: Outgoing, authorization: string | undefined): RequestInit {
-  const sent = new Headers(headers);
-  if (authorization !== undefined) sent.set("authorization", authorization);
-  if (mediaType !== undefined) sent.set("content-type", mediaType);
-  return { method, headers: sent, redirect: "error", credentials: "omit", cache: "no-store" };
 }
 
 /** The body, or nothing if it is too long. */
@@ -266,11 +143,17 @@ async function bounded(response: Response): Promise<Uint8Array | undefined> {
       return undefined;
     }
   }
-  return joined(parts);
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** What an error of the network says, and what to do about it. */
-export function said(cause: unknown): string {
+function said(cause: unknown): string {
   const causes: string[] = [];
   for (let error = cause; error instanceof Error; error = error.cause) {
     const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
@@ -291,7 +174,6 @@ function problemDocument(route: string, response: Response, body: Uint8Array): P
   const { status } = response;
   try {
     const document = Answer.parse(route, body);
-    if (document.has("error_description")) return oauthProblem(document, response);
     const after = response.headers.get("retry-after") ?? "";
     const retryAfter = /^\d+$/.test(after) ? Number(after) : undefined;
     return { ...described(document, status, retryAfter), requestId: document.text("request_id") };
@@ -299,14 +181,6 @@ function problemDocument(route: string, response: Response, body: Uint8Array): P
     const message = `${route} answered ${status} without a problem document: is this a Trefoil service?`;
     throw new UnexpectedAnswer(message, { cause });
   }
-}
-
-/** As a problem document, why there is no access token (RFC 6749 section 5.2). Its description says what to do, too. */
-function oauthProblem(document: Answer, { status, headers }: Response): ProblemDocument {
-  const detail = document.text("error_description");
-  const requestId = headers.get("request-id") ?? "";
-  const title = "there is no access token";
-  return { status, code: document.text("error"), title, detail, cure: "", requestId, errors: [], retryAfter: undefined };
 }
 
 /** What a problem document says, wherever it stands. */

@@ -6,8 +6,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
-import { pipeline, Readable } from "node:stream";
-import type { ReadableStream as Lines } from "node:stream/web";
+import { Readable } from "node:stream";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 
 /** In PEM, as files have it. */
@@ -18,20 +17,14 @@ export interface Certificates {
   readonly identity?: string | Uint8Array;
 }
 
-/** A `fetch` for `Tenant` and `Admin`, over TLS 1.3 with these certificates. Follows no redirect. */
+/** A `fetch` for `Tenant`, over TLS 1.3 with these certificates. Follows no redirect. */
 export function fetchWith({ ca, identity }: Certificates): typeof globalThis.fetch {
   const agent = new Agent({ keepAlive: true, minVersion: "TLSv1.3", ...trusted(ca), ...shown(identity) });
   return async (input, { method = "GET", headers, body, signal } = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const sent = request(url, { method, agent, headers: Object.fromEntries(new Headers(headers)), ...(signal ? { signal } : {}) });
-    if (body instanceof ReadableStream) {
-      // The answer comes meanwhile, and says what went wrong.
-      sent.on("error", () => undefined);
-      pipeline(Readable.fromWeb(body as Lines), sent, () => undefined);
-    } else {
-      // The client sends nothing else.
-      sent.end(body as string | Uint8Array | null | undefined);
-    }
+    // The client sends nothing else.
+    sent.end(body as string | Uint8Array | null | undefined);
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
     const fields = new Headers();
     for (const [name, value] of Object.entries(answer.headers)) fields.set(name, String(value));

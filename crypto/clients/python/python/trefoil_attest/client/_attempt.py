@@ -1,12 +1,13 @@
-"""One login of many: what is shown, and what became of it where there is no answer."""
+"""One login of many: what is shown, and why it was refused."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ._errors import FieldError, Problem
+from ._errors import Problem
 from ._json import Answer
 from ._login import Embedding, Session, Unproven
+from ._transport import described
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,5 @@ def checked(nonce: bytes) -> bytes:
 
 
 def entry_problem(document: Answer) -> Problem:
-    """The problem of one entry of a batch, or of one line of a stream."""
-    return Problem(
-        status=document.whole("status"),
-        code=document.text("code"),
-        title=document.text("title"),
-        detail=document.text("detail"),
-        cure=document.text("cure"),
-        request_id="",
-        errors=tuple(
-            document.objects("errors", lambda error: FieldError(error.text("pointer"), error.text("detail")))
-            if document.has("errors")
-            else ()
-        ),
-        retry_after=document.whole_or_none("retry_after_s"),
-    )
+    """The problem of one entry of a batch."""
+    return described(document, document.whole("status"), "", document.whole_or_none("retry_after_s"))

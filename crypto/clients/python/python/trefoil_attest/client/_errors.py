@@ -37,12 +37,12 @@ class Problem(TrefoilError):
         super().__init__(f"{status} {code}: {detail}. {cure}{named}".replace(".. ", ". ").replace("  ", " "))
         self.status = status
         self.code = code
-        """The stable name; of an exchange for an access token that of OAuth, such as `invalid_client`."""
+        """The stable name."""
         self.title = title
         self.detail = detail
         self.cure = cure
         self.request_id = request_id
-        """Names the request in the service's log; empty for an entry of a batch or a line of a stream."""
+        """Names the request in the service's log; empty for an entry of a batch."""
         self.errors = errors
         self.retry_after = retry_after
         """Seconds after which a repetition makes sense, if one does."""

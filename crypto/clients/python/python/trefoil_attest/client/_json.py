@@ -38,10 +38,6 @@ class Answer:
             return value
         raise self._wrong(name, "a text")
 
-    def text_or_whole(self, name: str) -> str:
-        """Where the next page begins: an identifier or a version."""
-        return self.text(name) if isinstance(self._fields.get(name), str) else str(self.whole(name))
-
     def one_of(self, name: str, known: Sequence[T]) -> T:
         """A text that is one of these."""
         for value in known:
@@ -72,12 +68,6 @@ class Answer:
             return base64.b64decode(self.text(name), validate=True)
         except binascii.Error as cause:
             raise self._wrong(name, "base64") from cause
-
-    def texts(self, name: str) -> list[str]:
-        values = self._fields.get(name)
-        if isinstance(values, list) and all(isinstance(value, str) for value in values):
-            return list(values)
-        raise self._wrong(name, "an array of texts")
 
     def objects(self, name: str, read: Callable[[Answer], T]) -> list[T]:
         values = self._fields.get(name)

@@ -1,128 +1,62 @@
-"""The tenant's side: enrol, open and end sessions, log in, read what is public."""
+"""What an application calls: enrol, open and end sessions, log in."""
 
 from __future__ import annotations
 
 import base64
+import secrets
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from os import PathLike
-from typing import Literal, TypeVar, cast, get_args
+from typing import Literal, get_args
 
-from .. import (
-    DecodeError,
-    JsonError,
-    Policy,
-    Seal,
-    TrustRoot,
-    Verified,
-    verify,
-    verify_with_seal,
-)
+from .. import DecodeError, Policy, Seal, TrustRoot, Verified, verify, verify_with_seal
 from ._attempt import Attempt, checked, entry_problem
-from ._errors import Problem, UnexpectedAnswer, Unreachable
+from ._errors import Problem, UnexpectedAnswer
 from ._json import Answer, identifier
 from ._login import Embedding, Form, Proof, Session, Unproven, embedding_bytes, named, signed
-from ._pages import pages
-from ._receipts import Receipt, pinned, receipt
-from ._scopes import Scope
-from ._stream import LoginStream
-from ._tokens import AccessToken
-from ._transport import Request, Transport, json_request, once
-from ._usage import DayOfUse, day_of_use
-
-A = TypeVar("A", bound=Attempt)
+from ._receipts import Receipt, receipt
+from ._transport import Request, Transport, json_request
 
 BATCH_MAX = 32
 """Most attempts of one request."""
-SubjectState = Literal["active", "revoked"]
-SEALS_KEPT = 8
-"""Seals of compact attestations that a stream keeps: a login has one of the newest."""
+Decision = Literal["match", "no_match"]
 NONCE_LOST = "the login was sent twice and attempted at most once; its answer is lost. Make a new one with a fresh nonce"
 
 
 @dataclass(frozen=True)
-class Enrolled:
-    """A subject's active template."""
+class Changed:
+    """A subject whose template was changed."""
 
     handle: bytes
     generation: int
-    """Counts the subject's templates, from 1."""
+    """Of the template: counts the subject's templates, from 1."""
     receipt: Receipt | None
-    """That it was enrolled; `None` where the service could not seal it."""
+    """That it was done; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
-class Replaced:
+class Replaced(Changed):
     """A template in place of another."""
 
-    handle: bytes
-    generation: int
     replaced: int
     """The generation that was destroyed."""
-    receipt: Receipt | None
-    """That it was replaced; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
-class Revoked:
+class Revoked(Changed):
     """A subject whose logins are refused, until its template is replaced."""
 
-    handle: bytes
-    generation: int
-    """Of the template, which decides no login any more."""
     revoked_at: int
     """When it was revoked first, Unix seconds."""
-    receipt: Receipt | None
-    """That it was revoked; `None` where the service could not seal it."""
 
 
 @dataclass(frozen=True)
-class Erased:
+class Erased(Changed):
     """A subject whose templates were destroyed."""
 
-    handle: bytes
-    generation: int
-    """The newest that was destroyed."""
     erased_at: int
-    """Unix seconds."""
-    receipt: Receipt | None
-    """That it was destroyed; `None` where the service could not seal it."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Counts of the tenant, which name no subject."""
-
-    tenant_id: bytes
-    locked_out: int | None
-    """Subjects without an attempt now; `None` where the key-holder cannot say."""
-    distinct_failures_refused: int
-    """Logins refused with `distinct-failures` since the service started."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A subject with a template, of which nothing is told."""
-
-    handle: bytes
-    generation: int
-    """Of its template."""
-    state: SubjectState
-    revoked_at: int | None
-    """Unix seconds; `None` for an active one."""
-    enrolled_at: int
-    """Unix seconds."""
-    consent_ref: str
-
-
-@dataclass(frozen=True)
-class LiveSession:
-    """A session that goes on."""
-
-    id: bytes
-    expires_at: int
     """Unix seconds."""
 
 
@@ -139,7 +73,7 @@ class EndedSession:
 class Login:
     """A decision whose attestation was verified for this request."""
 
-    decision: Literal["match", "no_match"]
+    decision: Decision
     verified: Verified
     attestation: bytes
     """CBOR, for a relying party that verifies it again."""
@@ -152,16 +86,12 @@ class Login:
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same, and
-    `Tenant.attested` makes a `Login` of it within two minutes."""
+    """A decision that came without its attestation: for this process to act on, and for nobody else. It is sealed all the same."""
 
-    decision: Literal["match", "no_match"]
+    decision: Decision
     id: bytes
     """Digest of the attested statement."""
     seal_number: int
-    session: Session | Unproven
-    nonce: bytes
-    request_digest: bytes
 
     @property
     def is_match(self) -> bool:
@@ -173,10 +103,9 @@ class Tenant:
 
     `trust_root` is the pinned one: every attestation is verified under it, for the audience, nonce, account and digest of its own
     request, before a login is returned. `ca` is a PEM file; without it the certificates that the machine trusts count. `identity` is a
-    PEM file with a certificate and its key, for a service that demands one of its callers. With `token=True` the API key itself is sent
-    only to exchange it for access tokens, one before the other ends; a list of scopes in its place limits them to these. A call is
-    repeated for up to `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and
-    `UnexpectedAnswer`, and `VerifyError` for an attestation that is not to be accepted.
+    PEM file with a certificate and its key, for a service that demands one of its callers. A call is repeated for up to
+    `retry_for` seconds where API.md says that this is safe. Raises `Problem`, `Unreachable` and `UnexpectedAnswer`, and `VerifyError`
+    for an attestation that is not to be accepted.
     """
 
     def __init__(
@@ -189,26 +118,19 @@ class Tenant:
         identity: str | PathLike[str] | None = None,
         timeout: float = 30.0,
         retry_for: float = 10.0,
-        token: bool | Sequence[Scope] = False,
     ) -> None:
-        self._trust_root = pinned(trust_root)
-        self._transport = Transport(
-            url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for, token=token
-        )
-
-    def access_token(self, scopes: Sequence[Scope] | None = None) -> AccessToken:
-        """Exchanges the API key for a token of ten minutes with all of its scopes, or some, for another process that is not to have the
-        key: it is accepted wherever the key is, and a `Tenant` takes its text as `api_key`."""
-        return self._transport.exchange(scopes)
+        # A path or a text would be refused only when the first answer is verified.
+        if not isinstance(trust_root, TrustRoot):
+            raise TypeError("trust_root is a TrustRoot; TrustRoot.from_json reads the text of trust-root.json")
+        self._trust_root = trust_root
+        self._transport = Transport(url, api_key, ca=ca, identity=identity, timeout=timeout, retry_for=retry_for)
 
     def enrol(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
-    ) -> Enrolled:
+    ) -> Changed:
         """Enrols a face. Repetitions carry one `Idempotency-Key`; give your own to repeat the call yourself."""
         answer = self._template("POST", handle, embedding, consent_ref, idempotency_key)
-        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        sealed = self._receipt(answer, kind="enrolled", handle=named, generation=generation)
-        return Enrolled(named, generation, sealed)
+        return Changed(*self._changed(answer, kind="enrolled"))
 
     def replace(
         self, handle: bytes | str, embedding: Embedding, consent_ref: str, *, idempotency_key: str | None = None
@@ -216,9 +138,8 @@ class Tenant:
         """Replaces a subject's template in one step: a login meanwhile is decided with the old or with the new one. A revoked subject is
         active again."""
         answer = self._template("PUT", handle, embedding, consent_ref, idempotency_key)
-        named, generation, replaced = answer.hexadecimal("handle", 32), answer.whole("generation"), answer.whole("replaced")
-        sealed = self._receipt(answer, kind="replaced", handle=named, generation=generation, replaced=replaced)
-        return Replaced(named, generation, replaced, sealed)
+        replaced = answer.whole("replaced")
+        return Replaced(*self._changed(answer, kind="replaced", replaced=replaced), replaced)
 
     def _template(
         self, method: str, handle: bytes | str, embedding: Embedding, consent_ref: str, idempotency_key: str | None
@@ -226,50 +147,24 @@ class Tenant:
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates"
         face = base64.b64encode(embedding_bytes(embedding)).decode()
         body = {"embedding": face, "consent_ref": consent_ref}
-        return self._transport.json(json_request(method, path, body, headers=once(idempotency_key)))
-
-    def subjects(self) -> Iterator[Subject]:
-        """All subjects with a template, page by page."""
-        return pages(self._transport, "/v1/subjects", "subjects", subject)
-
-    def usage(self) -> Iterator[DayOfUse]:
-        """What the tenant's API keys were used for in the last 31 days, page by page. With any API key of the tenant."""
-        return pages(self._transport, "/v1/usage", "usage", day_of_use)
-
-    def subject(self, handle: bytes | str) -> Subject:
-        """One subject."""
-        return subject(self._transport.json(Request("GET", f"/v1/subjects/{identifier(handle, 32, 'handle')}")))
-
-    def counts(self) -> Counts:
-        """How many subjects are locked out, and not which ones."""
-        answer = self._transport.json(Request("GET", "/v1/tenant"))
-        return Counts(
-            tenant_id=answer.hexadecimal("tenant_id", 16),
-            locked_out=answer.whole_or_none("locked_out"),
-            distinct_failures_refused=answer.whole("distinct_failures_refused"),
-        )
+        return self._transport.json(json_request(method, path, body, idempotency_key or secrets.token_hex(16)))
 
     def revoke(self, handle: bytes | str) -> Revoked:
         """Revokes a subject: its logins are refused with `subject-unknown` and its sessions end, until `replace`. A repetition has the same
         effect."""
         path = f"/v1/subjects/{identifier(handle, 32, 'handle')}/revoke"
         answer = self._transport.json(Request("POST", path))
-        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        sealed = self._receipt(answer, kind="revoked", handle=named, generation=generation)
-        return Revoked(named, generation, answer.whole("revoked_at"), sealed)
+        return Revoked(*self._changed(answer, kind="revoked"), answer.whole("revoked_at"))
 
     def delete(self, handle: bytes | str) -> Erased | None:
         """Destroys a subject's template and its key. `None` where an earlier attempt of this call did it and its answer is lost."""
         answer = self._transport.destroy(f"/v1/subjects/{identifier(handle, 32, 'handle')}/templates", "subject-unknown")
-        if answer is None:
-            return None
-        named, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
-        sealed = self._receipt(answer, kind="erased", handle=named, generation=generation)
-        return Erased(named, generation, answer.whole("erased_at"), sealed)
+        return None if answer is None else Erased(*self._changed(answer, kind="erased"), answer.whole("erased_at"))
 
-    def _receipt(self, answer: Answer, **said: object) -> Receipt | None:
-        # An API key does not tell whose it is.
-        return receipt(answer, self._trust_root, None, **said)
+    def _changed(self, answer: Answer, **said: object) -> tuple[bytes, int, Receipt | None]:
+        """What an answer says of a template, and its receipt, which must say it too, and `said`."""
+        handle, generation = answer.hexadecimal("handle", 32), answer.whole("generation")
+        return handle, generation, receipt(answer, self._trust_root, handle=handle, generation=generation, **said)
 
     def open_session(self, proof: Proof) -> Session:
         """Opens the session of a proof; again while it lasts, with the same end."""
@@ -287,17 +182,13 @@ class Tenant:
             key=proof.session_key,
         )
 
-    def sessions(self) -> Iterator[LiveSession]:
-        """All sessions that go on, page by page."""
-        return pages(self._transport, "/v1/proof-sessions", "sessions", live_session)
-
     def end_session(self, session: bytes | str) -> EndedSession | None:
         """Ends a session before its time. `None` where an earlier attempt of this call did it and its answer is lost."""
         answer = self._transport.destroy(f"/v1/proof-sessions/{identifier(session, 32, 'session')}", "session-unknown")
         if answer is None:
             return None
         named = answer.hexadecimal("session_id", 32)
-        return EndedSession(named, self._receipt(answer, kind="session_ended", session=named))
+        return EndedSession(named, receipt(answer, self._trust_root, kind="session_ended", session=named))
 
     def authenticate(
         self,
@@ -320,8 +211,7 @@ class Tenant:
         self, session: Session | Unproven, embedding: Embedding, nonce: bytes, *, source: str | None = None
     ) -> Decided:
         """As `authenticate`, without the attestation: nothing is verified, and the answer is believed because it came over TLS."""
-        answer, digest = self._answered(Attempt(session, embedding, nonce, source), "none")
-        return decided(answer, session, nonce, digest)
+        return decided(self._answered(Attempt(session, embedding, nonce, source), "none")[0])
 
     def _answered(self, attempt: Attempt, attestation: Form | Literal["none"]) -> tuple[Answer, bytes]:
         """The answer to a login, and its request digest."""
@@ -358,8 +248,8 @@ class Tenant:
     def decide_many(self, attempts: Sequence[Attempt]) -> list[Decided | Problem]:
         """As `authenticate_many`, without attestations: nothing is verified."""
         return [
-            result if isinstance(result, Problem) else decided(result, attempt.session, attempt.nonce, digest)
-            for attempt, result, digest in self._answered_many(attempts, "none")
+            result if isinstance(result, Problem) else decided(result)
+            for _, result, _ in self._answered_many(attempts, "none")
         ]
 
     def _answered_many(
@@ -391,39 +281,6 @@ class Tenant:
             for result, attempt, (_, digest) in zip(results, attempts, entries)
         ]
 
-    def authenticate_stream(
-        self, attempts: Iterable[A], *, attestation: Form = "full"
-    ) -> Generator[tuple[A, Login | Problem | Unreachable], None, None]:
-        """Shows faces as they come, over one connection: each attempt with its `Login`, its `Problem` or an `Unreachable`, in the order in
-        which the service answers. Each attestation is verified before its `Login` is given.
-
-        A thread takes the attempts from the iterable, at most 33 ahead of the results that were taken. Where the connection breaks, each
-        login that was sent over it and has no answer results in an `Unreachable`: it may have been decided and counted, and is not sent
-        again. What the service says it did not attempt, as when it ends a connection after ten minutes, is sent again over another one.
-        Raises what refuses the stream as a whole before an attempt is taken, `VerifyError` and `UnexpectedAnswer` at once, and at the
-        end what the iterable raised. Closed early (`contextlib.closing`), it abandons what is undecided.
-        """
-        form, seal = attesting(attestation), lru_cache(SEALS_KEPT)(self.seal)
-        return LoginStream(self._transport, attempts, form).results(
-            lambda answer, sent: self._login(answer, sent.attempt.session, sent.attempt.nonce, sent.digest, seal)
-        )
-
-    def decide_stream(
-        self, attempts: Iterable[A]
-    ) -> Generator[tuple[A, Decided | Problem | Unreachable], None, None]:
-        """As `authenticate_stream`, without attestations: nothing is verified."""
-        return LoginStream(self._transport, attempts, "none").results(
-            lambda answer, sent: decided(answer, sent.attempt.session, sent.attempt.nonce, sent.digest)
-        )
-
-    def attested(self, decided: Decided) -> Login:
-        """The login of a decision, with its attestation, verified as `authenticate` does. The service keeps it for two minutes."""
-        answer = self._transport.json(Request("GET", f"/v1/attestations/{decided.id.hex()}"))
-        login = self._login(answer, decided.session, decided.nonce, decided.request_digest, self.seal)
-        if (login.decision, login.seal_number) != (decided.decision, decided.seal_number):
-            raise UnexpectedAnswer("the attestation says something else than the decision did; do not accept it")
-        return login
-
     def _login(
         self, answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes, seal: Callable[[int], Seal]
     ) -> Login:
@@ -449,32 +306,9 @@ class Tenant:
             raise UnexpectedAnswer("the answer says something else than its attestation; do not accept it")
         return Login(decision, verified, attestation, number)
 
-    def keys(self, version: int | None = None) -> TrustRoot:
-        """The trust root that the service shows, the newest or a version. Never trust it for coming from there: `pinned.accept(it)`."""
-        request = Request("GET", "/v1/keys" if version is None else f"/v1/keys/{version}")
-        try:
-            return TrustRoot.from_json(self._transport.send(request).decode())
-        except (JsonError, UnicodeDecodeError) as cause:
-            raise UnexpectedAnswer(f"{request.route} answered no trust root: {cause}") from cause
-
     def seal(self, number: int) -> Seal:
         """A seal; not verified by itself."""
-        return self._seal(f"/v1/seals/{number}")
-
-    def log_head(self) -> Seal:
-        """The newest seal."""
-        return self._seal("/v1/log/head")
-
-    def inclusion(self, seal: int, size: int) -> list[str]:
-        """The path of a seal in the log of `size` seals, for `verify_same_log`."""
-        return self._transport.json(Request("GET", f"/v1/log/inclusion/{seal}/{size}")).texts("path")
-
-    def consistency(self, old_size: int, size: int) -> list[str]:
-        """The proof that one head of the log extends another."""
-        return self._transport.json(Request("GET", f"/v1/log/consistency/{old_size}/{size}")).texts("proof")
-
-    def _seal(self, path: str) -> Seal:
-        request = Request("GET", path)
+        request = Request("GET", f"/v1/seals/{number}")
         try:
             return Seal.decode(self._transport.send(request))
         except DecodeError as cause:
@@ -485,33 +319,9 @@ class Tenant:
         self._transport.close()
 
 
-def subject(answer: Answer) -> Subject:
-    return Subject(
-        handle=answer.hexadecimal("handle", 32),
-        generation=answer.whole("generation"),
-        state=answer.one_of("state", get_args(SubjectState)),
-        revoked_at=answer.whole_or_none("revoked_at"),
-        enrolled_at=answer.whole("enrolled_at"),
-        consent_ref=answer.text("consent_ref"),
-    )
-
-
-def live_session(answer: Answer) -> LiveSession:
-    return LiveSession(answer.hexadecimal("session_id", 32), answer.whole("expires_at"))
-
-
-def decided(answer: Answer, session: Session | Unproven, nonce: bytes, request_digest: bytes) -> Decided:
-    decision = answer.text("decision")
-    if decision not in ("match", "no_match"):
-        raise UnexpectedAnswer(f"the service decided {decision!r}, which is no decision")
-    return Decided(
-        decision=cast(Literal["match", "no_match"], decision),
-        id=answer.hexadecimal("id", 32),
-        seal_number=answer.whole("seal_number"),
-        session=session,
-        nonce=nonce,
-        request_digest=request_digest,
-    )
+def decided(answer: Answer) -> Decided:
+    decision = answer.one_of("decision", get_args(Decision))
+    return Decided(decision, answer.hexadecimal("id", 32), answer.whole("seal_number"))
 
 
 def attesting(attestation: Form) -> Form:

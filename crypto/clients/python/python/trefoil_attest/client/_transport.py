@@ -1,121 +1,83 @@
-"""HTTPS to one listener of the service: TLS 1.3, one connection for each thread, bounded answers, and the retries that API.md allows."""
+"""HTTPS to the service: TLS 1.3, one connection for each thread, bounded answers, and the retries that API.md allows."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import random
-import secrets
-import socket
 import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from os import PathLike
-from typing import TypeVar
 
-from . import _tokens
-from ._duplex import Duplex
 from ._errors import FieldError, Problem, UnexpectedAnswer, Unreachable
 from ._json import Answer
-from ._scopes import Scope
-from ._tokens import AccessToken, Tokens
-from ._wire import Wire
-
-T = TypeVar("T")
 
 ANSWER_BYTES_MAX = 1 << 21
-"""Longest answer that is read: 32 logins with full attestations have 1.2 MB, a trust root of 64 key sets 250 KB."""
+"""Longest answer that is read: 32 logins with full attestations have 1.2 MB."""
 IDLE_S_MAX = 4.0
 """A connection that was idle for longer is not used again: the service closes it after 5 s."""
 
-NOTHING_ATTEMPTED = frozenset({"overloaded", "draining", "disk-low", "quota-exceeded"})
-"""Refusals that any request may follow by the same one."""
-SAME_AGAIN = NOTHING_ATTEMPTED | {"key-holder-unavailable", "undecided", "idempotency-in-flight", "store-unavailable"}
-"""Refusals that a request which takes effect at most once may follow by the same one."""
+SAME_AGAIN = {
+    "overloaded",
+    "draining",
+    "disk-low",
+    "quota-exceeded",
+    "key-holder-unavailable",
+    "undecided",
+    "idempotency-in-flight",
+    "store-unavailable",
+}
+"""Refusals after which the same request is sent again."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request, and whether the same bytes sent twice take effect at most once."""
+    """A request. Sent twice, each takes effect at most once."""
 
     method: str
     path: str
     body: bytes | None = None
     media_type: str | None = None
-    headers: Mapping[str, str] | None = None
-    repeatable: bool = True
-    authorization: str | None = field(default=None, repr=False)
-    """Shown in place of the client's own credential."""
+    idempotency_key: str | None = None
 
     @property
     def route(self) -> str:
         return f"{self.method} {self.path}"
 
 
-def json_request(
-    method: str, path: str, body: object, *, headers: Mapping[str, str] | None = None, repeatable: bool = True
-) -> Request:
+def json_request(method: str, path: str, body: object, idempotency_key: str | None = None) -> Request:
     """A request with a JSON body."""
     encoded = json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-    return Request(method, path, encoded, "application/json", headers, repeatable)
-
-
-def once(idempotency_key: str | None) -> dict[str, str]:
-    """The header with which a creation takes effect once, however often it is sent."""
-    return {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
+    return Request(method, path, encoded, "application/json", idempotency_key)
 
 
 class Transport:
-    """The way to one listener, with one bearer credential, or with access tokens for it (`token`: all of its scopes, or these)."""
+    """The way to the public listener, with an API key."""
 
     def __init__(
         self,
         base: str,
-        bearer: str,
+        api_key: str,
         *,
         ca: str | PathLike[str] | None,
-        identity: str | PathLike[str] | None = None,
+        identity: str | PathLike[str] | None,
         timeout: float,
         retry_for: float,
-        token: bool | Sequence[Scope] = False,
     ) -> None:
         parts = urllib.parse.urlsplit(base)
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ValueError(f"the service's address is {base!r}; it must look like https://host:port")
         self._host, self._port = parts.hostname, parts.port or 443
-        self._bearer = bearer.strip()
+        self._api_key = api_key.strip()
         # Never shown: the rest of it may be the secret.
-        if not all("!" <= character <= "~" for character in self._bearer):
-            raise ValueError("the API key or token is one word of visible ASCII characters, as the service showed it")
+        if not all("!" <= character <= "~" for character in self._api_key):
+            raise ValueError("the API key is one word of visible ASCII characters, as the service showed it")
         self._timeout, self._retry_for = timeout, retry_for
         self._tls = tls_context(ca, identity)
         self._own = threading.local()
-        self._tokens = self._exchanging(token)
-
-    def _exchanging(self, token: bool | Sequence[Scope]) -> Tokens | None:
-        """Where access tokens come from, if they are sent. Mistakes are found now, and not with the first call."""
-        if token is False:
-            return None
-        scopes = None if token is True else token
-        _tokens.basic(self._bearer)
-        _tokens.form(scopes)
-        return Tokens(lambda: self.exchange(scopes))
-
-    def exchange(self, scopes: Sequence[Scope] | None) -> AccessToken:
-        """An access token for the API key, with these of its scopes or all of them."""
-        asked, body, basic = time.time(), _tokens.form(scopes), _tokens.basic(self._bearer)
-        request = Request("POST", _tokens.PATH, body, _tokens.FORM, authorization=basic)
-        return _tokens.granted(self.json(request), asked)
-
-    def forget_token(self, authorization: str | None = None) -> bool:
-        """The service refused an access token: the next request carries another one. False where none are sent."""
-        if self._tokens is None:
-            return False
-        self._tokens.forget(authorization and authorization.removeprefix("Bearer "))
-        return True
 
     def json(self, request: Request) -> Answer:
         """The JSON object of a success."""
@@ -131,32 +93,19 @@ class Transport:
             raise
 
     def send(self, request: Request) -> bytes:
-        """The body of a success. Repeats what may be repeated for `retry_for` seconds."""
-        return self._repeated(request, self._once)
-
-    def stream(self, request: Request) -> Wire:
-        """Begins a request whose lines are sent while its answer is read, over a connection of its own. Repeats only the beginning."""
-        return self._repeated(request, self._begun)
-
-    def _repeated(self, request: Request, attempt: Callable[[Request], T]) -> T:
-        deadline = time.monotonic() + self._retry_for
-        lost = renewed = False
+        """The body of a success. A lost answer and some refusals are followed by the same request."""
+        deadline = self.deadline()
+        lost = False
         while True:
-            authorized = self._authorized(request)
             try:
-                return attempt(authorized)
+                return self._once(request)
             except Problem as problem:
                 problem.resent = lost
-                # Nothing was attempted. The service may have been restarted, which ends its tokens.
-                if problem.code == "caller-unauthenticated" and not renewed and self.forget_token(authorized.authorization):
-                    renewed = True
-                    continue
-                codes = SAME_AGAIN if request.repeatable else NOTHING_ATTEMPTED
-                if problem.code not in codes or not self.pause(problem, deadline):
+                if problem.code not in SAME_AGAIN or not self.pause(problem, deadline):
                     raise
             except Unreachable as cause:
                 # A second time at once, over another connection: the first may have been closing.
-                if lost or not request.repeatable or isinstance(cause, NothingSent):
+                if lost or isinstance(cause, NothingSent):
                     raise
                 lost = True
 
@@ -174,22 +123,21 @@ class Transport:
         time.sleep(seconds)
         return True
 
-    def _authorized(self, request: Request) -> Request:
-        """The request with the credential that it is sent with."""
-        if request.authorization is not None:
-            return request
-        bearer = self._bearer if self._tokens is None else self._tokens.text()
-        return replace(request, authorization=f"Bearer {bearer}") if bearer else request
-
     def _once(self, request: Request) -> bytes:
         connection = self._connection(request)
+        fields = {
+            "Authorization": f"Bearer {self._api_key}" if self._api_key else None,
+            "Content-Type": request.media_type,
+            "Idempotency-Key": request.idempotency_key,
+        }
+        headers = {name: value for name, value in fields.items() if value is not None}
         try:
-            connection.request(request.method, request.path, request.body, fields(request))
+            connection.request(request.method, request.path, request.body, headers)
             response = connection.getresponse()
             body = response.read(ANSWER_BYTES_MAX + 1)
         except (OSError, http.client.HTTPException) as cause:
             self.close()
-            raise self._unanswered(request, cause) from cause
+            raise Unreachable(f"{request.route} at {self._host}:{self._port} got no answer: {said(cause)}") from cause
         if response.will_close or len(body) > ANSWER_BYTES_MAX:
             self.close()
         self._own.used = time.monotonic()
@@ -199,42 +147,10 @@ class Transport:
             return body
         raise problem(request.route, response, body)
 
-    def _unanswered(self, request: Request, cause: Exception) -> Unreachable:
-        return Unreachable(f"{request.route} at {self._host}:{self._port} got no answer: {said(cause)}")
-
-    def _begun(self, request: Request) -> Wire:
-        duplex = self._duplex(request)
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        try:
-            wire = Wire(duplex, f"{request.route} HTTP/1.1", {"Host": f"{host}:{self._port}"} | fields(request), self._timeout)
-            if wire.response.status == 200:
-                wire.start()
-                return wire
-            body = wire.response.read(ANSWER_BYTES_MAX)
-        except (OSError, http.client.HTTPException) as cause:
-            duplex.close()
-            raise self._unanswered(request, cause) from cause
-        duplex.close()
-        raise problem(request.route, wire.response, body)
-
-    def _duplex(self, request: Request) -> Duplex:
-        connected: socket.socket | None = None
-        try:
-            connected = socket.create_connection((self._host, self._port), self._timeout)
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return Duplex(connected, self._tls, self._host)
-        except OSError as cause:
-            if connected is not None:
-                connected.close()
-            raise self._unsent(request, cause) from cause
-
-    def _unsent(self, request: Request, cause: OSError) -> NothingSent:
-        return NothingSent(f"{request.route}: {self._host}:{self._port} cannot be reached, nothing was sent: {said(cause)}")
-
     def _connection(self, request: Request) -> http.client.HTTPSConnection:
         connection: http.client.HTTPSConnection | None = getattr(self._own, "connection", None)
         fresh = time.monotonic() - getattr(self._own, "used", 0.0) < IDLE_S_MAX
-        if connection is not None and fresh and request.repeatable:
+        if connection is not None and fresh:
             return connection
         self.close()
         connection = http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._tls)
@@ -242,7 +158,8 @@ class Transport:
             connection.connect()
         except OSError as cause:
             connection.close()
-            raise self._unsent(request, cause) from cause
+            where = f"{self._host}:{self._port}"
+            raise NothingSent(f"{request.route}: {where} cannot be reached, nothing was sent: {said(cause)}") from cause
         self._own.connection = connection
         return connection
 
@@ -252,15 +169,6 @@ class Transport:
         if connection is not None:
             connection.close()
         self._own.connection = None
-
-
-def fields(request: Request) -> dict[str, str]:
-    """The headers of a request."""
-    headers = {} if request.authorization is None else {"Authorization": request.authorization}
-    headers |= {"Accept": "application/json, application/cbor, text/plain"} | dict(request.headers or {})
-    if request.media_type is not None:
-        headers["Content-Type"] = request.media_type
-    return headers
 
 
 def tls_context(ca: str | PathLike[str] | None, identity: str | PathLike[str] | None) -> ssl.SSLContext:
@@ -295,29 +203,31 @@ def said(cause: BaseException) -> str:
     return next((f"{text}; {todo}" for word, todo in advice.items() if word in text), text)
 
 
-def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Problem | UnexpectedAnswer:
+def problem(route: str, response: http.client.HTTPResponse, body: bytes) -> Problem:
     """The error of an answer that is no success."""
-    try:
-        document = json.loads(body)
-        if "error_description" in document:
-            document = oauth_problem(document, response)
-        errors = tuple(FieldError(error["pointer"], error["detail"]) for error in document.get("errors", ()))
-        texts = {name: str(document[name]) for name in ("code", "title", "detail", "cure", "request_id")}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return UnexpectedAnswer(
-            f"{route} answered {response.status} without a problem document: is this a Trefoil service?"
-        )
     after = response.getheader("Retry-After") or ""
     retry_after = float(after) if after.isdigit() else None
-    return Problem(status=response.status, errors=errors, retry_after=retry_after, **texts)
+    try:
+        document = Answer.parse(route, body)
+        return described(document, response.status, document.text("request_id"), retry_after)
+    except UnexpectedAnswer as cause:
+        message = f"{route} answered {response.status} without a problem document: is this a Trefoil service?"
+        raise UnexpectedAnswer(message) from cause
 
 
-def oauth_problem(document: dict[str, object], response: http.client.HTTPResponse) -> dict[str, object]:
-    """As a problem document, why there is no access token (RFC 6749 section 5.2). Its description says what to do, too."""
-    return {
-        "code": document["error"],
-        "title": "there is no access token",
-        "detail": document["error_description"],
-        "cure": "",
-        "request_id": response.getheader("request-id") or "",
-    }
+def described(document: Answer, status: int, request_id: str, retry_after: float | None) -> Problem:
+    """A problem document, wherever it stands."""
+
+    def field_error(error: Answer) -> FieldError:
+        return FieldError(error.text("pointer"), error.text("detail"))
+
+    return Problem(
+        status=status,
+        code=document.text("code"),
+        title=document.text("title"),
+        detail=document.text("detail"),
+        cure=document.text("cure"),
+        request_id=request_id,
+        errors=tuple(document.objects("errors", field_error)) if document.has("errors") else (),
+        retry_after=retry_after,
+    )
