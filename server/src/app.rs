@@ -11,7 +11,6 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
-use crate::traces::Traces;
 use crate::verifications::Verifications;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,8 +34,6 @@ pub(crate) struct App {
     pub(crate) metrics: Metrics,
     /// Notes timing and shape of requests, if `capture.file` is set.
     pub(crate) capture: Option<Arc<Capture>>,
-    /// Sampled requests and their steps, if `trace.endpoint` is set.
-    pub(crate) traces: Traces,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     /// Chooses the refusals that the log shows.
@@ -120,7 +117,6 @@ impl App {
             retained: service.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: service.key_holder.seats(),
-            trace_spans: self.traces.counts(),
             budget_trips: counted.as_deref().map_or_else(Vec::new, |status| self.trips(status)),
             counted,
         }

@@ -5,7 +5,6 @@
 
 mod key_holder;
 mod sections;
-mod trace;
 
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-pub use trace::Trace;
 use trefoil_api::SESSIONS_IN_MEMORY_MAX;
 use trefoil_cache::Sampling;
 pub use trefoil_key_holder::config::{Log, LogFormat};
@@ -61,8 +59,6 @@ pub struct Config {
     pub disk: Disk,
     /// Timing and shape of requests.
     pub capture: CaptureFile,
-    /// Export of traces.
-    pub trace: Trace,
     /// Logs.
     pub log: Log,
 }
@@ -333,8 +329,6 @@ impl Config {
         range("disk.low_water_mib", self.disk.low_water_mib, 0, 1 << 32)?;
         range("capture.size_max_mib", self.capture.size_max_mib, 1, 1 << 20)?;
         range("disk.reserve_mib", self.disk.reserve_mib, 0, 1 << 20)?;
-        range("trace.sample", self.trace.sample, 0, 1_000_000_000)?;
-        self.trace.check()?;
         let empty = |path: &Path| path.as_os_str().is_empty();
         if (self.retention.old_seals == OldSeals::Archive) == empty(&self.retention.archive_dir) {
             let cause = "set it for retention.old_seals = \"archive\", and only then".to_owned();

@@ -35,5 +35,4 @@ pub mod server;
 mod standby;
 mod status;
 pub mod tls;
-mod traces;
 mod verifications;

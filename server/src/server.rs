@@ -27,7 +27,6 @@ use crate::listener::{Claim, Listener};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
-use crate::traces::{self, Traces};
 use crate::verifications::Verifications;
 use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
@@ -166,8 +165,6 @@ pub struct Server {
     certificate: Arc<Pair>,
     /// Of a capture, if there is one.
     capture: Option<Writer>,
-    /// Of traces.
-    traces: traces::Writer,
     /// Released last.
     directory: DataDir,
 }
@@ -270,7 +267,6 @@ impl Server {
         });
         follow_fleet(Arc::clone(&service)).await?;
         let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
-        let (traces, exporter) = Traces::start(&config.trace)?;
         let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
@@ -283,13 +279,12 @@ impl Server {
             verifications: Verifications::default(),
             leaving: AtomicBool::new(false),
             capture,
-            traces,
             limits,
             config,
         });
         let server =
             Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory));
-        Ok(Server { capture: writer, traces: exporter, ..server.await? })
+        Ok(Server { capture: writer, ..server.await? })
     }
 
     async fn listen(
@@ -378,7 +373,6 @@ impl Server {
             vault,
             certificate,
             capture: None,
-            traces: traces::Writer::default(),
             directory,
         })
     }
@@ -426,7 +420,7 @@ impl Server {
             ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
-        let (capture, traces) = (self.capture, self.traces);
+        let capture = self.capture;
         let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
@@ -480,7 +474,6 @@ impl Server {
         });
         // A thread of the pipeline may wait forever for one that panicked.
         let sealed = tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false));
-        traces.end().await;
         sealed && answered
     }
 }

@@ -5,7 +5,6 @@ use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
-use crate::traces;
 use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -116,7 +115,6 @@ impl FromRequestParts<Arc<App>> for Caller {
         let known = app.service.found(|| directory.caller(key, app.service.now())).await?;
         is_use_of(&known.uses);
         capture::is_of_tenant(known.tenant.id);
-        traces::is_of_tenant(known.tenant.id);
         Caller::of(app, known)
     }
 }

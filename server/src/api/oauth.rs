@@ -7,7 +7,6 @@ use super::uses::is_use_of;
 use crate::app::App;
 use crate::capture;
 use crate::problem::{Code, Problem};
-use crate::traces;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -51,7 +50,6 @@ pub(super) async fn token(State(app): State<Arc<App>>, request: Request) -> Resu
     let known = service.found(|| service.directory.client(&id, &secret, now)).await.map_err(unknown)?;
     is_use_of(&known.uses);
     capture::is_of_tenant(known.tenant.id);
-    traces::is_of_tenant(known.tenant.id);
     let scopes = scopes(given(asked.scope.as_deref()), known.scopes)?;
     answer(&app.service.directory.access_token(&known, scopes, now))
 }

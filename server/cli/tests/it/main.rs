@@ -19,8 +19,6 @@ mod cli;
 mod client;
 mod client_certificates;
 mod client_tokens;
-#[cfg(feature = "otlp")]
-mod collector;
 mod conditional;
 mod connections;
 mod crash;
@@ -106,8 +104,6 @@ mod subjects;
 mod supervision;
 mod systemd;
 mod theft;
-#[cfg(feature = "otlp")]
-mod traces;
 mod unproven;
 mod unverified;
 mod usage;
