@@ -1,7 +1,6 @@
 //! What request handlers share.
 
 use crate::bodies::{self, Encoding};
-use crate::capture::Capture;
 use crate::config::{Config, Limits};
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
@@ -32,8 +31,6 @@ pub(crate) struct App {
     /// What new connections get.
     pub(crate) certificate: Arc<Pair>,
     pub(crate) metrics: Metrics,
-    /// Notes timing and shape of requests, if `capture.file` is set.
-    pub(crate) capture: Option<Arc<Capture>>,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     /// Chooses the refusals that the log shows.

@@ -9,7 +9,7 @@ mod sections;
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
-    Cadence, CaptureFile, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention,
+    Cadence, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention,
     Server, Store, Tls, Witnesses,
 };
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,6 @@ pub struct Config {
     pub retention: Retention,
     /// Free space.
     pub disk: Disk,
-    /// Timing and shape of requests.
-    pub capture: CaptureFile,
     /// Logs.
     pub log: Log,
 }
@@ -109,9 +107,6 @@ pub struct Overrides {
     /// one start.
     #[arg(long)]
     pub store_restored: bool,
-    /// Write timing and shape of requests to this new file, for `trefoil-bench replay`: no subject, no face, no API key.
-    #[arg(long, value_name = "FILE")]
-    pub capture: Option<PathBuf>,
 }
 
 /// Adds the service's variables as a layer, and checks those of the key-holder's own program by its names.
@@ -219,11 +214,7 @@ impl Config {
             store_restored,
             standby,
             fleet,
-            capture,
         } = flags;
-        if let Some(value) = capture {
-            self.capture.file.clone_from(value);
-        }
         if let Some(value) = data_dir {
             self.server.data_dir.clone_from(value);
         }
@@ -327,7 +318,6 @@ impl Config {
         range("retention.full_s", self.retention.full_s, 0, 1 << 32)?;
         range("retention.checkpoint_s", self.retention.checkpoint_s, 1, 1 << 32)?;
         range("disk.low_water_mib", self.disk.low_water_mib, 0, 1 << 32)?;
-        range("capture.size_max_mib", self.capture.size_max_mib, 1, 1 << 20)?;
         range("disk.reserve_mib", self.disk.reserve_mib, 0, 1 << 20)?;
         let empty = |path: &Path| path.as_os_str().is_empty();
         if (self.retention.old_seals == OldSeals::Archive) == empty(&self.retention.archive_dir) {

@@ -18,8 +18,7 @@ use tasks::{
 };
 
 use crate::app::App;
-use crate::capture::{Capture, Writer};
-use crate::config::{self, CaptureFile, Config, ConfigError, Place};
+use crate::config::{self, Config, ConfigError, Place};
 use crate::findings;
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
@@ -163,8 +162,6 @@ pub struct Server {
     vault: Option<Arc<SqliteVault>>,
     /// What new connections get.
     certificate: Arc<Pair>,
-    /// Of a capture, if there is one.
-    capture: Option<Writer>,
     /// Released last.
     directory: DataDir,
 }
@@ -266,7 +263,6 @@ impl Server {
             clock,
         });
         follow_fleet(Arc::clone(&service)).await?;
-        let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
         let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
@@ -278,13 +274,10 @@ impl Server {
             refusals: Refusals::default(),
             verifications: Verifications::default(),
             leaving: AtomicBool::new(false),
-            capture,
             limits,
             config,
         });
-        let server =
-            Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory));
-        Ok(Server { capture: writer, ..server.await? })
+        Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
     }
 
     async fn listen(
@@ -372,7 +365,6 @@ impl Server {
             app,
             vault,
             certificate,
-            capture: None,
             directory,
         })
     }
@@ -420,7 +412,6 @@ impl Server {
             ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
-        let capture = self.capture;
         let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
@@ -451,9 +442,6 @@ impl Server {
         let _ = retention.await;
         app.service.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
-            if let Some(writer) = capture {
-                writer.end();
-            }
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
             app.service.sessions.keep_places(&app.service.directory);
@@ -518,23 +506,6 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<(Opened, S
     opened.keys.precompute_to(config.keys.precompute.into());
     let shown = Shown::new(&opened);
     Ok((opened, shown))
-}
-
-/// A capture of the public listener's requests, if the configuration asks for one.
-fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer)>, StartError> {
-    let CaptureFile { file, size_max_mib } = &config.capture;
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let started = Capture::start(file, size_max_mib << 20, api::routes::public().names(), now_ns);
-    let failed = |cause: std::io::Error| ConfigError::Range {
-        key: "capture.file",
-        cause: format!(
-            "{}: {cause}; name a file that does not exist, in a directory that does",
-            file.display()
-        ),
-    };
-    Ok(Some(started.map_err(failed)?))
 }
 
 /// Refuses a clock that is before the log's restoration, because seals would have dates before it.

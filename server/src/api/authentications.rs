@@ -5,7 +5,6 @@ use super::caller::{Caller, PathBytes};
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies;
-use crate::capture;
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -52,7 +51,6 @@ pub(super) async fn in_time(
 /// One login, from its JSON to its answer, whether it came alone, in a batch or in a stream.
 pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
     let (request, form) = request(&caller.tenant, json)?;
-    capture::is_of_subject(request.handle);
     // In a box, because what encloses this future is moved several times before it begins.
     let answer = Box::pin(app.service.login(&caller.tenant, &caller.failures, request)).await?;
     bodies::authenticated(&answer, form)

@@ -6,9 +6,7 @@ use super::form::Form;
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;
 use crate::app::App;
-use crate::capture::{Parties, Shape, with_parties};
 use crate::problem::{Code, Problem};
-use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
@@ -44,14 +42,12 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     let route = request.extensions().get::<MatchedPath>().cloned();
     let preferred = Form::preferred(request.headers());
     let started = app.service.clock.monotonic_ns();
-    let request_bytes = request.body().size_hint().exact().unwrap_or(0);
-    let ((response, uses), parties) = match (head_bytes(&request), &app.capture) {
-        (..=HEAD_BYTES_MAX, None) => (with_uses(contain(next.run(request))).await, Parties::default()),
-        (..=HEAD_BYTES_MAX, Some(_)) => with_parties(with_uses(contain(next.run(request)))).await,
-        (bytes, _) => {
+    let (response, uses) = match head_bytes(&request) {
+        ..=HEAD_BYTES_MAX => with_uses(contain(next.run(request))).await,
+        bytes => {
             let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
             let refused = Problem::new(Code::HeadTooLarge, detail).into_response();
-            ((refused, None), Parties::default())
+            (refused, None)
         }
     };
     let mut response = preferred.give(response).await;
@@ -79,12 +75,6 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     let took_ns = app.service.clock.monotonic_ns() - started;
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     app.metrics.responded(method.as_str(), route, status, code, took_ns);
-    if let Some(capture) = &app.capture {
-        let answer_bytes = response.body().size_hint().exact().unwrap_or(0);
-        let method = method.as_str();
-        let shape = Shape { method, route, status, began_ns: started, took_ns, request_bytes, answer_bytes };
-        capture.note(&shape, &parties);
-    }
     let (code, us) = (code.map_or("-", |code| code.name()), took_ns / 1_000);
     match status {
         500.. => tracing::warn!(request_id = id, %method, route, status, code, us, "request failed"),

@@ -5,7 +5,6 @@ use super::caller::{authorization, check_ready};
 use super::sizes::JSON_BYTES_MAX;
 use super::uses::is_use_of;
 use crate::app::App;
-use crate::capture;
 use crate::problem::{Code, Problem};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -49,7 +48,6 @@ pub(super) async fn token(State(app): State<Arc<App>>, request: Request) -> Resu
     let (service, now) = (&app.service, app.service.now());
     let known = service.found(|| service.directory.client(&id, &secret, now)).await.map_err(unknown)?;
     is_use_of(&known.uses);
-    capture::is_of_tenant(known.tenant.id);
     let scopes = scopes(given(asked.scope.as_deref()), known.scopes)?;
     answer(&app.service.directory.access_token(&known, scopes, now))
 }

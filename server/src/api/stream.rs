@@ -16,7 +16,6 @@ use super::failures::Failures;
 use super::lines::Lines;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
-use crate::capture::{self, Parties, Streamed, with_subject};
 use crate::listener::Peer;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
@@ -54,12 +53,11 @@ pub(super) async fn authenticate(
     let peer = peer.ok_or_else(|| Problem::internal("a stream came without a connection"))?;
     let open = app.metrics.stream();
     let failures = Failures::of(&request, STREAMS);
-    let streamed = app.capture.as_ref().map(|capture| Streamed::of(capture, caller.tenant.id));
     // One more than the waiting answers, for the one that ends the stream.
     let (answers, answered) = mpsc::channel(STREAM_IN_FLIGHT_MAX + 1);
     let slots = Arc::new(Semaphore::new(STREAM_IN_FLIGHT_MAX));
     let logins = JoinSet::new();
-    let stream = Stream { app, peer: peer.clone(), caller, streamed, slots, answers, logins, failures };
+    let stream = Stream { app, peer: peer.clone(), caller, slots, answers, logins, failures };
     let lines = Lines::new(request.into_body(), EMBEDDING_JSON_BYTES_MAX);
     let mut reading = JoinSet::new();
     reading.spawn(async move {
@@ -88,8 +86,6 @@ struct Stream {
     peer: Peer,
     /// The caller that began it; its place is that of the stream.
     caller: Caller,
-    /// Notes its logins, if requests are captured.
-    streamed: Option<Streamed>,
     slots: Arc<Semaphore>,
     answers: mpsc::Sender<Bytes>,
     /// Each ends with the code of its refusal, if it was refused.
@@ -172,8 +168,7 @@ impl Stream {
         let (peer, answers, uses) = (self.peer.clone(), self.answers.clone(), Arc::clone(&known.uses));
         let caller = Caller::of(&self.app, known);
         let app = Arc::clone(&self.app);
-        let began_ns = app.service.clock.monotonic_ns();
-        let login = Login { app, peer, uses, streamed: self.streamed.clone(), number, line, began_ns };
+        let login = Login { app, peer, uses, number, line };
         self.logins.spawn(async move {
             let (written, refused) = login.peer.works(login.answer(caller.as_ref())).await;
             let part = login.peer.part(written, (slot, caller));
@@ -199,17 +194,14 @@ struct Login {
     app: Arc<App>,
     peer: Peer,
     uses: Arc<KeyUses>,
-    streamed: Option<Streamed>,
     number: u64,
     line: Vec<u8>,
-    began_ns: u64,
 }
 
 impl Login {
     /// The line of its answer, and the code of its refusal if it was refused.
     async fn answer(&self, caller: Result<&Caller, &Problem>) -> (Vec<u8>, Option<Code>) {
-        let decided = AssertUnwindSafe(decide(&self.app, caller, &self.line)).catch_unwind();
-        let (decided, parties) = with_subject(self.streamed.as_ref(), decided).await;
+        let decided = AssertUnwindSafe(decide(&self.app, caller, &self.line)).catch_unwind().await;
         let answer = decided.unwrap_or_else(|_| Err(Problem::internal("a login panicked")));
         let refused = answer.as_ref().err().map(Problem::code);
         if let Some(code) = refused {
@@ -218,22 +210,7 @@ impl Login {
         }
         let status = refused.map_or(StatusCode::OK, Code::status);
         self.peer.answered(status);
-        let text = line_of(self.number, false, &answer);
-        self.note(status, text.len(), parties);
-        (text, refused)
-    }
-
-    /// Captures it, if requests are captured.
-    fn note(&self, status: StatusCode, answer_bytes: usize, parties: Parties) {
-        let Some(streamed) = &self.streamed else { return };
-        let login = capture::Login {
-            status: status.as_u16(),
-            began_ns: self.began_ns,
-            took_ns: self.app.service.clock.monotonic_ns() - self.began_ns,
-            request_bytes: self.line.len() as u64,
-            answer_bytes: answer_bytes as u64,
-        };
-        streamed.note(&login, parties);
+        (line_of(self.number, false, &answer), refused)
     }
 }
 

@@ -418,16 +418,6 @@ pub enum OldSeals {
     Archive,
 }
 
-/// `[capture]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CaptureFile {
-    /// Where timing and shape of requests are written; empty: nowhere.
-    pub file: PathBuf,
-    /// Largest size of the file.
-    pub size_max_mib: u64,
-}
-
 /// `[disk]`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -67,15 +67,6 @@ fn variables_of_the_key_holder_are_checked_by_its_own_names_and_change_nothing_h
 }
 
 #[test]
-fn a_capture_is_asked_for_by_a_flag_and_bounded_by_a_setting() {
-    let flags = Overrides { capture: Some("monday".into()), ..Overrides::default() };
-    let capture = |variables: &[(&str, &str)]| load(None, variables, &flags).map(|config| config.capture);
-    assert_eq!(capture(&[]).unwrap(), CaptureFile { file: "monday".into(), size_max_mib: 64 });
-    let refused = capture(&[("TREFOIL_CAPTURE_SIZE_MAX_MIB", "0")]).unwrap_err().to_string();
-    assert!(refused.contains("capture.size_max_mib"), "{refused}");
-}
-
-#[test]
 fn a_line_of_a_comment_begins_once() {
     for defaults in [DEFAULTS, trefoil_key_holder::config::DEFAULTS] {
         assert_eq!(defaults.lines().find(|line| line.starts_with("# #")), None);

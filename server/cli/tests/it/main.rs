@@ -13,7 +13,6 @@ mod batches;
 mod boundary;
 mod callers;
 mod canary;
-mod capture;
 mod cbor;
 mod cli;
 mod client;
