@@ -9,8 +9,8 @@ mod sections;
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
-    Cadence, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention,
-    Server, Store, Tls, Witnesses,
+    Cadence, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server,
+    Store, Tls, Witnesses,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -90,9 +90,6 @@ pub struct Overrides {
     /// were then, and every seal shows that it happened. A key-holder in another process has a flag of this name itself.
     #[arg(long)]
     pub accept_older_vault: bool,
-    /// Upgrade databases that an earlier version of the program wrote. Make a backup first.
-    #[arg(long)]
-    pub migrate: bool,
     /// Keep tenants, templates and the log in a PostgreSQL database instead of a file: postgres://USER@HOST/DATABASE. Keys, the certificate and
     /// the vault stay in the data directory.
     #[arg(long, value_name = "URL")]
@@ -209,7 +206,6 @@ impl Config {
             cadence,
             key_holder,
             accept_older_vault,
-            migrate,
             store,
             store_restored,
             standby,
@@ -243,7 +239,6 @@ impl Config {
             layers.flag("keyholder.quorum", "--key-holder");
         }
         self.key_holder.accept_older_vault |= accept_older_vault;
-        self.store.migrate |= migrate;
         if let Some(value) = store {
             self.store.url = DatabaseUrl(value.clone());
             layers.flag("store.url", "--store");

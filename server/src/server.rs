@@ -526,7 +526,7 @@ type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 /// The key-holder: a connection to one in another process, or one in this process with its vault in the data directory.
 fn key_holder(
     supervisor: &Supervisor,
-    Config { key_holder: config, store, .. }: &Config,
+    Config { key_holder: config, .. }: &Config,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
     sealed: Option<&SealedVaults>,
@@ -564,7 +564,7 @@ fn key_holder(
         }
     }
     let secret = directory.secret::<32>("vault.key")?;
-    let file = directory.database(VAULT_FILE)?.migrating(store.migrate);
+    let file = directory.database(VAULT_FILE)?;
     let failed = |cause| not_opened(&path, cause);
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;

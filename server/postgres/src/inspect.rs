@@ -7,7 +7,7 @@ use crate::link::{CONNECT_MAX, Link};
 use crate::node::{holder, in_use, stored};
 use crate::records::Seal;
 use crate::roles::{Rights, rights};
-use crate::schema::{PROGRAM, are_there};
+use crate::schema::{are_there, refused};
 use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
@@ -76,12 +76,8 @@ impl Postgres {
         }
         let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
         let stored = stored(&link, "", "")?;
-        let expanded = stored.as_ref().map_or(0, |stored| stored.expanded);
-        let older = (expanded < PROGRAM.version()).then(|| {
-            format!("its tables have version {expanded}, and this program writes {}", PROGRAM.version())
-        });
         let generation = match stored.map(|stored| stored.node) {
-            Some(node) => match PROGRAM.refused(node.version).or(older) {
+            Some(node) => match refused(node.version) {
                 Some(why) => return Err(StoreError::Unusable(format!("{address}: {why}"))),
                 None => Some(node.generation),
             },

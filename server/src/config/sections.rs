@@ -306,8 +306,6 @@ pub struct Store {
     pub timeout_ms: u64,
     /// Templates in memory.
     pub templates_in_memory: usize,
-    /// Upgrades databases of an earlier version.
-    pub migrate: bool,
     /// Whether to wait until no other process uses the PostgreSQL database, instead of giving up.
     pub standby: bool,
     /// Whether other nodes use the PostgreSQL database at the same time.

@@ -26,12 +26,14 @@ mod rows;
 
 use crate::data_dir::{DatabaseFile, HighWater, Reached};
 use crate::supervisor::Supervisor;
-use connection::{BUSY_TIMEOUT, check_pages, make_private, open_reader, others, prepare, unknown_version};
+use connection::{
+    BUSY_TIMEOUT, check_pages, check_version, make_private, open_reader, others, prepare, user_version,
+};
 pub use copy::{Pinned, check_copy};
 pub use error::{StoreError, conflict_or_fault, fault};
 use log::{Log, log_of};
+pub use rows::RowKey;
 use rows::Rows;
-pub use rows::{Apart, RowKey, Step};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -145,8 +147,7 @@ struct Writer {
 }
 
 impl Database {
-    /// Opens or creates a file with `schema`, which is of this version. Refuses any other version, unless `key` has steps from it and the
-    /// file may be upgraded. With `key`, refuses a file with a
+    /// Opens or creates a file with `schema`, which is of this version. Refuses any other version, and with `key` a file with a
     /// row that another program wrote. The writing thread runs under `supervisor`.
     pub fn open(
         file: impl Into<DatabaseFile>,
@@ -155,12 +156,12 @@ impl Database {
         key: Option<RowKey>,
         supervisor: &Supervisor,
     ) -> Result<Database, StoreError> {
-        let DatabaseFile { path, exists, mark, migrate: may_migrate } = file.into();
+        let DatabaseFile { path, exists, mark } = file.into();
         make_private(&path).map_err(fault)?;
         let connection = Connection::open(&path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
         check_pages(&connection)?;
-        let connection = migrate(connection, (version, exists, may_migrate), schema, key.as_ref(), &path)?;
+        let connection = with_tables(connection, (version, exists), schema, key.as_ref(), &path)?;
         let log = Log::open(&connection, &path)?;
         let others = others(&connection)?;
         let (rows, checked) = match key {
@@ -494,34 +495,23 @@ impl Writer {
     }
 }
 
-fn migrate(
+/// Makes the tables of a new file, and refuses those of another version.
+fn with_tables(
     mut connection: Connection,
-    (version, exists, may_migrate): (i64, bool, bool),
+    (version, exists): (i64, bool),
     schema: &str,
     key: Option<&RowKey>,
     path: &Path,
 ) -> Result<Connection, StoreError> {
-    let found = |connection: &Connection| {
-        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(fault)
-    };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-    match found(&transaction)? {
+    match user_version(&transaction)? {
         0 if exists => return Err(StoreError::Emptied),
         0 => {
             transaction.execute_batch(schema).map_err(fault)?;
             key.map(|key| Rows::create(&transaction, key)).transpose()?;
             transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
-        found if found == version => {}
-        other => {
-            let steps = key.and_then(|key| Some((key, key.steps_from(other)?)));
-            let (key, steps) = steps.ok_or_else(|| unknown_version(path, other, version))?;
-            if !may_migrate {
-                return Err(StoreError::Schema { found: other, version });
-            }
-            Rows::migrate(&transaction, key, steps, schema)?;
-            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
-        }
+        found => check_version(path, found, version)?,
     }
     transaction.commit().map_err(fault)?;
     Ok(connection)

@@ -170,17 +170,8 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     assert!(status.success());
     // Changed by its operator, who has the key of the rows.
     let secret = std::fs::read(fork.join("master.key")).unwrap();
-    let key = RowKey::of(secret.as_array().unwrap(), &[]);
-    let schema = concat!(
-        include_str!("../../../storage/src/store/schema.sql"),
-        include_str!("../../../storage/src/store/schema_3.sql"),
-        include_str!("../../../storage/src/store/schema_4.sql"),
-        include_str!("../../../storage/src/store/schema_5.sql"),
-        include_str!("../../../storage/src/store/schema_usage.sql"),
-        include_str!("../../../storage/src/store/schema_leftovers.sql"),
-        include_str!("../../../storage/src/store/schema_operators.sql"),
-        include_str!("../../../storage/src/store/schema_revocations.sql"),
-    );
+    let key = RowKey::of(secret.as_array().unwrap());
+    let schema = include_str!("../../../storage/src/store/schema.sql");
     let store = fork.join("store.sqlite");
     let cut =
         Database::open(&store, trefoil_storage::store::VERSION, schema, Some(key), &Supervisor::default())
