@@ -120,7 +120,7 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["against", "--", "run"], "--other"),
         (&["history", "--figure", "auth_per_s"], "begins with /"),
         (&["history", "--figure", "/no/such"], "no record has a number at /no/such"),
-        (&["zkp", "--circuit", "cred/1"], "cred/2 or cred/2u"),
+        (&["zkp", "--circuit", "cred/9"], "cred/2 or cred/2u"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
         (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),
     ] {
