@@ -115,7 +115,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let url = format!("https://{}", service.public.address);
     let (head, data_dir) = (file("head.json"), text(&data));
     let remote = |more: &[&str]| {
-        let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];
+        let rest = ["--service", &url, "--ca", &certificate, "--trust-root", &root, "--head", &head];
         trefoil(&[&["log", "audit"], &rest[..], more].concat())
     };
     let offline = |data: &str, head: &str| {
@@ -195,7 +195,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     seal(&forked, &people[0], 20, 8).await;
     let url = format!("https://{}", forked.public.address);
     let certificate = text(&forked.server.certificate_path());
-    let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];
+    let rest = ["--service", &url, "--ca", &certificate, "--trust-root", &root, "--head", &head];
     ends(&trefoil(&[&["log", "audit"], &rest[..]].concat()), 1, "the log has forked");
     assert!(forked.server.shutdown().await);
 }
