@@ -56,7 +56,7 @@ impl SqliteVault {
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
-        let database = Database::open(file, VERSION, SCHEMA, Some(RowKey::of(secret)), supervisor)?;
+        let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((TenantId::new(row.get(0)?), row.get(1)?)))?.collect()

@@ -76,18 +76,14 @@ impl Postgres {
         }
         let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
         let stored = stored(&link, "", "")?;
-        let generation = match stored.map(|stored| stored.node) {
-            Some(node) => match refused(node.version) {
-                Some(why) => return Err(StoreError::Unusable(format!("{address}: {why}"))),
-                None => Some(node.generation),
-            },
-            None => None,
-        };
+        if let Some(why) = stored.as_ref().and_then(|stored| refused(stored.version)) {
+            return Err(StoreError::Unusable(format!("{address}: {why}")));
+        }
         let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
         let rights = rights(&link)?;
         Ok(Inspected {
             holder,
-            generation,
+            generation: stored.map(|stored| stored.node.generation),
             newest_seal: newest.map(|seal| seal.bytes),
             rights,
             nodes: nodes_and_signs(&link)?,

@@ -17,6 +17,7 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
+use crate::schema::VERSION;
 use crate::scope::Scope;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
@@ -29,8 +30,6 @@ use trefoil_storage::store::StoreError;
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Of the tables.
-    pub(crate) version: u64,
     /// Counts the processes that have held the database.
     pub(crate) term: u64,
     /// Counts committed transactions.
@@ -78,6 +77,8 @@ pub(crate) struct Hold {
 
 /// The row of the installation as it is stored.
 pub(crate) struct Stored {
+    /// Of the tables.
+    pub(crate) version: u64,
     pub(crate) node: Node,
     /// Hidden.
     sum: Vec<u8>,
@@ -154,10 +155,10 @@ impl Hold {
 
     /// The statement that writes the row.
     fn written(&self, node: &Node, sum: Sum) -> Result<String, StoreError> {
-        let Node { version, term, generation, registry } = node;
+        let Node { term, generation, registry } = node;
         let (code, sum) = (hex::encode(self.code(node, sum)), hex::encode(self.mac.hide(sum)?));
         Ok(format!(
-            "UPDATE node SET version = {version}, term = {term}, generation = {generation}, registry = {registry}, sum = '\\x{sum}',
+            "UPDATE node SET term = {term}, generation = {generation}, registry = {registry}, sum = '\\x{sum}',
              mac = '\\x{code}' WHERE id = 0"
         ))
     }
@@ -303,8 +304,8 @@ impl Hold {
 
 /// The code of the row.
 fn code(mac: &RowMac, node: &Node, sum: Sum) -> Vec<u8> {
-    let Node { version, term, generation, registry } = *node;
-    let [version, term, generation, registry] = [version, term, generation, registry].map(Value::number);
+    let Node { term, generation, registry } = *node;
+    let [version, term, generation, registry] = [VERSION, term, generation, registry].map(Value::number);
     mac.sign("node", &[version, term, generation, registry, Value::bytes(sum.bytes())])
 }
 
@@ -330,9 +331,8 @@ pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stor
     let number = |at: usize| text(at).and_then(|text| text.parse().ok());
     let bytes = |at: usize| hex::decode(text(at)?).ok();
     let found = || {
-        let (version, term, generation, registry) = (number(0)?, number(1)?, number(2)?, number(3)?);
-        let node = Node { version, term, generation, registry };
-        Some(Stored { node, sum: bytes(5)?, code: bytes(4)? })
+        let node = Node { term: number(1)?, generation: number(2)?, registry: number(3)? };
+        Some(Stored { version: number(0)?, node, sum: bytes(5)?, code: bytes(4)? })
     };
     Ok(found())
 }

@@ -66,13 +66,13 @@ impl Hold {
             ));
         }
         link.batch(SCHEMA)?;
-        link.batch("INSERT INTO node VALUES (0, 0, 0, 0, 0, '', '')")?;
-        Ok((Node { version: VERSION, ..Node::default() }, Sum::default()))
+        link.batch(&format!("INSERT INTO node VALUES (0, {VERSION}, 0, 0, 0, '', '')"))?;
+        Ok((Node::default(), Sum::default()))
     }
 
     /// The sum over the rows, for which the row of the installation vouches. Refuses tables of another version.
     fn vouched(&self, link: &Link, stored: &Stored) -> Result<Sum, StoreError> {
-        if let Some(why) = refused(stored.node.version) {
+        if let Some(why) = refused(stored.version) {
             return Err(self.unusable(&why));
         }
         let sum = self.sum_of_rows(link)?;

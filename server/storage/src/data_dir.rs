@@ -286,13 +286,6 @@ pub struct DatabaseFile {
     pub mark: Option<HighWater>,
 }
 
-impl DatabaseFile {
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
 impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
     fn from(path: &T) -> DatabaseFile {
         DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None }

@@ -174,8 +174,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let schema = include_str!("../../../storage/src/store/schema.sql");
     let store = fork.join("store.sqlite");
     let cut =
-        Database::open(&store, trefoil_storage::store::VERSION, schema, Some(key), &Supervisor::default())
-            .unwrap();
+        Database::open(&store, trefoil_storage::store::VERSION, schema, key, &Supervisor::default()).unwrap();
     cut.write(|connection| {
         let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
         connection.execute_batch(sql).map_err(fault)

@@ -161,8 +161,7 @@ mod tests {
     fn a_pair_is_pinned_at_one_moment_while_both_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["first.sqlite", "second.sqlite"].map(|name| folder.path().join(name));
-        let open =
-            |path: &PathBuf| Database::open(path, 1, SCHEMA, Some(key()), &Supervisor::default()).unwrap();
+        let open = |path: &PathBuf| Database::open(path, 1, SCHEMA, key(), &Supervisor::default()).unwrap();
         let databases = paths.each_ref().map(open);
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -49,7 +49,7 @@ impl Sqlite {
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<Sqlite, StoreError> {
-        let database = Database::open(file, VERSION, SCHEMA, Some(RowKey::of(secret)), supervisor)?;
+        let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
         database.refuse_older()?;
         Ok(Sqlite(database))
     }

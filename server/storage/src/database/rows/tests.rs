@@ -13,7 +13,7 @@ CREATE INDEX by_text ON notes (text);";
 
 fn open(path: &Path) -> Result<Database, StoreError> {
     let supervisor = Supervisor::default();
-    Database::open(path, 1, SCHEMA, Some(RowKey::of(&[7; 32])), &supervisor)
+    Database::open(path, 1, SCHEMA, RowKey::of(&[7; 32]), &supervisor)
 }
 
 fn write(database: &Database, sql: &'static str) -> Result<(), StoreError> {
@@ -111,7 +111,7 @@ fn every_edit_of_a_row_or_of_the_tables_is_refused() {
     let path = folder.path().join("db.sqlite");
     filled(&path);
     let key = RowKey::of(&[8; 32]);
-    let other = Database::open(&path, 1, SCHEMA, Some(key), &Supervisor::default()).err();
+    let other = Database::open(&path, 1, SCHEMA, key, &Supervisor::default()).err();
     assert!(matches!(other, Some(StoreError::Altered(_))), "another key");
 }
 
@@ -235,7 +235,7 @@ fn somebody_elses_write_under_a_running_program_ends_it_at_the_next_write() {
     filled(&path);
     let supervisor = Supervisor::default();
     let key = RowKey::of(&[7; 32]);
-    let database = Database::open(&path, 1, SCHEMA, Some(key), &supervisor).unwrap();
+    let database = Database::open(&path, 1, SCHEMA, key, &supervisor).unwrap();
     write(&database, "UPDATE notes SET text = 'three' WHERE number = 1").unwrap();
     let text = || {
         let one = "SELECT text FROM notes WHERE number = 1";
