@@ -63,11 +63,10 @@ impl Migrate {
             "the store is a file, which `trefoil serve` makes: give --store postgres://OWNER@HOST/DATABASE",
         )?;
         let secret = key(&config.server.data_dir)?;
-        let migrated =
-            trefoil_postgres::migrate(&address, &secret, config.store.patience(), self.serve_as.as_deref());
-        let version = migrated.map_err(text)?;
-        let granted = self.serve_as.as_ref().map(|role| format!(", and {role} may serve from them"));
-        Ok(format!("{address}: its tables have version {version}{}", granted.unwrap_or_default()))
+        let role = self.serve_as.as_deref();
+        trefoil_postgres::migrate(&address, &secret, config.store.patience(), role).map_err(text)?;
+        let granted = role.map(|role| format!(", and {role} may serve from them"));
+        Ok(format!("{address}: its tables are there{}", granted.unwrap_or_default()))
     }
 }
 

@@ -7,7 +7,6 @@ use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening, holder};
 use crate::register;
-use crate::schema::VERSION;
 use std::time::Duration;
 use trefoil_storage::store::StoreError;
 
@@ -53,8 +52,7 @@ pub struct Rights {
     pub lacks: Option<String>,
 }
 
-/// Makes the tables if there are none, as their owner, and grants to `serving` what it needs. Nodes may use the database meanwhile. Returns the
-/// version of the tables.
+/// Makes the tables if there are none, as their owner, and grants to `serving` what it needs. Nodes may use the database meanwhile.
 ///
 /// # Errors
 /// As [`crate::Postgres::open`]; the role does not exist, or this one may not make tables.
@@ -63,7 +61,7 @@ pub fn migrate(
     secret: &[u8; 32],
     patience: Duration,
     serving: Option<&str>,
-) -> Result<u64, StoreError> {
+) -> Result<(), StoreError> {
     let is_used = holder(&Link::open(address, patience, CONNECT_MAX)?)?.is_some();
     let fleet = is_used.then(|| "migration".to_owned());
     let opening = Opening { fleet, ..Opening::default() };
@@ -74,7 +72,7 @@ pub fn migrate(
         let [database, schema] = places.try_into().unwrap_or_default();
         link.batch(&grants(role, &database.unwrap_or_default(), &schema.unwrap_or_default()))?;
     }
-    Ok(VERSION)
+    Ok(())
 }
 
 /// The statements, of one transaction, after which a role has what it needs and no more.
