@@ -67,16 +67,6 @@ impl Service {
         Service::start_with(data_dir, &["--on-all"])
     }
 
-    /// The same, and it captures its requests, if a file is given.
-    pub(crate) fn start_capturing(
-        data_dir: &Path,
-        capture: Option<&Path>,
-    ) -> Result<(Service, Reached), Failure> {
-        let Some(file) = capture else { return Service::start_on_all(data_dir) };
-        let file = file.to_str().ok_or_else(|| Failure::usage("name the capture in UTF-8"))?;
-        Service::start_with(data_dir, &["--on-all", "--capture", file])
-    }
-
     /// Starts one that shares all processors with its callers, with its store at this address, or in a file, in a directory that may be another start's.
     pub(crate) fn start_with_store(
         data_dir: &Path,
@@ -163,7 +153,6 @@ pub(crate) struct Served {
     pub(crate) data_dir: PathBuf,
     pub(crate) is_slow: bool,
     pub(crate) on_all: bool,
-    pub(crate) capture: Option<PathBuf>,
     /// The address of a PostgreSQL database.
     pub(crate) store: Option<String>,
     /// The address of the key-holder that it shares with the other nodes of a fleet.
@@ -186,7 +175,7 @@ pub(crate) fn resident_bytes(process: u32) -> Result<u64, Failure> {
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
 pub(crate) fn serve(served: Served) -> Result<(), Failure> {
-    let Served { data_dir, is_slow, on_all, capture, store, key_holder } = served;
+    let Served { data_dir, is_slow, on_all, store, key_holder } = served;
     if !on_all {
         stay_on(Half::First)?;
     }
@@ -201,7 +190,6 @@ pub(crate) fn serve(served: Served) -> Result<(), Failure> {
     };
     std::thread::Builder::new().spawn(until_input_ends).map_err(Failure::in_step("thread"))?;
     let mut config = config(data_dir);
-    config.capture.file = capture.unwrap_or_default();
     config.store.url = DatabaseUrl(store.unwrap_or_default());
     config.store.fleet = key_holder.is_some();
     config.key_holder.url = key_holder.unwrap_or_default();

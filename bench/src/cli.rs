@@ -22,7 +22,6 @@ mod overhead;
 mod overload;
 mod registry;
 mod remote;
-mod replay;
 mod run;
 mod scaling;
 mod sign;
@@ -63,7 +62,6 @@ use overhead::OverheadArgs;
 use overload::{OverloadArgs, ServiceArgs};
 use registry::RegistryArgs;
 use remote::RemoteArgs;
-use replay::ReplayArgs;
 use run::RunArgs;
 use scaling::ScalingArgs;
 use sign::SignArgs;
@@ -114,8 +112,6 @@ Examples:
     trefoil-bench remote
   How many logins a second over HTTPS, and how long does each take?
     trefoil-bench load
-  And Monday's logins once more, four times as fast?
-    trefoil-bench replay monday.capture --speed 4
   What does a flood of invalid proofs cost honest callers?
     trefoil-bench flood
   And more honest logins than the machine can do?
@@ -215,8 +211,6 @@ enum Benchmark {
     Overload(OverloadArgs),
     /// Log in over HTTPS in a closed loop, and at random times at half of that rate
     Load(LoadArgs),
-    /// Replay the shape of captured requests at a chosen speed
-    Replay(ReplayArgs),
     /// Time honest logins and a shutdown under connections that send nothing, read nothing or are always refused
     Hostile(HostileArgs),
     /// Fill a store for a day on a virtual clock, prune it, audit it, and count its bytes
@@ -291,7 +285,6 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Flood(args) => ("flood", &args.output),
         Benchmark::Overload(args) => ("overload", &args.output),
         Benchmark::Load(args) => ("load", &args.output),
-        Benchmark::Replay(args) => ("replay", &args.output),
         Benchmark::Hostile(args) => ("hostile", &args.output),
         Benchmark::Day(args) => ("day", &args.output),
         Benchmark::Size(args) => ("size", &args.output),
@@ -343,7 +336,6 @@ fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
         Benchmark::Flood(args) => args.run(),
         Benchmark::Overload(args) => args.run(),
         Benchmark::Load(args) => args.run(),
-        Benchmark::Replay(args) => args.run(),
         Benchmark::Hostile(args) => args.run(),
         Benchmark::Day(args) => args.run(),
         Benchmark::Size(args) => args.run(),

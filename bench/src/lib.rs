@@ -20,7 +20,6 @@
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
 //! * [`load`] logs in over HTTPS, in a closed loop and at random times;
-//! * [`replay`] replays the shape of captured requests, at any speed;
 //! * [`overload`] sends a service in another process more logins than it can answer;
 //! * [`hostile`] logs in while other connections send nothing, read nothing or are always refused;
 //! * [`day`] counts the disk space of a day of logins after retention;
@@ -68,7 +67,6 @@ mod raw;
 mod record;
 pub mod remote;
 mod renewal;
-pub mod replay;
 pub mod report;
 pub mod roles;
 pub mod run;

@@ -113,11 +113,6 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// A request for a public path, as it is sent.
-pub(crate) fn get(path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n").into_bytes()
-}
-
 /// A request with a body of JSON, as it is sent.
 pub(crate) fn post(path: &str, api_key: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(

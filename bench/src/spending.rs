@@ -85,7 +85,7 @@ impl Spending {
 
     /// Attributes a run of the pipeline that took `ns`, by the times of its steps.
     pub(crate) fn book_run(&self, times: &StageTimes, ns: u64) {
-        let StageTimes { begun_ns: _, proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
+        let StageTimes { proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
         self.book(Purpose::ProofLookup, proof_lookup_ns);
         self.book(Purpose::Match, match_ns);
         self.book(Purpose::KeyHolder, key_holder_ns);
@@ -236,13 +236,7 @@ mod tests {
     fn every_nanosecond_of_a_run_is_booked_once() {
         let books = [Spending::default(), Spending::default()];
         let before = Spent::read(&books);
-        let times = StageTimes {
-            begun_ns: 7,
-            proof_lookup_ns: 1,
-            match_ns: 20,
-            key_holder_ns: 300,
-            digest_ns: 4_000,
-        };
+        let times = StageTimes { proof_lookup_ns: 1, match_ns: 20, key_holder_ns: 300, digest_ns: 4_000 };
         books[0].book_run(&times, 54_321);
         books[0].end_batch();
         books[1].book(Purpose::Waiting, 45_679);

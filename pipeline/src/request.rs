@@ -130,8 +130,6 @@ pub struct Bound<R> {
 /// When a batch was begun, and the time spent in each step, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {
-    /// When its first step began, on the pipeline's clock.
-    pub begun_ns: u64,
     /// Verdict look-ups.
     pub proof_lookup_ns: u64,
     /// The matcher's part of the encrypted match.

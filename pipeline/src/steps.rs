@@ -92,7 +92,6 @@ impl<C: Cache<Verdict>> Pipeline<C> {
             return Bound { lanes: Vec::new(), refused: run.refused, times: run.times };
         };
         let started = clock.monotonic_ns();
-        run.times.begun_ns = started;
         let tenant = &served.tenant;
         let lanes = match tenant.policy.proof_level {
             Some(_) => run.check_proofs(batch.lanes, tenant, worker.verdicts.with(&served), door),

@@ -1,7 +1,6 @@
 //! What request handlers share.
 
 use crate::bodies::{self, Encoding};
-use crate::capture::Capture;
 use crate::config::{Config, Limits};
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
@@ -11,7 +10,6 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
-use crate::traces::Traces;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trefoil_api::Receipt;
@@ -32,10 +30,6 @@ pub(crate) struct App {
     /// What new connections get.
     pub(crate) certificate: Arc<Pair>,
     pub(crate) metrics: Metrics,
-    /// Notes timing and shape of requests, if `capture.file` is set.
-    pub(crate) capture: Option<Arc<Capture>>,
-    /// Sampled requests and their steps, if `trace.endpoint` is set.
-    pub(crate) traces: Traces,
     pub(crate) public_connections: Arc<Connections>,
     pub(crate) admin_connections: Arc<Connections>,
     /// Chooses the refusals that the log shows.
@@ -117,7 +111,6 @@ impl App {
             retained: service.retained.counts(),
             connections: [("public", &self.public_connections), ("admin", &self.admin_connections)],
             key_holders: service.key_holder.seats(),
-            trace_spans: self.traces.counts(),
             budget_trips: counted.as_deref().map_or_else(Vec::new, |status| self.trips(status)),
             counted,
         }

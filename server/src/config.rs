@@ -5,19 +5,17 @@
 
 mod key_holder;
 mod sections;
-mod trace;
 
 use axum::http::uri::Authority;
 pub use key_holder::{KeyHolder, Place};
 pub use sections::{
-    Cadence, CaptureFile, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention,
-    Server, Store, Tls, Witnesses,
+    Cadence, DatabaseUrl, Disk, Keys, Limits, OldSeals, Pipeline, Precompute, Proofs, Retention, Server,
+    Store, Tls, Witnesses,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-pub use trace::Trace;
 use trefoil_api::SESSIONS_IN_MEMORY_MAX;
 use trefoil_cache::Sampling;
 pub use trefoil_key_holder::config::{Log, LogFormat};
@@ -59,10 +57,6 @@ pub struct Config {
     pub retention: Retention,
     /// Free space.
     pub disk: Disk,
-    /// Timing and shape of requests.
-    pub capture: CaptureFile,
-    /// Export of traces.
-    pub trace: Trace,
     /// Logs.
     pub log: Log,
 }
@@ -96,9 +90,6 @@ pub struct Overrides {
     /// were then, and every seal shows that it happened. A key-holder in another process has a flag of this name itself.
     #[arg(long)]
     pub accept_older_vault: bool,
-    /// Upgrade databases that an earlier version of the program wrote. Make a backup first.
-    #[arg(long)]
-    pub migrate: bool,
     /// Keep tenants, templates and the log in a PostgreSQL database instead of a file: postgres://USER@HOST/DATABASE. Keys, the certificate and
     /// the vault stay in the data directory.
     #[arg(long, value_name = "URL")]
@@ -113,9 +104,6 @@ pub struct Overrides {
     /// one start.
     #[arg(long)]
     pub store_restored: bool,
-    /// Write timing and shape of requests to this new file, for `trefoil-bench replay`: no subject, no face, no API key.
-    #[arg(long, value_name = "FILE")]
-    pub capture: Option<PathBuf>,
 }
 
 /// Adds the service's variables as a layer, and checks those of the key-holder's own program by its names.
@@ -218,16 +206,11 @@ impl Config {
             cadence,
             key_holder,
             accept_older_vault,
-            migrate,
             store,
             store_restored,
             standby,
             fleet,
-            capture,
         } = flags;
-        if let Some(value) = capture {
-            self.capture.file.clone_from(value);
-        }
         if let Some(value) = data_dir {
             self.server.data_dir.clone_from(value);
         }
@@ -256,7 +239,6 @@ impl Config {
             layers.flag("keyholder.quorum", "--key-holder");
         }
         self.key_holder.accept_older_vault |= accept_older_vault;
-        self.store.migrate |= migrate;
         if let Some(value) = store {
             self.store.url = DatabaseUrl(value.clone());
             layers.flag("store.url", "--store");
@@ -331,10 +313,7 @@ impl Config {
         range("retention.full_s", self.retention.full_s, 0, 1 << 32)?;
         range("retention.checkpoint_s", self.retention.checkpoint_s, 1, 1 << 32)?;
         range("disk.low_water_mib", self.disk.low_water_mib, 0, 1 << 32)?;
-        range("capture.size_max_mib", self.capture.size_max_mib, 1, 1 << 20)?;
         range("disk.reserve_mib", self.disk.reserve_mib, 0, 1 << 20)?;
-        range("trace.sample", self.trace.sample, 0, 1_000_000_000)?;
-        self.trace.check()?;
         let empty = |path: &Path| path.as_os_str().is_empty();
         if (self.retention.old_seals == OldSeals::Archive) == empty(&self.retention.archive_dir) {
             let cause = "set it for retention.old_seals = \"archive\", and only then".to_owned();

@@ -17,7 +17,6 @@
 mod api;
 mod app;
 mod bodies;
-pub mod capture;
 pub mod certificate;
 pub mod client_ca;
 pub mod config;
@@ -35,4 +34,3 @@ pub mod server;
 mod standby;
 mod status;
 pub mod tls;
-mod traces;

@@ -77,8 +77,6 @@ pub(crate) struct Gauges<'a> {
     pub fleet: Option<(usize, Figures)>,
     /// Seals pruned and archived.
     pub retained: [u64; 2],
-    /// Spans of traces, if there are traces: exported, dropped because too many requests waited, dropped because the collector did not take them.
-    pub trace_spans: Option<[u64; 3]>,
     /// The connections of each listener.
     pub connections: [(&'static str, &'a Connections); 2],
 }
@@ -135,7 +133,6 @@ impl Metrics {
         render_fleet(&mut text, gauges.fleet);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref(), &gauges.budget_trips);
-        render_traces(&mut text, gauges.trace_spans);
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let [nonces, nonces_max] = gauges.nonces;
@@ -243,18 +240,6 @@ fn render_fleet(text: &mut Text, fleet: Option<(usize, Figures)>) {
     text.single("trefoil_fleet_log_turn_wait_seconds_total", "counter", help, log_turn_wait.as_secs_f64());
 }
 
-/// What became of the spans of traces.
-fn render_traces(text: &mut Text, spans: Option<[u64; 3]>) {
-    let Some([exported, crowded_out, not_taken]) = spans else { return };
-    let help = "Spans that the collector of traces took";
-    text.single("trefoil_trace_spans_exported_total", "counter", help, exported as f64);
-    let help = "Spans that were dropped: queue: too many requests waited to be exported; collector: it did not take them";
-    text.family("trefoil_trace_spans_dropped_total", "counter", help);
-    for (reason, count) in [("queue", crowded_out), ("collector", not_taken)] {
-        text.sample("trefoil_trace_spans_dropped_total", &format!("{{reason=\"{reason}\"}}"), count as f64);
-    }
-}
-
 /// How much memory templates take, and how much they may.
 fn render_arenas(text: &mut Text, arenas: &[(KeyStructure, ArenaSize); 2]) {
     let help =
@@ -346,7 +331,6 @@ mod tests {
         let counters = Counters::default();
         for n in 1..=1000u64 {
             let times = StageTimes {
-                begun_ns: 0,
                 proof_lookup_ns: n / 20,
                 match_ns: 1_000 * n,
                 key_holder_ns: 123_456,

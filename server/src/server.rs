@@ -18,8 +18,7 @@ use tasks::{
 };
 
 use crate::app::App;
-use crate::capture::{Capture, Writer};
-use crate::config::{self, CaptureFile, Config, ConfigError, Place};
+use crate::config::{self, Config, ConfigError, Place};
 use crate::findings;
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
@@ -27,7 +26,6 @@ use crate::listener::{Claim, Listener};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
-use crate::traces::{self, Traces};
 use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
@@ -162,10 +160,6 @@ pub struct Server {
     vault: Option<Arc<SqliteVault>>,
     /// What new connections get.
     certificate: Arc<Pair>,
-    /// Of a capture, if there is one.
-    capture: Option<Writer>,
-    /// Of traces.
-    traces: traces::Writer,
     /// Released last.
     directory: DataDir,
 }
@@ -266,8 +260,6 @@ impl Server {
             clock,
         });
         follow_fleet(Arc::clone(&service)).await?;
-        let (capture, writer) = captured(&config, service.clock.monotonic_ns())?.unzip();
-        let (traces, exporter) = Traces::start(&config.trace)?;
         let limits = LiveLimits::new(config.limits.clone());
         let app = Arc::new(App {
             rotations: Arc::new(Rotations::new(Arc::clone(&service))),
@@ -278,14 +270,10 @@ impl Server {
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
             leaving: AtomicBool::new(false),
-            capture,
-            traces,
             limits,
             config,
         });
-        let server =
-            Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory));
-        Ok(Server { capture: writer, traces: exporter, ..server.await? })
+        Server::listen(sockets, app, pipeline, seal_log, pruner, certificate, (vault, directory)).await
     }
 
     async fn listen(
@@ -373,8 +361,6 @@ impl Server {
             app,
             vault,
             certificate,
-            capture: None,
-            traces: traces::Writer::default(),
             directory,
         })
     }
@@ -422,7 +408,6 @@ impl Server {
             ..
         } = self;
         let (disk, retention, vault, directory) = (self.disk, self.retention, self.vault, self.directory);
-        let (capture, traces) = (self.capture, self.traces);
         let timeout = Duration::from_secs(app.limits.now().drain_timeout_s);
         // Both ends of the channel live until here, so the send arrives.
         let _ = stop.send(true);
@@ -453,9 +438,6 @@ impl Server {
         let _ = retention.await;
         app.service.intake.store(None);
         let sealed = tokio::task::spawn_blocking(move || {
-            if let Some(writer) = capture {
-                writer.end();
-            }
             let sealed = pipeline.drain().is_some() & seal_log.join().is_ok();
             app.rotations.wait();
             app.service.sessions.keep_places(&app.service.directory);
@@ -476,7 +458,6 @@ impl Server {
         });
         // A thread of the pipeline may wait forever for one that panicked.
         let sealed = tokio::time::timeout(timeout, sealed).await.is_ok_and(|sealed| sealed.unwrap_or(false));
-        traces.end().await;
         sealed && answered
     }
 }
@@ -523,23 +504,6 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<(Opened, S
     Ok((opened, shown))
 }
 
-/// A capture of the public listener's requests, if the configuration asks for one.
-fn captured(config: &Config, now_ns: u64) -> Result<Option<(Arc<Capture>, Writer)>, StartError> {
-    let CaptureFile { file, size_max_mib } = &config.capture;
-    if file.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let started = Capture::start(file, size_max_mib << 20, api::routes::public().names(), now_ns);
-    let failed = |cause: std::io::Error| ConfigError::Range {
-        key: "capture.file",
-        cause: format!(
-            "{}: {cause}; name a file that does not exist, in a directory that does",
-            file.display()
-        ),
-    };
-    Ok(Some(started.map_err(failed)?))
-}
-
 /// Refuses a clock that is before the log's restoration, because seals would have dates before it.
 fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError> {
     let Some(Restoration { time, .. }) = restored.filter(|restored| restored.time > now) else {
@@ -558,7 +522,7 @@ type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 /// The key-holder: a connection to one in another process, or one in this process with its vault in the data directory.
 fn key_holder(
     supervisor: &Supervisor,
-    Config { key_holder: config, store, .. }: &Config,
+    Config { key_holder: config, .. }: &Config,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
     sealed: Option<&SealedVaults>,
@@ -596,7 +560,7 @@ fn key_holder(
         }
     }
     let secret = directory.secret::<32>("vault.key")?;
-    let file = directory.database(VAULT_FILE)?.migrating(store.migrate);
+    let file = directory.database(VAULT_FILE)?;
     let failed = |cause| not_opened(&path, cause);
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
     check_vault(&vault, &path, sealed, config.accept_older_vault)?;

@@ -63,9 +63,6 @@ pub(super) struct ServiceArgs {
     /// Run on all processors
     #[arg(long)]
     on_all: bool,
-    /// Capture the requests into this file
-    #[arg(long)]
-    capture: Option<PathBuf>,
     /// Keep tenants, templates and the log in this PostgreSQL database
     #[arg(long)]
     store: Option<String>,
@@ -76,7 +73,7 @@ pub(super) struct ServiceArgs {
 
 impl ServiceArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let ServiceArgs { data_dir, slow, on_all, capture, store, key_holder } = self.clone();
-        serve(Served { data_dir, is_slow: slow, on_all, capture, store, key_holder })
+        let ServiceArgs { data_dir, slow, on_all, store, key_holder } = self.clone();
+        serve(Served { data_dir, is_slow: slow, on_all, store, key_holder })
     }
 }

@@ -75,7 +75,6 @@ fn help_teaches_with_examples() {
         "against",
         "compare",
         "history",
-        "replay",
     ] {
         let help = bench(&[command, "--help"]);
         let example = format!("trefoil-bench {command}");
@@ -119,11 +118,9 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["compare", "src", "tests"], "no record of run or stages"),
         (&["compare", "a", "b", "--confidence", "100"], "50 to 99.99"),
         (&["against", "--", "run"], "--other"),
-        (&["replay", "no-such-file"], "no-such-file"),
-        (&["replay", "x", "--speed", "0"], "0.01 to 1000"),
         (&["history", "--figure", "auth_per_s"], "begins with /"),
         (&["history", "--figure", "/no/such"], "no record has a number at /no/such"),
-        (&["zkp", "--circuit", "cred/1"], "cred/2 or cred/2u"),
+        (&["zkp", "--circuit", "cred/9"], "cred/2 or cred/2u"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
         (&["hit-ratio", "--trace", "no-such-file", "--capacity", "300"], "no-such-file"),
     ] {

@@ -5,7 +5,6 @@ mod caches;
 mod command_line;
 #[cfg(all(feature = "cache-engine", feature = "cache-dashmap"))]
 mod laboratory;
-mod replay;
 mod report;
 mod scores;
 mod signing;

@@ -84,7 +84,7 @@ pub enum ProofNeed {
 }
 
 impl ProofNeed {
-    /// The default is not written, so that the digests of older policies stay the same.
+    /// The default is not written, so that a policy has one digest whether it names it or not.
     #[cfg(feature = "serde")]
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_credential(&self) -> bool {
@@ -186,7 +186,7 @@ fn dimension_default() -> u32 {
     DIM as u32
 }
 
-/// The default is not written, so that the digests of older policies stay the same.
+/// The default is not written, so that a policy has one digest whether it names it or not.
 #[cfg(feature = "serde")]
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_default_dimension(dimension: &u32) -> bool {

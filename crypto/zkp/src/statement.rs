@@ -60,11 +60,6 @@ pub enum StatementError {
     /// The magic is not "TFS1".
     #[error("statement: not a statement of version 1 (magic TFS1 missing)")]
     Magic,
-    /// A circuit whose proofs are no longer accepted.
-    #[error(
-        "statement: circuit {0} is retired, its account changed with every epoch; prove with cred/2 or cred/2u"
-    )]
-    Retired(&'static str),
     /// A circuit id that this build does not know.
     #[error("statement: unknown circuit id {0}; this build knows 3 (cred/2) and 4 (cred/2u)")]
     Circuit(u16),
@@ -106,16 +101,8 @@ impl Circuit {
         Circuit::ALL.into_iter().find(|circuit| circuit.id() == id)
     }
 
-    /// Circuits of earlier builds, whose numbers are not used again.
-    const RETIRED: [(u16, &'static str); 2] = [(1, "cred/1"), (2, "cred/1u")];
-
     fn read(id: u16) -> Result<Circuit, StatementError> {
-        let retired = Circuit::RETIRED.iter().find(|(number, _)| *number == id);
-        match (Circuit::from_id(id), retired) {
-            (Some(circuit), _) => Ok(circuit),
-            (None, Some((_, name))) => Err(StatementError::Retired(name)),
-            (None, None) => Err(StatementError::Circuit(id)),
-        }
+        Circuit::from_id(id).ok_or(StatementError::Circuit(id))
     }
 }
 
@@ -261,8 +248,6 @@ mod tests {
         };
         assert_eq!(edit(0, b'X'), Err(StatementError::Magic));
         assert_eq!(edit(4, 9), Err(StatementError::Circuit(9)));
-        assert_eq!(edit(4, 1), Err(StatementError::Retired("cred/1")));
-        assert_eq!(edit(4, 2), Err(StatementError::Retired("cred/1u")));
         assert_eq!(edit(29, 1), Err(StatementError::Epoch(4 | 1 << 24)));
         for (at, field) in [(31, "root"), (63, "scope"), (95, "account"), (127, "handle")] {
             assert_eq!(edit(at + 3, 0xff), Err(StatementError::Digest { field, source: NonCanonical }));
@@ -276,9 +261,6 @@ mod tests {
         }
         for id in [0, 1, 2, 5] {
             assert_eq!(Circuit::from_id(id), None);
-        }
-        for (id, name) in Circuit::RETIRED {
-            assert!(Circuit::ALL.iter().all(|circuit| circuit.id() != id && circuit.name() != name));
         }
     }
 }

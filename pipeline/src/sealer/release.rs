@@ -37,8 +37,6 @@ pub struct Sealed<R> {
     pub log: Frontier,
     /// The turn in a log that others extend too: to be dropped once the seal is stored.
     pub turn: Option<LogTurn>,
-    /// When this seal was begun, on the pipeline's clock, nanoseconds.
-    pub begun_ns: u64,
     /// Time of this seal on its thread, nanoseconds: tree, header, three signatures, their check.
     pub seal_ns: u64,
 }

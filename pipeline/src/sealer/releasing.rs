@@ -22,8 +22,6 @@ pub(super) struct Finished<R> {
     pub(super) under: Option<SealedTree>,
     /// Why there is none.
     pub(super) why: Refusal,
-    /// When it was begun, on the clock, nanoseconds.
-    pub(super) begun_ns: u64,
     /// Duration, nanoseconds.
     pub(super) seal_ns: u64,
 }
@@ -57,7 +55,7 @@ impl<R> Releasing<R> {
     /// Releases a group, or refuses it if it has no seal or if its seal follows one that was not released. Headers made
     /// until now follow a refused one; headers made from now on do not.
     fn let_go(&mut self, finished: Finished<R>) {
-        let Finished { place: _, head, turn, batches, under, why, begun_ns, seal_ns } = finished;
+        let Finished { place: _, head, turn, batches, under, why, seal_ns } = finished;
         if turn.is_some() {
             // What others added is in the log already.
             self.head = head.clone();
@@ -66,7 +64,7 @@ impl<R> Releasing<R> {
         if let (true, Some(under)) = (follows, under) {
             self.head.follow(&under.seal.header);
             let (under, log) = (Arc::new(under), head.log);
-            return self.release.sealed(Sealed { under, batches, log, turn, begun_ns, seal_ns });
+            return self.release.sealed(Sealed { under, batches, log, turn, seal_ns });
         }
         if follows {
             // The chain itself is gone where a thread panicked.

@@ -95,7 +95,7 @@ impl<R> Signer<R> {
         let under = header.and_then(|header| self.keys.seal(header)).map(|seal| SealedTree::new(seal, tree));
         let seal_ns = self.clock.monotonic_ns() - began;
         let mut releasing = self.releasing.take()?;
-        releasing.finish(Finished { place, head, turn, batches, under, why, begun_ns: began, seal_ns });
+        releasing.finish(Finished { place, head, turn, batches, under, why, seal_ns });
         releasing.pass();
         Some(seal_ns)
     }

@@ -32,7 +32,6 @@ mod steps;
 mod test;
 mod tidy;
 mod tools;
-mod traces;
 mod usage;
 mod watched;
 

@@ -11,7 +11,7 @@ use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
     clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, once,
-    packages, paper, processor, quotes, smoke, started, tidy, tools, traces,
+    packages, paper, processor, quotes, smoke, started, tidy, tools,
 };
 
 /// The check for every change.
@@ -88,9 +88,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
 }
 
 /// The step of [`over_baseline`].
-const OVER_BASELINE: &str = "server over the baseline map, and with traces";
-
-const OVER_BASELINE_FEATURES: &str = "trefoil-cli/cache-dashmap,trefoil-cli/otlp";
+const OVER_BASELINE: &str = "server over the baseline map";
 
 /// The step of [`add_failover`].
 const FAILS_OVER: &str = "service on PostgreSQL that fails over";
@@ -182,10 +180,7 @@ fn add_check(
     steps.command("format", repo.cargo(&["fmt", "--all", "--check"]));
     steps.step("tidy", || tidy::run(repo).map(|()| String::new()));
     steps.step("numbers in prose", || numbers::check(repo).map(|()| String::new()));
-    steps.step("no traces unless asked for", || traces::absent(repo));
-    // With the code that only a feature builds. What stands in its place without it is built with the tests.
-    let which = ["--workspace", "--all-targets", "--features", traces::FEATURE];
-    let lints = [&["clippy", "--locked"], &which[..], &["--", "-D", "warnings"]].concat();
+    let lints = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     steps.command("lints", repo.cargo(&lints));
     let mut documentation = repo.cargo(&["doc", "--locked", "--workspace", "--no-deps"]);
     // A module may point its readers at its private parts; they read the source.
@@ -264,13 +259,13 @@ fn on_three_nodes(repo: &Repo, runner: &[String; 2], scale: Scale, more: &[&str]
 }
 
 /// The cache and the pipeline are tested over both maps in every run. In the server only one file depends on the map, so a few
-/// tests suffice: sessions from the first request to the last, across roots and restarts. The same build has traces and runs their tests,
-/// so that they cost no build of their own.
+/// tests suffice: sessions from the first request to the last, across roots and restarts.
 ///
 /// The benchmark is left out because it asks for both maps.
 fn over_baseline(repo: &Repo, runner: &[String; 2], scale: Scale, more: &[&str]) -> Command {
-    let server = ["--exclude=trefoil-bench", "--no-default-features", "--features", OVER_BASELINE_FEATURES];
+    let server =
+        ["--exclude=trefoil-bench", "--no-default-features", "--features", "trefoil-cli/cache-dashmap"];
     let which = [&END_TO_END[..], &server, more].concat();
-    let arguments = [&which[..], &WITH_TIMES, &["session::", "revocation::", "traces::"]].concat();
+    let arguments = [&which[..], &WITH_TIMES, &["session::", "revocation::"]].concat();
     started_tests(repo, scale, runner, &arguments)
 }

@@ -63,7 +63,7 @@ enum Command {
     Admin(admin::AdminCommand),
     /// Diagnose an installation: faults, their places, and what to do.
     Doctor(doctor::Doctor),
-    /// Make or upgrade the tables of a store in PostgreSQL.
+    /// Make the tables of a store in PostgreSQL.
     Store(store::Store),
     /// Make or check a backup of a service's data directory, also while it runs.
     Backup(backup::Backup),

@@ -65,7 +65,7 @@ impl Reached {
 pub(super) struct Ca {
     /// The service's certificate or the one that signed it, PEM; the data directory has a self-signed one. Absent: the
     /// certificates that this machine trusts.
-    #[arg(long, alias = "certificate", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// PEM file with a certificate of yours and its key, for a service that demands one of its callers (`tls.client_ca`).
     #[arg(long, value_name = "FILE")]

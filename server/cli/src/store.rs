@@ -20,14 +20,14 @@ pub(super) struct Store {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make or upgrade the tables in PostgreSQL as their owner, and grant the role of the service what it needs.
+    /// Make the tables in PostgreSQL as their owner, and grant the role of the service what it needs.
     Migrate(Migrate),
 }
 
 #[derive(Args)]
 #[command(
     after_help = "It takes the address of the role that owns the tables, which the service need not know, and the data directory of any node, for its\n\
-    master.key. Nodes may run meanwhile: an upgrade that they cannot work with is refused, and names them. Back up with pg_dump first.\n\n\
+    master.key. Nodes may run meanwhile.\n\n\
     Example:\n  trefoil store migrate --data-dir /var/lib/trefoil --store postgres://trefoil_owner@db.example/trefoil --serve-as trefoil"
 )]
 struct Migrate {
@@ -59,13 +59,14 @@ impl Migrate {
         let config =
             Config::load(self.config.as_deref(), std::env::vars_os(), &self.overrides).map_err(text)?;
         let address = database(&config).map_err(text)?;
-        let address = address.ok_or("the store is a file, which `trefoil serve --migrate` upgrades: give --store postgres://OWNER@HOST/DATABASE")?;
+        let address = address.ok_or(
+            "the store is a file, which `trefoil serve` makes: give --store postgres://OWNER@HOST/DATABASE",
+        )?;
         let secret = key(&config.server.data_dir)?;
-        let migrated =
-            trefoil_postgres::migrate(&address, &secret, config.store.patience(), self.serve_as.as_deref());
-        let version = migrated.map_err(text)?;
-        let granted = self.serve_as.as_ref().map(|role| format!(", and {role} may serve from them"));
-        Ok(format!("{address}: its tables have version {version}{}", granted.unwrap_or_default()))
+        let role = self.serve_as.as_deref();
+        trefoil_postgres::migrate(&address, &secret, config.store.patience(), role).map_err(text)?;
+        let granted = role.map(|role| format!(", and {role} may serve from them"));
+        Ok(format!("{address}: its tables are there{}", granted.unwrap_or_default()))
     }
 }
 

@@ -495,7 +495,7 @@ pub fn restore(
 fn take_vault(directory: &DataDir, now: u64) -> Result<VaultState, BackupError> {
     let path = directory.join(VAULT_FILE);
     let secret = directory.secret::<32>(VAULT.secret)?;
-    let file = directory.database(VAULT_FILE)?.migrating(true);
+    let file = directory.database(VAULT_FILE)?;
     let vault = SqliteVault::open_under(&Supervisor::default(), file, &secret).map_err(store_at(&path))?;
     let log = match job_log::exists(directory.path())? {
         true => {

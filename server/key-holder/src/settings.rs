@@ -90,8 +90,7 @@ pub const KEY_HOLDER_PREFIX: &str = "TREFOIL_KEY_HOLDER_";
 /// Sections that only the key-holder's settings have.
 const KEY_HOLDER_SECTIONS: [&str; 3] = ["policy", "quorum", "vault"];
 /// Sections of the service's settings, whose variables the service checks.
-pub const SERVICE_SECTIONS: [&str; 14] = [
-    "capture",
+pub const SERVICE_SECTIONS: [&str; 12] = [
     "server",
     "tls",
     "keys",
@@ -103,7 +102,6 @@ pub const SERVICE_SECTIONS: [&str; 14] = [
     "store",
     "retention",
     "disk",
-    "trace",
     "log",
 ];
 

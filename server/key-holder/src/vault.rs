@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 /// The vault in the data directory of the role that holds the keys.
 pub const VAULT_FILE: &str = "vault.sqlite";
 /// Version of the schema.
-pub const VERSION: i64 = 3;
+pub const VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("vault.sql");
 
 /// See the module. By default attempts are written behind, because a worker that waited for an `fsync` for each failed
@@ -56,8 +56,7 @@ impl SqliteVault {
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
-        let row_key = RowKey::of(secret, &[]);
-        let database = Database::open(file, VERSION, SCHEMA, Some(row_key), supervisor)?;
+        let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((TenantId::new(row.get(0)?), row.get(1)?)))?.collect()
@@ -71,7 +70,7 @@ impl SqliteVault {
     /// # Errors
     /// As [`SqliteVault::open`].
     pub fn check_copy(path: &Path, secret: &[u8; 32]) -> Result<VaultState, StoreError> {
-        check_copy(path, VERSION, SCHEMA, &RowKey::of(secret, &[]))
+        check_copy(path, VERSION, SCHEMA, RowKey::of(secret))
     }
 
     /// Durably records the owner of a tenant before it is created; `Conflict` if another client has it.

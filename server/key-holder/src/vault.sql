@@ -1,4 +1,4 @@
--- Version 3 of the key-holder's vault: its own file, because another role holds it. Every row is part of the file's keyed sum.
+-- The key-holder's vault: its own file, because another role holds it. Every row is part of the file's keyed sum.
 CREATE TABLE tenants (
     tenant BLOB PRIMARY KEY, keys INTEGER NOT NULL, threshold INTEGER NOT NULL, consecutive INTEGER NOT NULL,
     delay_s INTEGER NOT NULL, failures_per_day INTEGER NOT NULL, failures_per_generation INTEGER NOT NULL,

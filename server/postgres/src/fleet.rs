@@ -18,7 +18,6 @@ pub use keys::Signs;
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{held, is_true, named, stored};
-use crate::schema::Program;
 use crate::table::{Change, Item, RowMac, Rows, Value};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::any::Any;
@@ -88,7 +87,6 @@ struct Place {
     mac: Arc<RowMac>,
     patience: Duration,
     supervisor: Supervisor,
-    program: &'static Program,
     /// The statement that gives a connection the node's name.
     named: String,
 }
@@ -135,10 +133,10 @@ impl Parts {
         secret: &[u8; 32],
         patience: Duration,
         (begun, seen): (u64, Arc<AtomicU64>),
-        (name, program): (&str, &'static Program),
+        name: &str,
     ) -> Result<Parts, StoreError> {
         let (address, mac, supervisor) = (address.clone(), Arc::new(RowMac::of(secret)), supervisor.clone());
-        let place = Place { address, mac, patience, supervisor, program, named: named(name) };
+        let place = Place { address, mac, patience, supervisor, named: named(name) };
         let log = place.turns("store-log-turn", LOG)?;
         let registry = place.turns("store-registry-turn", REGISTRY)?;
         let (heard, house, started) = (Arc::new(Heard::new()), Arc::default(), AtomicBool::default());
@@ -457,9 +455,6 @@ impl Ears {
         // Of an old primary that still runs, no news is no proof that there is none.
         let proven = link.assure_within(PROOF_PAUSE)?;
         let (node, _) = stored(link, "", "")?.ok_or_else(missing)?.open(&self.place.mac)?;
-        if let Some(why) = self.place.program.refused(node.version) {
-            return Err(StoreError::Unusable(format!("{}: {why}", self.place.address)));
-        }
         if node.generation < self.last {
             return Err(StoreError::Unusable(format!(
                 "{}: it counts {} transactions, and this node has heard of {}: a standby took over that lacked some. Switch to a server that has them",

@@ -7,7 +7,7 @@ use crate::link::{CONNECT_MAX, Link};
 use crate::node::{holder, in_use, stored};
 use crate::records::Seal;
 use crate::roles::{Rights, rights};
-use crate::schema::{PROGRAM, are_there};
+use crate::schema::{are_there, refused};
 use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
@@ -76,22 +76,14 @@ impl Postgres {
         }
         let rows = Rows { link: &link, mac: &mac, sum: Cell::default(), telling: None };
         let stored = stored(&link, "", "")?;
-        let expanded = stored.as_ref().map_or(0, |stored| stored.expanded);
-        let older = (expanded < PROGRAM.version()).then(|| {
-            format!("its tables have version {expanded}, and this program writes {}", PROGRAM.version())
-        });
-        let generation = match stored.map(|stored| stored.node) {
-            Some(node) => match PROGRAM.refused(node.version).or(older) {
-                Some(why) => return Err(StoreError::Unusable(format!("{address}: {why}"))),
-                None => Some(node.generation),
-            },
-            None => None,
-        };
+        if let Some(why) = stored.as_ref().and_then(|stored| refused(stored.version)) {
+            return Err(StoreError::Unusable(format!("{address}: {why}")));
+        }
         let newest: Option<Seal> = rows.one("ORDER BY number DESC", &[])?;
         let rights = rights(&link)?;
         Ok(Inspected {
             holder,
-            generation,
+            generation: stored.map(|stored| stored.node.generation),
             newest_seal: newest.map(|seal| seal.bytes),
             rights,
             nodes: nodes_and_signs(&link)?,

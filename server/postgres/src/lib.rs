@@ -5,7 +5,7 @@
 //! | [`address`] | where the database is, the password, TLS |
 //! | [`servers`], [`link`] | which server is the primary; one connection, with a deadline for each answer |
 //! | [`node`] | the lock of the one process or of the fleet, the count of transactions |
-//! | [`schema`] | the tables, and which programs may use them |
+//! | [`schema`] | the tables and their version |
 //! | [`roles`] | what the role that serves may do |
 //! | [`scope`] | whose rows a transaction sees |
 //! | [`inspect`] | looks at a database that another process may use |
@@ -56,7 +56,6 @@ pub use node::Opening;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::PostgresRegister;
 pub use roles::{Rights, migrate};
-use schema::{PROGRAM, Program};
 use scope::Scope::{self, All};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use table::{Change, Item, Record as _, Rows, Value};
@@ -89,21 +88,9 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        Postgres::open_as(supervisor, address, secret, patience, (opening, PROGRAM))
-    }
-
-    /// The same, as this program.
-    fn open_as(
-        supervisor: &Supervisor,
-        address: &Address,
-        secret: &[u8; 32],
-        patience: Duration,
-        opening: (Opening, &'static Program),
-    ) -> Result<Postgres, StoreError> {
-        let (name, program) = (opening.0.fleet.clone(), opening.1);
+        let name = opening.fleet.clone();
         let (threads, begun) = Threads::start(supervisor, address, secret, patience, opening)?;
-        let start =
-            |name: String| Parts::start(supervisor, address, secret, patience, begun, (&name, program));
+        let start = |name: String| Parts::start(supervisor, address, secret, patience, begun, &name);
         let fleet = name.map(start).transpose()?;
         Ok(Postgres(threads, fleet))
     }

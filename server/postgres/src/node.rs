@@ -17,7 +17,7 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
-use crate::schema::Program;
+use crate::schema::VERSION;
 use crate::scope::Scope;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
 use std::cell::Cell;
@@ -30,8 +30,6 @@ use trefoil_storage::store::StoreError;
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// The oldest program that may use the tables.
-    pub(crate) version: u64,
     /// Counts the processes that have held the database.
     pub(crate) term: u64,
     /// Counts committed transactions.
@@ -54,8 +52,6 @@ pub(crate) const START: Duration = Duration::from_secs(300);
 pub struct Opening {
     /// The count of acknowledged transactions, as of the data directory.
     pub mark: Option<HighWater>,
-    /// Whether tables of an earlier version are upgraded.
-    pub migrate: bool,
     /// Whether it was restored, so that acknowledged transactions may be missing.
     pub restored: bool,
     /// The name of this node, if others use the database at the same time.
@@ -75,31 +71,30 @@ pub(crate) struct Hold {
     mark: Option<HighWater>,
     /// The name of this node of a fleet.
     pub(crate) fleet: Option<String>,
-    pub(crate) program: &'static Program,
     /// The last change of the registry that this node has in memory.
     seen: Arc<AtomicU64>,
 }
 
 /// The row of the installation as it is stored.
 pub(crate) struct Stored {
+    /// Of the tables.
+    pub(crate) version: u64,
     pub(crate) node: Node,
     /// Hidden.
-    pub(crate) sum: Option<Vec<u8>>,
-    pub(crate) code: Vec<u8>,
-    /// The version of the tables. Without a code, because programs of version 2 write the row too.
-    pub(crate) expanded: u64,
+    sum: Vec<u8>,
+    code: Vec<u8>,
 }
 
 impl Hold {
-    /// Takes the lock, makes or upgrades the tables, and begins a term.
+    /// Takes the lock, makes the tables if there are none, and begins a term.
     pub(crate) fn take(
         address: Address,
         secret: &[u8; 32],
         patience: Duration,
-        (opening, program): (Opening, &'static Program),
+        opening: Opening,
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
-        let Opening { mark, migrate, restored, fleet } = opening;
+        let Opening { mark, restored, fleet } = opening;
         if restored && fleet.is_some() {
             be_alone(&address, &link)?;
         }
@@ -107,12 +102,12 @@ impl Hold {
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen) = (None, Arc::default());
-        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, program, seen };
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen };
         let verified = hold.verified(&link)?;
         link.batch(&format!("BEGIN; {}", Scope::All.local()))?;
         link.be_patient(START)?;
         let node;
-        (node, hold.sum) = hold.tables(&link, (migrate, reached), verified)?;
+        (node, hold.sum) = hold.tables(&link, reached, verified)?;
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
@@ -154,16 +149,16 @@ impl Hold {
         )
     }
 
-    pub(crate) fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
+    fn code(&self, node: &Node, sum: Sum) -> Vec<u8> {
         code(&self.mac, node, sum)
     }
 
     /// The statement that writes the row.
     fn written(&self, node: &Node, sum: Sum) -> Result<String, StoreError> {
-        let Node { version, term, generation, registry } = node;
+        let Node { term, generation, registry } = node;
         let (code, sum) = (hex::encode(self.code(node, sum)), hex::encode(self.mac.hide(sum)?));
         Ok(format!(
-            "UPDATE node SET version = {version}, term = {term}, generation = {generation}, registry = {registry}, sum = '\\x{sum}',
+            "UPDATE node SET term = {term}, generation = {generation}, registry = {registry}, sum = '\\x{sum}',
              mac = '\\x{code}' WHERE id = 0"
         ))
     }
@@ -247,9 +242,6 @@ impl Hold {
     /// Takes over what other nodes of the fleet left.
     fn take_over(&mut self, stored: &Stored) -> Result<(), StoreError> {
         let (found, sum) = stored.open(&self.mac)?;
-        if let Some(why) = self.program.refused(found.version) {
-            return Err(self.unusable(&why));
-        }
         if found.generation < self.node.generation {
             return Err(self.older(found.generation, self.node.generation));
         }
@@ -312,20 +304,15 @@ impl Hold {
 
 /// The code of the row.
 fn code(mac: &RowMac, node: &Node, sum: Sum) -> Vec<u8> {
-    let Node { version, term, generation, registry } = *node;
-    let mut values = [version, term, generation].map(Value::number).to_vec();
-    if version > 1 {
-        values.push(Value::number(registry));
-    }
-    values.push(Value::bytes(sum.bytes()));
-    mac.sign("node", &values)
+    let Node { term, generation, registry } = *node;
+    let [version, term, generation, registry] = [VERSION, term, generation, registry].map(Value::number);
+    mac.sign("node", &[version, term, generation, registry, Value::bytes(sum.bytes())])
 }
 
 impl Stored {
     /// The row and the sum that it hides, if this installation wrote them.
     pub(crate) fn open(&self, mac: &RowMac) -> Result<(Node, Sum), StoreError> {
-        let sum = self.sum.as_deref().and_then(|hidden| mac.show(hidden));
-        match sum.filter(|sum| code(mac, &self.node, *sum) == self.code) {
+        match mac.show(&self.sum).filter(|sum| code(mac, &self.node, *sum) == self.code) {
             Some(sum) => Ok((self.node, sum)),
             None => Err(StoreError::Forged(
                 "the row of the table node is not one that this installation wrote".to_owned(),
@@ -334,21 +321,18 @@ impl Stored {
     }
 }
 
-/// The row of the installation, without a check of it. Tables of versions 1 and 2 lack some of its columns.
+/// The row of the installation, without a check of it.
 pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stored>, StoreError> {
     let told = link.told(&format!(
-        "{before} SELECT version, term, generation, coalesce(to_jsonb(node)->>'registry', '0'), encode(mac, 'hex'),
-         coalesce(to_jsonb(node)->>'sum', ''), coalesce(to_jsonb(node)->>'expanded', version::text) FROM node WHERE id = 0 {how}"
+        "{before} SELECT version, term, generation, registry, encode(mac, 'hex'), encode(sum, 'hex') FROM node WHERE id = 0 {how}"
     ))?;
     let Some(columns) = told else { return Ok(None) };
     let text = |at: usize| columns.get(at).cloned().flatten();
     let number = |at: usize| text(at).and_then(|text| text.parse().ok());
-    let bytes = |text: &str| hex::decode(text).ok();
+    let bytes = |at: usize| hex::decode(text(at)?).ok();
     let found = || {
-        let (version, term, generation, registry) = (number(0)?, number(1)?, number(2)?, number(3)?);
-        let node = Node { version, term, generation, registry };
-        let sum = text(5).and_then(|sum| bytes(sum.strip_prefix("\\x")?));
-        Some(Stored { node, sum, code: bytes(&text(4)?)?, expanded: number(6)? })
+        let node = Node { term: number(1)?, generation: number(2)?, registry: number(3)? };
+        Some(Stored { version: number(0)?, node, sum: bytes(5)?, code: bytes(4)? })
     };
     Ok(found())
 }

@@ -765,7 +765,7 @@ impl Rows<'_> {
         match pruned {
             Some(0) if left()?.is_some_and(|seal| seal.bytes.len() > PRUNED_BYTES_MAX) => {
                 Err(StoreError::Fault(format!(
-                    "the database does not find this header in seal {}, and keeps the seal: upgrade its tables with `trefoil store migrate`",
+                    "the database does not find this header in seal {}, and keeps the seal",
                     header.number
                 )))
             }

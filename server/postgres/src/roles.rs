@@ -1,13 +1,12 @@
 //! The role that serves, and what it may do: no more than a node needs. So a thief of its password makes and drops no table, changes no sealed entry of
 //! the audit trail, and takes no header out of the log.
 //!
-//! The owner of the tables makes them, upgrades them, and grants. A role that owns them and serves works too, and is warned of.
+//! The owner of the tables makes them, and grants. A role that owns them and serves works too, and is warned of.
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening, holder};
 use crate::register;
-use crate::schema::PROGRAM;
 use std::time::Duration;
 use trefoil_storage::store::StoreError;
 
@@ -28,7 +27,7 @@ pub(crate) const GRANTS: [(&str, &str); 25] = [
     ("idempotency", "INSERT, DELETE"),
     ("operators", "INSERT, UPDATE"),
     ("operator_tokens", "INSERT, UPDATE"),
-    // A receipt comes later, and once: see the policies in schema_3.sql.
+    // A receipt comes later, and once: see the policies in schema.sql.
     ("audit", "INSERT, UPDATE (receipt, mac)"),
     ("creates", "INSERT, DELETE"),
     // Seals are pruned through a function that leaves their headers.
@@ -53,8 +52,7 @@ pub struct Rights {
     pub lacks: Option<String>,
 }
 
-/// Makes or upgrades the tables, as their owner, and grants to `serving` what it needs. Nodes may use the database meanwhile if the upgrade lets
-/// them. Returns the version of the tables.
+/// Makes the tables if there are none, as their owner, and grants to `serving` what it needs. Nodes may use the database meanwhile.
 ///
 /// # Errors
 /// As [`crate::Postgres::open`]; the role does not exist, or this one may not make tables.
@@ -63,18 +61,18 @@ pub fn migrate(
     secret: &[u8; 32],
     patience: Duration,
     serving: Option<&str>,
-) -> Result<u64, StoreError> {
+) -> Result<(), StoreError> {
     let is_used = holder(&Link::open(address, patience, CONNECT_MAX)?)?.is_some();
     let fleet = is_used.then(|| "migration".to_owned());
-    let opening = Opening { migrate: true, fleet, ..Opening::default() };
-    let (_hold, link) = Hold::take(address.clone(), secret, patience, (opening, PROGRAM))?;
+    let opening = Opening { fleet, ..Opening::default() };
+    let (_hold, link) = Hold::take(address.clone(), secret, patience, opening)?;
     link.batch(register::TABLES)?;
     if let Some(role) = serving {
         let places = link.told("SELECT current_database(), current_schema()")?.unwrap_or_default();
         let [database, schema] = places.try_into().unwrap_or_default();
         link.batch(&grants(role, &database.unwrap_or_default(), &schema.unwrap_or_default()))?;
     }
-    Ok(PROGRAM.version())
+    Ok(())
 }
 
 /// The statements, of one transaction, after which a role has what it needs and no more.

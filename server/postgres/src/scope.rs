@@ -1,6 +1,6 @@
 //! Whose rows a transaction sees.
 //!
-//! The policies in schema_3.sql show the role that serves the rows of one tenant, or those of all, as the setting `trefoil.tenant` says, and none without
+//! The policies in schema.sql show the role that serves the rows of one tenant, or those of all, as the setting `trefoil.tenant` says, and none without
 //! it. A condition that is missing in a statement then reaches no other tenant. They do not hold the owner of the tables, and not a thief of the
 //! password, who may set it too.
 

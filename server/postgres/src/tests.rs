@@ -280,8 +280,7 @@ fn primary_keys_begin_with_the_tenant_and_then_the_subject_but_for_tables_that_h
 fn is_key(table: &str, column: &str) -> bool {
     let of = |columns: &[&str]| columns.contains(&column);
     match table {
-        // A higher version of the tables is that of a later program, which this one works beside.
-        "node" => of(&["id", "expanded"]),
+        "node" => of(&["id"]),
         "usage" => of(&["tenant"]),
         "template_bytes" | "templates" | "generations" => of(&["tenant", "handle"]),
         "sessions" => of(&["tenant"]),
@@ -449,12 +448,8 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
     let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
     let folder = tempfile::tempdir().unwrap();
     let directory = DataDir::open(&folder.path().join("data")).unwrap();
-    let opening = |restored| Opening {
-        mark: Some(directory.high_water("m").unwrap()),
-        migrate: false,
-        restored,
-        fleet: None,
-    };
+    let opening =
+        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), restored, fleet: None };
     let (store, _) = open_with(&url, PATIENCE, opening(false)).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_seal(5, vec![5], vec![]).unwrap();

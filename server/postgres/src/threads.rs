@@ -19,7 +19,6 @@ use crate::connections::READERS;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{Hold, Opening};
 use crate::roles;
-use crate::schema::Program;
 use crate::scope::Scope;
 use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
@@ -117,7 +116,7 @@ impl Threads {
         address: &Address,
         secret: &[u8; 32],
         patience: Duration,
-        opening: (Opening, &'static Program),
+        opening: Opening,
     ) -> Result<(Threads, (u64, Arc<AtomicU64>)), StoreError> {
         let standing = Arc::<Standing>::default();
         let ((writes, queue), (reads, asked)) = (bounded(QUEUE_MAX), bounded::<Read>(QUEUE_MAX));

@@ -33,7 +33,7 @@ pub fn make(
         return Err(BackupError::Role(format!(
             "the store of {} is in a PostgreSQL database, which this command does not copy. Back the database up with PostgreSQL's tools (pg_dump, or \
              pg_basebackup with an archive of its log), then stop the service and copy the whole directory, which has the keys and the vault: see \
-             FLEET.md, \"Back up, restore and upgrade the database\"",
+             FLEET.md, \"Back up and restore the database\"",
             data.display()
         )));
     }
@@ -91,7 +91,7 @@ fn end(seal: &[u8]) -> Result<LogEnd, String> {
 fn go_on(directory: &DataDir, manifest: &Manifest, now: u64) -> Result<Restoration, String> {
     let text = |cause: &dyn ToString| cause.to_string();
     let secret = directory.secret::<32>(STORE.secret).map_err(|cause| text(&cause))?;
-    let file = directory.database(STORE_FILE).map_err(|cause| text(&cause))?.migrating(true);
+    let file = directory.database(STORE_FILE).map_err(|cause| text(&cause))?;
     let store = Sqlite::open_under(&Supervisor::default(), file, &secret).map_err(|cause| text(&cause))?;
     let last = store.last_seal().map_err(|cause| text(&cause))?;
     let found = last.as_ref().map(|(_, bytes)| end(bytes)).transpose()?;

@@ -90,7 +90,7 @@ impl Counters {
         seal.record(seal_ns);
         let decided = |batch: &&Bound<R>| batch.lanes.iter().any(|lane| lane.decision.is_some());
         for Bound { lanes, times, .. } in batches.iter().filter(decided) {
-            let StageTimes { begun_ns: _, proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
+            let StageTimes { proof_lookup_ns, match_ns, key_holder_ns, digest_ns } = *times;
             add(&self.batches, 1);
             add(&self.lanes, lanes.len() as u64);
             proof_lookup.record(proof_lookup_ns);

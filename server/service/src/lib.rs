@@ -62,7 +62,6 @@ pub mod signing_keys;
 pub mod sources;
 pub mod templates;
 pub mod tenant;
-pub mod timeline;
 pub mod usage;
 pub mod verdicts;
 pub mod wiring;

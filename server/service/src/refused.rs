@@ -386,7 +386,7 @@ impl From<StoreError> for Refused {
             // The process ends, or has no hold on the database at the moment.
             StoreError::InUse(_) | StoreError::Unusable(_) => Refused::StoreAway,
             StoreError::OldKeys => Refused::KeysReplaced,
-            StoreError::Conflict | StoreError::Fault(_) | StoreError::Schema { .. } => Refused::fault(cause),
+            StoreError::Conflict | StoreError::Fault(_) => Refused::fault(cause),
             StoreError::Altered(_)
             | StoreError::Damaged(_)
             | StoreError::Emptied

@@ -20,7 +20,6 @@
 
 use crate::counters::Counters;
 use crate::door::Asker;
-use crate::timeline::Timeline;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -31,7 +30,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use trefoil_attest::tree::Hash;
 use trefoil_attest::{Attestation, Decision, Evidence};
-use trefoil_pipeline::{Bound, Refusal, Release, Sealed, SealedTree};
+use trefoil_pipeline::{BoundLane, Refusal, Release, Sealed, SealedTree};
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::StoreError;
 
@@ -85,8 +84,6 @@ pub struct Answer {
     pub leaf_index: u64,
     /// The seal, and the tree with its path.
     pub under: Arc<SealedTree>,
-    /// The times of its batch and its seal.
-    pub timeline: Timeline,
 }
 
 impl Answer {
@@ -255,19 +252,15 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         Ok(())
     }
 
-    fn answer(&self, Sealed { under, batches, log: _, turn, begun_ns, seal_ns }: Sealed<Asker>) {
+    fn answer(&self, Sealed { under, batches, log: _, turn, seal_ns: _ }: Sealed<Asker>) {
         // It is stored.
         drop(turn);
-        let lanes = batches.into_iter().flat_map(|Bound { lanes, times, .. }| {
-            let count = lanes.len() as u32;
-            let timeline = Timeline { batch: times, lanes: count, seal_begun_ns: begun_ns, seal_ns };
-            lanes.into_iter().map(move |lane| (lane, timeline))
-        });
-        for (leaf_index, (lane, timeline)) in (0..).zip(lanes) {
-            let trefoil_pipeline::BoundLane { reply, decision, statement, digest } = lane;
+        let lanes = batches.into_iter().flat_map(|batch| batch.lanes);
+        for (leaf_index, lane) in (0..).zip(lanes) {
+            let BoundLane { reply, decision, statement, digest } = lane;
             decision.into_iter().for_each(|decision| self.counters.decided(decision));
             let under = Arc::clone(&under);
-            let answer = Answer { decision, statement, digest, leaf_index, under, timeline };
+            let answer = Answer { decision, statement, digest, leaf_index, under };
             let _ = reply.into_reply().send(Ok(answer));
         }
     }

@@ -5,9 +5,7 @@ use super::caller::Caller;
 use super::sizes::EMBEDDING_JSON_BYTES_MAX;
 use crate::app::App;
 use crate::bodies;
-use crate::capture;
 use crate::problem::{Code, Problem};
-use crate::traces;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -41,11 +39,8 @@ pub(super) async fn authenticate(
 /// One login, from its JSON to its answer, whether it came alone or in a batch.
 pub(super) async fn login(app: &App, caller: &Caller, json: &[u8]) -> Result<Authenticated, Problem> {
     let (request, form) = request(&caller.tenant, json)?;
-    capture::is_of_subject(request.handle);
-    let submitted_ns = traces::submits(&*app.service.clock);
     // In a box, because what encloses this future is moved several times before it begins.
     let answer = Box::pin(app.service.login(&caller.tenant, &caller.failures, request)).await?;
-    traces::answered(&*app.service.clock, submitted_ns, &answer);
     bodies::authenticated(&answer, form)
 }
 

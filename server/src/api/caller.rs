@@ -3,9 +3,7 @@
 use super::needs::Needs;
 use super::uses::is_use_of;
 use crate::app::App;
-use crate::capture;
 use crate::problem::{Code, Problem};
-use crate::traces;
 use axum::extract::{FromRequestParts, Path, RawPathParams};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -96,8 +94,6 @@ impl FromRequestParts<Arc<App>> for Caller {
         let directory = &app.service.directory;
         let known = app.service.found(|| directory.caller(key, app.service.now())).await?;
         is_use_of(&known.uses);
-        capture::is_of_tenant(known.tenant.id);
-        traces::is_of_tenant(known.tenant.id);
         Caller::of(app, known)
     }
 }

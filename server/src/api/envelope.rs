@@ -4,10 +4,7 @@ use super::failures::ONE_A_SECOND;
 use super::sizes::HEAD_BYTES_MAX;
 use super::uses::with_uses;
 use crate::app::App;
-use crate::capture::{Parties, Shape, with_parties};
 use crate::problem::{Code, Problem};
-use crate::traces::{Noted, noting};
-use axum::body::HttpBody as _;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
@@ -36,25 +33,18 @@ impl RequestId {
 /// The outermost layer.
 pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let id = rand::random::<[u8; 16]>();
-    let traced = app.traces.begin(id, request.headers());
     request.extensions_mut().insert(RequestId(id));
     let id = hex::encode(id);
     let (method, version) = (request.method().clone(), request.version());
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let started = app.service.clock.monotonic_ns();
-    let request_bytes = request.body().size_hint().exact().unwrap_or(0);
-    let (((mut response, uses), noted), parties) = match (head_bytes(&request), &app.capture) {
-        (..=HEAD_BYTES_MAX, None) => {
-            (noting(&traced, with_uses(contain(next.run(request)))).await, Parties::default())
-        }
-        (..=HEAD_BYTES_MAX, Some(_)) => {
-            with_parties(noting(&traced, with_uses(contain(next.run(request))))).await
-        }
-        (bytes, _) => {
+    let (mut response, uses) = match head_bytes(&request) {
+        ..=HEAD_BYTES_MAX => with_uses(contain(next.run(request))).await,
+        bytes => {
             let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
             let refused = Problem::new(Code::HeadTooLarge, detail).into_response();
-            (((refused, None), Noted::default()), Parties::default())
+            (refused, None)
         }
     };
     let problem = response.extensions_mut().remove::<Problem>();
@@ -81,15 +71,6 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     let took_ns = app.service.clock.monotonic_ns() - started;
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
     app.metrics.responded(method.as_str(), route, status, code, took_ns);
-    let shape = || {
-        let answer_bytes = response.body().size_hint().exact().unwrap_or(0);
-        let method = method.as_str();
-        Shape { method, route, status, began_ns: started, took_ns, request_bytes, answer_bytes }
-    };
-    if let Some(capture) = &app.capture {
-        capture.note(&shape(), &parties);
-    }
-    app.traces.end(traced, shape, code, noted);
     let (code, us) = (code.map_or("-", |code| code.name()), took_ns / 1_000);
     match status {
         500.. => tracing::warn!(request_id = id, %method, route, status, code, us, "request failed"),

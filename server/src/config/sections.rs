@@ -306,8 +306,6 @@ pub struct Store {
     pub timeout_ms: u64,
     /// Templates in memory.
     pub templates_in_memory: usize,
-    /// Upgrades databases of an earlier version.
-    pub migrate: bool,
     /// Whether to wait until no other process uses the PostgreSQL database, instead of giving up.
     pub standby: bool,
     /// Whether other nodes use the PostgreSQL database at the same time.
@@ -416,16 +414,6 @@ pub enum OldSeals {
     Prune,
     /// The seals are written to files first.
     Archive,
-}
-
-/// `[capture]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CaptureFile {
-    /// Where timing and shape of requests are written; empty: nowhere.
-    pub file: PathBuf,
-    /// Largest size of the file.
-    pub size_max_mib: u64,
 }
 
 /// `[disk]`

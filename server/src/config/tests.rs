@@ -67,54 +67,6 @@ fn variables_of_the_key_holder_are_checked_by_its_own_names_and_change_nothing_h
 }
 
 #[test]
-fn a_capture_is_asked_for_by_a_flag_and_bounded_by_a_setting() {
-    let flags = Overrides { capture: Some("monday".into()), ..Overrides::default() };
-    let capture = |variables: &[(&str, &str)]| load(None, variables, &flags).map(|config| config.capture);
-    assert_eq!(capture(&[]).unwrap(), CaptureFile { file: "monday".into(), size_max_mib: 64 });
-    let refused = capture(&[("TREFOIL_CAPTURE_SIZE_MAX_MIB", "0")]).unwrap_err().to_string();
-    assert!(refused.contains("capture.size_max_mib"), "{refused}");
-}
-
-#[test]
-fn an_address_for_traces_is_a_base_address_of_http_and_needs_a_program_with_traces() {
-    let refused = |name, value| {
-        let refused = load(None, &[(name, value)], &Overrides::default()).unwrap_err().to_string();
-        assert!(refused.contains(&format!("set by {name}")), "{refused}");
-        refused
-    };
-    let endpoint = "TREFOIL_TRACE_ENDPOINT";
-    for (value, why) in [
-        ("collector:4318", "neither http:// nor https://"),
-        ("ftp://collector", "neither http:// nor https://"),
-        ("/v1/traces", "names no machine"),
-        ("http://a b", "is no address"),
-        ("https://user:word@collector", "OTEL_EXPORTER_OTLP_HEADERS"),
-        ("http://collector:4318/v1/traces", "leave out /v1/traces"),
-        ("http://collector:4318/v1/traces/", "leave out /v1/traces"),
-        ("http://collector:4318?a=b", "leave out /v1/traces"),
-    ] {
-        let refused = refused(endpoint, value);
-        assert!(refused.contains(why) && refused.contains("http://127.0.0.1:4318"), "{refused}");
-    }
-    assert!(refused("TREFOIL_TRACE_SERVICE_NAME", "").contains("1 to 255 bytes"));
-    assert!(refused("TREFOIL_TRACE_SAMPLE", "1000000001").contains("trace.sample"));
-    let given = [(endpoint, "https://collector.example/otlp/"), ("TREFOIL_TRACE_SAMPLE", "0")];
-    let config = load(None, &given, &Overrides::default());
-    match cfg!(feature = "otlp") {
-        true => {
-            let url = config.unwrap().trace.url();
-            assert_eq!(url.as_deref(), Some("https://collector.example/otlp/v1/traces"));
-        }
-        false => {
-            let refused = config.unwrap_err().to_string();
-            assert!(refused.contains("cargo build --release --features otlp"), "{refused}");
-            assert!(refused.contains("set by TREFOIL_TRACE_ENDPOINT"), "{refused}");
-        }
-    }
-    assert_eq!(Config::embedded().trace.url(), None);
-}
-
-#[test]
 fn a_line_of_a_comment_begins_once() {
     for defaults in [DEFAULTS, trefoil_key_holder::config::DEFAULTS] {
         assert_eq!(defaults.lines().find(|line| line.starts_with("# #")), None);

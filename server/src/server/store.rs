@@ -59,7 +59,7 @@ pub(super) fn open(
             directory.has(POSTGRES_MARK)? && directory.high_water(POSTGRES_MARK)?.reached().count > 0;
         refuse_other(directory, is_used, "is in a PostgreSQL database: start with --store and its address")?;
         let path = directory.join(STORE_FILE);
-        let file = directory.database(STORE_FILE)?.migrating(config.store.migrate);
+        let file = directory.database(STORE_FILE)?;
         let store =
             Sqlite::open_under(supervisor, file, &secret).map_err(|cause| not_opened(&path, cause))?;
         directory.note(STORE_FILE)?;
@@ -70,11 +70,11 @@ pub(super) fn open(
         directory.has(STORE_FILE)?,
         "is in its file store.sqlite: start without --store",
     )?;
-    let config::Store { migrate, restored, fleet, .. } = config.store;
+    let config::Store { restored, fleet, .. } = config.store;
     let fleet = fleet.then(node_name);
     let mark = directory.high_water(POSTGRES_MARK)?;
     let is_new = mark.reached().count == 0;
-    let opening = Opening { mark: Some(mark), migrate, restored, fleet };
+    let opening = Opening { mark: Some(mark), restored, fleet };
     let opened = Postgres::open(supervisor, &address, &secret, config.store.patience(), opening);
     let store = opened.map_err(|cause| {
         StartError::Database(match cause {

@@ -203,7 +203,6 @@ impl DataDir {
             path: self.join(name),
             exists,
             mark: Some(self.high_water(&format!("{name}.mark"))?),
-            migrate: false,
         })
     }
 
@@ -285,26 +284,11 @@ pub struct DatabaseFile {
     pub exists: bool,
     /// The mark that also has its count of transactions.
     pub mark: Option<HighWater>,
-    /// Whether to upgrade a file of an earlier version.
-    pub migrate: bool,
-}
-
-impl DatabaseFile {
-    /// Sets whether to upgrade a file of an earlier version.
-    #[must_use]
-    pub fn migrating(self, migrate: bool) -> DatabaseFile {
-        DatabaseFile { migrate, ..self }
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 impl<T: AsRef<Path> + ?Sized> From<&T> for DatabaseFile {
     fn from(path: &T) -> DatabaseFile {
-        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None, migrate: true }
+        DatabaseFile { path: path.as_ref().to_owned(), exists: false, mark: None }
     }
 }
 

@@ -5,7 +5,7 @@
 //! A failed write undoes only itself; a failed commit fails its whole batch. Reads use their own connections and never
 //! wait for the writer (WAL). `secure_delete` overwrites freed bytes, what it misses is overwritten before a page reaches the file (`residue`),
 //! and a deletion that must shred is followed by a checkpoint that empties the log, again and again until no reader keeps it. Memory mapping is off, because a report says that it amplifies a WAL bug. Only their owner can read
-//! the files. A file whose rows affect decisions is opened with a key ([`RowKey`]), and refused if another program wrote to it.
+//! the files. A file is opened with a key ([`RowKey`]), and refused if another program wrote to it.
 //!
 //! Opening a file checks it for damage: SQLite's own check of every page and index, then the sum of the rows. Rows that are loaded
 //! before the first write are read in the transaction that computed the sum, so nothing changes between check and use. Damage that
@@ -26,12 +26,14 @@ mod rows;
 
 use crate::data_dir::{DatabaseFile, HighWater, Reached};
 use crate::supervisor::Supervisor;
-use connection::{BUSY_TIMEOUT, check_pages, make_private, open_reader, others, prepare, unknown_version};
+use connection::{
+    BUSY_TIMEOUT, check_pages, check_version, make_private, open_reader, others, prepare, user_version,
+};
 pub use copy::{Pinned, check_copy};
 pub use error::{StoreError, conflict_or_fault, fault};
 use log::{Log, log_of};
+pub use rows::RowKey;
 use rows::Rows;
-pub use rows::{Apart, RowKey, Step};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,15 +87,14 @@ pub struct Database {
 
 /// The connection that computed the sum of the rows, still in that transaction: until the first write it sees exactly the rows that
 /// were checked.
-#[derive(Default)]
 struct Checked {
     connection: Mutex<Option<Connection>>,
     over: AtomicBool,
 }
 
 impl Checked {
-    fn new(connection: Option<Connection>) -> Checked {
-        Checked { connection: Mutex::new(connection), over: AtomicBool::default() }
+    fn new(connection: Connection) -> Checked {
+        Checked { connection: Mutex::new(Some(connection)), over: AtomicBool::default() }
     }
 
     fn locked(&self) -> MutexGuard<'_, Option<Connection>> {
@@ -131,12 +132,12 @@ impl Durable {
     }
 }
 
-/// The connection that writes, and the sum of the rows if the file has a key.
+/// The connection that writes, and the sum of the rows.
 struct Writer {
     connection: Connection,
     /// SQLite's count of what other connections have written, as of the check.
     others: i64,
-    rows: Option<Rows>,
+    rows: Rows,
     durable: Arc<Durable>,
     mark: Option<HighWater>,
     path: PathBuf,
@@ -145,36 +146,29 @@ struct Writer {
 }
 
 impl Database {
-    /// Opens or creates a file with `schema`, which is of this version. Refuses any other version, unless `key` has steps from it and the
-    /// file may be upgraded. With `key`, refuses a file with a
-    /// row that another program wrote. The writing thread runs under `supervisor`.
+    /// Opens or creates a file with `schema`, which is of this version. Refuses any other version, and a file with a row that another program
+    /// wrote. The writing thread runs under `supervisor`.
     pub fn open(
         file: impl Into<DatabaseFile>,
         version: i64,
         schema: &str,
-        key: Option<RowKey>,
+        key: RowKey,
         supervisor: &Supervisor,
     ) -> Result<Database, StoreError> {
-        let DatabaseFile { path, exists, mark, migrate: may_migrate } = file.into();
+        let DatabaseFile { path, exists, mark } = file.into();
         make_private(&path).map_err(fault)?;
         let connection = Connection::open(&path).map_err(fault)?;
         prepare(&connection).map_err(fault)?;
         check_pages(&connection)?;
-        let connection = migrate(connection, (version, exists, may_migrate), schema, key.as_ref(), &path)?;
+        let connection = with_tables(connection, (version, exists), schema, &key, &path)?;
         let log = Log::open(&connection, &path)?;
         let others = others(&connection)?;
-        let (rows, checked) = match key {
-            None => (None, None),
-            Some(key) => {
-                let reader = open_reader(&path).map_err(fault)?;
-                reader.execute_batch("BEGIN").map_err(fault)?;
-                let rows = Rows::verify(&reader, key, schema)?;
-                rows.follow(&connection).map_err(fault)?;
-                (Some(rows), Some(reader))
-            }
-        };
+        let checked = open_reader(&path).map_err(fault)?;
+        checked.execute_batch("BEGIN").map_err(fault)?;
+        let rows = Rows::verify(&checked, key, schema)?;
+        rows.follow(&connection).map_err(fault)?;
         let durable: Arc<Durable> = Arc::default();
-        durable.set(rows.as_ref().map(Rows::state).unwrap_or_default());
+        durable.set(rows.state());
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (writes, queue) = sync_channel(QUEUE_MAX);
         let mut writer = Writer {
@@ -229,7 +223,7 @@ impl Database {
         }
     }
 
-    /// How many transactions of a file with a key are on the disk, and how often an older copy of it was accepted.
+    /// How many transactions are on the disk, and how often an older copy of the file was accepted.
     pub fn state(&self) -> VaultState {
         let Durable { generation, restored } = &*self.durable;
         VaultState {
@@ -383,17 +377,17 @@ impl Writer {
             let scrub = writes.iter().any(|write| write.scrub);
             let survives = writes.iter().map(|write| write.survives).max().unwrap_or(Survives::PowerCut);
             let set = self.synchronise(survives, &mut synchronous);
-            let mark = self.rows.as_ref().map(Rows::mark);
+            let mark = self.rows.mark();
             let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE")).and_then(|()| self.check_alone());
             let older_than = writes.iter().find_map(|write| write.older_than);
             let mut acknowledgements = Vec::with_capacity(writes.len());
             for write in writes {
                 acknowledgements.push((write.run)(begun.clone().map(|()| &*self)));
             }
-            let committed = begun.and_then(|()| self.commit(mark, older_than));
+            let committed = begun.and_then(|()| self.commit(&mark, older_than));
             match &committed {
                 Ok(()) if survives == Survives::PowerCut => {
-                    self.durable.set(self.rows.as_ref().map(Rows::state).unwrap_or_default());
+                    self.durable.set(self.rows.state());
                     self.reach();
                 }
                 Ok(()) => {}
@@ -429,7 +423,7 @@ impl Writer {
 
     /// Notes how many transactions are durable.
     fn reach(&mut self) {
-        let count = self.rows.as_ref().map_or(0, |rows| rows.state().generation);
+        let count = self.rows.state().generation;
         if let Some(mark) = &mut self.mark
             && let Err(cause) = mark.reach(Reached { count, digest: [0; 32] })
         {
@@ -449,7 +443,7 @@ impl Writer {
 
     /// Refuses a transaction after one of another program, whose rows the sum does not include.
     fn check_alone(&self) -> Result<(), StoreError> {
-        match self.rows.is_none() || others(&self.connection)? == self.others {
+        match others(&self.connection)? == self.others {
             true => Ok(()),
             false => {
                 Err(StoreError::Altered("another program wrote to it while this one had it open".to_owned()))
@@ -458,18 +452,15 @@ impl Writer {
     }
 
     /// Ends the transaction with the count and sum of its rows. Without a commit both stay as they were.
-    fn commit(&mut self, mark: Option<[u8; 32]>, older_than: Option<VaultState>) -> Result<(), StoreError> {
-        let before = self.rows.as_ref().map(Rows::state);
-        let sealed = match (&mut self.rows, mark) {
-            (Some(rows), Some(mark)) => match older_than {
-                Some(remembered) => rows.accept_older(&self.connection, remembered),
-                None => rows.seal(&self.connection, &mark),
-            },
-            _ => Ok(()),
+    fn commit(&mut self, mark: &[u8; 32], older_than: Option<VaultState>) -> Result<(), StoreError> {
+        let before = self.rows.state();
+        let sealed = match older_than {
+            Some(remembered) => self.rows.accept_older(&self.connection, remembered),
+            None => self.rows.seal(&self.connection, mark),
         };
         let committed = sealed.and_then(|()| self.execute("COMMIT"));
-        if let (Err(_), Some(rows), Some(mark), Some(before)) = (&committed, &mut self.rows, mark, before) {
-            rows.undo(&mark, before);
+        if committed.is_err() {
+            self.rows.undo(mark, before);
         }
         committed
     }
@@ -484,44 +475,33 @@ impl Writer {
         operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.execute("SAVEPOINT one")?;
-        let mark = self.rows.as_ref().map(Rows::mark);
+        let mark = self.rows.mark();
         let outcome = operation(&self.connection);
         self.execute(if outcome.is_ok() { "RELEASE one" } else { "ROLLBACK TO one; RELEASE one" })?;
-        if let (Err(_), Some(rows), Some(mark)) = (&outcome, &self.rows, mark) {
-            rows.go_back(&mark);
+        if outcome.is_err() {
+            self.rows.go_back(&mark);
         }
         outcome
     }
 }
 
-fn migrate(
+/// Makes the tables of a new file, and refuses those of another version.
+fn with_tables(
     mut connection: Connection,
-    (version, exists, may_migrate): (i64, bool, bool),
+    (version, exists): (i64, bool),
     schema: &str,
-    key: Option<&RowKey>,
+    key: &RowKey,
     path: &Path,
 ) -> Result<Connection, StoreError> {
-    let found = |connection: &Connection| {
-        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).map_err(fault)
-    };
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-    match found(&transaction)? {
+    match user_version(&transaction)? {
         0 if exists => return Err(StoreError::Emptied),
         0 => {
             transaction.execute_batch(schema).map_err(fault)?;
-            key.map(|key| Rows::create(&transaction, key)).transpose()?;
+            Rows::create(&transaction, key)?;
             transaction.pragma_update(None, "user_version", version).map_err(fault)?;
         }
-        found if found == version => {}
-        other => {
-            let steps = key.and_then(|key| Some((key, key.steps_from(other)?)));
-            let (key, steps) = steps.ok_or_else(|| unknown_version(path, other, version))?;
-            if !may_migrate {
-                return Err(StoreError::Schema { found: other, version });
-            }
-            Rows::migrate(&transaction, key, steps, schema)?;
-            transaction.pragma_update(None, "user_version", version).map_err(fault)?;
-        }
+        found => check_version(path, found, version)?,
     }
     transaction.commit().map_err(fault)?;
     Ok(connection)

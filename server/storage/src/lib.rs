@@ -1,4 +1,4 @@
-//! Storage: data directories, databases with migrations, encryption at rest, free disk space.
+//! Storage: data directories, databases, encryption at rest, free disk space.
 //!
 //! The service, the key-holder and the issuer use it. [`data_dir`] is a directory that one process holds. [`database`] is SQLite with a
 //! keyed sum over all rows and a mark that counts transactions. [`wrap`] is encryption under a key, bound to a name. The feature
@@ -15,7 +15,7 @@
 //! let schema = "CREATE TABLE numbers (number INTEGER NOT NULL) STRICT";
 //! let file = directory.database("numbers.sqlite")?;
 //! // Refused if another program wrote a row, or if acknowledged transactions are missing.
-//! let database = Database::open(file, 1, schema, Some(RowKey::of(&secret, &[])), &Supervisor::default())?;
+//! let database = Database::open(file, 1, schema, RowKey::of(&secret), &Supervisor::default())?;
 //! // Returns once the row is on the disk.
 //! database.write(|rows| rows.execute("INSERT INTO numbers VALUES (7)", []).map(drop).map_err(fault))?;
 //! let kept: i64 = database.read(|rows| rows.query_row("SELECT number FROM numbers", [], |row| row.get(0)))?;

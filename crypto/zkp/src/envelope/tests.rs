@@ -171,7 +171,7 @@ fn every_change_of_the_head_is_refused_or_another_envelope() {
 fn a_scope_of_another_audience_or_tenant_or_with_an_epoch_is_refused() {
     let mut envelope = envelope();
     let tenant = envelope.statement.tenant;
-    // As circuits of earlier builds had it: an account that changes with the epoch.
+    // An account that changes with the epoch.
     let with_epoch = Sha3_256::new()
         .chain_update(b"trefoil/scope/authentication/1")
         .chain_update(tenant)

@@ -20,7 +20,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "URL", global = true)]
     admin: Option<String>,
     /// The certificate that it must show, or the one that signed it, PEM. Absent: as configured.
-    #[arg(long = "ca", alias = "certificate", value_name = "FILE", global = true)]
+    #[arg(long = "ca", value_name = "FILE", global = true)]
     certificate: Option<PathBuf>,
     /// File whose first line is the admin token.
     #[arg(long, value_name = "FILE", global = true)]

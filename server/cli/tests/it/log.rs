@@ -115,7 +115,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     let url = format!("https://{}", service.public.address);
     let (head, data_dir) = (file("head.json"), text(&data));
     let remote = |more: &[&str]| {
-        let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];
+        let rest = ["--service", &url, "--ca", &certificate, "--trust-root", &root, "--head", &head];
         trefoil(&[&["log", "audit"], &rest[..], more].concat())
     };
     let offline = |data: &str, head: &str| {
@@ -170,21 +170,11 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     assert!(status.success());
     // Changed by its operator, who has the key of the rows.
     let secret = std::fs::read(fork.join("master.key")).unwrap();
-    let key = RowKey::of(secret.as_array().unwrap(), &[]);
-    let schema = concat!(
-        include_str!("../../../storage/src/store/schema.sql"),
-        include_str!("../../../storage/src/store/schema_3.sql"),
-        include_str!("../../../storage/src/store/schema_4.sql"),
-        include_str!("../../../storage/src/store/schema_5.sql"),
-        include_str!("../../../storage/src/store/schema_usage.sql"),
-        include_str!("../../../storage/src/store/schema_leftovers.sql"),
-        include_str!("../../../storage/src/store/schema_operators.sql"),
-        include_str!("../../../storage/src/store/schema_revocations.sql"),
-    );
+    let key = RowKey::of(secret.as_array().unwrap());
+    let schema = include_str!("../../../storage/src/store/schema.sql");
     let store = fork.join("store.sqlite");
     let cut =
-        Database::open(&store, trefoil_storage::store::VERSION, schema, Some(key), &Supervisor::default())
-            .unwrap();
+        Database::open(&store, trefoil_storage::store::VERSION, schema, key, &Supervisor::default()).unwrap();
     cut.write(|connection| {
         let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
         connection.execute_batch(sql).map_err(fault)
@@ -204,7 +194,7 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     seal(&forked, &people[0], 20, 8).await;
     let url = format!("https://{}", forked.public.address);
     let certificate = text(&forked.server.certificate_path());
-    let rest = ["--service", &url, "--certificate", &certificate, "--trust-root", &root, "--head", &head];
+    let rest = ["--service", &url, "--ca", &certificate, "--trust-root", &root, "--head", &head];
     ends(&trefoil(&[&["log", "audit"], &rest[..]].concat()), 1, "the log has forked");
     assert!(forked.server.shutdown().await);
 }

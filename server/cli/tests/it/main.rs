@@ -12,12 +12,9 @@ mod batches;
 mod boundary;
 mod callers;
 mod canary;
-mod capture;
 mod cli;
 mod client;
 mod client_certificates;
-#[cfg(feature = "otlp")]
-mod collector;
 mod conditional;
 mod connections;
 mod crash;
@@ -101,8 +98,6 @@ mod subjects;
 mod supervision;
 mod systemd;
 mod theft;
-#[cfg(feature = "otlp")]
-mod traces;
 mod unproven;
 mod unverified;
 mod usage;

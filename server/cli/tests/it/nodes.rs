@@ -52,8 +52,6 @@ impl Nodes {
         }
         let first = start(config.clone()).await;
         let mut others = Vec::new();
-        // The nodes have one configuration, and two cannot write one file.
-        config.capture.file = PathBuf::new();
         for number in 1..NODES {
             config.server.data_dir = data.with_extension(format!("node-{number}"));
             if !config.server.data_dir.exists() {

@@ -125,13 +125,13 @@ fn a_renewal_takes_the_place_of_one_before_and_of_nothing_else() {
 }
 
 #[test]
-fn a_vault_of_an_earlier_version_is_refused_with_both_versions() {
+fn a_vault_of_another_version_is_refused_with_both_versions() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vault.sqlite");
     drop(SqliteVault::open(&path, &[9; 32]).unwrap());
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
     let refused = SqliteVault::open(&path, &[9; 32]).err().map(|cause| cause.to_string());
-    let text = "has schema version 1, this program knows 3; use the program that wrote it";
+    let text = "has schema version 2, this program knows 1; use the program that wrote it";
     assert!(refused.as_ref().is_some_and(|cause| cause.contains(text)), "{refused:?}");
 }
 

@@ -14,7 +14,7 @@ const VERSION: i32 = i32::from_be_bytes(*b"trfv");
 pub struct Signs {
     /// When it last asked the database something, Unix seconds; 0 if the role may not see it.
     pub heard: u64,
-    /// The version of its program; `None` until it is followed, or of a program that does not tell.
+    /// The version of its program; `None` until it is followed.
     pub version: Option<String>,
 }
 

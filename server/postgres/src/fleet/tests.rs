@@ -5,13 +5,11 @@ use crate::{Opening, Postgres};
 use trefoil_storage::store::{ApiKey, IssuerKey, Note, Operator, Root, Session, Store as _, Tenant};
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
-use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
+use trefoil_types::{ApiKeyId, OperatorId, SessionId, TenantId};
 
 const T: TenantId = TenantId::new([1; 16]);
 const SECRET: [u8; 32] = [7; 32];
 const PATIENCE: Duration = Duration::from_secs(10);
-
-mod versions;
 
 type Heard = Receiver<News>;
 
@@ -517,45 +515,4 @@ fn a_database_that_went_back_ends_every_node() {
         drop(store);
         server.sql(&name, "DELETE FROM node; INSERT INTO node SELECT * FROM kept");
     }
-}
-
-/// Two tables of version 1, one of a fresh installation and one with rows, become those of this version.
-#[test]
-fn tables_of_version_1_are_upgraded_on_request() {
-    let Some(server) = Server::shared() else { return };
-    let url = server.database();
-    let name = url.split(['/', '?']).nth(3).unwrap().to_owned();
-    let address = Address::read(&url, &crate::PasswordFiles::default()).unwrap();
-    let open = |migrate| {
-        let opening = Opening { migrate, ..Opening::default() };
-        Postgres::open(&Supervisor::default(), &address, &SECRET, PATIENCE, opening)
-    };
-    let store = open(false).unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
-    drop(store);
-    // What the program of version 1 left: neither column, no table, and a code over three numbers and the sum.
-    let kept = server.sql(&name, "SELECT term, generation, encode(sum, 'hex') FROM node");
-    let [term, generation, sum] = kept.split('|').collect::<Vec<_>>().try_into().unwrap();
-    let mac = RowMac::of(&SECRET);
-    let sum = mac.show(&hex::decode(sum).unwrap()).unwrap();
-    let numbers =
-        [1, term.parse().unwrap(), generation.parse().unwrap()].map(|number: u64| Value::number(number));
-    let code = mac.sign("node", &[&numbers[..], &[Value::bytes(sum.bytes())]].concat());
-    server.sql(
-        &name,
-        &format!(
-            "DROP TABLE changes; DROP FUNCTION prune_seal, is_served CASCADE; ALTER TABLE node DROP COLUMN registry, DROP COLUMN sum, DROP COLUMN expanded;
-             UPDATE node SET version = 1, mac = '\\x{}'",
-            hex::encode(code)
-        ),
-    );
-    let Err(StoreError::Unusable(told)) = open(false).map(drop) else { panic!("it was not asked to") };
-    assert!(told.contains("version 1") && told.contains("--migrate"), "{told}");
-    let store = open(true).unwrap();
-    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
-    drop(store);
-    let (store, heard) = node(&url, "one");
-    store.delete_template(&T, &Handle::new([1; 32])).unwrap();
-    store.put_sessions(vec![ended(1)]).unwrap();
-    hears(&heard, "the session", |news| news.sessions.len() == 1 && news.subjects.is_empty());
 }

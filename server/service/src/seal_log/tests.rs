@@ -44,7 +44,7 @@ fn with_header(header: SealHeader, log: Frontier) -> (Sealed<Asker>, Waiting) {
     let lane = BoundLane { reply, decision: Some(Decision::Match), statement: vec![8], digest: [9; 32] };
     let batches = vec![Bound { lanes: vec![lane], refused: Vec::new(), times: StageTimes::default() }];
     let under = Arc::new(SealedTree::new(seal, tree));
-    (Sealed { under, batches, log, turn: None, begun_ns: 0, seal_ns: 0 }, answer)
+    (Sealed { under, batches, log, turn: None, seal_ns: 0 }, answer)
 }
 
 fn start(

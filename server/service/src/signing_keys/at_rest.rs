@@ -6,13 +6,11 @@
 //! bounded when it is read, so that an altered file cannot exhaust the machine.
 
 use thiserror::Error;
-use trefoil_sign::{SECRET_BYTES, SigningKeys};
+use trefoil_sign::SigningKeys;
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::stretch::Cost;
 
 const MAGIC: &[u8; 8] = b"TFKEYS02";
-/// The start of files of the first version, which hold the stored form of the keys in the clear.
-const PLAIN_MAGIC: &[u8; 8] = b"TFSIGN01";
 const HEADER_BYTES: usize = 8 + 3 * 4 + 16;
 
 /// Why a key file does not open.
@@ -29,11 +27,6 @@ pub(super) enum AtRestError {
     /// The decrypted keys are damaged.
     #[error("its keys do not decode ({0}); restore the whole directory from one backup")]
     Keys(trefoil_sign::KeyError),
-}
-
-/// Whether these bytes are keys in the clear, as the first version stored them.
-pub(super) fn is_plain(file: &[u8]) -> bool {
-    file.len() == SECRET_BYTES && file.starts_with(PLAIN_MAGIC)
 }
 
 /// The file for these keys, under a passphrase that is stretched at this cost.

@@ -28,7 +28,6 @@ pub use passphrase::{Passphrase, Source};
 pub use revocation::revoke;
 pub use shown::{Shown, root_told};
 
-use at_rest::AtRestError;
 use error::KEYS_FILE;
 use std::path::Path;
 use trefoil_attest::{
@@ -107,12 +106,9 @@ pub fn make(directory: &DataDir, issuer: &str, source: &Source, now: u64) -> Res
     Ok(Opened { keys, trust_root })
 }
 
-/// The keys and trust root of a directory that has them. Finishes a rotation that was interrupted, and encrypts keys that
-/// an earlier version stored in the clear.
+/// The keys and trust root of a directory that has them. Finishes a rotation that was interrupted.
 pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened, KeysError> {
     let path = directory.join(KEYS_FILE);
-    let named =
-        |cause: &dyn ToString| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() };
     if !directory.has(KEYS_FILE)? {
         let cause =
             format!("{} is missing; name the service's data directory with --data-dir", path.display());
@@ -121,18 +117,8 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     let missing = || Zeroizing::new(Vec::new());
     let passphrase = source.find(directory)?;
     let file = directory.file(KEYS_FILE, missing)?;
-    let keys = if at_rest::is_plain(&file) {
-        let keys = SigningKeys::from_secret_bytes(&file).map_err(|cause| named(&cause))?;
-        directory.write(KEYS_FILE, &sealed(&keys, &passphrase))?;
-        tracing::warn!(
-            path = %path.display(),
-            "the signing keys were stored in the clear and are encrypted now; copies may remain on the disk and in \
-             backups: `trefoil keys rotate` makes them worthless"
-        );
-        keys
-    } else {
-        at_rest::open(&file, passphrase.as_bytes()).map_err(|cause: AtRestError| named(&cause))?
-    };
+    let keys = at_rest::open(&file, passphrase.as_bytes())
+        .map_err(|cause| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() })?;
     let trust_root = trust_root_for(directory, issuer, &keys)?;
     directory.note(KEYS_FILE)?;
     directory.note(TRUST_ROOT_FILE)?;
@@ -265,7 +251,7 @@ fn refused(cause: TrustRootError) -> KeysError {
 fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Result<TrustRoot, KeysError> {
     let path = directory.join(TRUST_ROOT_FILE);
     if !directory.has(TRUST_ROOT_FILE)? && !directory.join(VERSIONS).exists() {
-        // The keys are of an interrupted first start, or of a version that wrote no trust root.
+        // The keys are of an interrupted first start.
         let root = first(issuer, keys)?;
         keep(directory, &root)?;
         publish(directory, &root)?;
@@ -273,8 +259,7 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
     }
     let root = read(&path)?;
     let stored = version(directory.path(), root.version()).ok().flatten();
-    let is_first_of_its_kind = stored.is_none() && root.version() == 1;
-    if !is_first_of_its_kind && stored.as_deref() != Some(root.to_json().as_bytes()) {
+    if stored.as_deref() != Some(root.to_json().as_bytes()) {
         return Err(KeysError::Apart(format!(
             "{} is not the version {} that {VERSIONS} has; restore the whole directory from one backup",
             path.display(),
@@ -282,10 +267,6 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         )));
     }
     let (published, own) = (root.version(), keys.id());
-    // Version 1 of an earlier release is not among the versions yet.
-    if is_first_of_its_kind && lists(&root, &own) {
-        keep(directory, &root)?;
-    }
     let (newest, _) = followed(directory.path(), root, &own);
     if !lists(&newest, &own) {
         return Err(KeysError::Apart(format!(

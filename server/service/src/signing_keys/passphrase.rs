@@ -56,9 +56,7 @@ impl Source {
 /// as a backup of it alone, and do not protect against a reader of the directory.
 fn generated(directory: &DataDir) -> Result<Passphrase, KeysError> {
     let file = directory.join(GENERATED_FILE);
-    let keys = std::fs::read(directory.join(KEYS_FILE)).map(Zeroizing::new).ok();
-    let encrypted = keys.is_some_and(|keys| !super::at_rest::is_plain(&keys));
-    if encrypted && !file.exists() {
+    if directory.join(KEYS_FILE).exists() && !file.exists() {
         return Err(KeysError::PassphraseMissing { path: file.display().to_string() });
     }
     directory.file(GENERATED_FILE, || {

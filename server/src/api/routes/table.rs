@@ -45,11 +45,6 @@ impl Routes {
         self.router
     }
 
-    /// Methods and patterns.
-    pub(crate) fn names(&self) -> Vec<(Method, &'static str)> {
-        self.operations.iter().map(|operation| (operation.method, operation.path)).collect()
-    }
-
     /// The description.
     pub(crate) fn document(&self) -> Value {
         openapi::document(self.listener, &self.operations)

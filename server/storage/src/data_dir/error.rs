@@ -77,18 +77,15 @@ pub enum DataDirError {
         /// The file.
         path: String,
     },
-    /// A directory from before the record, in which a file is missing.
+    /// The record of the directory is missing.
     #[error(
-        "{path} is missing beside {beside}. Without it {loss}. Restore the whole directory from one backup; if nothing was ever served \
-         from it, remove the directory"
+        "{path} is missing beside {beside}. Without it nobody knows which files belong together. Restore the whole directory from one backup"
     )]
     Incomplete {
-        /// The missing file.
+        /// The record.
         path: String,
-        /// An existing file that needs it.
+        /// A file that is made after it.
         beside: &'static str,
-        /// What would happen if it were made again.
-        loss: &'static str,
     },
     /// The record of the directory cannot be read.
     #[error("{path}: {cause}; restore the whole directory from one backup")]

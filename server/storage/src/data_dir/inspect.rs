@@ -21,8 +21,7 @@ pub fn inspect(path: &Path) -> Vec<DataDirError> {
     found.extend(files(path).unwrap_or_else(|cause| vec![failed(path, "list", cause)]));
     found.extend(match path.join(record::FILE).exists() {
         true => recorded(path),
-        // Before its first start a directory has none.
-        false => Vec::new(),
+        false => Record::missing(path).into_iter().collect(),
     });
     found
 }

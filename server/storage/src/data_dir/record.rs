@@ -5,7 +5,7 @@ use super::private_file::{self, read_private};
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -24,36 +24,8 @@ pub(super) struct Record {
     files: BTreeMap<String, String>,
 }
 
-/// In a directory from before the record: the files that must exist if the first file of a line does.
-const TOGETHER: [&[&str]; 10] = [
-    &["master.key", "pepper.key", "store.sqlite"],
-    &["pepper.key", "master.key", "store.sqlite"],
-    &["store.sqlite", "master.key", "pepper.key", "signing.keys"],
-    &["signing.keys", "trust-root.json"],
-    &["trust-root.json", "signing.keys"],
-    &["vault.key", "vault.sqlite"],
-    &["vault.sqlite", "vault.key"],
-    &["tls-private-key.pem", "tls-certificate.pem"],
-    &["tls-certificate.pem", "tls-private-key.pem"],
-    &["key-holder-client-certificate.pem", "key-holder-client-private-key.pem"],
-];
-
-/// Files that never change.
-const FIXED: [&str; 11] = [
-    "master.key",
-    "pepper.key",
-    "vault.key",
-    "job-log.key",
-    "pieces.key",
-    "tls-private-key.pem",
-    "tls-certificate.pem",
-    "operator-private-key.pem",
-    "operator-certificate.pem",
-    "key-holder-client-private-key.pem",
-    "key-holder-client-certificate.pem",
-];
-/// Files that may change and must exist.
-const NAMED: [&str; 4] = ["store.sqlite", "vault.sqlite", "signing.keys", "trust-root.json"];
+/// The first secret of a directory: that of a service, of an issuer's machine, of a key-holder.
+const FIRST: [&str; 3] = ["master.key", "signing.keys", "vault.key"];
 
 /// What would happen if a file were made again.
 pub(super) fn loss(name: &str) -> &'static str {
@@ -77,7 +49,7 @@ pub(super) fn loss(name: &str) -> &'static str {
 }
 
 impl Record {
-    /// Begins the record of a directory that has none. Files from before the record are noted if none that belongs to them is missing.
+    /// Begins the record of a new directory.
     pub(super) fn begin(directory: &Path) -> Result<(), DataDirError> {
         if directory.join(FILE).exists() {
             return Record::read(directory).map(drop);
@@ -86,22 +58,17 @@ impl Record {
         if directory.join(FILE).exists() {
             return Ok(());
         }
-        let has = |name: &&str| fs::metadata(directory.join(name)).is_ok_and(|metadata| metadata.len() > 0);
-        for group in TOGETHER {
-            let missing = group[1..].iter().find(|name| !has(name));
-            if let (true, Some(name)) = (has(&group[0]), missing) {
-                let path = directory.join(name).display().to_string();
-                return Err(DataDirError::Incomplete { path, beside: group[0], loss: loss(name) });
-            }
+        if let Some(missing) = Record::missing(directory) {
+            return Err(missing);
         }
-        let mut record = Record { id: hex::encode(rand::random::<[u8; 32]>()), files: BTreeMap::new() };
-        for name in FIXED.into_iter().filter(has) {
-            let bytes = read_private(&directory.join(name))?;
-            record.files.insert(name.to_owned(), fingerprint(name, &bytes));
-        }
-        let named = NAMED.into_iter().filter(has).map(|name| (name.to_owned(), String::new()));
-        record.files.extend(named);
-        record.write(directory)
+        let id = hex::encode(rand::random::<[u8; 32]>());
+        Record { id, files: BTreeMap::new() }.write(directory)
+    }
+
+    /// Why a directory without a record is not a new one, if so.
+    pub(super) fn missing(directory: &Path) -> Option<DataDirError> {
+        let beside = FIRST.into_iter().find(|name| directory.join(name).exists())?;
+        Some(DataDirError::Incomplete { path: directory.join(FILE).display().to_string(), beside })
     }
 
     pub(super) fn read(directory: &Path) -> Result<Record, DataDirError> {

@@ -49,12 +49,21 @@ pub(super) fn others(connection: &Connection) -> Result<i64, StoreError> {
     version.and_then(|mut version| version.query_row([], |row| row.get(0))).map_err(fault)
 }
 
-pub(super) fn unknown_version(path: &Path, found: i64, version: i64) -> StoreError {
+/// The version of the tables, 0 without any.
+pub(super) fn user_version(connection: &Connection) -> Result<i64, StoreError> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fault)
+}
+
+/// Refuses tables of another version than this program makes.
+pub(super) fn check_version(path: &Path, found: i64, version: i64) -> Result<(), StoreError> {
+    if found == version {
+        return Ok(());
+    }
     let path = path.display();
-    StoreError::Fault(format!(
+    Err(StoreError::Fault(format!(
         "{path} has schema version {found}, this program knows {version}; use the program that wrote it, or, if it was \
          this one, restore the whole directory from the newest backup"
-    ))
+    )))
 }
 
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {

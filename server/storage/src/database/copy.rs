@@ -9,7 +9,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a backup lets others write between two steps")]
 
-use super::connection::{BUSY_TIMEOUT, check_pages, make_private, open_reader, unknown_version};
+use super::connection::{BUSY_TIMEOUT, check_pages, check_version, make_private, open_reader, user_version};
 use super::error::{StoreError, fault};
 use super::rows::{RowKey, Rows};
 use rusqlite::Connection;
@@ -116,20 +116,15 @@ fn state(connection: &Connection) -> Result<VaultState, StoreError> {
     read.map_err(fault)
 }
 
-/// Checks a file like at a start: every page, and that no other program wrote a row. A file of an earlier version is checked by its rules.
+/// Checks a file like at a start: every page, and that no other program wrote a row.
 ///
 /// # Errors
 /// As when it is opened.
-pub fn check_copy(path: &Path, version: i64, schema: &str, key: &RowKey) -> Result<VaultState, StoreError> {
+pub fn check_copy(path: &Path, version: i64, schema: &str, key: RowKey) -> Result<VaultState, StoreError> {
     let connection = open_reader(path).map_err(fault)?;
     check_pages(&connection)?;
-    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fault)?;
-    if found == version {
-        return Rows::verify(&connection, key.of_now(), schema).map(|rows| rows.state());
-    }
-    let steps = key.steps_from(found).and_then(<[_]>::first);
-    let step = steps.ok_or_else(|| unknown_version(path, found, version))?;
-    Rows::verify(&connection, key.of_step(step), step.tables).map(|rows| rows.state())
+    check_version(path, user_version(&connection)?, version)?;
+    Rows::verify(&connection, key, schema).map(|rows| rows.state())
 }
 
 #[cfg(test)]
@@ -142,7 +137,7 @@ mod tests {
     const SCHEMA: &str = "CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT";
 
     fn key() -> RowKey {
-        RowKey::of(&[7; 32], &[])
+        RowKey::of(&[7; 32])
     }
 
     fn newest(pinned: &Pinned) -> i64 {
@@ -166,8 +161,7 @@ mod tests {
     fn a_pair_is_pinned_at_one_moment_while_both_are_written() {
         let folder = tempfile::tempdir().unwrap();
         let paths = ["first.sqlite", "second.sqlite"].map(|name| folder.path().join(name));
-        let open =
-            |path: &PathBuf| Database::open(path, 1, SCHEMA, Some(key()), &Supervisor::default()).unwrap();
+        let open = |path: &PathBuf| Database::open(path, 1, SCHEMA, key(), &Supervisor::default()).unwrap();
         let databases = paths.each_ref().map(open);
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -200,12 +194,12 @@ mod tests {
                 assert_eq!(pair.each_ref().map(newest), numbers);
                 let copy = folder.path().join(format!("copy-{round}"));
                 pair[0].copy_to(&copy, |_, _| ()).unwrap();
-                assert_eq!(check_copy(&copy, 1, SCHEMA, &key()).unwrap(), pair[0].state());
+                assert_eq!(check_copy(&copy, 1, SCHEMA, key()).unwrap(), pair[0].state());
                 let beside = ["-wal", "-shm"].map(|end| folder.path().join(format!("copy-{round}{end}")));
                 assert!(beside.iter().all(|path| !path.exists()), "the copy is one file");
                 let edited = Connection::open(&copy).unwrap().execute("INSERT INTO numbers VALUES (0)", []);
                 assert_eq!(edited, Ok(1));
-                assert!(matches!(check_copy(&copy, 1, SCHEMA, &key()), Err(StoreError::Altered(_))));
+                assert!(matches!(check_copy(&copy, 1, SCHEMA, key()), Err(StoreError::Altered(_))));
                 assert!(numbers[0] >= last);
                 last = numbers[0];
             }

@@ -18,17 +18,6 @@ pub enum StoreError {
     /// The database failed; the text is for the log.
     #[error("store: {0}")]
     Fault(String),
-    /// The file is of an earlier version, and its upgrade was not allowed.
-    #[error(
-        "the file has schema version {found} and this program writes {version}. Make a backup with this program (`trefoil backup`), then start \
-         once with --migrate; the program that wrote the file cannot read it after that"
-    )]
-    Schema {
-        /// Version of the file.
-        found: i64,
-        /// Version of this program.
-        version: i64,
-    },
     /// Another program wrote to the file.
     #[error(
         "{0}; somebody else wrote to this file, or it is damaged: keep a copy, find out who, then restore the whole directory from \

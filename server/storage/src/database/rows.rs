@@ -34,34 +34,9 @@ const SCHEMA: &str = "CREATE TABLE authentic (
     id INTEGER PRIMARY KEY CHECK (id = 0), generation INTEGER NOT NULL, restored INTEGER NOT NULL, hmac BLOB NOT NULL
 ) STRICT;";
 
-/// The key of a file's rows, and the tables and columns that it does not cover.
-pub struct RowKey {
-    key: hmac::Key,
-    apart: &'static [Apart],
-    steps: &'static [Step],
-}
-
-/// An upgrade from one version to the next. A step ends with exactly the tables that a new file of the next version has.
-#[derive(Clone, Copy, Debug)]
-pub struct Step {
-    /// The version that it begins with.
-    pub from: i64,
-    /// The statements that make the tables of that version.
-    pub tables: &'static str,
-    /// The tables and columns that the sum of that version left out.
-    pub apart: &'static [Apart],
-    /// The statements that turn them into the tables of the next version.
-    pub sql: &'static str,
-}
-
-/// A table or column outside the sum, because something else protects it.
-#[derive(Clone, Copy, Debug)]
-pub enum Apart {
-    /// A table.
-    Table(&'static str),
-    /// A column of a table.
-    Column(&'static str, &'static str),
-}
+/// The key of a file's rows.
+#[derive(Clone)]
+pub struct RowKey(hmac::Key);
 
 /// The sum of a file's rows, kept by the connection that writes.
 pub(super) struct Rows {
@@ -78,51 +53,19 @@ struct Sum {
 
 impl RowKey {
     /// The key from a secret of a data directory.
-    pub fn of(secret: &[u8; 32], apart: &'static [Apart]) -> RowKey {
+    pub fn of(secret: &[u8; 32]) -> RowKey {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let key = hmac::sign(&secret, b"trefoil/rows/1");
-        RowKey { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()), apart, steps: &[] }
+        RowKey(hmac::Key::new(hmac::HMAC_SHA256, key.as_ref()))
     }
 
-    /// Also accepts files of earlier versions: `steps` are in order, each to the version with which the next begins, the last to the newest.
-    #[must_use]
-    pub fn migrating(self, steps: &'static [Step]) -> RowKey {
-        RowKey { steps, ..self }
-    }
-
-    /// The steps from this version on; `None` for an unknown version.
-    pub(super) fn steps_from(&self, version: i64) -> Option<&'static [Step]> {
-        let at = self.steps.iter().position(|step| step.from == version)?;
-        Some(&self.steps[at..])
-    }
-
-    /// The tables and columns that the sum of an earlier version left out.
-    pub(super) fn of_step(&self, step: &Step) -> RowKey {
-        RowKey { key: self.key.clone(), apart: step.apart, steps: &[] }
-    }
-
-    pub(super) fn of_now(&self) -> RowKey {
-        RowKey { key: self.key.clone(), apart: self.apart, steps: &[] }
-    }
-
-    fn covers_table(&self, table: &str) -> bool {
-        let internal = table == TABLE || table.starts_with("sqlite_");
-        !internal && !self.apart.iter().any(|apart| matches!(apart, Apart::Table(name) if *name == table))
-    }
-
-    fn covers_column(&self, table: &str, column: &str) -> bool {
-        let apart =
-            |apart: &Apart| matches!(apart, Apart::Column(of, name) if (*of, *name) == (table, column));
-        !self.apart.iter().any(apart)
-    }
-
-    /// The keyed digest of a row: the table, then each column that is covered, with its type and length.
+    /// The keyed digest of a row: the table, then each column, with its type and length.
     fn digest<'a>(
         &self,
         table: &str,
         columns: impl Iterator<Item = rusqlite::Result<ValueRef<'a>>>,
     ) -> rusqlite::Result<Digest> {
-        let mut context = hmac::Context::with_key(&self.key);
+        let mut context = hmac::Context::with_key(&self.0);
         update(&mut context, b't', table.as_bytes());
         for column in columns {
             match column? {
@@ -138,7 +81,7 @@ impl RowKey {
 
     /// The HMAC in the file.
     fn seal(&self, VaultState { generation, restored }: VaultState, sum: Digest) -> Digest {
-        let mut context = hmac::Context::with_key(&self.key);
+        let mut context = hmac::Context::with_key(&self.0);
         update(&mut context, b'g', &generation.to_le_bytes());
         update(&mut context, b'g', &restored.to_le_bytes());
         update(&mut context, b'g', &sum);
@@ -158,10 +101,10 @@ fn update(context: &mut hmac::Context, kind: u8, bytes: &[u8]) {
     context.update(bytes);
 }
 
-/// A table and its columns that are covered.
+/// A table of the sum, and its columns.
 struct Table {
     name: String,
-    covered: Vec<String>,
+    columns: Vec<String>,
 }
 
 impl Sum {
@@ -202,26 +145,6 @@ impl Rows {
         let values =
             (state.generation, state.restored, key.seal(state, sum(connection, key).map_err(fault)?.bytes()));
         connection.execute("INSERT INTO authentic VALUES (0, ?, ?, ?)", values).map(drop).map_err(fault)
-    }
-
-    /// Checks a file of an earlier version by its rules, takes the steps, and writes the sum of the resulting rows. Inside a transaction.
-    pub(super) fn migrate(
-        connection: &Connection,
-        key: &RowKey,
-        steps: &[Step],
-        schema: &str,
-    ) -> Result<(), StoreError> {
-        let Some(first) = steps.first() else { return Ok(()) };
-        let Rows { state, .. } = Rows::verify(connection, key.of_step(first), first.tables)?;
-        for step in steps {
-            connection.execute_batch(step.sql).map_err(fault)?;
-        }
-        if objects(connection).map_err(fault)? != objects(&fresh(schema).map_err(fault)?).map_err(fault)? {
-            return Err(StoreError::Fault("a migration does not make the tables of a new file".to_owned()));
-        }
-        let sum = Arc::new(sum(connection, key).map_err(fault)?);
-        let mut rows = Rows { key: key.of_now(), sum, state };
-        rows.put(connection, VaultState { generation: state.generation + 1, ..state })
     }
 
     /// Checks every row of the file. `schema` has the statements that made the tables.
@@ -295,9 +218,7 @@ impl Rows {
 
     /// Makes the sum follow every row that `connection` writes.
     pub(super) fn follow(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.key.clone()));
-        let key = RowKey { key: key.0, apart: self.key.apart, steps: &[] };
-        let key = AssertUnwindSafe(key);
+        let (sum, key) = (Arc::clone(&self.sum), AssertUnwindSafe(self.key.clone()));
         connection.create_scalar_function(ROW, -1, FunctionFlags::SQLITE_UTF8, move |row| {
             let key = &key;
             let (is_new, name) = (row.get::<bool>(0)?, row.get_raw(1).as_str()?);
@@ -311,10 +232,10 @@ impl Rows {
         })?;
         // Without this, a row that another one replaces is not reported.
         connection.pragma_update(None, "recursive_triggers", "ON")?;
-        for Table { name, covered } in tables(connection, &self.key)? {
+        for Table { name, columns } in tables(connection)? {
             let report = |of: &str| {
                 let columns: Vec<String> =
-                    covered.iter().map(|column| format!("{of}.\"{column}\"")).collect();
+                    columns.iter().map(|column| format!("{of}.\"{column}\"")).collect();
                 format!("SELECT {ROW}({}, '{name}', {});", u8::from(of == "NEW"), columns.join(", "))
             };
             for (event, reports) in [
@@ -339,29 +260,27 @@ fn same(one: &Digest, other: &Digest) -> bool {
 /// The sum of every row in a file.
 fn sum(connection: &Connection, key: &RowKey) -> rusqlite::Result<Sum> {
     let sum = Sum::default();
-    for Table { name, covered } in tables(connection, key)? {
-        let columns: Vec<String> = covered.iter().map(|column| format!("\"{column}\"")).collect();
+    for Table { name, columns } in tables(connection)? {
+        let columns: Vec<String> = columns.iter().map(|column| format!("\"{column}\"")).collect();
         let mut statement =
             connection.prepare(&format!("SELECT {} FROM \"{name}\" NOT INDEXED", columns.join(", ")))?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            sum.add(&key.digest(&name, (0..covered.len()).map(|index| row.get_ref(index)))?);
+            sum.add(&key.digest(&name, (0..columns.len()).map(|index| row.get_ref(index)))?);
         }
     }
     Ok(sum)
 }
 
-fn tables(connection: &Connection, key: &RowKey) -> rusqlite::Result<Vec<Table>> {
+fn tables(connection: &Connection) -> rusqlite::Result<Vec<Table>> {
     let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
     let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let covered = names.into_iter().filter(|name| key.covers_table(name));
-    covered
+    let summed = names.into_iter().filter(|name| name != TABLE && !name.starts_with("sqlite_"));
+    summed
         .map(|name| {
             let statement = connection.prepare(&format!("SELECT * FROM \"{name}\""))?;
-            let columns = statement.column_names();
-            let covered =
-                columns.filter(|column| key.covers_column(&name, column)).map(str::to_owned).collect();
-            Ok(Table { name, covered })
+            let columns = statement.column_names().map(str::to_owned).collect();
+            Ok(Table { name, columns })
         })
         .collect()
 }

@@ -5,13 +5,17 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use trefoil_testing::{Patterns, search};
 
+fn key() -> RowKey {
+    RowKey::of(&[7; 32])
+}
+
 #[test]
 fn a_panicking_writer_is_named_and_waiting_writes_fail() {
     let folder = tempfile::tempdir().unwrap();
     let supervisor = Supervisor::default();
     let schema = "CREATE TABLE numbers (number INTEGER NOT NULL) STRICT";
     let path = folder.path().join("db.sqlite");
-    let database = Database::open(&path, 1, schema, None, &supervisor).unwrap();
+    let database = Database::open(&path, 1, schema, key(), &supervisor).unwrap();
     let insert = |connection: &Connection| {
         connection.execute("INSERT INTO numbers VALUES (1)", []).map(drop).map_err(fault)
     };
@@ -92,7 +96,7 @@ fn in_files(path: &Path, numbers: Range<u32>) -> Vec<u32> {
 fn of_deleted_rows_nothing_is_in_the_file_although_pages_were_divided_and_joined() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sqlite");
-    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    let database = Database::open(&path, 1, PEOPLE, key(), &Supervisor::default()).unwrap();
     insert(&database, 0..1_000);
     assert_eq!(in_files(&path, 0..1_000).len(), 1_000);
     for round in 0..20 {
@@ -121,8 +125,9 @@ fn what_a_program_that_cleared_nothing_left_behind_is_gone_after_the_next_start(
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
         leaving += 10;
     }
+    Rows::create(&connection, &key()).unwrap();
     drop(connection);
-    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    let database = Database::open(&path, 1, PEOPLE, key(), &Supervisor::default()).unwrap();
     assert!(in_files(&path, 0..leaving).is_empty());
     drop(database);
 }
@@ -131,7 +136,7 @@ fn what_a_program_that_cleared_nothing_left_behind_is_gone_after_the_next_start(
 fn a_log_that_a_reader_kept_is_emptied_once_the_reader_ends_although_nobody_writes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sqlite");
-    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    let database = Database::open(&path, 1, PEOPLE, key(), &Supervisor::default()).unwrap();
     insert(&database, 7..8);
     let reader = open_reader(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM people").unwrap();
@@ -147,7 +152,7 @@ fn a_log_that_a_reader_kept_is_emptied_once_the_reader_ends_although_nobody_writ
 fn a_long_log_is_moved_into_the_file_without_a_deletion() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sqlite");
-    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    let database = Database::open(&path, 1, PEOPLE, key(), &Supervisor::default()).unwrap();
     let before = std::fs::metadata(&path).unwrap().len();
     for number in 0..LOG_MAX {
         insert(&database, number..number + 1);
@@ -163,7 +168,7 @@ fn a_long_log_is_moved_into_the_file_without_a_deletion() {
 fn of_a_write_that_was_undone_nothing_stays_on_a_free_page() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sqlite");
-    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    let database = Database::open(&path, 1, PEOPLE, key(), &Supervisor::default()).unwrap();
     // Pages that are free.
     insert(&database, 0..400);
     delete(&database, 0..400);
@@ -183,7 +188,7 @@ fn of_a_write_that_was_undone_nothing_stays_on_a_free_page() {
 fn while_a_reader_keeps_the_log_only_who_deletes_waits() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db.sqlite");
-    let database = Database::open(&path, 1, PEOPLE, None, &Supervisor::default()).unwrap();
+    let database = Database::open(&path, 1, PEOPLE, key(), &Supervisor::default()).unwrap();
     insert(&database, 0..2);
     let reader = open_reader(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM people").unwrap();

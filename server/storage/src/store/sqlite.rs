@@ -2,7 +2,6 @@
 
 mod administration;
 mod rows;
-pub(super) mod schema;
 
 use super::operations::Store;
 use super::records::{
@@ -19,14 +18,15 @@ use rows::{
     read_template, read_tenant, read_usage,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
-use schema::{SCHEMA, STEPS};
 use std::path::Path;
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::{TemplateName, VaultState};
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
-pub use schema::VERSION;
+/// The version of the tables, and of no others that a file may have.
+pub const VERSION: i64 = 1;
+const SCHEMA: &str = include_str!("schema.sql");
 
 /// See the module.
 pub struct Sqlite(pub(super) Database);
@@ -49,7 +49,7 @@ impl Sqlite {
         file: impl Into<DatabaseFile>,
         secret: &[u8; 32],
     ) -> Result<Sqlite, StoreError> {
-        let database = Database::open(file, VERSION, SCHEMA, Some(key(secret)), supervisor)?;
+        let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
         database.refuse_older()?;
         Ok(Sqlite(database))
     }
@@ -59,7 +59,7 @@ impl Sqlite {
     /// # Errors
     /// As [`Sqlite::open`].
     pub fn check_copy(path: &Path, secret: &[u8; 32]) -> Result<VaultState, StoreError> {
-        check_copy(path, VERSION, SCHEMA, &key(secret))
+        check_copy(path, VERSION, SCHEMA, RowKey::of(secret))
     }
 
     /// One change; an insertion conflicts when its key exists.
@@ -88,10 +88,6 @@ impl Sqlite {
     ) -> Result<Option<T>, StoreError> {
         self.0.read(|connection| connection.prepare_cached(sql)?.query_row(values, read).optional())
     }
-}
-
-fn key(secret: &[u8; 32]) -> RowKey {
-    RowKey::of(secret, &[]).migrating(STEPS)
 }
 
 /// The size of a page of the file.
@@ -129,12 +125,12 @@ impl Store for Sqlite {
                 id.as_bytes(),
                 name,
                 first.policy,
+                policy_version,
                 public_key,
                 next_key,
                 wrapped_key,
                 created_at,
                 disabled_at,
-                policy_version,
                 deleted_at
             ];
             execute(connection, "INSERT INTO tenants VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)?;

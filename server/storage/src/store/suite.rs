@@ -2,13 +2,7 @@
 
 mod rotation;
 
-#[cfg(test)]
-use super::sqlite::schema::APART_IN_1;
 use super::*;
-#[cfg(test)]
-use crate::Supervisor;
-#[cfg(test)]
-use crate::database::{Database, RowKey, fault};
 use rotation::{old_keys_take_no_template, templates_are_renewed};
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
@@ -32,17 +26,10 @@ fn tenant(id: TenantId) -> Tenant {
     }
 }
 
-/// As the files of earlier versions have it.
-#[cfg(test)]
-fn old_tenant() -> Tenant {
-    Tenant { public_key: vec![4; 37], ..tenant(T) }
-}
-
 fn note() -> Note {
     Note { tenant: T, statement: vec![1; 200], once: None }
 }
 
-/// A record as version 3 kept it.
 fn api_key(id: u8) -> ApiKey {
     ApiKey {
         id: ApiKeyId::new([id; 8]),
@@ -540,7 +527,7 @@ fn sqlite_reopens_with_everything_acknowledged() {
 }
 
 #[test]
-fn sqlite_refuses_a_newer_schema() {
+fn sqlite_refuses_tables_of_another_version() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store.sqlite");
     drop(Sqlite::open(&path, &[7; 32]).unwrap());
@@ -549,144 +536,6 @@ fn sqlite_refuses_a_newer_schema() {
     drop(connection);
     let Err(StoreError::Fault(text)) = Sqlite::open(&path, &[7; 32]) else { panic!("opened a newer schema") };
     assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
-}
-
-/// A file of version 1, whose sum left seals and templates out.
-#[test]
-fn sqlite_takes_a_file_of_version_1_and_vouches_for_all_of_it_from_then_on() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("store.sqlite");
-    let (schema, supervisor) = (include_str!("schema.sql"), Supervisor::default());
-    let first = || {
-        let key = RowKey::of(&[7; 32], APART_IN_1);
-        Sqlite(Database::open(&path, 1, schema, Some(key), &supervisor).unwrap())
-    };
-    let store = first();
-    let insert = "INSERT INTO tenants VALUES (?, 'a', '{}', x'04', NULL, x'05', 6)";
-    store
-        .0
-        .write(move |connection| connection.execute(insert, [T.as_bytes()]).map(drop).map_err(fault))
-        .unwrap();
-    store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
-    drop(store);
-    let old = std::fs::read(&path).unwrap();
-    let edit = |sql: &str| {
-        let edited = rusqlite::Connection::open(&path).unwrap().execute(sql, []).unwrap();
-        assert_eq!(edited, 1, "{sql}");
-    };
-    edit("UPDATE tenants SET name = 'b'");
-    assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
-    std::fs::write(&path, &old).unwrap();
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    assert_eq!(store.seal(0), Ok(Some(vec![1; 100])));
-    store.put_seal(1, vec![1; 100], vec![]).unwrap();
-    drop(store);
-    drop(Sqlite::open(&path, &[7; 32]).unwrap());
-    edit("UPDATE seals SET bytes = zeroblob(100) WHERE number = 0");
-    assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
-}
-
-/// What the program of 2026-11-22 wrote (revision 0db32bf, schema version 2) with the rows of the test below, gzipped.
-#[cfg(test)]
-const OF_VERSION_2: &[u8] = include_bytes!("testdata/store-2.sqlite.gz");
-
-/// What the program of 2026-11-23 wrote (revision 1547b2f, schema version 3) with the rows of the test below, gzipped.
-#[cfg(test)]
-const OF_VERSION_3: &[u8] = include_bytes!("testdata/store-3.sqlite.gz");
-
-#[cfg(test)]
-fn unpacked(gzipped: &[u8], directory: &std::path::Path) -> std::path::PathBuf {
-    use std::io::Read as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let (mut bytes, path) = (Vec::new(), directory.join("store.sqlite"));
-    flate2::read::GzDecoder::new(gzipped).read_to_end(&mut bytes).unwrap();
-    let mut made = std::fs::OpenOptions::new();
-    let mut file = made.create(true).truncate(true).write(true).mode(0o600).open(&path).unwrap();
-    std::io::Write::write_all(&mut file, &bytes).unwrap();
-    path
-}
-
-#[test]
-fn sqlite_takes_a_file_of_version_2_by_name_with_everything_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
-    let path = unpacked(OF_VERSION_2, data.path());
-    let old = std::fs::read(&path).unwrap();
-    let open = |migrate: bool| {
-        let file = data.database("store.sqlite").unwrap().migrating(migrate);
-        Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
-    };
-    let before = Sqlite::check_copy(&path, &[7; 32]).unwrap();
-    let refused = open(false).err().unwrap();
-    assert_eq!(refused, StoreError::Schema { found: 2, version: VERSION });
-    assert!(refused.to_string().contains("backup") && refused.to_string().contains("--migrate"), "{refused}");
-    assert_eq!(Sqlite::check_copy(&path, &[7; 32]).unwrap(), before, "a refusal changes nothing");
-    let store = open(true).unwrap();
-    let registry = store.registry().unwrap();
-    assert_eq!((registry.tenants, registry.api_keys), (vec![old_tenant()], vec![api_key(1)]));
-    assert_eq!(registry.roots, vec![root(T, 5, 4)]);
-    let stored = Template { wrapped: vec![9; 1000], ..template(1) };
-    assert_eq!((store.template(&T, &H), store.seal(0)), (Ok(Some(stored)), Ok(Some(vec![1; 100]))));
-    assert_eq!(
-        (store.cosignatures(7).unwrap(), store.log_node(0, 0).unwrap()),
-        (vec!["line".to_owned()], Some([2; 32]))
-    );
-    assert_eq!(store.last_restoration(), Ok(None));
-    store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
-    drop(store);
-    let after = Sqlite::check_copy(&path, &[7; 32]).unwrap();
-    assert!(after.generation > before.generation, "{before:?}, {after:?}");
-    let store = open(false).unwrap();
-    assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
-    drop(store);
-    for edit in
-        ["UPDATE tenants SET name = 'b'", "UPDATE restorations SET time = 8", "DELETE FROM restorations"]
-    {
-        let good = std::fs::read(&path).unwrap();
-        assert_eq!(rusqlite::Connection::open(&path).unwrap().execute(edit, []).unwrap(), 1, "{edit}");
-        assert!(matches!(open(false).err(), Some(StoreError::Altered(_))), "{edit}");
-        std::fs::write(&path, good).unwrap();
-    }
-    // An edit of the old file is found before the upgrade.
-    std::fs::write(&path, old).unwrap();
-    let edited = rusqlite::Connection::open(&path).unwrap().execute("UPDATE tenants SET name = 'b'", []);
-    assert_eq!(edited, Ok(1));
-    assert!(matches!(Sqlite::open(&path, &[7; 32]).err(), Some(StoreError::Altered(_))));
-    let version: i64 = rusqlite::Connection::open(&path)
-        .unwrap()
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(version, 2, "in one transaction, or not at all");
-}
-
-#[test]
-fn sqlite_takes_a_file_of_version_3_by_name_with_everything_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = crate::data_dir::DataDir::open(&folder.path().join("data")).unwrap();
-    let path = unpacked(OF_VERSION_3, data.path());
-    let open = |migrate: bool| {
-        let file = data.database("store.sqlite").unwrap().migrating(migrate);
-        Sqlite::open_under(&Supervisor::default(), file, &[7; 32])
-    };
-    let old = std::fs::read(&path).unwrap();
-    assert_eq!(open(false).err(), Some(StoreError::Schema { found: 3, version: VERSION }));
-    let store = open(true).unwrap();
-    let Registry { tenants, api_keys, roots, issuer_keys, .. } = store.registry().unwrap();
-    assert_eq!((tenants, api_keys, roots), (vec![old_tenant()], vec![api_key(1)], vec![root(T, 5, 4)]));
-    let first = PolicyVersion { tenant: T, version: 1, policy: "{}".to_owned(), made_at: 6 };
-    assert_eq!(store.policies(&T, 0, 9), Ok(vec![first]), "its policy is the first version");
-    assert_eq!((issuer_keys.len(), store.seal(0)), (1, Ok(Some(vec![1; 100]))));
-    assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 9, first: 1 })));
-    store.revoke_api_key(&ApiKeyId::new([1; 8]), 7, note()).unwrap();
-    drop(store);
-    let revoked = ApiKey { revoked_at: Some(7), ..api_key(1) };
-    assert_eq!(open(false).unwrap().registry().unwrap().api_keys, vec![revoked]);
-    let edit = |sql: &str| assert_eq!(rusqlite::Connection::open(&path).unwrap().execute(sql, []), Ok(1));
-    edit("UPDATE api_keys SET revoked_at = NULL");
-    assert!(matches!(open(false).err(), Some(StoreError::Altered(_))), "a key is not brought back");
-    std::fs::write(&path, old).unwrap();
-    edit("UPDATE api_keys SET scopes = 7");
-    assert!(matches!(open(true).err(), Some(StoreError::Altered(_))), "found before it becomes a new file");
 }
 
 /// Twenty fields of each table, and rows that were removed.

@@ -1,6 +1,5 @@
 //! The content of a sealed wallet: magic "TFW2", secret (32), u16 credentials (each u32 length and JSON), u16 sessions
-//! (each u32 length and bytes), integers little-endian, with no trailing bytes. A wallet with the magic "TFW1" is read without its sessions,
-//! which are of a retired circuit.
+//! (each u32 length and bytes), integers little-endian, with no trailing bytes.
 
 use super::{CREDENTIALS_MAX, Credential, SESSIONS_MAX, Session, Wallet, WalletError};
 use crate::HolderSession;
@@ -10,7 +9,6 @@ use trefoil_zkp::{Secret, commitment};
 use zeroize::Zeroizing;
 
 const MAGIC: [u8; 4] = *b"TFW2";
-const WITHOUT_SESSIONS: [u8; 4] = *b"TFW1";
 
 pub(super) fn encode(wallet: &Wallet) -> Zeroizing<Vec<u8>> {
     let Wallet { secret, credentials, sessions } = wallet;
@@ -37,8 +35,7 @@ pub(super) fn encode(wallet: &Wallet) -> Zeroizing<Vec<u8>> {
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Wallet, WalletError> {
     let mut rest = bytes;
-    let magic = take(&mut rest, "magic")?;
-    if magic != MAGIC && magic != WITHOUT_SESSIONS {
+    if take(&mut rest, "magic")? != MAGIC {
         return Err(WalletError::Content("magic"));
     }
     let secret = Zeroizing::new(take(&mut rest, "secret")?);
@@ -54,9 +51,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Wallet, WalletError> {
     let mut sessions = Vec::new();
     for _ in 0..count(&mut rest, SESSIONS_MAX, "sessions")? {
         let bytes = part(&mut rest, "session")?;
-        if magic == MAGIC {
-            sessions.push(Session::from_bytes(bytes).ok_or(WalletError::Content("session"))?);
-        }
+        sessions.push(Session::from_bytes(bytes).ok_or(WalletError::Content("session"))?);
     }
     if !rest.is_empty() {
         return Err(WalletError::Content("bytes at the end"));

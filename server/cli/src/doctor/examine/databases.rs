@@ -240,13 +240,10 @@ fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
         Ok((connection, found))
     };
     let (connection, found) = open().map_err(|cause| unreadable(path, &cause))?;
-    let what = format!("schema version {found}, and this program writes {version}");
-    match found.cmp(&version) {
-        std::cmp::Ordering::Equal => Ok(connection),
-        std::cmp::Ordering::Less => Err(Finding::broken("schema-older", place, what)
-            .do_this("make a backup with this program, then start once with --migrate")),
-        std::cmp::Ordering::Greater => Err(Finding::broken("schema-newer", place, what)
-            .do_this("use the program that wrote it, or a later one")),
+    let what = format!("schema version {found}, and this program knows {version}");
+    match found == version {
+        true => Ok(connection),
+        false => Err(Finding::broken("schema-other", place, what).do_this("use the program that wrote it")),
     }
 }
 

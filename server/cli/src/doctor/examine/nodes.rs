@@ -37,7 +37,7 @@ fn of(node: &Node, signs: &Signs, root: Option<(u64, [u8; 3])>, program: &str, n
     }
     if let Some(version) = signs.version.as_deref().filter(|version| *version != program) {
         let what = format!("it runs version {version}, and this program is version {program}");
-        let remedy = "finish the upgrade: restart the nodes one by one with the same program";
+        let remedy = "restart the nodes one by one with the same program";
         found.push(Finding::warning("node-version", &place, what).do_this(remedy));
     }
     let (Some(NodeKeys { version, digest, .. }), Some((known, of_known))) = (node.keys, root) else {

@@ -255,16 +255,9 @@ const MISTAKES: &[Mistake] = &[
         "backup",
     ),
     (
-        |case| case.sql("store.sqlite", "PRAGMA user_version = 3"),
-        B,
-        "schema-older",
-        "store.sqlite",
-        "--migrate",
-    ),
-    (
         |case| case.sql("vault.sqlite", "PRAGMA user_version = 9"),
         B,
-        "schema-newer",
+        "schema-other",
         "vault.sqlite",
         "program",
     ),
