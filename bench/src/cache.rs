@@ -15,7 +15,7 @@ use trefoil_cache::{Key, Off, PerWorker};
 use crate::Failure;
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::peers::{Moka, Ours, PapayaMap, Payload, QuickCache, key};
+use crate::peers::{Moka, Ours, Payload, QuickCache, key};
 use crate::wiring;
 use trefoil_lab::timing::{Load, Operation, Tally, Timed};
 use zipf::Zipf;
@@ -46,7 +46,7 @@ const STREAM: usize = 1 << 20;
 /// Streams; more threads share them from different places.
 const STREAMS_MAX: usize = 4;
 /// The caches and maps, in the order of the report.
-const SUBJECTS: [&str; 6] = ["engine", "engine_off", "dashmap", "papaya", "moka", "quick_cache"];
+const SUBJECTS: [&str; 5] = ["engine", "engine_off", "dashmap", "moka", "quick_cache"];
 
 /// Times every subject under the Zipf load and with everything held. Rounds go over all subjects, forwards and
 /// backwards alternately, so that a machine that changes favours none.
@@ -90,7 +90,6 @@ fn subjects(capacity: usize) -> Vec<Subject> {
         Subject { name: "engine", tables: engine },
         Subject { name: "engine_off", tables: engine_off },
         Subject { name: "dashmap", tables: dashmap.into_iter().collect() },
-        Subject { name: "papaya", tables: vec![Box::new(PapayaMap::new(capacity))] },
         Subject { name: "moka", tables: vec![Box::new(Moka::new(capacity))] },
         Subject { name: "quick_cache", tables: vec![Box::new(QuickCache::new(capacity))] },
     ];

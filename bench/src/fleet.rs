@@ -9,6 +9,7 @@
 //!
 //! Where the machine has processors for all, each node can get some of its own, as on machines of their own; then the rates can be compared.
 
+mod counts;
 mod division;
 mod installation;
 mod spent;

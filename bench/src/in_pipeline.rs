@@ -3,7 +3,6 @@
 //! `run`. All candidates read the same people, templates, keys and batches at the same addresses; only the cache differs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -62,7 +61,6 @@ impl PipelineLoad {
             batches,
             seed,
             samples,
-            slow_seals: Duration::ZERO,
             tier,
         }
     }
@@ -83,7 +81,7 @@ where
     C::Session: 'static,
 {
     fn load(&self) -> Result<Outcome, Failure> {
-        self.run(None)
+        self.run()
     }
 }
 

@@ -34,8 +34,6 @@ use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled,
 pub use counters::{LockedCounters, SharedCounters};
 pub use key_holder::{Job, LockedKeyHolder};
 pub use latency::{LockedHistogram, SharedHistogram};
-pub use locks::LockFamily;
-pub use locks::{Locks, ParkingLot, Std};
 pub use patterns::{GatedLog, LockedLog};
 pub use window::TriedWindow;
 
@@ -312,13 +310,7 @@ mod tests {
 
     #[test]
     fn locked_parts_record_everything() {
-        locked_parts_record_everything_under::<Std>();
-        locked_parts_record_everything_under::<ParkingLot>();
-    }
-
-    fn locked_parts_record_everything_under<L: Locks>() {
-        let observer =
-            look_up::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>();
+        let observer = look_up::<Exhibit<LockedCounters, LockedHistogram, TriedWindow, LockedLog>>();
         counts_all(observer.stats());
         assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 4_096));
         // A window that another worker holds is skipped.
@@ -329,28 +321,28 @@ mod tests {
 
     #[test]
     fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
-        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, Nothing, GatedLog<Std>>>();
+        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, Nothing, GatedLog>>();
         counts_all(observer.stats());
         assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 64));
     }
 
     #[test]
     fn each_part_can_be_had_alone() {
-        let observer = look_up::<Exhibit<LockedCounters<Std>, Nothing, Nothing, Nothing>>();
+        let observer = look_up::<Exhibit<LockedCounters, Nothing, Nothing, Nothing>>();
         counts_all(observer.stats());
         assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (0, 0));
         let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>();
         assert_eq!(observer.stats(), Stats::default());
         assert_eq!((observer.timer.samples(Operation::Get), observer.window.operations()), (4_096, 0));
-        let observer = look_up::<Exhibit<Nothing, Nothing, TriedWindow<ParkingLot>, Nothing>>();
+        let observer = look_up::<Exhibit<Nothing, Nothing, TriedWindow, Nothing>>();
         assert!(observer.window.operations() > 0 && observer.stats() == Stats::default());
-        let observer = look_up::<Exhibit<Nothing, Nothing, Nothing, LockedLog<Std>>>();
+        let observer = look_up::<Exhibit<Nothing, Nothing, Nothing, LockedLog>>();
         assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 4_096));
     }
 
     #[test]
     fn each_operation_has_a_histogram_of_its_own() {
-        let observer = Exhibit::<Nothing, LockedHistogram<ParkingLot>, Nothing, Nothing>::default();
+        let observer = Exhibit::<Nothing, LockedHistogram, Nothing, Nothing>::default();
         let mut session = observer.worker();
         for (times, operation) in Operation::ALL.into_iter().enumerate() {
             (0..=times).for_each(|_| session.end(operation, Instant::now()));

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Map, Value, json};
 use trefoil_cache::Off;
 
-use crate::peers::{Moka, Ours, PapayaMap, Payload, QuickCache, key};
+use crate::peers::{Moka, Ours, Payload, QuickCache, key};
 use crate::wiring;
 use trefoil_lab::timing::Timed;
 
@@ -20,12 +20,11 @@ pub(super) fn bytes_per_entry(capacity: usize) -> Value {
     let dashmap = || -> Made {
         wiring::dashmap::<Payload, Off>(capacity).map(|c| Box::new(Ours::map(c)) as Box<dyn Timed>)
     };
-    let makers: [(&str, &dyn Fn() -> Made); 5] = [
+    let makers: [(&str, &dyn Fn() -> Made); 4] = [
         ("engine", &engine),
         ("quick_cache", &|| Some(Box::new(QuickCache::new(capacity)))),
         ("moka", &|| Some(Box::new(Moka::new(capacity)))),
         ("dashmap", &dashmap),
-        ("papaya", &|| Some(Box::new(PapayaMap::new(capacity)))),
     ];
     let keys: Vec<_> = (0..capacity as u64).map(key).collect();
     let mut kept = Vec::new();

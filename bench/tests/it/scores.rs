@@ -2,7 +2,6 @@
 
 use trefoil_bench::exact::{Exact, Source, exact};
 use trefoil_bench::fhe_peers::{FhePeers, fhe_peers};
-use trefoil_bench::margin::{Margin, margin};
 use trefoil_bench::match_stages::{MatchStages, match_stages};
 use trefoil_bench::roles::ProbeMode;
 use trefoil_dataset::Protocol;
@@ -92,27 +91,4 @@ fn another_library_computes_the_same_scores() {
     assert_eq!(report.problem, None);
     assert_keys(&report, "/match_us", &["fhe.rs", "trefoil", "trefoil_prepacked"]);
     assert!(number(&report, "/times_faster") > 0.0 && number(&report, "/times_faster_prepacked") > 0.0);
-}
-
-#[test]
-fn the_longest_vectors_decrypt_with_eight_bits_of_margin() {
-    for tier in Tier::available() {
-        let report = margin(&Margin { lanes: 4_096, shared_lanes: 1_024, seed: 5, tier }).expect("runs");
-        assert_eq!(report.problem, None, "{tier:?}");
-        assert_keys(&report, "", &["modes", "failures", "min_margin_bits", "seed", "tier"]);
-        assert_eq!(report.result["failures"], 0);
-        assert!(number(&report, "/min_margin_bits") >= 8.0);
-        for (mode, lanes) in [("plain", 4_096.0), ("shared", 1_024.0)] {
-            let keys = [
-                "lanes",
-                "failures",
-                "margin_bits",
-                "guaranteed_margin_bits",
-                "guaranteed_margin_bits_before_flooding",
-            ];
-            assert_keys(&report, &format!("/modes/{mode}"), &keys);
-            assert_eq!(number(&report, &format!("/modes/{mode}/lanes")), lanes);
-            assert!(number(&report, &format!("/modes/{mode}/guaranteed_margin_bits")) >= 8.4);
-        }
-    }
 }

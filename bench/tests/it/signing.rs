@@ -36,15 +36,11 @@ fn signing_is_timed_and_its_signatures_verified() {
     let own =
         ["with_default_extent", "without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "wrong"];
     let extents = ["extent", "default_extent", "extents"];
-    let (older_us, older): (&[&str], &[&str]) = match cfg!(feature = "pqcrypto") {
-        true => (&["pqcrypto_us"], &["ratio_vs_pqcrypto"]),
-        false => (&[], &[]),
-    };
     assert_keys(
         &report,
         "/slhdsa",
-        &[&["sign_us", "crate_us", "release_us", "verify_us"], older_us].concat(),
-        &[&own[..], &extents, older].concat(),
+        &["sign_us", "crate_us", "release_us", "verify_us"],
+        &[&own[..], &extents].concat(),
     );
     assert_keys(&report, "/slhdsa/extents", &[], &["brief"]);
     assert_keys(&report, "/slhdsa/extents/brief", &[], &["precompute_ms", "memory_bytes"]);

@@ -3,8 +3,8 @@
 use trefoil_cache::{Observer, Off, PerWorker};
 
 use crate::exhibits::{
-    Exhibit, GatedLog, LockFamily, LockedCounters, LockedHistogram, LockedLog, Locks, Nothing, ParkingLot,
-    SharedCounters, SharedHistogram, Std, TriedWindow,
+    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, Nothing, SharedCounters, SharedHistogram,
+    TriedWindow,
 };
 
 /// One way of observing a cache.
@@ -69,37 +69,30 @@ pub trait OverObserver {
 }
 
 impl Rung {
-    /// Does `work` over the observer of this rung, with locks of `family` where it has any.
-    pub fn over<W: OverObserver>(self, family: LockFamily, work: W) -> W::Output {
-        match family {
-            LockFamily::Std => self.over_locks::<Std, W>(work),
-            LockFamily::ParkingLot => self.over_locks::<ParkingLot, W>(work),
-        }
-    }
-
-    fn over_locks<L: Locks, W: OverObserver>(self, work: W) -> W::Output {
+    /// Does `work` over the observer of this rung.
+    pub fn over<W: OverObserver>(self, work: W) -> W::Output {
         match self {
             Rung::ThreeLocks => {
-                work.over::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
+                work.over::<Exhibit<LockedCounters, LockedHistogram, TriedWindow, LockedLog>>()
             }
             Rung::AtomicStatistics => {
-                work.over::<Exhibit<SharedCounters, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
+                work.over::<Exhibit<SharedCounters, LockedHistogram, TriedWindow, LockedLog>>()
             }
             Rung::LockFreeHistograms => {
-                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, LockedLog<L>>>()
+                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow, LockedLog>>()
             }
             Rung::SampledDetector => {
-                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, GatedLog<L>>>()
+                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow, GatedLog>>()
             }
             Rung::PerWorker => work.over::<PerWorker>(),
             Rung::Off => work.over::<Off>(),
-            Rung::LockedCounters => work.over::<Exhibit<LockedCounters<L>, Nothing, Nothing, Nothing>>(),
-            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram<L>, Nothing, Nothing>>(),
-            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, LockedLog<L>>>(),
+            Rung::LockedCounters => work.over::<Exhibit<LockedCounters, Nothing, Nothing, Nothing>>(),
+            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram, Nothing, Nothing>>(),
+            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, LockedLog>>(),
             Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing, Nothing>>(),
             Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>(),
-            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, GatedLog<L>>>(),
-            Rung::ThroughputWindow => work.over::<Exhibit<Nothing, Nothing, TriedWindow<L>, Nothing>>(),
+            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, GatedLog>>(),
+            Rung::ThroughputWindow => work.over::<Exhibit<Nothing, Nothing, TriedWindow, Nothing>>(),
         }
     }
 
@@ -157,35 +150,6 @@ impl Rung {
         }
     }
 
-    /// The reason for its cost.
-    pub fn why(self) -> &'static str {
-        match self {
-            Rung::ThreeLocks => {
-                "every get waits for three locks that every other worker wants: what costs is the hand-off between cores, and sleeping and waking where one waits long, not the increment inside"
-            }
-            Rung::AtomicStatistics => "one queue fewer; its line still moves between the cores once per get",
-            Rung::LockFreeHistograms => {
-                "one queue left; the bucket is one more write to a shared line, the window's lock is written whether or not it is got, and every get still reads the clock twice"
-            }
-            Rung::SampledDetector => {
-                "nobody queues for a lock any more, but each get writes four shared lines, and a core that wants a line waits until another gives it up: the work of two cores is done one after the other"
-            }
-            Rung::PerWorker => {
-                "a line that one core writes stays in that core's cache: counting is a load and a store, and no worker can delay another"
-            }
-            Rung::Off => "what is left is the map itself, whose shard locks are shared lines too",
-            Rung::LockedCounters | Rung::LockedHistogram | Rung::LockedLog => {
-                "a lock that every worker takes once per operation"
-            }
-            Rung::ThroughputWindow => {
-                "a lock's line that every worker writes on every operation; nobody waits for it"
-            }
-            Rung::SharedCounters | Rung::SharedHistogram | Rung::GatedLog => {
-                "no lock, but a line that every worker writes on every operation"
-            }
-        }
-    }
-
     /// Whether it is one of the published states, which per-worker observation is to beat.
     pub fn is_historical(self) -> bool {
         LADDER[..4].contains(&self)
@@ -222,10 +186,8 @@ mod tests {
     #[test]
     fn rungs_count_exactly_when_they_say_so() {
         for rung in LADDER.into_iter().chain(PARTS) {
-            for family in [LockFamily::Std, LockFamily::ParkingLot] {
-                assert_eq!(rung.over(family, CountsOne), rung.counts(), "{rung:?}");
-            }
-            assert!(!rung.change().is_empty() && !rung.why().is_empty());
+            assert_eq!(rung.over(CountsOne), rung.counts(), "{rung:?}");
+            assert!(!rung.change().is_empty());
         }
     }
 
@@ -276,12 +238,9 @@ mod tests {
 
     #[test]
     fn rungs_take_the_locks_and_add_to_the_counters_that_the_account_prints() {
-        for family in [LockFamily::Std, LockFamily::ParkingLot] {
-            for (rung, shape) in SHAPES {
-                assert_eq!(rung.over(family, Taken), shape, "{rung:?} {family:?}");
-            }
+        for (rung, shape) in SHAPES {
+            assert_eq!(rung.over(Taken), shape, "{rung:?}");
         }
-        assert_eq!(LockFamily::default(), LockFamily::ParkingLot);
     }
 
     #[test]
@@ -297,7 +256,7 @@ mod tests {
             (Rung::GatedLog, operations((0, 0, 1), (0, 0, 0))),
             (Rung::ThroughputWindow, operations((0, 1, 0), (0, 1, 0))),
         ] {
-            assert_eq!(part.over(LockFamily::ParkingLot, Taken), shape, "{part:?}");
+            assert_eq!(part.over(Taken), shape, "{part:?}");
         }
     }
 
@@ -324,7 +283,7 @@ mod tests {
         for (rung, [get, absent, miss, admission, put]) in SHAPES {
             let sum = |(a, b, c): (u32, u32, u32), (d, e, f)| (a + d, b + e, c + f);
             let put = sum(admission, put);
-            let shape = rung.over(LockFamily::ParkingLot, OnTheMap);
+            let shape = rung.over(OnTheMap);
             assert!(shape.is_none_or(|shape| shape == [put, put, get, absent, miss]), "{rung:?} {shape:?}");
         }
     }
