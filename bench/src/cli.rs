@@ -82,7 +82,7 @@ Examples:
     trefoil-bench cache --threads 1,2
   What do locks and shared counters in an observer cost, and what does the engine's observer?
     trefoil-bench ladder --workers 96 --seconds 0.25
-  Is the engine within 1 % of the raw map in the pipeline?
+  What does the engine cost against the raw map in the pipeline?
     trefoil-bench overhead --repeats 20
   How long does a credential proof take, and how large is it?
     trefoil-bench zkp --iters 30
@@ -145,7 +145,7 @@ enum Benchmark {
     Scaling(ScalingArgs),
     /// Replay recorded requests through the engine and other caches
     HitRatio(HitRatioArgs),
-    /// Time look-ups and get-or-inserts in the engine, other caches and maps
+    /// Time look-ups in the engine, other caches and a map
     Cache(CacheArgs),
     /// Climb from three locks in the observer to none and compare each rung with the raw map
     Ladder(LadderArgs),

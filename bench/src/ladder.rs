@@ -23,7 +23,7 @@ use crate::in_pipeline::{Candidate, Compared, Enter, PipelineLoad, compare};
 use crate::population::Population;
 use crate::wiring;
 use crate::world::capacity;
-use trefoil_lab::ladder::{Asked, LADDER, Lookups, OverObserver, PARTS, Rung};
+use trefoil_lab::ladder::{Asked, LADDER, Lookups, OverObserver, Rung};
 pub use trefoil_lab::ladder::{Contention, KeyHolderLoad};
 use trefoil_lab::ladder::{contenders, key_holder};
 
@@ -35,8 +35,6 @@ pub struct Ladder {
     pub duration: Duration,
     /// Rounds of raw, rung, rung, raw.
     pub repeats: usize,
-    /// Whether each part is also measured alone.
-    pub parts: bool,
     /// Seed of the requests.
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
@@ -52,10 +50,9 @@ pub struct Ladder {
 /// # Errors
 /// When this build has no DashMap, a pipeline stops or the two key-holders differ. Wrong outputs are in the report, not here.
 pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
-    let rungs: Vec<Rung> = LADDER.into_iter().chain(PARTS.into_iter().filter(|_| parameters.parts)).collect();
     let climb = |asked: Asked| {
         let Ladder { workers, duration, repeats, seed, .. } = *parameters;
-        Lookups { asked, workers, duration, repeats, seed }.climb(&rungs)
+        Lookups { asked, workers, duration, repeats, seed }.climb()
     };
     let lookups = climb(Asked::Get)?;
     let others = [climb(Asked::Miss)?, climb(Asked::Put)?];

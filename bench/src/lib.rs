@@ -13,7 +13,7 @@
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
 //! * [`overhead`] compares the engine with the raw map in the pipeline, in pairs, with a confidence interval;
 //! * [`registry`] times reads of an entry that all threads read;
-//! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
+//! * [`cache`] times look-ups in the engine, other caches and a map;
 //! * [`zkp`] makes and verifies credential proofs;
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;

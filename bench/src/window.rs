@@ -71,12 +71,6 @@ impl Window {
         self.lanes as f64 / self.seconds
     }
 
-    /// Median time of the look-ups of a batch, microseconds.
-    pub(crate) fn lookup_us(&self) -> f64 {
-        let lookups = self.stages.iter().find(|(stage, _)| *stage == "proof_lookup");
-        lookups.map_or(f64::NAN, |(_, runs)| runs.median())
-    }
-
     pub(crate) fn seals_per_s(&self) -> f64 {
         self.seals as f64 / self.seconds
     }

@@ -9,4 +9,4 @@ pub mod rungs;
 pub use contenders::Contention;
 pub use key_holder::KeyHolderLoad;
 pub use lookups::{Asked, Lookups, Measured, Subject};
-pub use rungs::{LADDER, OverObserver, PARTS, Rung};
+pub use rungs::{LADDER, OverObserver, Rung};

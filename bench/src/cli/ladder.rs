@@ -15,7 +15,7 @@ use crate::ladder::{Contention, KeyHolderLoad, Ladder, ladder};
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench ladder --workers 96 --seconds 0.25
-    trefoil-bench ladder --workers 2 --parts --pipeline-repeats 0 --json
+    trefoil-bench ladder --workers 2 --pipeline-repeats 0 --json
     trefoil-bench ladder --contenders 1,2,4,8,16,32,64,96
 
 The observers with locks and shared counters are exhibits: they exist in this program alone.";
@@ -35,9 +35,6 @@ pub(super) struct LadderArgs {
     /// Rounds of raw, rung, rung, raw, all of which are kept
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeats: u32,
-    /// Measure each part alone as well
-    #[arg(long)]
-    parts: bool,
     /// Rounds in the whole pipeline; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     pipeline_repeats: u32,
@@ -91,7 +88,6 @@ impl LadderArgs {
             workers,
             duration,
             repeats: self.repeats as usize,
-            parts: self.parts,
             seed: self.small.seed,
             pipeline,
             key_holder,

@@ -52,7 +52,6 @@ fn caches_and_maps_are_timed_and_their_values_verified() {
     let report = cache_times(&CacheTimes {
         keys: 4_000,
         capacity: 1_000,
-        resident: vec![100, 200],
         threads: vec![1, 3],
         repeats: 2,
         duration: Duration::from_millis(1),
@@ -60,38 +59,18 @@ fn caches_and_maps_are_timed_and_their_values_verified() {
     })
     .expect("runs");
     assert_eq!(report.problem, None);
-    let subjects = ["engine", "engine_off", "dashmap", "moka", "quick_cache"];
-    assert_keys(
-        &report,
-        "/zipf",
-        &[
-            "get_ns",
-            "get_ns_runs",
-            "get_million_per_s",
-            "get_or_insert_ns",
-            "get_or_insert_ns_runs",
-            "get_or_insert_million_per_s",
-            "instrumentation_ns",
-            "hit_ratio",
-        ],
-    );
-    assert_keys(&report, "/all_hit", &["100", "200"]);
-    for load in ["/zipf", "/all_hit/100", "/all_hit/200"] {
-        assert_keys(&report, &format!("{load}/get_ns"), &subjects);
-        for subject in ["moka", "quick_cache"] {
-            assert!(number(&report, &format!("{load}/get_ns/{subject}/t1")) > 0.0);
-            let runs = report.result.pointer(&format!("{load}/get_ns_runs/{subject}/t3"));
-            assert_eq!(runs.and_then(Value::as_array).expect("list").len(), 2);
+    assert_keys(&report, "/zipf", &["get_ns", "get_ns_runs", "get_million_per_s", "hit_ratio"]);
+    for cache in ["dashmap", "moka", "quick_cache"] {
+        if cache == "dashmap" && !cfg!(feature = "cache-dashmap") {
+            continue;
         }
-        assert_keys(&report, &format!("{load}/instrumentation_ns/get"), &["t1", "t3"]);
-        let cost = &report.result.pointer(&format!("{load}/instrumentation_ns/get/t1")).expect("cost");
-        assert_eq!(cost.is_number(), cfg!(feature = "cache-engine"));
+        assert!(number(&report, &format!("/zipf/get_ns/{cache}/t1")) > 0.0);
+        let runs = report.result.pointer(&format!("/zipf/get_ns_runs/{cache}/t3"));
+        assert_eq!(runs.and_then(Value::as_array).expect("list").len(), 2);
     }
-    assert_keys(&report, "/bytes_per_entry", &["engine", "quick_cache", "moka", "dashmap"]);
-    assert_eq!(report.result["sketch_add_ns"].is_number(), cfg!(feature = "cache-engine"));
+    assert_eq!(report.result["zipf"]["get_ns"]["engine"].is_object(), cfg!(feature = "cache-engine"));
     assert!((0.3..1.0).contains(&number(&report, "/zipf/hit_ratio/moka")));
     assert_eq!(number(&report, "/verified/wrong_values"), 0.0);
-    assert_eq!(number(&report, "/verified/missed_where_all_is_held"), 0.0);
 }
 
 #[test]
@@ -99,7 +78,6 @@ fn more_entries_than_keys_make_no_load() {
     let parameters = CacheTimes {
         keys: 10,
         capacity: 11,
-        resident: vec![],
         threads: vec![1],
         repeats: 1,
         duration: Duration::from_millis(1),

@@ -60,12 +60,7 @@ fn tiny_load() -> PipelineLoad {
 fn overhead_is_a_paired_comparison_with_an_interval() {
     let report = overhead(tiny_load(), Arc::clone(&POPULATION)).expect("runs");
     assert_eq!(report.problem, None);
-    for figure in [
-        "/overhead_percent",
-        "/overhead_percent_cpu",
-        "/overhead_percent_workers",
-        "/overhead_percent_lookups",
-    ] {
+    for figure in ["/overhead_percent", "/overhead_percent_workers"] {
         assert_keys(&report, figure, &["mean", "low", "high"]);
         let [low, mean, high] =
             ["low", "mean", "high"].map(|end| number(&report, &format!("{figure}/{end}")));
@@ -80,7 +75,6 @@ fn overhead_is_a_paired_comparison_with_an_interval() {
     ] {
         assert_eq!(report.result[runs].as_array().expect("runs").len(), 4, "{runs}");
     }
-    assert!(report.result["mean_within_bar"].is_boolean());
 }
 
 #[test]
@@ -89,7 +83,6 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
         workers: 3,
         duration: Duration::from_millis(1),
         repeats: 2,
-        parts: true,
         seed: 7,
         pipeline: Some((tiny_load(), Arc::clone(&POPULATION))),
         key_holder: Some(KeyHolderLoad {
@@ -136,29 +129,15 @@ fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
 
 fn every_rung_was_compared(report: &Report, request: &str) {
     let rungs = report.result[request]["rungs"].as_object().expect("rungs");
-    for name in [
-        "three_locks",
-        "atomic_statistics",
-        "lock_free_histograms",
-        "sampled_detector",
-        "per_worker",
-        "off",
-        "locked_counters",
-        "locked_histogram",
-        "locked_log",
-        "shared_counters",
-        "shared_histogram",
-        "gated_log",
-        "throughput_window",
-    ] {
+    for name in
+        ["three_locks", "atomic_statistics", "lock_free_histograms", "sampled_detector", "per_worker", "off"]
+    {
         let rung = &rungs[name];
         assert!(number(report, &format!("/{request}/rungs/{name}/of_raw/mean")) > 0.0, "{name}");
         assert_eq!(rung["million_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
         assert_eq!(rung["raw_million_per_s_runs"].as_array().expect("runs").len(), 4, "{name}");
         assert!(rung["change"].is_string(), "{name}");
-        let silent =
-            ["off", "locked_histogram", "locked_log", "shared_histogram", "gated_log", "throughput_window"];
-        assert_eq!(rung["counted"].is_number(), !silent.contains(&name), "{name}");
+        assert_eq!(rung["counted"].is_number(), name != "off", "{name}");
     }
     assert!(rungs.contains_key("engine") && rungs.contains_key("engine_off"));
 }

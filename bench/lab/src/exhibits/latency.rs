@@ -56,8 +56,6 @@ impl Times for LockedHistogram {
 }
 
 impl Time for LockedHistogram {
-    const READS_CLOCK: bool = true;
-
     #[inline(always)]
     fn record(&mut self, operation: Operation, ns: u64) {
         self.0[operation as usize].write(|histogram| histogram.record(ns));
@@ -85,8 +83,6 @@ impl Times for SharedHistogram {
 }
 
 impl Time for SharedHistogram {
-    const READS_CLOCK: bool = true;
-
     #[inline(always)]
     fn record(&mut self, operation: Operation, ns: u64) {
         self.0[operation as usize].record(ns);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
+use super::Part;
 use super::locks::Locked;
-use super::{Part, Watch, Watches};
 
 /// Seconds that the window covers.
 const SECONDS: usize = 60;
@@ -63,18 +63,18 @@ impl Part for TriedWindow {
     }
 }
 
-impl Watches for TriedWindow {
+impl TriedWindow {
+    /// Operations in the window.
     #[cfg(test)]
-    fn operations(&self) -> u64 {
+    pub(super) fn operations(&self) -> u64 {
         self.0.read(Window::operations)
     }
 }
 
-impl Watch for TriedWindow {
-    const READS_CLOCK: bool = true;
-
+impl TriedWindow {
+    /// Records an operation that ended `at` this moment.
     #[inline(always)]
-    fn passed(&mut self, at: Instant) {
+    pub fn passed(&mut self, at: Instant) {
         self.0.try_write(|window| window.count(at));
     }
 }

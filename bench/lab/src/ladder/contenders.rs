@@ -11,7 +11,7 @@ use trefoil_cache::{Event, Observer, Operation, PerWorker, Recorder as _};
 use crate::distribution::{Distribution, rounded};
 use crate::exhibits::{
     Count as _, Counts as _, GatedLog, LockedCounters, LockedHistogram, LockedLog, Notice as _, Part as _,
-    SharedCounters, SharedHistogram, Time as _, TriedWindow, Watch as _,
+    SharedCounters, SharedHistogram, Time as _, TriedWindow,
 };
 use crate::peers::key;
 use crate::processor::{allowed, pin, thread_cpu_ns};

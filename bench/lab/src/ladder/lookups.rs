@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 
-use super::{OverObserver, Rung};
+use super::{LADDER, OverObserver, Rung};
 use crate::Failure;
 use crate::paired::Ratios;
 use crate::peers::{Ours, Payload, RawDashMap, key};
@@ -186,8 +186,8 @@ impl Lookups {
     ///
     /// # Errors
     /// When this build has no DashMap.
-    pub fn climb(self, rungs: &[Rung]) -> Result<Vec<Measured>, Failure> {
-        let candidates = candidates(rungs)?;
+    pub fn climb(self) -> Result<Vec<Measured>, Failure> {
+        let candidates = candidates()?;
         let raw: Box<dyn Timed> = Box::new(RawDashMap::empty());
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
@@ -242,17 +242,17 @@ impl Candidate {
 }
 
 /// The map under every rung.
-fn over_map(rungs: &[Rung]) -> Result<Vec<Candidate>, Failure> {
+fn over_map() -> Result<Vec<Candidate>, Failure> {
     let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
-    let candidate = |&rung: &Rung| {
+    let candidate = |rung: Rung| {
         let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
         Ok(Candidate { subject: Subject::Map(rung), timed, stats })
     };
-    rungs.iter().map(candidate).collect()
+    LADDER.into_iter().map(candidate).collect()
 }
 
-fn candidates(rungs: &[Rung]) -> Result<Vec<Candidate>, Failure> {
-    let mut candidates = over_map(rungs)?;
+fn candidates() -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = over_map()?;
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
         let shown = Arc::clone(&engine);
         let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));

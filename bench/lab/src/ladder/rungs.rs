@@ -3,8 +3,7 @@
 use trefoil_cache::{Observer, Off, PerWorker};
 
 use crate::exhibits::{
-    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, Nothing, SharedCounters, SharedHistogram,
-    TriedWindow,
+    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, SharedCounters, SharedHistogram,
 };
 
 /// One way of observing a cache.
@@ -22,20 +21,6 @@ pub enum Rung {
     PerWorker,
     /// No observation.
     Off,
-    /// Locked counters, nothing else.
-    LockedCounters,
-    /// A locked histogram, nothing else.
-    LockedHistogram,
-    /// A locked log, nothing else.
-    LockedLog,
-    /// Shared atomic counters, nothing else.
-    SharedCounters,
-    /// A shared atomic histogram, nothing else.
-    SharedHistogram,
-    /// A log behind a shared gate, nothing else.
-    GatedLog,
-    /// The window whose lock is tried, nothing else.
-    ThroughputWindow,
 }
 
 /// The ladder.
@@ -46,17 +31,6 @@ pub const LADDER: [Rung; 6] = [
     Rung::SampledDetector,
     Rung::PerWorker,
     Rung::Off,
-];
-
-/// The parts one by one.
-pub const PARTS: [Rung; 7] = [
-    Rung::LockedCounters,
-    Rung::LockedHistogram,
-    Rung::LockedLog,
-    Rung::SharedCounters,
-    Rung::SharedHistogram,
-    Rung::GatedLog,
-    Rung::ThroughputWindow,
 ];
 
 /// Work that can be done over any observer.
@@ -72,27 +46,12 @@ impl Rung {
     /// Does `work` over the observer of this rung.
     pub fn over<W: OverObserver>(self, work: W) -> W::Output {
         match self {
-            Rung::ThreeLocks => {
-                work.over::<Exhibit<LockedCounters, LockedHistogram, TriedWindow, LockedLog>>()
-            }
-            Rung::AtomicStatistics => {
-                work.over::<Exhibit<SharedCounters, LockedHistogram, TriedWindow, LockedLog>>()
-            }
-            Rung::LockFreeHistograms => {
-                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow, LockedLog>>()
-            }
-            Rung::SampledDetector => {
-                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow, GatedLog>>()
-            }
+            Rung::ThreeLocks => work.over::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>(),
+            Rung::AtomicStatistics => work.over::<Exhibit<SharedCounters, LockedHistogram, LockedLog>>(),
+            Rung::LockFreeHistograms => work.over::<Exhibit<SharedCounters, SharedHistogram, LockedLog>>(),
+            Rung::SampledDetector => work.over::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>(),
             Rung::PerWorker => work.over::<PerWorker>(),
             Rung::Off => work.over::<Off>(),
-            Rung::LockedCounters => work.over::<Exhibit<LockedCounters, Nothing, Nothing, Nothing>>(),
-            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram, Nothing, Nothing>>(),
-            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, LockedLog>>(),
-            Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing, Nothing>>(),
-            Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>(),
-            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, GatedLog>>(),
-            Rung::ThroughputWindow => work.over::<Exhibit<Nothing, Nothing, TriedWindow, Nothing>>(),
         }
     }
 
@@ -105,13 +64,6 @@ impl Rung {
             Rung::SampledDetector => "sampled_detector",
             Rung::PerWorker => "per_worker",
             Rung::Off => "off",
-            Rung::LockedCounters => "locked_counters",
-            Rung::LockedHistogram => "locked_histogram",
-            Rung::LockedLog => "locked_log",
-            Rung::SharedCounters => "shared_counters",
-            Rung::SharedHistogram => "shared_histogram",
-            Rung::GatedLog => "gated_log",
-            Rung::ThroughputWindow => "throughput_window",
         }
     }
 
@@ -134,19 +86,6 @@ impl Rung {
                 "counters, histograms and pattern detector in memory that one worker writes, on lines of its own; one get in 64 is shown to the detector and one in 512 timed, by the worker's own count"
             }
             Rung::Off => "no observation: the map behind the cache's interface, with the check of expiry",
-            Rung::LockedCounters => "the locked counters alone",
-            Rung::LockedHistogram => {
-                "the locked histograms alone, with two readings of the clock per operation"
-            }
-            Rung::LockedLog => "the locked key log alone",
-            Rung::SharedCounters => "the shared atomic counters alone",
-            Rung::SharedHistogram => {
-                "the shared atomic histograms alone, with two readings of the clock per operation"
-            }
-            Rung::GatedLog => "the key log behind its shared gate alone",
-            Rung::ThroughputWindow => {
-                "the window whose lock is tried alone, with two readings of the clock per operation"
-            }
         }
     }
 
@@ -157,7 +96,7 @@ impl Rung {
 
     /// Whether its observer counts events, so that its totals can be compared with what was done.
     pub fn counts(self) -> bool {
-        LADDER[..5].contains(&self) || matches!(self, Rung::LockedCounters | Rung::SharedCounters)
+        LADDER[..5].contains(&self)
     }
 }
 
@@ -185,7 +124,7 @@ mod tests {
 
     #[test]
     fn rungs_count_exactly_when_they_say_so() {
-        for rung in LADDER.into_iter().chain(PARTS) {
+        for rung in LADDER {
             assert_eq!(rung.over(CountsOne), rung.counts(), "{rung:?}");
             assert!(!rung.change().is_empty());
         }
@@ -243,23 +182,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn parts_take_what_their_rung_takes_of_them() {
-        let operations = |look_up, rest| [look_up, look_up, rest, rest, rest];
-        let counted = |each| [each, each, (0, 0, 0), each, each];
-        for (part, shape) in [
-            (Rung::LockedCounters, counted((1, 0, 0))),
-            (Rung::SharedCounters, counted((0, 0, 1))),
-            (Rung::LockedHistogram, operations((1, 0, 1), (1, 0, 1))),
-            (Rung::SharedHistogram, operations((0, 0, 1), (0, 0, 1))),
-            (Rung::LockedLog, operations((1, 0, 0), (0, 0, 0))),
-            (Rung::GatedLog, operations((0, 0, 1), (0, 0, 0))),
-            (Rung::ThroughputWindow, operations((0, 1, 0), (0, 1, 0))),
-        ] {
-            assert_eq!(part.over(Taken), shape, "{part:?}");
-        }
-    }
-
     struct OnTheMap;
 
     impl OverObserver for OnTheMap {
@@ -290,7 +212,7 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let names: std::collections::BTreeSet<_> = LADDER.into_iter().chain(PARTS).map(Rung::name).collect();
-        assert_eq!(names.len(), LADDER.len() + PARTS.len());
+        let names: std::collections::BTreeSet<_> = LADDER.into_iter().map(Rung::name).collect();
+        assert_eq!(names.len(), LADDER.len());
     }
 }
