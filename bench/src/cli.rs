@@ -64,8 +64,6 @@ Examples:
     trefoil-bench exact --x faces.npy --y people.npy --protocol enrol3
   Where does the time of one batch of 32 go?
     trefoil-bench stages --users 4096
-  How long do the roles take when neither sees the probe?
-    trefoil-bench stages --mode shared --users 4096
   And another library, for the same inner products?
     trefoil-bench peers
   How many authentications per second, and what does the cache cost?

@@ -82,7 +82,7 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["exact", "--set", "a", "--x", "a.npy", "--y", "b.npy"], "cannot be used with"),
         (&["exact", "--set", "a", "--protocol", "enrol2"], "enrol1, enrol3"),
         (&["exact", "--set", "a", "--workers", "0"], "1 to 1024"),
-        (&["stages", "--mode", "hidden"], "plain, shared"),
+        (&["exact", "--set", "a", "--mode", "hidden"], "plain, shared"),
         (&["stages", "--users", "33"], "multiple of 32"),
         (&["stages", "--iters", "0"], "1..=100000"),
         (&["run", "--people", "0"], "multiple of 32"),
