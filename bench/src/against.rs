@@ -1,5 +1,4 @@
-//! Another build of this program, or another command, alternating with this one: the ratios of their printed figures, and which step made the
-//! difference.
+//! Another build of this program, or another command, alternating with this one: the ratios of their printed figures.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use crate::Failure;
 use crate::Report;
-use crate::attribution::{Attributable, Attribution, Bar};
 use crate::paired::Ratios;
 
 /// What to run.
@@ -25,8 +23,6 @@ pub struct Against {
     pub arguments: Vec<String>,
     /// Arguments of the other program after these.
     pub other_arguments: Vec<String>,
-    /// Thresholds for a difference between the steps.
-    pub bar: Bar,
 }
 
 /// Names of the compared figures: medians and rates.
@@ -74,26 +70,12 @@ fn report(parameters: &Against, rounds: &[Round]) -> Result<Report, Failure> {
             json!({ "ratio": interval.json(), "other_runs": side([0, 3]), "own_runs": side([1, 2]) }),
         );
     }
-    let attribution = attribution(rounds, parameters.bar);
-    if let Some(attribution) = &attribution {
-        summary.push_str(&format!("A is {}, B this build\n{}", parameters.other_is, attribution.table()));
-    }
     let result = json!({
         "other": parameters.other_is, "arguments": parameters.arguments.join(" "),
         "other_arguments": parameters.other_arguments.join(" "), "rounds": rounds.len(),
-        "figures": figures, "steps": attribution.map(|steps| steps.json()),
+        "figures": figures,
     });
     Ok(Report { summary, result, problem: None })
-}
-
-/// Which step made the difference, if records of this command have steps.
-fn attribution(rounds: &[Round], bar: Bar) -> Option<Attribution> {
-    let of = |round: &Round| {
-        let runs = round.iter().map(|record| Attributable::of(record).ok());
-        runs.collect::<Option<Vec<_>>>()?.try_into().ok()
-    };
-    let rounds = rounds.iter().map(of).collect::<Option<Vec<[Attributable; 4]>>>()?;
-    Attribution::of_rounds(&rounds, bar).ok()
 }
 
 fn record_of(program: &Path, arguments: &[String]) -> Result<Value, Failure> {
@@ -128,19 +110,7 @@ fn collect(value: &Value, place: String, named: bool, figures: &mut BTreeMap<Str
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use trefoil_kernels::Tier;
-    use trefoil_pipeline::Cadence;
-
     use super::*;
-    use crate::attribution::Finding;
-    use crate::faces::FaceSource;
-    use crate::population::Population;
-    use crate::run::{More, Run, run};
-    use crate::wiring::CacheChoice;
-    use crate::workload::Popularity;
 
     #[test]
     fn medians_and_rates_are_found_wherever_they_are() {
@@ -168,68 +138,11 @@ mod tests {
             rounds: 2,
             arguments: vec![],
             other_arguments: vec![],
-            bar: Bar::default(),
         };
         let round = |runs: [f64; 4]| runs.map(|us| json!({ "p50_us": us }));
         let rounds = [round([10.0, 5.0, 5.0, 10.0]), round([8.0, 4.0, 4.0, 8.0])];
         let report = report(&parameters, &rounds).expect("a figure");
         assert!(report.summary.contains("0.500 (0.500 to 0.500)"), "{}", report.summary);
         assert_eq!(report.result["figures"]["/p50_us"]["other_runs"], json!([10.0, 10.0, 8.0, 8.0]));
-        assert!(report.result["steps"].is_null());
-    }
-
-    /// One worker on the real pipeline, for a moment, with seals slowed down by this much.
-    fn moment(population: &Arc<Population>, cadence: Cadence, slow_seals: Duration) -> Value {
-        let parameters = Run {
-            workers: 1,
-            seconds: 0.15,
-            warmup_s: 0.05,
-            repeats: 1,
-            cadence,
-            cache: CacheChoice::DEFAULT,
-            users: 64,
-            faces: FaceSource::Synthetic,
-            popularity: Popularity::Uniform,
-            batches: 8,
-            seed: 5,
-            samples: 1,
-            slow_seals,
-            tier: Tier::detected(),
-        };
-        let report = run(parameters, Arc::clone(population), More::default()).expect("runs");
-        assert_eq!(report.problem, None);
-        report.result
-    }
-
-    /// Five rounds of the unchanged pipeline, and with slower seals. The error probability is one in a thousand, because the test is run often.
-    fn rounds_of(cadence: Cadence, slow_seals: Duration) -> Attribution {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
-        let population = Arc::new(Population::new(32, &folder, 2).expect("proofs"));
-        let order = [Duration::ZERO, slow_seals, slow_seals, Duration::ZERO];
-        let round = |_| order.map(|slow| moment(&population, cadence, slow));
-        let rounds: Vec<Round> = (0..5).map(round).collect();
-        attribution(&rounds, Bar { level: 0.999, ..Bar::default() }).expect("parts")
-    }
-
-    /// Other tests run at the same time, so that a comparison may drown in their noise. It then says that it shows nothing, and is made again.
-    #[test]
-    fn a_slowed_signer_is_found_and_named() {
-        let mut of = rounds_of(Cadence::PerBatch, Duration::from_millis(40));
-        for _ in 0..3 {
-            if of.total.finding != Finding::InsideVariance {
-                break;
-            }
-            of = rounds_of(Cadence::PerBatch, Duration::from_millis(40));
-        }
-        assert_eq!(of.total.finding, Finding::Slower, "{}", of.table());
-        let slower = of.parts.iter().filter(|row| row.finding == Finding::Slower);
-        assert_eq!(slower.map(|row| row.name.as_str()).collect::<Vec<_>>(), ["sealing"], "{}", of.table());
-    }
-
-    #[test]
-    fn one_build_in_turn_with_itself_shows_no_difference() {
-        let of = rounds_of(Cadence::Group, Duration::ZERO);
-        let found = of.parts.iter().chain([&of.total]).find(|row| row.finding != Finding::InsideVariance);
-        assert!(found.is_none(), "{}", of.table());
     }
 }

@@ -67,17 +67,7 @@ impl Service {
         Service::start_with(data_dir, &["--on-all"])
     }
 
-    /// Starts one that shares all processors with its callers, with its store at this address, or in a file, in a directory that may be another start's.
-    pub(crate) fn start_with_store(
-        data_dir: &Path,
-        store: Option<&str>,
-    ) -> Result<(Service, Reached), Failure> {
-        let flags: Vec<&str> =
-            ["--on-all"].into_iter().chain(store.into_iter().flat_map(|url| ["--store", url])).collect();
-        Service::start_with(data_dir, &flags)
-    }
-
-    /// The same, as a node of a fleet that shares the database and the key-holder at this address with other nodes.
+    /// Starts one as a node of a fleet that shares the database and the key-holder at this address with other nodes.
     pub(crate) fn start_node(
         data_dir: &Path,
         store: &str,

@@ -5,9 +5,7 @@
 //! Then come windows of the same length and a long one. Each is a run of its own, from its first batch to its last seal, and is
 //! audited before the next one begins.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use trefoil_cache::Cache;
@@ -24,7 +22,6 @@ use crate::population::Population;
 use crate::run::{Outcome, Plan, Proofs, Run, Stand, cadence_name, median_stages, window_json};
 use crate::sessions::Rows;
 use crate::spending::Spent;
-use crate::system::Disturbances;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::warnings::{say, warnings};
 use crate::window::Window;
@@ -105,26 +102,20 @@ pub const REFERENCE_WORKERS: usize = 96;
 ///
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
-pub fn canonical(
-    parameters: Canonical,
-    population: Arc<Population>,
-    flame_graph: Option<PathBuf>,
-) -> Result<Report, Failure> {
+pub fn canonical(parameters: Canonical, population: Arc<Population>) -> Result<Report, Failure> {
     let capacity = population.people.len() * 3 / 4;
-    over_cache(parameters.cache, capacity, CanonicalLoad { parameters, population, flame_graph })?
+    over_cache(parameters.cache, capacity, CanonicalLoad { parameters, population })?
 }
 
 struct CanonicalLoad {
     parameters: Canonical,
     population: Arc<Population>,
-    flame_graph: Option<PathBuf>,
 }
 
 /// A window with its audit.
 struct Audited {
     window: Window,
     spent: (Spent, u64),
-    disturbed: Disturbances,
     outcome: Value,
 }
 
@@ -135,7 +126,7 @@ impl OverCache for CanonicalLoad {
     where
         C::Session: 'static,
     {
-        let CanonicalLoad { parameters, population, flame_graph } = self;
+        let CanonicalLoad { parameters, population } = self;
         let stand = Stand::cold(cache, population, parameters.closed_loop())?;
         let doubts = warnings(&stand.placement);
         say(&doubts);
@@ -144,20 +135,15 @@ impl OverCache for CanonicalLoad {
         let proofs =
             Proofs::Ending(Arc::new(Rows::new(stand.world.ground.population.people.len(), scale.session_s)));
         let lengths = std::iter::repeat_n(scale.window_s, scale.repeats).chain(scale.long_window_s);
-        let count = scale.repeats + usize::from(scale.long_window_s.is_some());
-        let (mut windows, mut warming, mut problem, mut profile) = (Vec::new(), None, None, None);
+        let (mut windows, mut warming, mut problem) = (Vec::new(), None, None);
         for (at, seconds) in lengths.enumerate() {
             // Each window's loop starts with empty queues; the time to fill them is not counted.
             let warmup = match at {
                 0 => Warmup::UntilFlat(scale.flatness),
                 _ => Warmup::Seconds(scale.flatness.span_s),
             };
-            let is_last = at + 1 == count;
-            let flame_graph = flame_graph.clone().filter(|_| is_last);
-            let plan = Plan { warmup, windows: vec![seconds], flame_graph, wanted_per_s: None };
-            let outcome = stand.load(&plan, &proofs, &clock)?;
-            profile = outcome.profile.clone();
-            let (audited, warmed, wrong) = audited(outcome)?;
+            let plan = Plan { warmup, windows: vec![seconds] };
+            let (audited, warmed, wrong) = audited(stand.load(&plan, &proofs, &clock)?)?;
             windows.push(audited);
             warming = warming.or(warmed);
             problem = problem.or(wrong);
@@ -169,22 +155,21 @@ impl OverCache for CanonicalLoad {
         let result = json!({
             "users": world.ground.users.len(), "sessions": world.ground.population.people.len(),
             "template_store_bytes": world.ground.template_bytes(),
-            "cache_capacity": world.cache.capacity(), "warnings": doubts, "profile": profile,
+            "cache_capacity": world.cache.capacity(), "warnings": doubts,
         });
         Ok(report(&parameters, &stand.placement, result, &windows, warming.as_ref(), problem))
     }
 }
 
 fn audited(outcome: Outcome) -> Result<(Audited, Option<WarmingUp>, Option<String>), Failure> {
-    let Outcome { windows, spent, disturbed, warmup, audit, settled, .. } = outcome;
-    let first = windows.into_iter().zip(spent).zip(disturbed).next();
-    let Some(((window, spent), disturbed)) = first else {
+    let Outcome { windows, spent, warmup, audit, settled, .. } = outcome;
+    let Some((window, spent)) = windows.into_iter().zip(spent).next() else {
         return Err(Failure::fault("a window is missing"));
     };
     let outcome = json!({
         "verified": audit.counts, "revived": settled.revived, "proofs_verified": settled.proofs,
     });
-    Ok((Audited { window, spent, disturbed, outcome }, warmup, audit.problem))
+    Ok((Audited { window, spent, outcome }, warmup, audit.problem))
 }
 
 impl Canonical {
@@ -203,7 +188,6 @@ impl Canonical {
             batches: scale.batches,
             seed,
             samples,
-            slow_seals: Duration::ZERO,
             tier,
         }
     }
@@ -223,7 +207,7 @@ fn report(
     let explained = |of: &Audited| of.spent.0.explained(of.spent.1 * workers as u64);
     let least = windows.iter().map(explained).fold(1.0, f64::min);
     let json = |of: &Audited| {
-        let mut json = window_json(&of.window, &of.spent, &of.disturbed, workers);
+        let mut json = window_json(&of.window, &of.spent, workers);
         json["outcome"] = of.outcome.clone();
         json
     };

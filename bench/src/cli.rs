@@ -2,19 +2,14 @@
 
 mod against;
 mod cache;
-mod compare;
-mod day;
 mod exact;
 mod fhe_peers;
 mod fleet;
 mod flood;
-mod history;
 mod hit_ratio;
 mod hostile;
 mod ladder;
-mod liar;
 mod load;
-mod margin;
 mod modes;
 mod numbers;
 mod output;
@@ -25,8 +20,6 @@ mod remote;
 mod run;
 mod scaling;
 mod sign;
-mod simulate;
-mod size;
 mod stages;
 mod world;
 mod zkp;
@@ -38,26 +31,19 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 use trefoil_kernels::{Tier, packed};
 
-use crate::report::report;
 use crate::{Failure, Report};
 use crate::{host, record};
 
 use against::AgainstArgs;
 use cache::CacheArgs;
-use compare::CompareArgs;
-use day::DayArgs;
 use exact::ExactArgs;
 use fhe_peers::PeersArgs;
 use fleet::FleetArgs;
 use flood::FloodArgs;
-use history::HistoryArgs;
 use hit_ratio::HitRatioArgs;
 use hostile::HostileArgs;
 use ladder::LadderArgs;
-use liar::LiarArgs;
 use load::LoadArgs;
-use margin::MarginArgs;
-use output::in_source_tree;
 use overhead::OverheadArgs;
 use overload::{OverloadArgs, ServiceArgs};
 use registry::RegistryArgs;
@@ -65,8 +51,6 @@ use remote::RemoteArgs;
 use run::RunArgs;
 use scaling::ScalingArgs;
 use sign::SignArgs;
-use simulate::SimulateArgs;
-use size::SizeArgs;
 use stages::StagesArgs;
 use zkp::ZkpArgs;
 
@@ -78,31 +62,23 @@ Examples:
     trefoil-bench exact --x faces.npy --y people.npy --protocol enrol3
   Where does the time of one batch of 32 go?
     trefoil-bench stages --users 4096
-  How long do the roles take when neither sees the probe?
-    trefoil-bench stages --mode shared --users 4096
   And another library, for the same inner products?
     trefoil-bench peers
   How many authentications per second, and what does the cache cost?
     trefoil-bench run --workers 2 --seconds 5 --cache engine
     trefoil-bench run --workers 2 --seconds 5 --cache dashmap
-  How long does a batch take at half of that rate, from when it was due?
-    trefoil-bench run --workers 2 --seconds 5 --open 0.5
   And in the workload that records are compared by? Some six minutes; on the 96 workers of the published figures:
     trefoil-bench run --canonical
     trefoil-bench run --canonical --target reference
-  How does the rate grow with the workers, would a model have known, and what does a million authentications cost?
+  How does the rate grow with the workers, and what does a million authentications cost?
     trefoil-bench scaling --price-per-hour 0.10
-  And how often may sessions be opened before their proofs are what costs most?
-    trefoil-bench run --seconds 5 --requests-per-proof 1,10,100,420,1000
   How many requests of a recorded trace does a cache of some size answer?
     trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
-  How far from failure is a batch of the longest vectors?
-    trefoil-bench margin --lanes 1000000
   How long does a look-up take, and what do its counters cost?
     trefoil-bench cache --threads 1,2
   What do locks and shared counters in an observer cost, and what does the engine's observer?
     trefoil-bench ladder --workers 96 --seconds 0.25
-  Is the engine within 1 % of the raw map in the pipeline?
+  What does the engine cost against the raw map in the pipeline?
     trefoil-bench overhead --repeats 20
   How long does a credential proof take, and how large is it?
     trefoil-bench zkp --iters 30
@@ -118,22 +94,12 @@ Examples:
     trefoil-bench overload
   Do idle, deaf and refused connections slow honest logins down?
     trefoil-bench hostile
-  How much disk does a day of logins take, once old seals are pruned?
-    trefoil-bench day --folder /dev/shm
-  How many bytes and writes is a subject, a session and a login in PostgreSQL?
-    trefoil-bench size
   What does a login cost on one node of a fleet and on three?
     trefoil-bench fleet
-  Which step made the difference between two records, and between two builds that run in turn?
-    trefoil-bench compare before/run-engine.json after/run-engine.json
+  How does another build compare with this one, in alternating runs?
     trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
   Keep a result under bench/records/ and name the machine:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
-  Keep several in a folder, and make a page of them:
-    trefoil-bench run --canonical --record 2026-11-laptop/run-engine
-    trefoil-bench report 2026-11-laptop
-  And how did the figure change over the days?
-    trefoil-bench history run-engine --svg /tmp
 
 Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
 TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
@@ -151,14 +117,6 @@ pub struct Cli {
 enum Command {
     #[command(flatten)]
     Benchmark(Benchmark),
-    /// Make a page with plots of a folder of records
-    Report {
-        /// Below bench/records, where `--record FOLDER/NAME` wrote
-        #[arg(value_parser = record::check_name)]
-        folder: String,
-    },
-    /// Show a figure of the records over their dates, for each kind of machine
-    History(HistoryArgs),
     /// Run as a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
@@ -173,17 +131,15 @@ enum Benchmark {
     Exact(ExactArgs),
     /// Time each step of one batch of 32 on one pinned worker
     Stages(StagesArgs),
-    /// Decrypt vectors of maximal length and report how far the worst was from failure
-    Margin(MarginArgs),
     /// Compute the same inner products with fhe.rs, alternating with ours
     Peers(PeersArgs),
     /// Load the pipeline in a closed loop and count sealed authentications
     Run(RunArgs),
-    /// Load it with 1 to 96 workers, predict each rate from the costs of the steps, and draw 192 (a model's output)
+    /// Load it with 1 to 96 workers, over both caches and in both cadences
     Scaling(ScalingArgs),
-    /// Replay recorded requests through the engine, other caches and textbook policies
+    /// Replay recorded requests through the engine and other caches
     HitRatio(HitRatioArgs),
-    /// Time look-ups and get-or-inserts in the engine, other caches and maps
+    /// Time look-ups in the engine, other caches and a map
     Cache(CacheArgs),
     /// Climb from three locks in the observer to none and compare each rung with the raw map
     Ladder(LadderArgs),
@@ -195,12 +151,6 @@ enum Benchmark {
     Remote(RemoteArgs),
     /// Compare another build or another command with this one, in alternating runs
     Against(AgainstArgs),
-    /// Say which step made the difference between two records
-    Compare(CompareArgs),
-    /// Lie to a key-holder as a malicious gateway could, and count what its answers reveal
-    Liar(LiarArgs),
-    /// Predict the ladder on other machines, if the model predicts it on this one
-    Simulate(SimulateArgs),
     /// Make and verify credential proofs
     Zkp(ZkpArgs),
     /// Time signing, alone and as the sealer does it under a scheduled load
@@ -213,10 +163,6 @@ enum Benchmark {
     Load(LoadArgs),
     /// Time honest logins and a shutdown under connections that send nothing, read nothing or are always refused
     Hostile(HostileArgs),
-    /// Fill a store for a day on a virtual clock, prune it, audit it, and count its bytes
-    Day(DayArgs),
-    /// Count bytes and writes of subjects, sessions and logins in PostgreSQL, in SQLite and in a vault
-    Size(SizeArgs),
     /// Count processor time, statements and writes of a login on one node of a fleet and on three
     Fleet(FleetArgs),
 }
@@ -231,15 +177,6 @@ pub fn main() -> ExitCode {
     let benchmark = match cli.command {
         Command::KeyHolder(args) => return args.run(),
         Command::Service(args) => return ended(args.run().map(|()| true)),
-        Command::History(args) => return ended(args.run().map(|()| true)),
-        Command::Report { folder } => {
-            let folder = in_source_tree("records").join(folder);
-            let made = report(&folder).map(|records| {
-                println!("{}: {records} records", folder.join("README.md").display());
-                true
-            });
-            return ended(made);
-        }
         Command::Benchmark(benchmark) => benchmark,
     };
     packed::calibrate();
@@ -266,7 +203,6 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
     let (name, output) = match benchmark {
         Benchmark::Exact(args) => ("exact", &args.output),
         Benchmark::Stages(args) => ("stages", &args.output),
-        Benchmark::Margin(args) => ("margin", &args.output),
         Benchmark::Peers(args) => ("peers", &args.output),
         Benchmark::Run(args) => ("run", &args.output),
         Benchmark::Scaling(args) => ("scaling", &args.output),
@@ -276,18 +212,13 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
         Benchmark::Overhead(args) => ("overhead", &args.output),
         Benchmark::Registry(args) => ("registry", &args.output),
         Benchmark::Remote(args) => ("remote", &args.output),
-        Benchmark::Liar(args) => ("liar", &args.output),
         Benchmark::Against(args) => ("against", &args.output),
-        Benchmark::Compare(args) => ("compare", &args.output),
-        Benchmark::Simulate(args) => ("simulate", &args.output),
         Benchmark::Zkp(args) => ("zkp", &args.output),
         Benchmark::Sign(args) => ("sign", &args.output),
         Benchmark::Flood(args) => ("flood", &args.output),
         Benchmark::Overload(args) => ("overload", &args.output),
         Benchmark::Load(args) => ("load", &args.output),
         Benchmark::Hostile(args) => ("hostile", &args.output),
-        Benchmark::Day(args) => ("day", &args.output),
-        Benchmark::Size(args) => ("size", &args.output),
         Benchmark::Fleet(args) => ("fleet", &args.output),
     };
     if cfg!(debug_assertions) && output.record.is_some() {
@@ -317,7 +248,6 @@ fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
     match benchmark {
         Benchmark::Exact(args) => args.run(tier),
         Benchmark::Stages(args) => args.run(tier),
-        Benchmark::Margin(args) => args.run(tier),
         Benchmark::Peers(args) => args.run(tier),
         Benchmark::Run(args) => args.run(tier),
         Benchmark::Scaling(args) => args.run(tier),
@@ -327,18 +257,13 @@ fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
         Benchmark::Overhead(args) => args.run(tier),
         Benchmark::Registry(args) => args.run(),
         Benchmark::Remote(args) => args.run(tier),
-        Benchmark::Liar(args) => args.run(),
         Benchmark::Against(args) => args.run(),
-        Benchmark::Compare(args) => args.run(),
-        Benchmark::Simulate(args) => args.run(),
         Benchmark::Zkp(args) => args.run(),
         Benchmark::Sign(args) => args.run(tier),
         Benchmark::Flood(args) => args.run(),
         Benchmark::Overload(args) => args.run(),
         Benchmark::Load(args) => args.run(),
         Benchmark::Hostile(args) => args.run(),
-        Benchmark::Day(args) => args.run(),
-        Benchmark::Size(args) => args.run(),
         Benchmark::Fleet(args) => args.run(),
     }
 }

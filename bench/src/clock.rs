@@ -1,7 +1,6 @@
 //! The time of the benchmark's world.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use trefoil_pipeline::Clock;
 
@@ -18,27 +17,6 @@ impl WorldClock {
     /// A clock that starts now.
     pub(crate) fn start() -> Self {
         WorldClock { started: Instant::now() }
-    }
-}
-
-/// The same time for the sealer, except that each reading computes for this long first. This makes a seal slower, and only the
-/// benchmark knows.
-pub(crate) struct SlowSeals {
-    pub(crate) clock: Arc<WorldClock>,
-    pub(crate) by: Duration,
-}
-
-impl Clock for SlowSeals {
-    fn unix_s(&self) -> u64 {
-        self.clock.unix_s()
-    }
-
-    fn monotonic_ns(&self) -> u64 {
-        let began = Instant::now();
-        while began.elapsed() < self.by {
-            std::hint::spin_loop();
-        }
-        self.clock.monotonic_ns()
     }
 }
 

@@ -22,7 +22,7 @@ use trefoil_kernels::Tier;
 use crate::Failure;
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::roles::{ProbeMode, Store, scheme};
+use crate::roles::{PlainStore, scheme};
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +50,8 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
     let faces = (0..LANES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
     let scheme = scheme(tier);
     let templates = (0..users).map(|user| faces[user % LANES].clone());
-    let store = Store::new(&scheme, ProbeMode::Plain, templates, &mut rng)?;
-    let Store::Plain { basis, tags, keys, templates } = &store else {
-        return Err(Failure::fault("the store is of another probe mode"));
-    };
-    let block = TemplateCiphertext::block(&scheme, &templates[..LANES].iter().collect::<Vec<_>>());
+    let store = PlainStore::new(&scheme, templates, &mut rng)?;
+    let block = TemplateCiphertext::block(&scheme, &store.templates[..LANES].iter().collect::<Vec<_>>());
     let (mut masker, mut decryptor) = (Masker::new(&scheme, rand::random()), Decryptor::new(&scheme));
     let theirs = Theirs::new(&faces)?;
     let (mut times, mut wrong) = ([const { Vec::new() }; 3], 0);
@@ -70,16 +67,16 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
         wrong += u64::from(theirs.decrypt(&product)? != expected);
 
         let begin = Instant::now();
-        let masked = store.mask(&mut masker, &chosen, &probes)?;
+        let masked = store.mask(&mut masker, &chosen, &probes);
         times[1].push(elapsed_ns(begin));
         wrong += u64::from(store.open(&mut decryptor, &chosen, &masked)?.scores()[..] != expected);
 
         let placed: Vec<_> = probes.iter().enumerate().collect();
         let begin = Instant::now();
-        let masked = masker.mask_block(basis, &block, &placed);
-        black_box(masker.tag(&tags.1));
+        let masked = masker.mask_block(&store.basis, &block, &placed);
+        black_box(masker.tag(&store.tag_basis));
         times[2].push(elapsed_ns(begin));
-        wrong += u64::from(decryptor.decrypt(&keys[..LANES], &masked).scores()[..] != expected);
+        wrong += u64::from(decryptor.decrypt(&store.keys[..LANES], &masked).scores()[..] != expected);
         black_box(masked);
     }
     Ok(report(parameters, times.map(Distribution::of_ns), wrong))

@@ -9,6 +9,7 @@
 //!
 //! Where the machine has processors for all, each node can get some of its own, as on machines of their own; then the rates can be compared.
 
+mod counts;
 mod division;
 mod installation;
 mod spent;
@@ -20,7 +21,7 @@ use serde_json::{Map, Value, json};
 use crate::Failure;
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::load::{FIRST_GUESS_PER_S, Generator, Load, Phase, problem};
+use crate::load::{FIRST_GUESS_PER_S, Load, Phase, problem};
 use division::Division;
 use installation::Installation;
 use spent::{PARTS, Spent};
@@ -38,16 +39,12 @@ pub struct Fleet {
     pub in_flight: Vec<usize>,
     /// Verify one login in this many offline.
     pub verify_every: usize,
-    /// Tenants beside the one that people log in to, while an operator changes things.
-    pub tenants: usize,
     /// Processors of its own for each node; the nodes share those of the machine if there are none.
     pub processors_per_node: Option<usize>,
 }
 
 /// The installations: their names in the record, and their nodes.
 const INSTALLATIONS: [(&str, usize); 2] = [("one", 1), ("three", 3)];
-/// Changes by an operator, one after another.
-const CHANGES: usize = 50;
 /// Room for phases that are faster than those before.
 const FASTER: f64 = 1.5;
 
@@ -76,9 +73,6 @@ pub fn fleet(parameters: &Fleet) -> Result<Report, Failure> {
             side.rest(parameters)?;
         }
     }
-    for side in &mut sides {
-        side.change(parameters)?;
-    }
     let report = report(parameters, &sides)?;
     sides.into_iter().try_for_each(|side| side.installation.stop())?;
     Ok(report)
@@ -90,7 +84,6 @@ struct Side {
     installation: Installation,
     loads: Vec<Loaded>,
     idle: (Spent, f64),
-    changes: Spent,
     /// The best rate until now.
     per_s: f64,
 }
@@ -113,14 +106,7 @@ impl Side {
     ) -> Result<Side, Failure> {
         let installation = Installation::start(nodes, parameters.people, division)?;
         let loads = parameters.in_flight.iter().map(|_| Loaded::default()).collect();
-        Ok(Side {
-            name,
-            installation,
-            loads,
-            idle: Default::default(),
-            changes: Spent::default(),
-            per_s: 0.0,
-        })
+        Ok(Side { name, installation, loads, idle: Default::default(), per_s: 0.0 })
     }
 
     /// Waits until nothing of the start is left to do, and brings templates, sessions and connections up.
@@ -160,18 +146,6 @@ impl Side {
         loaded.phase.add(phase);
         loaded.spent.add(&spent);
         loaded.us_runs.push(us);
-        Ok(())
-    }
-
-    /// Changes by an operator at the first node, of which the others hear, among many tenants.
-    fn change(&mut self, parameters: &Fleet) -> Result<(), Failure> {
-        let Generator { runtime, world, .. } = &self.installation.generator;
-        runtime.block_on(world.add_tenants(parameters.tenants))?;
-        std::thread::sleep(installation::STORED);
-        let before = self.installation.begin()?;
-        runtime.block_on(world.change(CHANGES))?;
-        std::thread::sleep(installation::STORED);
-        self.changes = self.installation.end(&before)?;
         Ok(())
     }
 
@@ -246,11 +220,9 @@ fn report(parameters: &Fleet, sides: &[Side]) -> Result<Report, Failure> {
     let idle = sides.iter().map(|side| Ok((side.name.to_owned(), side.idle_json()?)));
     let idle = idle.collect::<Result<Map<_, _>, Failure>>()?;
     summary.push_str(&format!("a second without callers: {}\n", json!(idle)));
-    let changes = sides.iter().map(|side| (side.name.to_owned(), side.change_json())).collect::<Map<_, _>>();
-    summary.push_str(&format!("a change among {} tenants: {}\n", parameters.tenants, json!(changes)));
     let problem = problem(sides.iter().flat_map(|side| side.loads.iter().map(|loaded| &loaded.phase)));
     let result = json!({
-        "in_flight": by_load, "best_logins_per_s": best, "processors_per_node": parameters.processors_per_node, "idle": idle, "change": changes, "tenants": parameters.tenants, "changes": CHANGES, "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds,
+        "in_flight": by_load, "best_logins_per_s": best, "processors_per_node": parameters.processors_per_node, "idle": idle, "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds,
         "people": parameters.people, "verify_every": parameters.verify_every, "settings": installation::SETTINGS,
         "postgresql_version": sides.first().map(|side| side.installation.version()),
     });
@@ -268,15 +240,6 @@ fn best(sides: &[Side]) -> Value {
 }
 
 impl Side {
-    fn change_json(&self) -> Value {
-        let each = 1.0 / CHANGES as f64;
-        let counts =
-            self.changes.counts().map(|(name, count)| (name.to_owned(), json!(rounded(count * each))));
-        let mut figures: Value = counts.collect::<Map<_, _>>().into();
-        figures["ms"] = self.changes.processors(1e3 * each);
-        figures
-    }
-
     fn idle_json(&self) -> Result<Value, Failure> {
         let (spent, seconds) = &self.idle;
         let mut figures = json!({

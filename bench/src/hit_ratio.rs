@@ -15,7 +15,6 @@ use crate::Report;
 use crate::cache::zipf::Zipf;
 use crate::distribution::Distribution;
 use crate::peers::{Handle, Moka, Ours, Payload, Peer, QuickCache, key};
-use crate::policy::{Lru, Policy, S3Fifo};
 use crate::trace::Trace;
 use crate::wiring;
 pub use table::{Table, table};
@@ -67,10 +66,10 @@ impl Requests {
     }
 }
 
-/// Fewer entries are not a useful cache, and a tenth of them not a useful queue for S3-FIFO.
+/// Fewer entries are not a useful cache.
 pub(crate) const CAPACITY_MIN: usize = 16;
 
-/// Replays the trace through the engine, two peers and two textbook policies. Every miss is followed by an insert.
+/// Replays the trace through the engine and two peers. Every miss is followed by an insert.
 ///
 /// # Errors
 /// When the trace cannot be read. Wrong values are in the report, not here.
@@ -90,9 +89,6 @@ fn replays(requests: &[u64], capacity: usize, repeats: usize) -> Vec<(&'static s
     caches.push(("engine", again(&engine)));
     caches.push(("moka", again(&|| Some(replay(&Moka::new(capacity), requests)))));
     caches.push(("quick_cache", again(&|| Some(replay(&QuickCache::new(capacity), requests)))));
-    // These two are deterministic.
-    caches.push(("s3_fifo", Some(vec![follow(S3Fifo::new(capacity), capacity, requests)])));
-    caches.push(("lru", Some(vec![follow(Lru::new(capacity), capacity, requests)])));
     caches
 }
 
@@ -131,11 +127,6 @@ fn replay(peer: &impl Peer, requests: &[u64]) -> Replay {
 
 /// Requests between two rounds of housekeeping: the length of Moka's own batches.
 const SETTLE_EVERY: usize = 64;
-
-fn follow(mut policy: impl Policy, capacity: usize, requests: &[u64]) -> Replay {
-    let hits = requests.iter().filter(|&&key| policy.request(key)).count() as u64;
-    Replay { hits, wrong: 0, capacity, held: policy.held() }
-}
 
 /// `figure` of each cache; null for what this build does not contain.
 fn each(caches: &[(&str, Option<Replays>)], figure: &dyn Fn(&Replays) -> Value) -> Value {

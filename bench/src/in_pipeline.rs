@@ -3,13 +3,12 @@
 //! `run`. All candidates read the same people, templates, keys and batches at the same addresses; only the cache differs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
 use trefoil_cache::{Cache, Off};
-use trefoil_matching::{LANES, Tier};
+use trefoil_matching::Tier;
 use trefoil_pipeline::{Cadence, Verdict};
 
 use crate::Failure;
@@ -62,7 +61,6 @@ impl PipelineLoad {
             batches,
             seed,
             samples,
-            slow_seals: Duration::ZERO,
             tier,
         }
     }
@@ -83,7 +81,7 @@ where
     C::Session: 'static,
 {
     fn load(&self) -> Result<Outcome, Failure> {
-        self.run(None)
+        self.run()
     }
 }
 
@@ -144,7 +142,6 @@ struct RunFigures {
     auth_per_s: f64,
     cpu_us_per_auth: f64,
     worker_us_per_auth: f64,
-    lookup_us: f64,
 }
 
 /// Runs every candidate against `raw`, forwards and backwards in turn. Whether raw runs outside or inside of a round is
@@ -189,9 +186,8 @@ impl Compared {
             candidate.stand.load()?;
         self.problem = self.problem.take().or(audit.problem);
         let auth_per_s = windows.first().map_or(f64::NAN, |window| window.auth_per_s());
-        let lookup_us = windows.first().map_or(f64::NAN, |window| window.lookup_us());
         let (cpu_us_per_auth, worker_us_per_auth) = (cpu_ns_per_lane / 1e3, worker_cpu_ns_per_lane / 1e3);
-        Ok(RunFigures { auth_per_s, cpu_us_per_auth, worker_us_per_auth, lookup_us })
+        Ok(RunFigures { auth_per_s, cpu_us_per_auth, worker_us_per_auth })
     }
 
     /// The problem with a run, if there was one.
@@ -226,16 +222,6 @@ impl Compared {
         Interval::of_mean(&more.collect::<Vec<_>>())
     }
 
-    /// How much longer the look-ups of a batch take than with the raw map, per cent of the processor time of a raw batch.
-    pub(crate) fn lookup_overhead_percent(&self) -> Interval {
-        let batch_us = LANES as f64 * self.raw_cpu_us_per_auth();
-        let longer = self.rounds.iter().map(|[a, b, c, d]| {
-            let more_us = (b.lookup_us + c.lookup_us - a.lookup_us - d.lookup_us) / 2.0;
-            100.0 * more_us / batch_us
-        });
-        Interval::of_mean(&longer.collect::<Vec<_>>())
-    }
-
     /// Median rate.
     pub(crate) fn auth_per_s(&self) -> f64 {
         self.runs([1, 2], |run| run.auth_per_s).median()
@@ -260,8 +246,6 @@ impl Compared {
             "cpu_us_per_auth": rounded(cpu.median()), "raw_cpu_us_per_auth": rounded(raw_cpu.median()),
             "of_raw": self.of_raw().json(), "of_raw_cpu": self.of_raw_cpu().json(),
             "auth_per_s_runs": rate.runs_json(), "raw_auth_per_s_runs": raw_rate.runs_json(),
-            "lookup_us_per_batch_runs": self.runs([1, 2], |r| r.lookup_us).runs_json(),
-            "raw_lookup_us_per_batch_runs": self.runs([0, 3], |r| r.lookup_us).runs_json(),
             "worker_cpu_us_per_auth_runs": self.runs([1, 2], |r| r.worker_us_per_auth).runs_json(),
             "raw_worker_cpu_us_per_auth_runs": self.runs([0, 3], |r| r.worker_us_per_auth).runs_json(),
             "cpu_us_per_auth_runs": cpu.runs_json(), "raw_cpu_us_per_auth_runs": raw_cpu.runs_json(),

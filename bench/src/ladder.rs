@@ -12,7 +12,6 @@
 
 mod report;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,13 +19,12 @@ use trefoil_cache::Observer;
 
 use crate::Failure;
 use crate::Report;
-use crate::chart;
 use crate::in_pipeline::{Candidate, Compared, Enter, PipelineLoad, compare};
 use crate::population::Population;
 use crate::wiring;
 use crate::world::capacity;
-use trefoil_lab::ladder::{Asked, LADDER, Lookups, OverObserver, PARTS, Rung};
-pub use trefoil_lab::ladder::{Contention, KeyHolderLoad, LockFamily};
+use trefoil_lab::ladder::{Asked, LADDER, Lookups, OverObserver, Rung};
+pub use trefoil_lab::ladder::{Contention, KeyHolderLoad};
 use trefoil_lab::ladder::{contenders, key_holder};
 
 /// What to run.
@@ -37,10 +35,6 @@ pub struct Ladder {
     pub duration: Duration,
     /// Rounds of raw, rung, rung, raw.
     pub repeats: usize,
-    /// Whether each part is also measured alone.
-    pub parts: bool,
-    /// Which library's locks the locked rungs take.
-    pub locks: LockFamily,
     /// Seed of the requests.
     pub seed: u64,
     /// The whole pipeline, if it is to be climbed too.
@@ -49,8 +43,6 @@ pub struct Ladder {
     pub key_holder: Option<KeyHolderLoad>,
     /// The locks and counters alone, if they are to be measured.
     pub contention: Option<Contention>,
-    /// Where to draw the look-ups' shares of the raw map.
-    pub svg: Option<PathBuf>,
 }
 
 /// Climbs the ladder.
@@ -58,19 +50,15 @@ pub struct Ladder {
 /// # Errors
 /// When this build has no DashMap, a pipeline stops or the two key-holders differ. Wrong outputs are in the report, not here.
 pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
-    let rungs: Vec<Rung> = LADDER.into_iter().chain(PARTS.into_iter().filter(|_| parameters.parts)).collect();
     let climb = |asked: Asked| {
-        let Ladder { workers, duration, repeats, locks, seed, .. } = *parameters;
-        Lookups { asked, workers, duration, repeats, locks, seed }.climb(&rungs)
+        let Ladder { workers, duration, repeats, seed, .. } = *parameters;
+        Lookups { asked, workers, duration, repeats, seed }.climb()
     };
     let lookups = climb(Asked::Get)?;
     let others = [climb(Asked::Miss)?, climb(Asked::Put)?];
-    if let Some(file) = &parameters.svg {
-        chart::write(file, &report::drawing(parameters, &lookups))?;
-    }
     let key_holder = parameters.key_holder.as_ref().map(|load| key_holder::measure(load, parameters.seed));
     let pipeline = match &parameters.pipeline {
-        Some((load, population)) => Some(climb_in_pipeline(*load, parameters.locks, population)?),
+        Some((load, population)) => Some(climb_in_pipeline(*load, population)?),
         None => None,
     };
     let mut report = report::report(parameters, &lookups, &others, pipeline.as_deref());
@@ -84,15 +72,10 @@ pub fn ladder(parameters: &Ladder) -> Result<Report, Failure> {
 }
 
 /// Every rung on the map, and the engine where this build has it, each in a pipeline of its own.
-fn climb_in_pipeline(
-    load: PipelineLoad,
-    locks: LockFamily,
-    population: &Arc<Population>,
-) -> Result<Vec<Compared>, Failure> {
+fn climb_in_pipeline(load: PipelineLoad, population: &Arc<Population>) -> Result<Vec<Compared>, Failure> {
     let common = load.common(population)?;
     let raw = Candidate::raw(load, &common)?;
-    let on_map =
-        |rung: Rung| rung.over(locks, Enter { name: rung.name(), load, common: Arc::clone(&common) });
+    let on_map = |rung: Rung| rung.over(Enter { name: rung.name(), load, common: Arc::clone(&common) });
     let mut others = LADDER.into_iter().map(on_map).collect::<Result<Vec<_>, _>>()?;
     if wiring::HAS_ENGINE {
         others.push(Candidate::engine(load, &common)?);

@@ -4,26 +4,23 @@
 //!   the clear;
 //! * [`stages`] times the steps of one batch of 32 on one pinned worker;
 //! * [`match_stages`] times the two roles' arithmetic in every mode, with the memory bandwidth beside it;
-//! * [`margin`] decrypts vectors of maximal length and reports how far the worst was from failure;
 //! * [`fhe_peers`] computes the same inner products with another library, alternating with ours;
 //! * [`run`] loads the pipeline in a closed loop and counts authentications once their seal is verified;
 //! * [`canonical`] is the one of these workloads that records are compared by;
-//! * [`scaling`] runs it with ever more workers, beside a model that has to predict each rate;
-//! * [`compare`] says which step made the difference between two records, [`against`] between two builds that run alternately;
-//! * [`hit_ratio`] replays recorded requests through the engine, other caches and textbook policies;
+//! * [`scaling`] runs it with ever more workers;
+//! * [`against`] compares two builds that run alternately;
+//! * [`hit_ratio`] replays recorded requests through the engine and other caches;
 //! * [`ladder`] shows what observation with locks, with shared counters and per worker costs, alone and in the pipeline;
 //! * [`overhead`] compares the engine with the raw map in the pipeline, in pairs, with a confidence interval;
 //! * [`registry`] times reads of an entry that all threads read;
-//! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
-//! * [`cache`] times look-ups and get-or-inserts in the engine, other caches and maps;
+//! * [`cache`] times look-ups in the engine, other caches and a map;
 //! * [`zkp`] makes and verifies credential proofs;
 //! * [`sign`] times signatures, and the sealer under a scheduled load;
 //! * [`flood`] logs in over HTTPS with and without a flood of invalid proofs;
 //! * [`load`] logs in over HTTPS, in a closed loop and at random times;
 //! * [`overload`] sends a service in another process more logins than it can answer;
 //! * [`hostile`] logs in while other connections send nothing, read nothing or are always refused;
-//! * [`day`] counts the disk space of a day of logins after retention;
-//! * [`size`] counts the bytes and the writes of a subject, a session, a seal and a change in PostgreSQL.
+//! * [`fleet`] counts what a login costs on one node of a fleet and on three.
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
@@ -31,54 +28,39 @@
 
 pub mod against;
 mod apart;
-pub mod attribution;
 mod audit;
 pub mod cache;
 pub mod canonical;
 pub mod cli;
 mod clock;
-pub mod compare;
-pub mod day;
 pub mod exact;
 pub mod faces;
 pub mod fhe_peers;
 pub mod fleet;
 pub mod flood;
-mod history;
 pub mod hit_ratio;
 mod host;
 pub mod hostile;
 pub mod in_pipeline;
 pub mod ladder;
-pub mod liar;
 mod limits;
-mod live;
 pub mod load;
-pub mod margin;
 pub mod match_stages;
 pub mod overhead;
 pub mod overload;
-mod pace;
 mod parallel;
-mod policy;
 mod population;
-mod profile;
 mod raw;
 mod record;
 pub mod remote;
-mod renewal;
-pub mod report;
 pub mod roles;
 pub mod run;
 pub mod scaling;
 mod seals;
 mod sessions;
 pub mod sign;
-pub mod size;
 mod spending;
 pub mod stages;
-pub mod sweep;
-mod system;
 mod trace;
 mod visits;
 pub mod warmup;
@@ -92,9 +74,5 @@ pub mod zkp;
 pub use population::Population;
 pub use trefoil_lab::{Failure, Report};
 // The contention laboratory is a crate of its own; its parts keep their names here.
-use trefoil_lab::{chart, distribution, opener, paired, peers, processor};
-pub use trefoil_lab::{registry, simulate};
-
-/// Counts during `--profile`; otherwise it is the system's.
-#[global_allocator]
-static ALLOCATOR: trefoil_kernels::allocations::Counted = trefoil_kernels::allocations::Counted;
+pub use trefoil_lab::registry;
+use trefoil_lab::{distribution, opener, paired, peers, processor};

@@ -1,4 +1,4 @@
-//! Time of the two roles' arithmetic on one batch of 32, in every mode, with the memory bandwidth beside it.
+//! Time of the two roles' arithmetic on one batch of 32, with the memory bandwidth beside it.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -6,19 +6,17 @@ use std::time::Instant;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Map, Value, json};
-use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, Share, TemplateCiphertext};
+use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
 use trefoil_kernels::{Cpu, Tier, packed};
 
 use crate::Failure;
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::roles::{Masked, ProbeMode, Store, scheme};
+use crate::roles::{PlainStore, scheme};
 
 /// What to time.
 #[derive(Clone, Copy, Debug)]
 pub struct MatchStages {
-    /// How probes arrive.
-    pub mode: ProbeMode,
     /// Templates; a multiple of 32.
     pub users: usize,
     /// Timed batches.
@@ -61,12 +59,12 @@ pub fn match_stages(parameters: MatchStages) -> Result<Report, Failure> {
 /// The store and both roles.
 struct Rig {
     parameters: MatchStages,
-    store: Store,
+    store: PlainStore,
     faces: Vec<Embedding>,
     /// Both roles on the highest tier, and after them on each lower one.
     tiers: Vec<Roles>,
-    /// The first 32 templates in one ciphertext; with probes in the clear only.
-    block: Option<TemplateCiphertext>,
+    /// The first 32 templates in one ciphertext.
+    block: TemplateCiphertext,
     sum: Vec<u64>,
     rng: StdRng,
 }
@@ -101,13 +99,8 @@ impl Rig {
         let mut rng = StdRng::seed_from_u64(parameters.seed);
         let faces = (0..FACES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
         let templates = (0..parameters.users).map(|user| faces[user % FACES].clone());
-        let store = Store::new(&scheme, parameters.mode, templates, &mut rng)?;
-        let block = match &store {
-            Store::Plain { templates, .. } => {
-                Some(TemplateCiphertext::block(&scheme, &templates[..LANES].iter().collect::<Vec<_>>()))
-            }
-            Store::Shared { .. } => None,
-        };
+        let store = PlainStore::new(&scheme, templates, &mut rng)?;
+        let block = TemplateCiphertext::block(&scheme, &store.templates[..LANES].iter().collect::<Vec<_>>());
         let tiers: Vec<Tier> = Tier::available().filter(|tier| *tier <= parameters.tier).collect();
         Ok(Rig {
             tiers: tiers.into_iter().rev().map(|tier| Roles::new(tier, parameters.tier)).collect(),
@@ -130,25 +123,16 @@ impl Rig {
         times.push(("sequential_read", timed(|| black_box(self.read(start))).1));
         let users = self.random_users();
         times.push(("sum", timed(|| self.sum(&users)).1));
-        if let (Some(block), Store::Plain { basis, tags, .. }) = (&self.block, &self.store) {
-            let placed: Vec<_> = probes.iter().enumerate().collect();
-            let masker = &mut self.tiers[0].masker;
-            let step = || (masker.mask_block(basis, block, &placed), masker.tag(&tags.1));
-            times.push(("match_prepacked", timed(step).1));
-        }
+        let placed: Vec<_> = probes.iter().enumerate().collect();
+        let (masker, PlainStore { basis, tag_basis, .. }) = (&mut self.tiers[0].masker, &self.store);
+        let step = || (masker.mask_block(basis, &self.block, &placed), masker.tag(tag_basis));
+        times.push(("match_prepacked", timed(step).1));
         let mut right = true;
         for tier in 0..self.tiers.len() {
             let users = self.random_users();
-            let masked = match self.parameters.mode {
-                ProbeMode::Plain => {
-                    let roles = &mut self.tiers[tier];
-                    let (masked, ns) = timed(|| self.store.mask(&mut roles.masker, &users, &probes));
-                    times.push((roles.steps[0], ns));
-                    masked?
-                }
-                ProbeMode::Shared => self.shared(tier, &users, &probes, &mut times)?,
-            };
             let roles = &mut self.tiers[tier];
+            let (masked, ns) = timed(|| self.store.mask(&mut roles.masker, &users, &probes));
+            times.push((roles.steps[0], ns));
             let (opened, ns) = timed(|| self.store.open(&mut roles.decryptor, &users, &masked));
             times.push((roles.steps[1], ns));
             let opened = opened?;
@@ -156,27 +140,6 @@ impl Rig {
                 .all(|lane| opened.scores()[lane] == self.faces[users[lane] % FACES].dot(&probes[lane]));
         }
         Ok((times, right))
-    }
-
-    /// The matcher's part on a tier. The key-holder's encryption, which keys do on theirs, is timed with the highest.
-    fn shared(
-        &mut self,
-        tier: usize,
-        users: &[usize],
-        probes: &[Embedding],
-        times: &mut Times,
-    ) -> Result<Masked, Failure> {
-        let shares: Vec<(Share, Share)> =
-            probes.iter().map(|probe| Share::of(probe).split(&mut self.rng)).collect();
-        let (encrypted, ns) = timed(|| self.store.encrypt(&shares, &mut self.rng));
-        let encrypted = encrypted.ok_or_else(|| Failure::fault("the store has no tenant key"))?;
-        if tier == 0 {
-            times.push(("keyholder_encrypt", ns));
-        }
-        let roles = &mut self.tiers[tier];
-        let (masked, ns) = timed(|| self.store.mask_shared(&mut roles.masker, users, &shares, &encrypted));
-        times.push((roles.steps[0], ns));
-        masked
     }
 
     /// One user per lane.
@@ -241,7 +204,7 @@ fn report(
     let bytes = LANES * rig.store.bytes(0).len();
     let gb_per_s = |us: f64| rounded(bytes as f64 / us / 1_000.0);
     let share = median("sequential_read") / median("sum");
-    let MatchStages { mode, users, iterations, warmup, seed, tier } = *parameters;
+    let MatchStages { users, iterations, warmup, seed, tier } = *parameters;
     let result = json!({
         "stages_us": each(&|d| json!(rounded(d.median()))),
         "min_us": each(&|d| json!(rounded(d.min()))),
@@ -251,13 +214,12 @@ fn report(
         "gb_per_s": gb_per_s(median("sum")),
         "sequential_read_gb_per_s": gb_per_s(median("sequential_read")),
         "share_of_sequential_read": rounded(share),
-        "mode": mode.name(), "users": users, "lanes": LANES,
+        "users": users, "lanes": LANES,
         "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
-        "template_store_bytes": rig.store.len() * rig.store.bytes(0).len(),
+        "template_store_bytes": rig.store.templates.len() * rig.store.bytes(0).len(),
         "scores": (warmup + iterations) * LANES * rig.tiers.len(), "batches_wrong": wrong,
     });
-    let mut summary =
-        format!("us per batch of {LANES} of {users} users, {} probes: median (min, p90)\n", mode.name());
+    let mut summary = format!("us per batch of {LANES} of {users} users: median (min, p90)\n");
     for (name, runs) in stages {
         let (median, min, p90) = (runs.median(), runs.min(), runs.p90());
         summary.push_str(&format!("  {name:<18} {median:>8.1}  ({min:.1}, {p90:.1})\n"));

@@ -78,24 +78,14 @@ pub fn overload(parameters: Overload) -> Result<Report, Failure> {
     let settled = run.load(CLOSED_LOOP, None)?;
     run.prepare(settled.per_s());
     run.load(parameters.in_flight, None)?;
-    let (phases, recovery_s) = run.rounds(&parameters, settled.per_s())?;
-    let shed = ["0.5", "0.99"]
-        .map(|q| run.other.block_on(run.few.metric(&format!("trefoil_shed_seconds{{quantile=\"{q}\"}}"))));
-    let [shed_p50, shed_p99] = shed;
+    let phases = run.rounds(&parameters, settled.per_s())?;
     let limit = run.other.block_on(run.few.metric("trefoil_in_flight_limit"))?;
-    let shed_ms = [shed_p50? * 1e3, shed_p99? * 1e3];
     service.stop()?;
     drop(counting);
-    report(&parameters, &phases, &recovery_s, shed_ms, limit)
+    report(&parameters, &phases, limit)
 }
 
-fn report(
-    parameters: &Overload,
-    phases: &[Phases],
-    recovery_s: &[f64],
-    [shed_p50, shed_p99]: [f64; 2],
-    limit: f64,
-) -> Result<Report, Failure> {
+fn report(parameters: &Overload, phases: &[Phases], limit: f64) -> Result<Report, Failure> {
     let wrong = phases.iter().flat_map(|phases| &phases.0).map(|phase| phase.wrong).sum::<u64>();
     let [quiet, capacity, twice, tenfold] = phases else {
         return Err(Failure::fault("four kinds of phases"));
@@ -121,14 +111,7 @@ fn report(
         });
         result.insert(name.to_owned(), figures);
     }
-    let slowest = recovery_s.iter().copied().fold(0.0, f64::max);
-    summary.push_str(&format!(
-        "  refusals: {shed_p50:.2} ms p50, {shed_p99:.2} ms p99 in the service; {limit} requests of a tenant in flight; slowest \
-         recovery {slowest:.2} s\n"
-    ));
-    result.insert("refusal_p50_ms".to_owned(), json!(rounded(shed_p50)));
-    result.insert("refusal_p99_ms".to_owned(), json!(rounded(shed_p99)));
-    result.insert("recovery_s_max".to_owned(), json!(rounded(slowest)));
+    summary.push_str(&format!("  {limit} requests of a tenant in flight\n"));
     result.insert("in_flight_limit".to_owned(), json!(limit));
     result.insert("nice".to_owned(), json!({"generator": GENERATOR_NICE, "service": SERVICE_NICE}));
     result.insert("phase_s".to_owned(), json!(parameters.phase.as_secs_f64()));
@@ -232,17 +215,11 @@ impl Phases {
 }
 
 impl Run {
-    /// The phases of all rounds, and how long the service took after each overload until the other tenant was as quick as before.
-    fn rounds(
-        &mut self,
-        parameters: &Overload,
-        settled_per_s: f64,
-    ) -> Result<(Vec<Phases>, Vec<f64>), Failure> {
+    /// The phases of all rounds.
+    fn rounds(&mut self, parameters: &Overload, settled_per_s: f64) -> Result<Vec<Phases>, Failure> {
         let mut phases = vec![Phases::default(); 2 + FACTORS.len()];
-        let mut recovery_s = Vec::new();
         for _ in 0..parameters.rounds {
             phases[0].push(self.quiet());
-            let usual_ms = phases[0].others_ms(0.99);
             self.connect()?;
             self.prepare(settled_per_s);
             let capacity = self.load(CLOSED_LOOP, None)?;
@@ -253,10 +230,9 @@ impl Run {
                 self.prepare(per_s);
                 let wanted_per_s = per_s * *factor as f64;
                 phases.push(Phase { wanted_per_s, ..self.load(parameters.in_flight, Some(wanted_per_s))? });
-                recovery_s.push(self.recovery(usual_ms));
             }
         }
-        Ok((phases, recovery_s))
+        Ok(phases)
     }
 
     /// The other tenant alone.
@@ -332,20 +308,6 @@ impl Run {
         }
         self.callers.extend(rest);
         Ok(Phase { seconds, asked, answered, refused, lost, wrong: wrong + phase.wrong, ..phase })
-    }
-
-    /// Seconds until five logins of the other tenant in a row take no longer than `usual_ms`.
-    fn recovery(&mut self, usual_ms: f64) -> f64 {
-        let began = Instant::now();
-        let mut in_a_row = 0;
-        while in_a_row < 5 && began.elapsed() < Duration::from_secs(60) {
-            let soon = Instant::now() + OTHERS_INTERVAL;
-            let phase = self.other.block_on(others(&self.few, soon, &self.nonce));
-            let is_usual =
-                phase.others_refused == 0 && phase.others_ns.iter().all(|&ns| ns as f64 / 1e6 <= usual_ms);
-            in_a_row = if is_usual { in_a_row + 1 } else { 0 };
-        }
-        (began.elapsed().saturating_sub(5 * OTHERS_INTERVAL)).as_secs_f64()
     }
 }
 

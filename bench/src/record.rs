@@ -52,37 +52,6 @@ pub(crate) fn write(name: &str, record: &Value) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// The record in a file.
-///
-/// # Errors
-/// When it cannot be read or is not a record of this program.
-pub(crate) fn read(path: &Path) -> Result<Value, Failure> {
-    let at = || format!("reading {}", path.display());
-    let text = fs::read_to_string(path).map_err(Failure::in_step(at()))?;
-    let value: Value = serde_json::from_str(&text).map_err(Failure::in_step(at()))?;
-    if value["format"] != FORMAT {
-        return Err(Failure::usage(format!("{} is not a record of trefoil-bench", path.display())));
-    }
-    Ok(value)
-}
-
-/// The JSON files of a folder, by name.
-///
-/// # Errors
-/// When it cannot be read.
-pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let at = || format!("reading {}", folder.display());
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(Failure::in_step(at()))? {
-        let path = entry.map_err(Failure::in_step(at()))?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            files.push(path);
-        }
-    }
-    files.sort_unstable();
-    Ok(files)
-}
-
 /// JSON with one line per field; a list of numbers stays on one line, so that all runs can be kept and read.
 pub(crate) fn render(value: &Value) -> String {
     let mut out = String::new();

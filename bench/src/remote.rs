@@ -20,15 +20,13 @@ use trefoil_matching::quorum::Parts;
 use crate::Failure;
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::roles::ProbeMode;
 
 use candidate::{Candidate, JOBS};
 pub(crate) use key_holders::KeyHolders;
 pub use role::RemoteRole;
 
-/// The timed steps: all show their own face; one of 32 shows another's, which is on record before the answer; and, with
-/// shared probes, the encryption before the match.
-const STEPS: [&str; 3] = ["decide", "decide_with_failure", "encrypt"];
+/// The timed steps: all show their own face; one of 32 shows another's, which is on record before the answer.
+const STEPS: [&str; 2] = ["decide", "decide_with_failure"];
 
 /// So that a batch is not requested again while a late part of it may be in flight between key-holders.
 const WORKERS_MAX: usize = JOBS / 4;
@@ -41,22 +39,20 @@ pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
     if !(1..=WORKERS_MAX).contains(&parameters.workers) {
         return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));
     }
-    let key_holders = KeyHolders::start(parameters.mode == ProbeMode::Plain)?;
-    let mut candidates = vec![
+    let key_holders = KeyHolders::start_at(0, true)?;
+    let candidates = [
         Candidate::new("local", key_holders.local()?, &parameters)?,
         Candidate::new("process", key_holders.remote()?, &parameters)?,
+        Candidate::new("two_of_three", key_holders.quorum()?, &parameters)?,
     ];
-    if let Some(quorum) = key_holders.quorum()? {
-        candidates.push(Candidate::new("two_of_three", quorum, &parameters)?);
-    }
-    let mut times: Vec<[Vec<u64>; 3]> = candidates.iter().map(|_| Default::default()).collect();
+    let mut times: Vec<[Vec<u64>; 2]> = candidates.iter().map(|_| Default::default()).collect();
     for round in 0..parameters.warmup + parameters.iterations {
         for turn in 0..candidates.len() {
             let at = (round + turn) % candidates.len();
             let measured = candidates[at].round(round)?;
             if round >= parameters.warmup {
                 for (runs, ns) in times[at].iter_mut().zip(measured) {
-                    runs.extend(ns);
+                    runs.push(ns);
                 }
             }
         }
@@ -105,22 +101,19 @@ fn throughput(candidate: &Candidate, workers: usize, phase: Duration) -> Result<
 fn report(
     parameters: &RemoteRole,
     candidates: &[Candidate],
-    times: &[[Vec<u64>; 3]],
+    times: &[[Vec<u64>; 2]],
     rates: &[Vec<f64>],
     wire: &[(u64, u64)],
     wrong: u64,
 ) -> Report {
-    let RemoteRole { mode, iterations, warmup, workers, phase, repeats, tier } = *parameters;
+    let RemoteRole { iterations, warmup, workers, phase, repeats, tier } = *parameters;
     let mut result = Map::new();
-    let mut summary = format!(
-        "us per batch of {LANES}, {} probes: median (p99), and batches/s of {workers} threads\n",
-        mode.name()
-    );
+    let mut summary = format!("us per batch of {LANES}: median (p99), and batches/s of {workers} threads\n");
     for (at, (candidate, rates)) in candidates.iter().zip(rates).enumerate() {
         let rates = Distribution::new(rates.clone());
         let mut fields = Map::new();
         summary.push_str(&format!("  {:<13}", candidate.name));
-        for (step, ns) in STEPS.iter().zip(&times[at]).filter(|(_, ns)| !ns.is_empty()) {
+        for (step, ns) in STEPS.iter().zip(&times[at]) {
             let us = Distribution::of_ns(ns.iter().copied());
             let figures = json!({
                 "p50_us": rounded(us.median()), "p99_us": rounded(us.percentile(99)), "min_us": rounded(us.min()),
@@ -144,7 +137,7 @@ fn report(
         result.insert(candidate.name.to_owned(), Value::Object(fields));
     }
     let context = json!({
-        "mode": mode.name(), "lanes": LANES, "iterations": iterations,
+        "lanes": LANES, "iterations": iterations,
         "warmup_rounds": warmup, "workers": workers, "phase_s": phase.as_secs_f64(), "repeats": repeats,
         "tier": tier.name(), "decisions_wrong": wrong,
     });

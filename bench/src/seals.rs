@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use trefoil_attest::Decision;
-use trefoil_pipeline::{Bound, Clock, Refusal, Release, Sealed, StageTimes, Stale};
+use trefoil_pipeline::{Clock, Refusal, Release, Sealed, StageTimes};
 
 use crate::audit::Reservoir;
 use crate::clock::WorldClock;
@@ -22,8 +22,6 @@ pub(crate) struct SealEntry {
     pub(crate) seal_ns: u64,
     /// Step times of the batches that it covers.
     pub(crate) batches: Vec<StageTimes>,
-    /// A ticket of each of them.
-    pub(crate) tickets: Vec<u64>,
 }
 
 /// All released seals, and whether they were correct.
@@ -47,8 +45,6 @@ pub(crate) struct Submitted {
     /// How many the pipeline refused to decide.
     pub(crate) refused: u64,
     pub(crate) first_refusal: Option<Refusal>,
-    /// Lanes left out of all the others: their session's verdict was not found beside a worker that renewed one.
-    pub(crate) given_up: u64,
     /// What was done for sessions on the way.
     pub(crate) settled: Settled,
     /// Processor time of the worker's thread.
@@ -62,27 +58,12 @@ impl Submitted {
         self.first_refusal = self.first_refusal.or(refused.first().map(|(_, why)| *why));
     }
 
-    /// Counts what the pipeline refused of a batch while verdicts are renewed. The caller compares `given_up` with the
-    /// look-ups that the cache gave up.
-    pub(crate) fn note_beside_renewals(&mut self, refused: &[(Ticket, Refusal)]) {
-        for refusal in refused {
-            if refusal.1 == Refusal::Session(Stale::Missing) {
-                self.given_up += 1;
-                self.lanes -= 1;
-                self.matches -= u64::from(refusal.0.expected == Decision::Match);
-            } else {
-                self.note(std::slice::from_ref(refusal));
-            }
-        }
-    }
-
     /// Counts what another worker submitted.
     pub(crate) fn add(&mut self, other: &Submitted) {
-        let Submitted { lanes, matches, refused, first_refusal, given_up, settled, cpu_ns } = other;
+        let Submitted { lanes, matches, refused, first_refusal, settled, cpu_ns } = other;
         self.lanes += lanes;
         self.matches += matches;
         self.refused += refused;
-        self.given_up += given_up;
         self.settled.revived += settled.revived;
         self.settled.proofs += settled.proofs;
         self.cpu_ns += cpu_ns;
@@ -173,9 +154,7 @@ impl Release<Ticket> for Ledger {
         }
         let Sealed { under, batches, seal_ns, .. } = sealed;
         let times = batches.iter().map(|batch| batch.times).collect();
-        let ticket = |batch: &Bound<Ticket>| batch.lanes.first().map_or(0, |lane| lane.reply.number);
-        let tickets = batches.iter().map(ticket).collect();
-        tally.seals.push(SealEntry { at_ns, lanes: count as u64, seal_ns, batches: times, tickets });
+        tally.seals.push(SealEntry { at_ns, lanes: count as u64, seal_ns, batches: times });
         if count > 0 {
             let chosen = tally.samples.below(count);
             let lane = batches.into_iter().flat_map(|batch| batch.lanes).nth(chosen);
@@ -210,12 +189,6 @@ mod tests {
         assert!(tally(3, 2, 2, 0).problem(&submitted).is_some(), "two errors that cancel");
         assert!(tally(3, 1, 0, 0).problem(&submitted).is_some(), "a lane was lost");
         assert!(tally(3, 1, 0, 1).problem(&submitted).is_some(), "a lane was refused");
-        let mut beside = Submitted { lanes: 6, matches: 4, ..submitted };
-        let ticket = Ticket { number: 0, person: 0, expected: Decision::Match };
-        beside.note_beside_renewals(&[(ticket, Refusal::Session(Stale::Missing))]);
-        assert_eq!((tally(3, 2, 0, 0).problem(&beside), beside.given_up), (None, 1));
-        beside.note_beside_renewals(&[(ticket, Refusal::Session(Stale::Expired))]);
-        assert!(tally(3, 2, 0, 0).problem(&beside).is_some(), "refused for another reason");
         let refused = Submitted { refused: 1, ..submitted };
         assert!(tally(3, 2, 0, 0).problem(&refused).is_some());
     }

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_utils::CachePadded;
 use serde_json::{Map, Value, json};
-use trefoil_kernels::allocations::Counts;
 use trefoil_pipeline::StageTimes;
 
 use crate::distribution::rounded;
@@ -17,7 +16,7 @@ use crate::processor::thread_cpu_ns;
 /// A purpose of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Waiting: for a seal when the maximum number of batches is unsealed; in an open loop, for the next due batch.
+    /// Waiting for a seal, because the maximum number of batches is unsealed.
     Waiting,
     /// Requests are made: template, probe, nonce.
     Requests,
@@ -47,24 +46,6 @@ impl Purpose {
     ];
 }
 
-/// The parts whose allocations a worker distinguishes. Those within the pipeline are not split by step, because only its own clock knows where one ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    Requests,
-    Pipeline,
-    Sessions,
-    Sealing,
-}
-
-impl Part {
-    const ALL: [(Part, &'static str); 4] = [
-        (Part::Requests, "requests"),
-        (Part::Pipeline, "pipeline"),
-        (Part::Sessions, "sessions"),
-        (Part::Sealing, "sealing"),
-    ];
-}
-
 /// One worker's time accounts. Only the worker writes them; any thread may read them.
 #[derive(Default)]
 pub(crate) struct Spending(CachePadded<Book>);
@@ -74,7 +55,6 @@ struct Book {
     ns: [AtomicU64; Purpose::ALL.len()],
     batches: AtomicU64,
     cpu_ns: AtomicU64,
-    allocations: [AtomicU64; Part::ALL.len()],
 }
 
 impl Spending {
@@ -94,11 +74,6 @@ impl Spending {
         self.book(Purpose::BetweenSteps, ns.saturating_sub(steps));
     }
 
-    /// Adds the allocations of `part`, which are counted during a profile.
-    pub(crate) fn book_allocations(&self, part: Part, more: u64) {
-        add(&self.0.allocations[part as usize], more);
-    }
-
     /// Ends a batch; to be called on the worker's thread.
     pub(crate) fn end_batch(&self) {
         add(&self.0.batches, 1);
@@ -106,13 +81,12 @@ impl Spending {
     }
 
     fn read(&self) -> Spent {
-        let Book { ns, batches, cpu_ns, allocations } = &*self.0;
+        let Book { ns, batches, cpu_ns } = &*self.0;
         let of = |value: &AtomicU64| value.load(Ordering::Relaxed);
         Spent {
             ns: std::array::from_fn(|purpose| of(&ns[purpose])),
             batches: of(batches),
             cpu_ns: of(cpu_ns),
-            allocations: std::array::from_fn(|part| of(&allocations[part])),
         }
     }
 }
@@ -128,7 +102,6 @@ pub(crate) struct Spent {
     ns: [u64; Purpose::ALL.len()],
     batches: u64,
     cpu_ns: u64,
-    allocations: [u64; Part::ALL.len()],
 }
 
 impl Spent {
@@ -136,9 +109,8 @@ impl Spent {
     pub(crate) fn read(books: &[Spending]) -> Spent {
         let mut sum = Spent::default();
         for book in books {
-            let Spent { ns, batches, cpu_ns, allocations } = book.read();
+            let Spent { ns, batches, cpu_ns } = book.read();
             sum.ns.iter_mut().zip(ns).for_each(|(sum, ns)| *sum += ns);
-            sum.allocations.iter_mut().zip(allocations).for_each(|(sum, more)| *sum += more);
             sum.batches += batches;
             sum.cpu_ns += cpu_ns;
         }
@@ -151,7 +123,6 @@ impl Spent {
             ns: std::array::from_fn(|purpose| self.ns[purpose] - before.ns[purpose]),
             batches: self.batches - before.batches,
             cpu_ns: self.cpu_ns - before.cpu_ns,
-            allocations: std::array::from_fn(|part| self.allocations[part] - before.allocations[part]),
         }
     }
 
@@ -168,18 +139,6 @@ impl Spent {
     pub(crate) fn us_per_batch(&self) -> Vec<(&'static str, f64)> {
         let each = |ns: u64| ns as f64 / 1e3 / self.batches.max(1) as f64;
         Purpose::ALL.map(|(purpose, name)| (name, each(self.on(purpose)))).to_vec()
-    }
-
-    /// Allocations of a batch, by the worker's activity; `all` are those of every thread.
-    pub(crate) fn allocations_json(&self, all: Counts) -> Value {
-        let each = |count: u64| rounded(count as f64 / self.batches.max(1) as f64);
-        let mut per_batch: Map<String, Value> = Part::ALL
-            .iter()
-            .map(|(part, name)| ((*name).to_owned(), json!(each(self.allocations[*part as usize]))))
-            .collect();
-        let workers: u64 = self.allocations.iter().sum();
-        per_batch.insert("other_threads".into(), json!(each(all.allocations.saturating_sub(workers))));
-        json!({ "per_batch": per_batch, "bytes_per_batch": each(all.bytes), "batches": self.batches })
     }
 
     /// For the record.
@@ -213,23 +172,6 @@ mod tests {
         for (at, (purpose, _)) in Purpose::ALL.iter().enumerate() {
             assert_eq!(*purpose as usize, at);
         }
-    }
-
-    #[test]
-    fn allocations_have_the_name_of_who_made_them_and_none_is_lost() {
-        for (at, (part, _)) in Part::ALL.iter().enumerate() {
-            assert_eq!(*part as usize, at);
-        }
-        let books = [Spending::default(), Spending::default()];
-        books[0].book_allocations(Part::Requests, 64);
-        books[0].end_batch();
-        books[1].book_allocations(Part::Pipeline, 3);
-        books[1].end_batch();
-        let json = Spent::read(&books).allocations_json(Counts { allocations: 100, bytes: 4_000 });
-        assert_eq!(json["per_batch"]["requests"], 32.0);
-        assert_eq!(json["per_batch"]["pipeline"], 1.5);
-        assert_eq!(json["per_batch"]["other_threads"], 16.5);
-        assert_eq!((&json["bytes_per_batch"], &json["batches"]), (&json!(2000.0), &json!(2)));
     }
 
     #[test]

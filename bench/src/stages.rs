@@ -20,7 +20,7 @@ use crate::faces::FaceSource;
 use crate::population::Population;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::wiring::{CacheChoice, OverCache, over_cache};
-use crate::workload::{self, Popularity, Prepared, Share, Ticket};
+use crate::workload::{self, Popularity, Prepared, Ticket};
 use crate::world::{Ground, World, capacity, signing_keys};
 
 /// What to time.
@@ -64,8 +64,7 @@ impl OverCache for Timing {
         let Stages { users, iterations, warmup, seed, tier, .. } = parameters;
         let world =
             World::new(cache, &Arc::new(Ground::new(population, users, FaceSource::Synthetic)?), tier)?;
-        let prepared =
-            workload::prepare(&world.ground, warmup + iterations, seed, Share::ALL, Popularity::Uniform)?;
+        let prepared = workload::prepare(&world.ground, warmup + iterations, seed, Popularity::Uniform)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
         let outcomes = compute(&world, &prepared, &clock, &placement)?;
@@ -233,7 +232,7 @@ mod tests {
                 &Arc::new(Ground::new(self.0, LANES, FaceSource::Synthetic)?),
                 Tier::detected(),
             )?;
-            let prepared = workload::prepare(&world.ground, 1, 3, Share::ALL, Popularity::Uniform)?;
+            let prepared = workload::prepare(&world.ground, 1, 3, Popularity::Uniform)?;
             let clock = Arc::new(WorldClock::start());
             let bound = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let (keys, trust_root) = signing_keys()?;

@@ -28,12 +28,6 @@ pub(crate) struct Visits {
 /// A worker's tickets have its number from this bit on.
 const WORKER_BITS: u32 = 48;
 
-/// The worker of a ticket, and the place of its batch among those of this worker.
-pub(crate) fn place_of(ticket: u64) -> (usize, usize) {
-    let in_worker = ticket & ((1 << WORKER_BITS) - 1);
-    ((ticket >> WORKER_BITS) as usize, in_worker as usize / LANES)
-}
-
 impl Visits {
     /// Workers start at different batches of the round and number their tickets in ranges of their own.
     pub(crate) fn new(prepared: &Arc<Vec<Prepared>>, worker: usize, workers: usize) -> Self {
@@ -45,11 +39,6 @@ impl Visits {
             batches: 0,
             again: std::array::from_fn(|_| VecDeque::new()),
         }
-    }
-
-    /// The prepared batch whose turn it is.
-    pub(crate) fn coming(&self) -> &Prepared {
-        self.prepared_at(self.batches)
     }
 
     fn prepared_at(&self, batch: u64) -> &Prepared {
@@ -70,7 +59,7 @@ impl Visits {
                 Some(again) => again,
                 None if fresh => {
                     submitted.lanes += 1;
-                    submitted.matches += u64::from(self.coming().matches_at(lane));
+                    submitted.matches += u64::from(self.prepared_at(self.batches).matches_at(lane));
                     (self.first_ticket + self.batches * LANES as u64 + lane as u64, None)
                 }
                 None => continue,

@@ -18,9 +18,6 @@ pub(crate) struct Window {
     pub(crate) stages: Vec<(&'static str, Distribution)>,
     /// Per seal, whatever it covers.
     pub(crate) seal: Distribution,
-    /// All of the window's time for look-ups and verifications, and for everything, nanoseconds.
-    proof_ns: u64,
-    total_ns: u64,
 }
 
 /// The windows between `marks`, ends on the clock of the seals.
@@ -54,8 +51,6 @@ fn window(seals: &[SealEntry], from_ns: u64, to_ns: u64) -> Result<Window, Failu
             ("total", Distribution::of_ns(inside.iter().flat_map(totals))),
         ],
         seal: Distribution::of_ns(inside.iter().map(|seal| seal.seal_ns)),
-        proof_ns: times().map(|t| t.proof_lookup_ns).sum(),
-        total_ns: inside.iter().flat_map(totals).sum(),
     })
 }
 
@@ -74,22 +69,6 @@ fn totals(seal: &SealEntry) -> impl Iterator<Item = u64> {
 impl Window {
     pub(crate) fn auth_per_s(&self) -> f64 {
         self.lanes as f64 / self.seconds
-    }
-
-    /// Median time of the look-ups of a batch, microseconds.
-    pub(crate) fn lookup_us(&self) -> f64 {
-        let lookups = self.stages.iter().find(|(stage, _)| *stage == "proof_lookup");
-        lookups.map_or(f64::NAN, |(_, runs)| runs.median())
-    }
-
-    /// Share of look-ups and verifications in the time of all steps.
-    pub(crate) fn proof_share(&self) -> f64 {
-        self.proof_ns as f64 / self.total_ns as f64
-    }
-
-    /// Mean time for look-ups and verifications of a batch, microseconds.
-    pub(crate) fn proof_us(&self) -> f64 {
-        self.proof_ns as f64 / self.batches as f64 / 1e3
     }
 
     pub(crate) fn seals_per_s(&self) -> f64 {
@@ -123,7 +102,7 @@ mod tests {
 
     fn seal(at_ns: u64, lanes: u64) -> SealEntry {
         let batches = vec![Default::default(); lanes as usize / 32];
-        SealEntry { at_ns, lanes, seal_ns: 1_000, batches, tickets: Vec::new() }
+        SealEntry { at_ns, lanes, seal_ns: 1_000, batches }
     }
 
     #[test]

@@ -61,11 +61,6 @@ impl Prepared {
         self.lanes.iter().filter(|lane| lane.expected == Decision::Match).count() as u64
     }
 
-    /// The people who ask, lane by lane.
-    pub(crate) fn people(&self, ground: &Ground) -> impl Iterator<Item = usize> {
-        self.lanes.iter().map(|lane| ground.users[lane.user].person)
-    }
-
     /// Whether this lane's request must match.
     pub(crate) fn matches_at(&self, lane: usize) -> bool {
         self.lanes[lane].expected == Decision::Match
@@ -112,18 +107,6 @@ impl Prepared {
     }
 }
 
-/// Which people's requests to prepare: those whose number, divided by 32, leaves `index` when divided by `of`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    pub(crate) index: usize,
-    pub(crate) of: usize,
-}
-
-impl Share {
-    /// All people.
-    pub(crate) const ALL: Share = Share { index: 0, of: 1 };
-}
-
 /// Distribution of requests over people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Popularity {
@@ -148,37 +131,32 @@ const ZIPF_EXPONENT: f64 = 0.99;
 
 /// Rows of 32 users to draw from.
 struct Rows {
-    rows: Vec<usize>,
+    count: usize,
     /// Rows of people that these belong to, and how popular each of them is; none where all rows are alike.
     ranks: Option<(usize, Zipf)>,
 }
 
 impl Rows {
-    fn new(ground: &Ground, share: Share, popularity: Popularity) -> Result<Self, Failure> {
-        let people_rows = ground.population.people.len() / LANES;
-        // User and person share a lane, since the number of people is a multiple of 32: each row of 32 users belongs to
-        // one row of 32 people.
-        let belongs = |row: &usize| row % people_rows % share.of == share.index;
-        let rows: Vec<usize> = (0..ground.users.len() / LANES).filter(belongs).collect();
-        if rows.is_empty() {
-            return Err(Failure::usage("give at least 32 people and 32 users per worker"));
-        }
-        let distinct = people_rows.div_ceil(share.of).min(rows.len());
+    /// User and person share a lane, since the number of people is a multiple of 32: each row of 32 users belongs to one row of
+    /// 32 people.
+    fn new(ground: &Ground, popularity: Popularity) -> Self {
+        let count = ground.users.len() / LANES;
+        let distinct = (ground.population.people.len() / LANES).min(count);
         let ranks = (popularity == Popularity::Zipf).then(|| (distinct, Zipf::new(distinct, ZIPF_EXPONENT)));
-        Ok(Rows { rows, ranks })
+        Rows { count, ranks }
     }
 
     fn draw(&self, rng: &mut StdRng) -> usize {
         let Some((distinct, zipf)) = &self.ranks else {
-            return self.rows[rng.random_range(0..self.rows.len())];
+            return rng.random_range(0..self.count);
         };
         let rank = zipf.sample(rng);
-        let generations = (self.rows.len() - rank).div_ceil(*distinct);
-        self.rows[rank + distinct * rng.random_range(0..generations)]
+        let generations = (self.count - rank).div_ceil(*distinct);
+        rank + distinct * rng.random_range(0..generations)
     }
 }
 
-/// Prepares `count` batches of 32 users of `share` drawn at random, one per lane. The same seed gives the same
+/// Prepares `count` batches of 32 users drawn at random, one per lane. The same seed gives the same
 /// batches.
 ///
 /// # Errors
@@ -187,12 +165,11 @@ pub(crate) fn prepare(
     ground: &Ground,
     count: usize,
     seed: u64,
-    share: Share,
     popularity: Popularity,
 ) -> Result<Vec<Prepared>, Failure> {
     let mut rng = StdRng::seed_from_u64(seed);
     let people = ground.population.people.len();
-    let rows = Rows::new(ground, share, popularity)?;
+    let rows = Rows::new(ground, popularity);
     let lane = |lane: usize, rng: &mut StdRng| {
         let user = rows.draw(rng) * LANES + lane;
         let owner = ground.users[user].person;

@@ -14,8 +14,8 @@
 //!
 //! One exhibit is not an observer: the key-holder's state behind its former locks (`key_holder`).
 //!
-//! An observer consists of four parts, each chosen on its own ([`Exhibit`]): what counts events, what times operations,
-//! what counts the operations of the last seconds, what notices keys.
+//! An observer consists of four parts ([`Exhibit`]): what counts events, what times operations, what notices keys, each chosen on its own,
+//! and what counts the operations of the last seconds.
 
 #[cfg(test)]
 pub(crate) mod census;
@@ -34,8 +34,6 @@ use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled,
 pub use counters::{LockedCounters, SharedCounters};
 pub use key_holder::{Job, LockedKeyHolder};
 pub use latency::{LockedHistogram, SharedHistogram};
-pub use locks::LockFamily;
-pub use locks::{Locks, ParkingLot, Std};
 pub use patterns::{GatedLog, LockedLog};
 pub use window::TriedWindow;
 
@@ -77,27 +75,8 @@ pub trait Times: Part<Worker: Time> {
 
 /// The session's side of [`Times`].
 pub trait Time {
-    /// Whether operations have to be timed for it.
-    const READS_CLOCK: bool;
-
     /// Records how long one took.
     fn record(&mut self, operation: Operation, ns: u64);
-}
-
-/// Counts the operations of the last seconds.
-pub trait Watches: Part<Worker: Watch> {
-    /// Operations in the window.
-    #[cfg(test)]
-    fn operations(&self) -> u64;
-}
-
-/// The session's side of [`Watches`].
-pub trait Watch {
-    /// Whether operations have to be timed for it.
-    const READS_CLOCK: bool;
-
-    /// Records an operation that ended `at` this moment.
-    fn passed(&mut self, at: Instant);
 }
 
 /// Notices which keys are looked up.
@@ -115,27 +94,27 @@ pub trait Notice {
 
 /// An observer of four parts.
 #[derive(Default)]
-pub struct Exhibit<C, T, W, N> {
+pub struct Exhibit<C, T, N> {
     /// Counts events.
     pub counters: C,
     /// Adds durations to a histogram.
     pub timer: T,
     /// Watches the rate of the last seconds.
-    pub window: W,
+    pub window: TriedWindow,
     /// Notes keys.
     pub patterns: N,
 }
 
 /// The session's side of an [`Exhibit`].
-pub struct Recording<C, T, W, N> {
+pub struct Recording<C, T, N> {
     counter: C,
     timer: T,
-    window: W,
+    window: TriedWindow,
     notice: N,
 }
 
-impl<C: Counts, T: Times, W: Watches, N: Notices> Observer for Exhibit<C, T, W, N> {
-    type Worker = Recording<C::Worker, T::Worker, W::Worker, N::Worker>;
+impl<C: Counts, T: Times, N: Notices> Observer for Exhibit<C, T, N> {
+    type Worker = Recording<C::Worker, T::Worker, N::Worker>;
 
     fn worker(&self) -> Self::Worker {
         Recording {
@@ -156,12 +135,7 @@ impl<C: Counts, T: Times, W: Watches, N: Notices> Observer for Exhibit<C, T, W, 
     }
 }
 
-impl<C, T: Time, W: Watch, N> Recording<C, T, W, N> {
-    #[inline(always)]
-    fn begin(&self) -> Option<Instant> {
-        (T::READS_CLOCK || W::READS_CLOCK).then(Instant::now)
-    }
-
+impl<C, T: Time, N> Recording<C, T, N> {
     #[inline(always)]
     fn timed(&mut self, operation: Operation, began: Instant) {
         let ended = Instant::now();
@@ -172,11 +146,10 @@ impl<C, T: Time, W: Watch, N> Recording<C, T, W, N> {
 
 /// Every operation is observed, none sampled: a get (found or not), a put, the admission within it, and the whole of a
 /// miss. Each is counted once; the whole of a miss was counted when the look-up found nothing.
-impl<C, T, W, N> Recorder for Recording<C, T, W, N>
+impl<C, T, N> Recorder for Recording<C, T, N>
 where
     C: Count + Send + 'static,
     T: Time + Send + 'static,
-    W: Watch + Send + 'static,
     N: Notice + Send + 'static,
 {
     #[inline(always)]
@@ -194,7 +167,7 @@ where
     #[inline(always)]
     fn begin_get(&mut self, key: &Key) -> Sampled {
         self.notice.notice(key);
-        self.begin().map_or(Sampled::No, Sampled::Timed)
+        Sampled::Timed(Instant::now())
     }
 
     #[inline(always)]
@@ -204,82 +177,19 @@ where
 
     #[inline(always)]
     fn begin_put(&mut self) -> Option<Instant> {
-        self.begin()
+        Some(Instant::now())
     }
 
     #[inline(always)]
     fn begin_admission(&mut self) -> Option<Instant> {
         self.counter.count(Event::AdmissionWon, 1);
-        self.begin()
+        Some(Instant::now())
     }
 
     #[inline(always)]
     fn end(&mut self, operation: Operation, began: Instant) {
         self.timed(operation, began);
     }
-}
-
-/// The absent part.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nothing;
-
-impl Part for Nothing {
-    type Worker = Nothing;
-
-    fn worker(&self) -> Nothing {
-        Nothing
-    }
-}
-
-impl Counts for Nothing {
-    fn stats(&self) -> Stats {
-        Stats::default()
-    }
-}
-
-impl Count for Nothing {
-    #[inline(always)]
-    fn count(&mut self, _: Event, _: u64) {}
-}
-
-impl Times for Nothing {
-    #[cfg(test)]
-    fn samples(&self, _: Operation) -> u64 {
-        0
-    }
-}
-
-impl Time for Nothing {
-    const READS_CLOCK: bool = false;
-
-    #[inline(always)]
-    fn record(&mut self, _: Operation, _: u64) {}
-}
-
-impl Watches for Nothing {
-    #[cfg(test)]
-    fn operations(&self) -> u64 {
-        0
-    }
-}
-
-impl Watch for Nothing {
-    const READS_CLOCK: bool = false;
-
-    #[inline(always)]
-    fn passed(&mut self, _: Instant) {}
-}
-
-impl Notices for Nothing {
-    #[cfg(test)]
-    fn held(&self) -> usize {
-        0
-    }
-}
-
-impl Notice for Nothing {
-    #[inline(always)]
-    fn notice(&mut self, _: &Key) {}
 }
 
 #[cfg(test)]
@@ -312,13 +222,7 @@ mod tests {
 
     #[test]
     fn locked_parts_record_everything() {
-        locked_parts_record_everything_under::<Std>();
-        locked_parts_record_everything_under::<ParkingLot>();
-    }
-
-    fn locked_parts_record_everything_under<L: Locks>() {
-        let observer =
-            look_up::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>();
+        let observer = look_up::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>();
         counts_all(observer.stats());
         assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 4_096));
         // A window that another worker holds is skipped.
@@ -329,28 +233,14 @@ mod tests {
 
     #[test]
     fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
-        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, Nothing, GatedLog<Std>>>();
+        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>();
         counts_all(observer.stats());
         assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 64));
     }
 
     #[test]
-    fn each_part_can_be_had_alone() {
-        let observer = look_up::<Exhibit<LockedCounters<Std>, Nothing, Nothing, Nothing>>();
-        counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (0, 0));
-        let observer = look_up::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>();
-        assert_eq!(observer.stats(), Stats::default());
-        assert_eq!((observer.timer.samples(Operation::Get), observer.window.operations()), (4_096, 0));
-        let observer = look_up::<Exhibit<Nothing, Nothing, TriedWindow<ParkingLot>, Nothing>>();
-        assert!(observer.window.operations() > 0 && observer.stats() == Stats::default());
-        let observer = look_up::<Exhibit<Nothing, Nothing, Nothing, LockedLog<Std>>>();
-        assert_eq!((observer.stats(), observer.patterns.held()), (Stats::default(), 4_096));
-    }
-
-    #[test]
     fn each_operation_has_a_histogram_of_its_own() {
-        let observer = Exhibit::<Nothing, LockedHistogram<ParkingLot>, Nothing, Nothing>::default();
+        let observer = Exhibit::<SharedCounters, LockedHistogram, GatedLog>::default();
         let mut session = observer.worker();
         for (times, operation) in Operation::ALL.into_iter().enumerate() {
             (0..=times).for_each(|_| session.end(operation, Instant::now()));

@@ -1,14 +1,12 @@
 //! The ladder's rungs, and its climbs that need no service: look-ups that do nothing else, each lock and counter alone with ever more
-//! contenders, the key-holder with and without its former locks, and the queues that follow from the published figures.
+//! contenders, and the key-holder with and without its former locks.
 
 pub mod contenders;
 pub mod key_holder;
 pub mod lookups;
-pub mod queueing;
 pub mod rungs;
 
-pub use crate::exhibits::LockFamily;
 pub use contenders::Contention;
 pub use key_holder::KeyHolderLoad;
-pub use lookups::{Asked, Lookups, Measured, Stand, Subject};
-pub use rungs::{LADDER, OverObserver, PARTS, Rung};
+pub use lookups::{Asked, Lookups, Measured, Subject};
+pub use rungs::{LADDER, OverObserver, Rung};

@@ -3,13 +3,11 @@
 //! * [`exhibits`] are the locks and counters of a published account, and those that a key-holder once took, kept to be measured;
 //! * [`ladder`] removes them one after another;
 //! * [`registry`] times reads of an entry that all threads read;
-//! * [`simulate`] models the ladder on larger machines, if the model predicts it on this one;
 //! * [`peers`] are the caches and maps that are measured beside ours, and [`timing`] times one operation of one of them.
 //!
 //! It links caches, the pipeline and the matching code, and no server, so building it on another machine builds no HTTP and no database.
 //! `trefoil-bench` has its commands, and adds what needs a whole service.
 
-pub mod chart;
 pub mod distribution;
 pub mod exhibits;
 mod failure;
@@ -20,7 +18,6 @@ pub mod peers;
 pub mod processor;
 pub mod registry;
 mod report;
-pub mod simulate;
 pub mod timing;
 pub mod wiring;
 

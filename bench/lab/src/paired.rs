@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-/// Default level of intervals.
+/// Level of the intervals.
 const LEVEL: f64 = 0.95;
 
 /// Ratios, one per round.
@@ -42,45 +42,15 @@ impl Ratios {
 impl Interval {
     /// Student's t interval of the mean of `values`, without bounds if there is but one.
     pub fn of_mean(values: &[f64]) -> Self {
-        Self::of_mean_at(LEVEL, values)
-    }
-
-    /// The same at another level than 95 %.
-    pub fn of_mean_at(level: f64, values: &[f64]) -> Self {
         let (n, mean) = (values.len() as f64, mean(values));
         if values.len() < 2 {
             return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
         }
-        Self::around(mean, student_t(level, n - 1.0) * (variance(values) / n).sqrt())
-    }
-
-    /// Welch's interval of the mean of `b` less that of `a`, which may scatter differently; without bounds if one is but one value.
-    pub fn of_difference_at(level: f64, a: &[f64], b: &[f64]) -> Self {
-        let difference = mean(b) - mean(a);
-        if a.len().min(b.len()) < 2 {
-            return Interval { mean: difference, low: f64::NEG_INFINITY, high: f64::INFINITY };
-        }
-        let [of_a, of_b] = [a, b].map(|values| variance(values) / values.len() as f64);
-        let both = of_a + of_b;
-        if both == 0.0 {
-            return Self::around(difference, 0.0);
-        }
-        let squares = of_a.powi(2) / (a.len() - 1) as f64 + of_b.powi(2) / (b.len() - 1) as f64;
-        Self::around(difference, student_t(level, both.powi(2) / squares) * both.sqrt())
+        Self::around(mean, student_t(n - 1.0) * (variance(values) / n).sqrt())
     }
 
     fn around(mean: f64, half: f64) -> Self {
         Interval { mean, low: mean - half, high: mean + half }
-    }
-
-    /// The interval of a mean from which `cut` values at either end were left out, by the winsorised values.
-    pub fn of_trimmed(mean: f64, winsorised: &[f64], cut: usize) -> Self {
-        let (n, kept) = (winsorised.len(), winsorised.len() - 2 * cut);
-        if kept < 2 {
-            return Interval { mean, low: f64::NEG_INFINITY, high: f64::INFINITY };
-        }
-        let error = (variance(winsorised) / n as f64).sqrt() * n as f64 / kept as f64;
-        Self::around(mean, student_t(LEVEL, (kept - 1) as f64) * error)
     }
 
     /// Numbers to four decimals, and small ones to four digits: a ratio's lower bound is never shown as nothing. A bound
@@ -100,7 +70,7 @@ fn shown(x: f64) -> Value {
 }
 
 /// Their arithmetic mean.
-pub fn mean(values: &[f64]) -> f64 {
+fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -110,9 +80,9 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// How far Student's t lies from zero with probability `1 - level`. With `t = sqrt(n) tan(angle)` the density is a power of a
-/// cosine, which is summed by Simpson's rule, so that degrees of freedom need not be whole.
-fn student_t(level: f64, degrees: f64) -> f64 {
+/// How far Student's t lies from zero with probability `1 - LEVEL`. With `t = sqrt(n) tan(angle)` the density is a power of a
+/// cosine, which is summed by Simpson's rule.
+fn student_t(degrees: f64) -> f64 {
     const PANELS: usize = 2048;
     // Beyond this it differs from the normal distribution by less than a thousandth.
     let degrees = degrees.min(3_000.0);
@@ -123,7 +93,7 @@ fn student_t(level: f64, degrees: f64) -> f64 {
         (density(from) + 4.0 * density(from + width / 2.0) + density(from + width)) * width / 6.0
     });
     let panels: Vec<f64> = panels.collect();
-    let mut left = level * panels.iter().sum::<f64>();
+    let mut left = LEVEL * panels.iter().sum::<f64>();
     for (at, mass) in panels.iter().enumerate() {
         if left <= *mass {
             return degrees.sqrt() * ((at as f64 + left / mass) * width).tan();
@@ -145,26 +115,8 @@ mod tests {
     fn quantiles_agree_with_the_tables() {
         let known = [(1.0, 12.706), (2.0, 4.303), (9.0, 2.262), (30.0, 2.042), (120.0, 1.980), (1e6, 1.961)];
         for (degrees, t) in known {
-            near(student_t(0.95, degrees), t);
+            near(student_t(degrees), t);
         }
-        for (level, degrees, t) in [(0.99, 4.0, 4.604), (0.999, 10.0, 4.587), (0.995, 1.0, 127.32)] {
-            near(student_t(level, degrees), t);
-        }
-        let (below, above) = (student_t(0.95, 3.0), student_t(0.95, 4.0));
-        assert!((above..below).contains(&student_t(0.95, 3.5)), "degrees of freedom need not be whole");
-    }
-
-    #[test]
-    fn samples_that_scatter_differently_are_compared_by_welch() {
-        // Variances of the means 1/3 and 4/3: 1.29^2 wide, (5/3)^2 / (1/18 + 16/18) = 2.941 degrees of freedom.
-        let interval = Interval::of_difference_at(0.95, &[1.0, 2.0, 3.0], &[10.0, 12.0, 14.0]);
-        near(interval.mean, 10.0);
-        near(interval.high - 10.0, student_t(0.95, 2.941_18) * (5.0f64 / 3.0).sqrt());
-        let wider = Interval::of_difference_at(0.99, &[1.0, 2.0, 3.0], &[10.0, 12.0, 14.0]);
-        assert!(wider.high > interval.high);
-        let same = Interval::of_difference_at(0.95, &[1.0; 3], &[2.0; 3]);
-        assert_eq!((same.low, same.high), (1.0, 1.0));
-        assert_eq!(Interval::of_difference_at(0.95, &[1.0], &[2.0, 3.0]).high, f64::INFINITY);
     }
 
     #[test]

@@ -5,7 +5,6 @@ mod hash;
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use papaya::HashMap as Papaya;
 use trefoil_cache::value::{pack, unpack};
 use trefoil_cache::{Cache, Key, Session, Value};
 
@@ -253,40 +252,6 @@ impl Handle for &RawDashMap {
     }
 }
 
-/// Papaya's map: reads without a lock, no bound.
-pub struct PapayaMap(Papaya<Key, Payload, DigestHash>);
-
-impl PapayaMap {
-    /// With room for this many entries.
-    pub fn new(capacity: usize) -> Self {
-        PapayaMap(Papaya::builder().capacity(capacity).hasher(DigestHash::random()).build())
-    }
-}
-
-impl Peer for PapayaMap {
-    type Handle<'a> = &'a PapayaMap;
-
-    fn handle(&self) -> &PapayaMap {
-        self
-    }
-
-    fn held(&self) -> usize {
-        self.0.len()
-    }
-}
-
-impl Handle for &PapayaMap {
-    #[inline(always)]
-    fn get(&mut self, key: &Key) -> Option<Payload> {
-        self.0.pin().get(key).copied()
-    }
-
-    #[inline(always)]
-    fn insert(&mut self, key: Key, value: Payload) {
-        self.0.pin().insert(key, value);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,10 +273,8 @@ mod tests {
     fn every_peer_returns_what_was_stored() {
         keeps_what_it_is_given(&Moka::new(2_000));
         keeps_what_it_is_given(&QuickCache::new(2_000));
-        keeps_what_it_is_given(&PapayaMap::new(2_000));
         keeps_what_it_is_given(&RawDashMap::empty());
         assert_eq!(Moka::new(2_000).capacity(), Some(2_000));
-        assert_eq!(PapayaMap::new(2_000).capacity(), None);
     }
 
     #[test]

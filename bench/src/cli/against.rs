@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::compare::BarArgs;
 use super::output::{Output, refuse_debug_build};
 use crate::Failure;
 use crate::Report;
@@ -17,8 +16,7 @@ Examples:
   What does the cache change, and where?
     trefoil-bench against --other-is 'the raw map' --other-arguments '--cache dashmap' -- run --seconds 2
 
-Both run the command after `--` in turn (other, this, this, other). Every median and rate that both print is compared, and for `run` and
-`stages` the time for one authentication, step by step.";
+Both run the command after `--` in turn (other, this, this, other). Every median and rate that both print is compared.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,8 +34,6 @@ pub(super) struct AgainstArgs {
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=1000))]
     rounds: u32,
     #[command(flatten)]
-    bar: BarArgs,
-    #[command(flatten)]
     pub(super) output: Output,
     /// A command of trefoil-bench, with its arguments
     #[arg(last = true, required = true)]
@@ -53,7 +49,6 @@ impl AgainstArgs {
             rounds: self.rounds as usize,
             arguments: self.arguments.clone(),
             other_arguments: words(self.other_arguments.as_deref()),
-            bar: self.bar.bar(),
         })
     }
 }

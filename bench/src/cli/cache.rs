@@ -15,7 +15,7 @@ Examples:
     trefoil-bench cache --threads 1,2,96 --repeats 15 --json
 
 Times are processor time of the threads, so that neither other programs nor more threads than cores distort them;
-million_per_s is by the wall clock. null stands for what does not exist: a map has no get-or-insert with eviction.";
+million_per_s is by the wall clock.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -42,7 +42,6 @@ impl CacheArgs {
         cache_times(&CacheTimes {
             keys: 1_000_000,
             capacity: 100_000,
-            resident: vec![500, 5_000, 50_000],
             threads: self.threads.clone(),
             repeats: self.repeats as usize,
             duration: Duration::from_millis(self.millis.into()),

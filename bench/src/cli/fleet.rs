@@ -37,9 +37,6 @@ pub(super) struct FleetArgs {
     /// Verify one login in this many offline
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
     verify_every: u32,
-    /// Tenants in memory while an operator changes things
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    tenants: u32,
     /// Give each node so many processors of its own, and the rest of the machine to everything else
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     processors_per_node: Option<u32>,
@@ -56,7 +53,6 @@ impl FleetArgs {
             people: self.people as usize,
             in_flight: self.in_flight.iter().map(|&in_flight| in_flight as usize).collect(),
             verify_every: self.verify_every as usize,
-            tenants: self.tenants as usize,
             processors_per_node: self.processors_per_node.map(|each| each as usize),
         })
     }

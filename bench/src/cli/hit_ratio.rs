@@ -16,8 +16,7 @@ Examples:
     trefoil-bench hit-ratio --synthetic loop --capacity 1000
     trefoil-bench hit-ratio --table bench/data/traces
 
-A trace is a zstd file of little-endian u64 keys, one per request. engine, moka and quick_cache are the real caches,
-s3_fifo and lru textbook policies. null stands for a cache that this build does not contain.";
+A trace is a zstd file of little-endian u64 keys, one per request. null stands for a cache that this build does not contain.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -1,6 +1,5 @@
 //! Arguments of `ladder`.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,13 +10,12 @@ use super::overhead;
 use super::world::SmallWorldArgs;
 use crate::Failure;
 use crate::Report;
-use crate::ladder::{Contention, KeyHolderLoad, Ladder, LockFamily, ladder};
+use crate::ladder::{Contention, KeyHolderLoad, Ladder, ladder};
 
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench ladder --workers 96 --seconds 0.25
-    trefoil-bench ladder --workers 2 --parts --pipeline-repeats 0 --json
-    trefoil-bench ladder --workers 96 --locks std --pipeline-repeats 0 --key-holder-repeats 0
+    trefoil-bench ladder --workers 2 --pipeline-repeats 0 --json
     trefoil-bench ladder --contenders 1,2,4,8,16,32,64,96
 
 The observers with locks and shared counters are exhibits: they exist in this program alone.";
@@ -37,12 +35,6 @@ pub(super) struct LadderArgs {
     /// Rounds of raw, rung, rung, raw, all of which are kept
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeats: u32,
-    /// Measure each part alone as well
-    #[arg(long)]
-    parts: bool,
-    /// Which library's locks the locked rungs take
-    #[arg(long, value_enum, default_value_t = LockFamily::default())]
-    locks: LockFamily,
     /// Rounds in the whole pipeline; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     pipeline_repeats: u32,
@@ -63,9 +55,6 @@ pub(super) struct LadderArgs {
     contender_repeats: u32,
     #[command(flatten)]
     small: SmallWorldArgs,
-    /// Draw the look-ups' shares of the raw map
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
     #[command(flatten)]
     pub(super) output: Output,
 }
@@ -94,19 +83,15 @@ impl LadderArgs {
             contenders: self.contenders.clone(),
             duration,
             repeats: self.contender_repeats as usize,
-            locks: self.locks,
         });
         ladder(&Ladder {
             workers,
             duration,
             repeats: self.repeats as usize,
-            parts: self.parts,
-            locks: self.locks,
             seed: self.small.seed,
             pipeline,
             key_holder,
             contention,
-            svg: self.svg.clone(),
         })
     }
 }

@@ -14,9 +14,7 @@ Examples:
     trefoil-bench registry
     trefoil-bench registry --threads 1,2,96 --repeats 15 --json
 
-All threads read the same entry; one more replaces it a thousand times a second. The record has reads per second and processor time of a
-read; then, with that writer and without, the middle and the 99th percentile of single reads, and how often the system switched threads.
-bench/REGISTRY.md tells what this is about.";
+All threads read the same entry; one more replaces it a thousand times a second. The record has reads per second and processor time of a read.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -5,7 +5,6 @@ use std::time::Duration;
 use clap::Args;
 use trefoil_kernels::Tier;
 
-use super::modes::Mode;
 use super::numbers::{seconds, workers};
 use super::output::{Output, cores, refuse_debug_build};
 use crate::Failure;
@@ -15,17 +14,13 @@ use crate::remote::{RemoteRole, remote};
 const EXAMPLES: &str = "\
 Examples:
     trefoil-bench remote
-    trefoil-bench remote --mode shared --json
+    trefoil-bench remote --seconds 5 --json
 
-Key-holders are started as processes of their own and reached over mutual TLS on the loopback. A quorum of three takes part
-with probes in the clear only.";
+Key-holders are started as processes of their own and reached over mutual TLS on the loopback.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoteArgs {
-    /// How probes arrive
-    #[arg(long, value_enum, default_value_t = Mode::Plain)]
-    mode: Mode,
     /// Timed rounds; in each, every key-holder decides two batches
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     iters: u32,
@@ -49,7 +44,6 @@ impl RemoteArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
         remote(RemoteRole {
-            mode: self.mode.into(),
             iterations: self.iters as usize,
             warmup: self.warmup as usize,
             workers: self.workers.unwrap_or_else(|| cores().min(16)),

@@ -1,22 +1,17 @@
 //! Arguments of `run`.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
 use trefoil_kernels::Tier;
 use trefoil_pipeline::Cadence;
 
-use super::numbers::{seconds, share, workers};
+use super::numbers::{seconds, workers};
 use super::output::{Output, cores, refuse_debug_build};
 use super::world::WorldArgs;
 use crate::Failure;
 use crate::Report;
 use crate::canonical::{Canonical, REFERENCE_WORKERS, Scale, canonical};
 use crate::faces::FaceSource;
-use crate::profile;
-use crate::run::{More, Run, run};
-use crate::sweep::{Sweep, sweep};
+use crate::run::{Run, run};
 use crate::wiring::CacheChoice;
 use crate::workload::Popularity;
 
@@ -24,7 +19,7 @@ use crate::workload::Popularity;
 pub(super) struct RunArgs {
     /// The workload for comparing records: 32,768 photographs of 1,024 people, sessions that end, a cache too small for all of
     /// them, a warm-up until the rate is flat, five windows of 30 s and one of 120 s, each audited
-    #[arg(long, conflicts_with_all = ["seconds", "repeats", "warmup", "batches", "users", "people", "requests_per_proof", "faces"])]
+    #[arg(long, conflicts_with_all = ["seconds", "repeats", "warmup", "batches", "users", "people", "faces"])]
     canonical: bool,
     /// Seconds instead of minutes, to try `--canonical`: the numbers are meaningless
     #[arg(long, requires = "canonical")]
@@ -62,26 +57,9 @@ pub(super) struct RunArgs {
     /// Distinct batches that workers cycle through
     #[arg(long, default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     batches: u32,
-    /// Sweep: verify each session's proof again once per this many requests, then all cached; one result for each
-    #[arg(long, value_name = "R,...", num_args = 0..=1, value_delimiter = ',',
-          default_missing_values = ["1", "10", "100", "420", "1000"],
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    requests_per_proof: Option<Vec<u32>>,
     /// Attestations to verify after the run
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     verify: u32,
-    /// Then let batches arrive at random times, at these parts of the rate, for a window each, and measure their latency from the time at
-    /// which they were due
-    #[arg(long, value_name = "SHARE,...", num_args = 0..=1, value_delimiter = ',', default_missing_values = ["0.5", "0.7", "0.9"],
-          conflicts_with_all = ["canonical", "requests_per_proof"], value_parser = share)]
-    open: Vec<f64>,
-    /// Draw a flame graph of samples taken after the windows (needs Linux perf), and record the most expensive functions
-    #[arg(long, value_name = "FILE.svg", conflicts_with = "requests_per_proof")]
-    profile: Option<PathBuf>,
-    /// Make each seal this much slower, to try `compare` and `against`
-    #[arg(long, value_name = "US", default_value_t = 0, hide = true, conflicts_with = "canonical",
-          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
-    slow_seals_us: u64,
     #[command(flatten)]
     world: WorldArgs,
     #[command(flatten)]
@@ -107,9 +85,6 @@ enum Target {
 impl RunArgs {
     pub(super) fn run(&self, tier: Tier) -> Result<Report, Failure> {
         refuse_debug_build()?;
-        if self.profile.is_some() {
-            profile::check()?;
-        }
         if self.canonical {
             return self.canonical(tier);
         }
@@ -126,18 +101,9 @@ impl RunArgs {
             batches: self.batches as usize,
             seed: self.world.seed,
             samples: self.verify as usize,
-            slow_seals: Duration::from_micros(self.slow_seals_us),
             tier,
         };
-        let population = self.world.population()?;
-        match self.requests_per_proof.clone() {
-            None => run(
-                parameters,
-                population,
-                More { flame_graph: self.profile.clone(), open: self.open.clone() },
-            ),
-            Some(requests_per_proof) => sweep(Sweep { run: parameters, requests_per_proof }, population),
-        }
+        run(parameters, self.world.population()?)
     }
 
     fn canonical(&self, tier: Tier) -> Result<Report, Failure> {
@@ -153,7 +119,7 @@ impl RunArgs {
             samples: self.verify as usize,
             tier,
         };
-        canonical(parameters, self.world.population_of(parameters.scale.people)?, self.profile.clone())
+        canonical(parameters, self.world.population_of(parameters.scale.people)?)
     }
 
     fn workers(&self) -> usize {

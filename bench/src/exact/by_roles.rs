@@ -8,7 +8,7 @@ use trefoil_kernels::Tier;
 use super::quantise;
 use crate::Failure;
 use crate::parallel;
-use crate::roles::{ProbeMode, Store, scheme};
+use crate::roles::{SharedStore, scheme};
 
 /// All encrypted scores of `trials`.
 pub(super) fn compare(trials: &Trials, workers: usize, tier: Tier) -> Result<ScoreMatrix, Failure> {
@@ -16,7 +16,7 @@ pub(super) fn compare(trials: &Trials, workers: usize, tier: Tier) -> Result<Sco
     let mut rng: StdRng = rand::make_rng();
     let templates =
         trials.templates.iter().map(|sample| quantise(&sample.vector)).collect::<Result<Vec<_>, _>>()?;
-    let store = Store::new(&scheme, ProbeMode::Shared, templates.into_iter(), &mut rng)?;
+    let store = SharedStore::new(&scheme, templates.into_iter(), &mut rng)?;
     let state = || -> Own {
         let masker = Masker::new(&scheme, rand::random());
         Own { masker, decryptor: Decryptor::new(&scheme), rng: rand::make_rng() }
@@ -37,16 +37,14 @@ struct Own {
 
 impl Own {
     /// The scores of one probe against every template, 32 to a batch.
-    fn row(&mut self, store: &Store, probe: &Embedding) -> Result<Vec<i32>, Failure> {
+    fn row(&mut self, store: &SharedStore, probe: &Embedding) -> Result<Vec<i32>, Failure> {
         let mut row = Vec::with_capacity(store.len());
         for first in (0..store.len()).step_by(LANES) {
             let users: Vec<usize> = (first..store.len().min(first + LANES)).collect();
             let shares: Vec<(Share, Share)> =
                 users.iter().map(|_| Share::of(probe).split(&mut self.rng)).collect();
-            let encrypted = store.encrypt(&shares, &mut self.rng);
-            let encrypted = encrypted.ok_or_else(|| Failure::fault("the store has no tenant key"))?;
-            let masked = store.mask_shared(&mut self.masker, &users, &shares, &encrypted)?;
-            let opened = store.open(&mut self.decryptor, &users, &masked)?;
+            let Own { masker, decryptor, rng } = self;
+            let opened = store.scores(masker, decryptor, &users, &shares, rng)?;
             row.extend_from_slice(&opened.scores()[..users.len()]);
         }
         Ok(row)

@@ -9,15 +9,15 @@ use trefoil_service::signing_keys::{self, Source, TRUST_ROOT_FILE};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_testing::postgres::{self, Server};
 
+use super::counts::Database;
 use super::division::Division;
-use super::spent::{COUNTS, Spent, of_family, of_process};
+use super::spent::{Spent, of_family, of_process};
 use crate::Failure;
 use crate::apart::{Service, runtime};
 use crate::flood::world::World;
 use crate::load::Generator;
 use crate::raw::Target;
 use crate::remote::KeyHolders;
-use crate::size::counts::{Counts, Database};
 
 /// Settings of the server that differ from those of tests.
 pub(super) const SETTINGS: [&str; 5] = [
@@ -121,9 +121,7 @@ impl Installation {
 
     fn counted(&self) -> Result<([f64; 4], f64), Failure> {
         let database = Database::of(&self.server, &self.database)?;
-        let counts = database.counts().since(&Counts::default(), 1.0);
-        let count = |name: &str| counts[name].as_f64().unwrap_or(f64::NAN);
-        Ok((COUNTS.map(count), database.newest_seal()))
+        Ok((database.counts(), database.newest_seal()))
     }
 
     pub(super) fn version(&self) -> String {

@@ -30,7 +30,6 @@ pub(crate) struct World {
     /// Set if the service runs in this process.
     here: Option<(Server, tempfile::TempDir)>,
     admin: Admin,
-    tenant: trefoil_api::Hex<16>,
     honest: Client,
     flooder: Client,
     /// API key of the honest clients.
@@ -109,9 +108,7 @@ impl World {
             level: 2,
         };
         let holders = issue(people, &membership, &admin, &honest).await?;
-        let tenant = tenant.tenant_id;
-        let mut world =
-            World { here: None, admin, tenant, honest, flooder, api_key, people: vec![], proofs: vec![] };
+        let mut world = World { here: None, admin, honest, flooder, api_key, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
             // A second session of each, never opened, because a known proof is not verified again.
             let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
@@ -133,15 +130,6 @@ impl World {
         let session = self.honest.open_session(opened.envelope).await;
         session.map_err(call("session"))?.without_verification();
         self.people.push((opened.session, face));
-        Ok(())
-    }
-
-    /// Opens the second session of each, one after the other.
-    pub(crate) async fn open_all(&self) -> Result<(), Failure> {
-        for proof in &self.proofs {
-            let session = self.honest.open_session(proof.clone()).await;
-            session.map_err(call("session"))?.without_verification();
-        }
         Ok(())
     }
 
@@ -169,24 +157,6 @@ impl World {
         let at = bytes.len() / 3 + lane;
         bytes[at] ^= 1;
         bytes
-    }
-
-    /// More tenants, which nobody logs in to.
-    pub(crate) async fn add_tenants(&self, count: usize) -> Result<(), Failure> {
-        for number in 0..count {
-            let tenant = CreateTenant { name: format!("more {number}"), policy: policy() };
-            self.admin.create_tenant(&tenant).await.map_err(call("tenant"))?.without_verification();
-        }
-        Ok(())
-    }
-
-    /// Changes by an operator, one after another.
-    pub(crate) async fn change(&self, count: usize) -> Result<(), Failure> {
-        for _ in 0..count {
-            let made = self.admin.create_api_key(self.tenant, vec![Scope::Enrol]).await;
-            made.map_err(call("API key"))?.without_verification();
-        }
-        Ok(())
     }
 
     /// The trust root that a relying party pins.

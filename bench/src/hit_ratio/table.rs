@@ -117,8 +117,8 @@ impl Row {
     }
 }
 
-/// What the engine is compared with; LRU is there for orientation.
-const PEERS: [&str; 3] = ["moka", "quick_cache", "s3_fifo"];
+/// What the engine is compared with.
+const PEERS: [&str; 2] = ["moka", "quick_cache"];
 
 fn report(parameters: &Table, rows: &[Row]) -> Report {
     let names: Vec<&str> = rows.iter().flat_map(|row| &row.caches).map(|(name, _)| *name).collect();

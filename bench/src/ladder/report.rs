@@ -3,27 +3,18 @@
 use serde_json::{Map, Value, json};
 
 use trefoil_lab::ladder::{
-    Asked, Contention, KeyHolderLoad, Measured, Rung, Subject, contenders, key_holder, queueing,
+    Asked, Contention, KeyHolderLoad, Measured, Rung, Subject, contenders, key_holder,
 };
 use trefoil_lab::timing::Tally;
 
 use super::Ladder;
 use crate::Report;
-use crate::chart::{Bar, Chart};
 use crate::distribution::{Distribution, rounded};
 use crate::in_pipeline::Compared;
 use crate::paired::Interval;
 
 /// The bar: observation per worker may cost a twentieth of the raw map's rate where nothing hides it.
 const PER_WORKER_OF_RAW_MIN: f64 = 0.95;
-
-/// Why the whole pipeline on few cores does not show what the look-ups show.
-fn why_hidden(compared: &[Compared], cores: usize) -> String {
-    let own = Distribution::new(compared.iter().map(Compared::raw_cpu_us_per_auth).collect()).median();
-    format!(
-        "an authentication takes {own:.1} us of processor time for encryption and signatures, one look-up among it, and the processors are {cores}; even three locks add tenths of a microsecond while so few contend, which is less than the runs scatter. A queue forms only when all workers together want a lock more often than it can be handed over; from how many workers on, the published figures imply below and `simulate` predicts"
-    )
-}
 
 pub(super) fn report(
     parameters: &Ladder,
@@ -36,7 +27,6 @@ pub(super) fn report(
     let result = json!({
         "workers": workers, "logical_cpus": cores, "more_workers_than_cpus": workers > cores,
         "seconds": duration.as_secs_f64(), "repeats": repeats, "seed": seed,
-        "locks": parameters.locks.name(),
         "order": "raw, rung, rung, raw in every round; rungs forwards and backwards in turn",
         "interval": "95 %, Student's t over the logarithms of the rounds' ratios",
         "lookups": lookups_json(lookups),
@@ -116,8 +106,6 @@ fn pipeline_json(parameters: &Ladder, lookups: &[Measured], compared: &[Compared
         "repeats": load.map(|load| load.repeats), "users": load.map(|load| load.users),
         "cadence": "group",
         "rungs": compared.iter().map(one).collect::<Map<_, _>>(),
-        "why": why_hidden(compared, cores()),
-        "begins_to_bite": queueing::json(),
     })
 }
 
@@ -135,8 +123,6 @@ fn pipeline_text(lookups: &[Measured], compared: &[Compared]) -> String {
             shown(entry.of_raw_cpu())
         ));
     }
-    text.push_str(&format!("  Why the rungs look alike: {}.\n", why_hidden(compared, cores())));
-    text.push_str(&queueing::text());
     text
 }
 
@@ -175,7 +161,6 @@ fn subject_json(measured: &Measured, lookups: &[Measured]) -> Value {
     let mut fields = Map::new();
     if let Subject::Map(rung) = measured.subject {
         fields.insert("change".into(), json!(rung.change()));
-        fields.insert("why".into(), json!(rung.why()));
         if rung.is_historical() {
             fields.insert("below_per_worker".into(), json!(is_below_per_worker(measured, lookups)));
         }
@@ -210,29 +195,8 @@ fn lookups_text(workers: usize, cores: usize, lookups: &[Measured]) -> String {
             shown(high)
         ));
         if let (Subject::Map(rung), Asked::Get) = (measured.subject, measured.asked) {
-            text.push_str(&format!("      {}\n      why: {}\n", rung.change(), rung.why()));
+            text.push_str(&format!("      {}\n", rung.change()));
         }
     }
     text
-}
-
-/// The look-ups as bars.
-pub(super) fn drawing(parameters: &Ladder, lookups: &[Measured]) -> String {
-    let bars: Vec<Bar> = lookups
-        .iter()
-        .map(|measured| {
-            let Interval { mean, low, high } = measured.of_raw().interval();
-            let text = format!("{:.1} %", 100.0 * mean);
-            Bar { name: measured.subject.name().to_owned(), text, value: mean, low, high }
-        })
-        .collect();
-    Chart {
-        title: format!(
-            "Look-ups alone, {} workers: share of the raw map's rate, 95 % intervals",
-            parameters.workers
-        ),
-        x: "share of the raw map".into(),
-        y: String::new(),
-    }
-    .bars(&bars, Some(1.0))
 }

@@ -53,12 +53,7 @@ impl Drop for Process {
 }
 
 impl KeyHolders {
-    /// One key-holder and, if wanted, three that decide together.
-    pub(crate) fn start(three: bool) -> Result<KeyHolders, Failure> {
-        KeyHolders::start_at(0, three)
-    }
-
-    /// The same, beside others of this process, which are at the addresses before this one.
+    /// One key-holder and, if wanted, three that decide together, beside others of this process, which are at the addresses before this one.
     pub(crate) fn start_at(first: u32, three: bool) -> Result<KeyHolders, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::in_step("folder"))?;
         let at = |name: &str| folder.path().join(name);
@@ -113,10 +108,9 @@ impl KeyHolders {
     }
 
     /// The three.
-    pub(super) fn quorum(&self) -> Result<Option<Arc<dyn KeyHolding>>, Failure> {
-        let Some(three) = &self.three else { return Ok(None) };
-        let at = three.each_ref().map(|process| process.address.clone());
-        Ok(Some(Arc::new(self.joined(at)?)))
+    pub(super) fn quorum(&self) -> Result<Arc<dyn KeyHolding>, Failure> {
+        let three = self.three.as_ref().ok_or_else(|| Failure::fault("no three key-holders were started"))?;
+        Ok(Arc::new(self.joined(three.each_ref().map(|process| process.address.clone()))?))
     }
 
     fn joined(&self, [one, two, three]: [Address; 3]) -> Result<Quorum, Failure> {

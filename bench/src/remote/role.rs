@@ -4,13 +4,9 @@ use std::time::Duration;
 
 use trefoil_matching::Tier;
 
-use crate::roles::ProbeMode;
-
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoteRole {
-    /// How probes arrive.
-    pub mode: ProbeMode,
     /// Timed rounds; in each, every candidate decides two batches.
     pub iterations: usize,
     /// Rounds before that.

@@ -4,25 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::Value;
 use trefoil_cache::Cache;
-use trefoil_kernels::allocations::{Counting, Counts};
 use trefoil_pipeline::affinity::Placement;
 use trefoil_pipeline::{
-    COMPUTING_PER_WORKER, Cadence, ChainHead, Clock as _, Floor, Origin, Pool, Release, Sealer, Sequence,
+    COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Origin, Pool, Release, Sealer, Sequence,
     UNSEALED_MAX, Verdict, Worker,
 };
 
 use super::plan::{Plan, Proofs, Run};
 use super::worker::WorkerLoop;
 use crate::Failure;
-use crate::clock::{SlowSeals, WorldClock};
-use crate::live::Live;
-use crate::pace::Pace;
-use crate::profile::Sampling;
+use crate::clock::WorldClock;
 use crate::seals::{Ledger, Submitted, Tally};
 use crate::spending::{Spending, Spent};
-use crate::system::Disturbances;
 use crate::visits::Visits;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::workload::{Prepared, Ticket};
@@ -34,10 +28,6 @@ pub(super) struct Passed {
     pub(super) marks: Vec<u64>,
     /// The workers' time accounts at each of them.
     pub(super) books: Vec<Spent>,
-    /// The system's counts at each of them.
-    pub(super) disturbances: Vec<Disturbances>,
-    /// Samples after the windows, with the allocations meanwhile.
-    pub(super) sampling: Option<(Sampling, Value)>,
     /// The rates of a warm-up that ended by a rule.
     pub(super) warmup: Option<WarmingUp>,
 }
@@ -49,21 +39,15 @@ impl Passed {
         let spent = self.books.windows(2).map(|ends| ends[1].since(&ends[0]));
         spent.zip(lengths).collect()
     }
-
-    pub(super) fn disturbed(&self) -> Vec<Disturbances> {
-        self.disturbances.windows(2).map(|ends| ends[1].since(&ends[0])).collect()
-    }
 }
 
 pub(super) struct Load<C: Cache<Verdict>> {
     pub(super) parameters: Run,
     pub(super) world: Arc<World<C>>,
-    pub(super) prepared: Vec<Arc<Vec<Prepared>>>,
+    pub(super) prepared: Arc<Vec<Prepared>>,
     pub(super) clock: Arc<WorldClock>,
     pub(super) proofs: Proofs,
     pub(super) books: Arc<[Spending]>,
-    /// Of an open loop.
-    pub(super) pace: Option<Pace>,
 }
 
 /// The result of a load.
@@ -73,8 +57,6 @@ pub(super) struct Driven {
     pub(super) submitted: Submitted,
     /// The measurements meanwhile.
     pub(super) passed: Passed,
-    /// For each worker, when its batches were due.
-    pub(super) due: Vec<Vec<u64>>,
 }
 
 impl<C: Cache<Verdict>> Load<C>
@@ -88,7 +70,7 @@ where
         placement: &Placement,
         plan: &Plan,
     ) -> Result<Driven, Failure> {
-        let Run { workers, cadence, samples, slow_seals: by, .. } = self.parameters;
+        let Run { workers, cadence, samples, .. } = self.parameters;
         let ledger = Arc::new(Ledger::new(Arc::clone(&self.clock), samples));
         // One permit per batch that may be unsealed: a worker takes it, the sealer gives it back.
         let unsealed = unsealed_max(cadence, workers);
@@ -102,7 +84,7 @@ where
             Origin::new(self.world.pipeline.issuer()),
             ChainHead::GENESIS,
             Sequence { cadence, floor: Floor::NONE, sealers: placement.sealers() },
-            Arc::new(SlowSeals { clock: Arc::clone(&self.clock), by }),
+            Arc::clone(&self.clock) as Arc<dyn Clock>,
             Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
             give_back,
         )
@@ -110,11 +92,11 @@ where
         let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("workers"))?);
         let stop = Arc::new(AtomicBool::new(false));
         let (done, totals) = crossbeam_channel::bounded(workers);
-        for (index, prepared) in self.prepared.iter().enumerate() {
+        for index in 0..workers {
             let looping = WorkerLoop {
                 index,
                 world: Arc::clone(&self.world),
-                visits: Visits::new(prepared, index, workers),
+                visits: Visits::new(&self.prepared, index, workers),
                 proofs: self.proofs.clone(),
                 clock: Arc::clone(&self.clock),
                 pool: Arc::clone(&pool),
@@ -122,91 +104,56 @@ where
                 outlet: outlet.clone(),
                 stop: Arc::clone(&stop),
                 books: Arc::clone(&self.books),
-                pace: self.pace.clone(),
-                due: Vec::new(),
             };
             let done = done.clone();
-            pool.spawn(move || done.send((index, looping.run())).unwrap_or_default());
+            pool.spawn(move || done.send(looping.run()).unwrap_or_default());
         }
         drop((outlet, done, permits));
         let passed = self.pass(plan, &ledger);
         stop.store(true, Ordering::Relaxed);
-        let (mut submitted, mut due) = (Submitted::default(), vec![Vec::new(); workers]);
-        for (index, (worker, its_due)) in totals {
-            submitted.add(&worker);
-            due[index] = its_due;
-        }
+        let mut submitted = Submitted::default();
+        totals.iter().for_each(|worker| submitted.add(&worker));
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-        Ok(Driven { tally: ledger.take(), submitted, passed: passed?, due })
+        Ok(Driven { tally: ledger.take(), submitted, passed })
     }
 
     /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it.
-    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Result<Passed, Failure> {
-        let mut live = Live::new();
+    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Passed {
         let warmup = match plan.warmup {
             Warmup::Seconds(seconds) => {
-                self.sleep(ledger, seconds, &mut live, "warm-up");
+                self.sleep(ledger, seconds);
                 None
             }
-            Warmup::UntilFlat(rule) => Some(self.warm(ledger, rule, &mut live)),
+            Warmup::UntilFlat(rule) => Some(self.warm(ledger, rule)),
         };
         let mut marks = vec![self.clock.monotonic_ns()];
         let mut books = vec![Spent::read(&self.books)];
-        let mut disturbances = vec![Disturbances::read()];
         for (at, seconds) in plan.windows.iter().enumerate() {
-            let name = format!("window {} of {}", at + 1, plan.windows.len());
-            self.sleep(ledger, *seconds, &mut live, &name);
+            self.sleep(ledger, *seconds);
             marks.push(self.clock.monotonic_ns());
             books.push(Spent::read(&self.books));
-            disturbances.push(Disturbances::read());
             if plan.windows.len() > 1 {
-                live.line(&name);
+                eprintln!("window {} of {}", at + 1, plan.windows.len());
             }
         }
-        let sampling = plan.flame_graph.is_some().then(|| self.sample(ledger, &mut live)).transpose();
-        live.end();
-        Ok(Passed { marks, books, disturbances, sampling: sampling?, warmup })
+        Passed { marks, books, warmup }
     }
 
-    /// Keeps the load running while samples are taken and allocations counted.
-    fn sample(&self, ledger: &Ledger, live: &mut Live) -> Result<(Sampling, Value), Failure> {
-        let seconds = self.parameters.seconds.min(SAMPLED_S_MAX);
-        let counting = Counting::start();
-        let before = (Counts::of_all_threads(), Spent::read(&self.books));
-        let mut sampling = Sampling::start(seconds)?;
-        let deadline = self.clock.monotonic_ns() + SAMPLING_PATIENCE_NS;
-        while !sampling.is_over() && self.clock.monotonic_ns() < deadline {
-            self.sleep(ledger, 0.1, live, "samples");
-        }
-        let all = Counts::of_all_threads().since(before.0);
-        let allocations = Spent::read(&self.books).since(&before.1).allocations_json(all);
-        drop(counting);
-        Ok((sampling, allocations))
-    }
-
-    fn warm(&self, ledger: &Ledger, rule: Flatness, live: &mut Live) -> WarmingUp {
+    fn warm(&self, ledger: &Ledger, rule: Flatness) -> WarmingUp {
         let mut warming = WarmingUp::by(rule);
         while !warming.is_over() {
             let (lanes, began) = (ledger.lanes(), self.clock.monotonic_ns());
-            self.sleep(ledger, rule.span_s, live, "warm-up");
+            self.sleep(ledger, rule.span_s);
             let ns = self.clock.monotonic_ns() - began;
             warming.note((ledger.lanes() - lanes) as f64 / (ns as f64 / 1e9));
         }
         warming
     }
 
-    /// Sleeps, and then until there is a seal, and shows the rate meanwhile.
-    fn sleep(&self, ledger: &Ledger, seconds: f64, live: &mut Live, name: &str) {
+    /// Sleeps, and then until there is a seal.
+    fn sleep(&self, ledger: &Ledger, seconds: f64) {
         let seals = ledger.seals();
-        let until = self.clock.monotonic_ns() + (seconds * 1e9) as u64;
-        loop {
-            let left = until.saturating_sub(self.clock.monotonic_ns());
-            if left == 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_nanos(left).min(Live::EVERY));
-            live.show(name, ledger.lanes(), self.clock.monotonic_ns());
-        }
+        std::thread::sleep(Duration::from_secs_f64(seconds));
         let deadline = self.clock.monotonic_ns() + SEAL_PATIENCE_NS;
         while ledger.seals() == seals && self.clock.monotonic_ns() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -214,10 +161,6 @@ where
     }
 }
 
-/// Time for samples; after some thousands, more add nothing.
-const SAMPLED_S_MAX: f64 = 10.0;
-/// Several times that: where perf takes longer something is wrong with it.
-const SAMPLING_PATIENCE_NS: u64 = 60_000_000_000;
 /// A thousand times a seal's time: after a longer wait, something has stopped.
 const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 

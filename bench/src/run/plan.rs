@@ -1,8 +1,6 @@
 //! What to run, for how long, and how sessions behave meanwhile.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use trefoil_matching::Tier;
 use trefoil_pipeline::Cadence;
@@ -40,8 +38,6 @@ pub struct Run {
     pub seed: u64,
     /// Attestations to verify afterwards.
     pub samples: usize,
-    /// How much slower each seal is made, to check that a comparison finds it.
-    pub slow_seals: Duration,
     /// Highest tier to compute on.
     pub tier: Tier,
 }
@@ -51,27 +47,6 @@ pub(crate) struct Plan {
     pub(crate) warmup: Warmup,
     /// Lengths of the windows, seconds.
     pub(crate) windows: Vec<f64>,
-    /// Where to draw the flame graph of the samples after the last window.
-    pub(crate) flame_graph: Option<PathBuf>,
-    /// Authentications a second in an open loop; none for a closed loop, in which workers take the next batch as soon as they are free.
-    pub(crate) wanted_per_s: Option<f64>,
-}
-
-impl Plan {
-    /// About the total time.
-    pub(super) fn seconds(&self) -> f64 {
-        let warmup = match self.warmup {
-            Warmup::Seconds(seconds) => seconds,
-            Warmup::UntilFlat(rule) => rule.span_s * rule.spans_max as f64,
-        };
-        warmup + self.windows.iter().sum::<f64>()
-    }
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        Plan { warmup: Warmup::Seconds(0.0), windows: Vec::new(), flame_graph: None, wanted_per_s: None }
-    }
 }
 
 /// How sessions behave.
@@ -79,8 +54,6 @@ impl Default for Plan {
 pub(crate) enum Proofs {
     /// All verdicts are cached and stay so.
     Cached,
-    /// A session's proof is verified again once per this many of its requests.
-    Every(u32),
     /// Sessions end, and verdicts are evicted.
     Ending(Arc<Rows>),
 }

@@ -10,40 +10,8 @@ use super::{Outcome, Run};
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
 use crate::spending::Spent;
-use crate::system::Disturbances;
 use crate::window::Window;
 use crate::world::World;
-
-/// An open loop at a part of the closed loop's rate.
-pub(super) struct OpenLoop {
-    pub(super) share: f64,
-    pub(super) wanted_per_s: f64,
-    pub(super) outcome: Outcome,
-}
-
-/// Adds open loops to the report of the closed one, and the first problem of all.
-pub(super) fn add_open(report: &mut Report, open: Vec<OpenLoop>) {
-    let mut all = Vec::new();
-    for OpenLoop { share, wanted_per_s, outcome } in open {
-        let Outcome { windows, latencies_ns, audit, .. } = outcome;
-        let rate = windows.first().map_or(f64::NAN, Window::auth_per_s);
-        let us = Distribution::of_ns(latencies_ns.iter().copied());
-        let [p50, p90, p99, max] = [50, 90, 99, 100].map(|percent| rounded(us.percentile(percent)));
-        let ms = [p50, p90, p99, max].map(|us| us / 1e3);
-        report.summary += &format!(
-            "open loop at {share} of that, {rate:.0} authentications/s: from due to sealed p50 {:.1} ms, p90 {:.1} ms, p99 {:.1} ms, max {:.1} ms\n",
-            ms[0], ms[1], ms[2], ms[3]
-        );
-        all.push(json!({
-            "share": share, "wanted_per_s": rounded(wanted_per_s), "auth_per_s": rounded(rate), "batches": latencies_ns.len(),
-            "latency_us": { "p50": p50, "p90": p90, "p99": p99, "max": max }, "verified": audit.counts,
-        }));
-        report.problem = report.problem.take().or(audit.problem);
-    }
-    if !all.is_empty() {
-        report.result["open"] = all.into();
-    }
-}
 
 /// The name on the command line.
 pub(crate) fn cadence_name(cadence: Cadence) -> &'static str {
@@ -64,15 +32,9 @@ pub(crate) fn median_stages(windows: &[&Window]) -> Value {
 }
 
 /// A window with its workers' time accounts.
-pub(crate) fn window_json(
-    window: &Window,
-    (spent, ns): &(Spent, u64),
-    disturbed: &Disturbances,
-    workers: usize,
-) -> Value {
+pub(crate) fn window_json(window: &Window, (spent, ns): &(Spent, u64), workers: usize) -> Value {
     let mut json = window.json();
     json["worker_time"] = spent.json(*ns * workers as u64);
-    json["system"] = disturbed.json(*ns as f64 / 1e9);
     json
 }
 
@@ -95,16 +57,14 @@ pub(super) fn report<C: Cache<Verdict>>(
         batches,
         seed,
         tier,
-        slow_seals,
         ..
     } = *parameters;
-    let Outcome { windows, spent, disturbed, profile, audit, .. } = outcome;
+    let Outcome { windows, spent, audit, .. } = outcome;
     let over = |figure: fn(&Window) -> f64| Distribution::new(windows.iter().map(figure).collect());
     let rate = over(Window::auth_per_s);
     let stats = world.cache.stats();
     let cadence_name = cadence_name(cadence);
-    let all = windows.iter().zip(&spent).zip(&disturbed);
-    let all = all.map(|((window, spent), disturbed)| window_json(window, spent, disturbed, workers));
+    let all = windows.iter().zip(&spent).map(|(window, spent)| window_json(window, spent, workers));
     let result = json!({
         "auth_per_s": rounded(rate.median()),
         "auth_per_s_runs": rate.runs_json(),
@@ -112,13 +72,12 @@ pub(super) fn report<C: Cache<Verdict>>(
         "batches_per_seal": rounded(over(Window::batches_per_seal).median()),
         "stages_us": median_stages(&windows.iter().collect::<Vec<_>>()),
         "seal_us": rounded(over(|window| window.seal.median()).median()),
-        "windows": all.collect::<Vec<_>>(), "profile": profile,
+        "windows": all.collect::<Vec<_>>(),
         "workers": workers, "physical_cores": placement.physical_cores, "placement": placement.cpus,
         "warnings": placement.warnings, "cadence": cadence_name, "cache": cache.name(),
         "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,
         "mode": "plain", "keys": "per-subject", "users": users, "faces": faces.name(), "popularity": popularity.name(),
         "people": world.ground.population.people.len(), "prepared_batches": batches, "seed": seed,
-        "slow_seals_us": (!slow_seals.is_zero()).then_some(slow_seals.as_micros()),
         "unsealed_batches_max": unsealed_max(cadence, workers), "tier": tier.name(),
         "template_store_bytes": world.ground.template_bytes(),
         "cache_stats": {"hits": stats.hits, "misses": stats.misses, "capacity": world.cache.capacity()},

@@ -4,19 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use trefoil_cache::Cache;
-use trefoil_kernels::allocations::Counts;
 use trefoil_pipeline::{Clock as _, Open, Outlet, Pool, Refusal, Stale, Verdict, Worker};
 
 use super::plan::Proofs;
 use crate::clock::WorldClock;
-use crate::pace::Pace;
 use crate::processor::thread_cpu_ns;
-use crate::renewal::Renewals;
 use crate::seals::Submitted;
 use crate::sessions::{Sessions, Settled};
-use crate::spending::{Part, Purpose, Spending};
+use crate::spending::{Purpose, Spending};
 use crate::visits::Visits;
-use crate::workload::{Prepared, Ticket};
+use crate::workload::Ticket;
 use crate::world::World;
 
 pub(super) struct WorkerLoop<C: Cache<Verdict>> {
@@ -30,9 +27,6 @@ pub(super) struct WorkerLoop<C: Cache<Verdict>> {
     pub(super) outlet: Outlet<Ticket>,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) books: Arc<[Spending]>,
-    pub(super) pace: Option<Pace>,
-    /// When its batches were due.
-    pub(super) due: Vec<u64>,
 }
 
 impl<C: Cache<Verdict>> WorkerLoop<C>
@@ -41,7 +35,7 @@ where
 {
     /// Runs batches until told to stop, and then those with retried requests. Every interval between two clock readings
     /// is attributed.
-    pub(super) fn run(mut self) -> (Submitted, Vec<u64>) {
+    pub(super) fn run(mut self) -> Submitted {
         let (pipeline, pool, books) =
             (Arc::clone(&self.world.pipeline), Arc::clone(&self.pool), Arc::clone(&self.books));
         let mut worker = pool.worker(|| pipeline.worker());
@@ -55,57 +49,36 @@ where
             let began = std::mem::replace(&mut since, clock.monotonic_ns());
             since - began
         };
-        let mut counted = Counts::of_this_thread();
-        let mut book_allocations = |part| {
-            let before = std::mem::replace(&mut counted, Counts::of_this_thread());
-            book.book_allocations(part, counted.since(before).allocations);
-        };
         loop {
             let fresh = !self.stop.load(Ordering::Relaxed);
             let is_done = !fresh && self.visits.is_settled();
-            if is_done || !(has_permit || self.permits.recv().is_ok()) || !self.is_due(fresh) {
+            if is_done || !(has_permit || self.permits.recv().is_ok()) {
                 break;
             }
             book.book(Purpose::Waiting, lap(&self.clock));
-            let renewing_ns = sessions.before(self.visits.coming());
-            book.book(Purpose::Sessions, renewing_ns);
             let batch = self.visits.batch(&self.world.ground, fresh, &mut submitted);
-            book.book(Purpose::Requests, lap(&self.clock).saturating_sub(renewing_ns));
-            book_allocations(Part::Requests);
+            book.book(Purpose::Requests, lap(&self.clock));
             let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
             book.book_run(&bound.times, lap(&self.clock));
-            book_allocations(Part::Pipeline);
-            bound.times.proof_lookup_ns += renewing_ns;
             sessions.after(&mut bound.refused, &mut self.visits, self.clock.unix_s(), &mut submitted);
             book.book(Purpose::Sessions, lap(&self.clock));
-            book_allocations(Part::Sessions);
             // A batch without a decision needs no seal, and keeps its permit for the next.
             has_permit = bound.lanes.is_empty();
             if !has_permit && !self.outlet.seal(bound) {
                 break;
             }
             book.book(Purpose::Sealing, lap(&self.clock));
-            book_allocations(Part::Sealing);
             book.end_batch();
         }
         submitted.cpu_ns = thread_cpu_ns() - cpu_began;
         submitted.settled = sessions.settled();
-        (submitted, self.due)
-    }
-
-    /// Waits until its next new batch is due; false if there is none.
-    fn is_due(&mut self, fresh: bool) -> bool {
-        let Some(pace) = self.pace.as_ref().filter(|_| fresh) else { return true };
-        let due = pace.wait(&self.clock);
-        self.due.extend(due);
-        due.is_some()
+        submitted
     }
 }
 
 /// A worker's work for the sessions of its requests.
 pub(super) enum SessionWork<C: Cache<Verdict>> {
     None,
-    Renewals(Renewals<C>),
     Ending(Sessions<C>),
 }
 
@@ -113,16 +86,7 @@ impl<C: Cache<Verdict>> SessionWork<C> {
     fn new(world: &Arc<World<C>>, proofs: &Proofs) -> Self {
         match proofs {
             Proofs::Cached => SessionWork::None,
-            Proofs::Every(requests) => SessionWork::Renewals(Renewals::new(world, *requests)),
             Proofs::Ending(rows) => SessionWork::Ending(Sessions::new(world, rows)),
-        }
-    }
-
-    /// Before a batch; the time that it took.
-    fn before(&mut self, batch: &Prepared) -> u64 {
-        match self {
-            SessionWork::Renewals(renewals) => renewals.before(batch),
-            SessionWork::None | SessionWork::Ending(_) => 0,
         }
     }
 
@@ -136,7 +100,6 @@ impl<C: Cache<Verdict>> SessionWork<C> {
     ) {
         match self {
             SessionWork::None => submitted.note(refused),
-            SessionWork::Renewals(_) => submitted.note_beside_renewals(refused),
             SessionWork::Ending(sessions) => {
                 for (ticket, why) in refused.drain(..) {
                     let comes_again = matches!(why, Refusal::Session(Stale::Missing | Stale::Expired));
@@ -152,7 +115,6 @@ impl<C: Cache<Verdict>> SessionWork<C> {
     fn settled(&self) -> Settled {
         match self {
             SessionWork::None => Settled::default(),
-            SessionWork::Renewals(renewals) => Settled { revived: 0, proofs: renewals.verified() },
             SessionWork::Ending(sessions) => sessions.settled,
         }
     }

@@ -240,9 +240,8 @@ impl Outcome {
     }
 
     /// The latency that sealing adds to every batch: the time from its hand-over to the release of its seal. By design that is at
-    /// most the rest of the seal, or of the half that is signed, when it came, and its own seal. It is compared with the
-    /// seals of the same percentile, with the median one, and for each batch with its own seal and the one before. Counted
-    /// from when a batch was due, it includes the wait outside and the generator's lateness.
+    /// most the rest of the seal, or of the half that is signed, when it came, and its own seal, with which and the one before it is
+    /// compared. Counted from when a batch was due, it includes the wait outside and the generator's lateness.
     fn report(self, rate: f64, percent: u32) -> (Value, String) {
         let [mut added_us, mut from_due_us, mut of_bound] = [const { Vec::new() }; 3];
         // The first has no predecessor, so it counts twice its own.
@@ -262,44 +261,22 @@ impl Outcome {
         let [added, from_due, signing, bound] =
             [&mut added_us, &mut from_due_us, &mut signing_us, &mut of_bound]
                 .map(|values| Quantiles::of(values));
-        let beyond = of_bound.iter().filter(|share| **share > 1.0).count() as f64 / batches.max(1) as f64;
         let fields = json!({
             "percent_of_capacity": percent, "batches_per_s": rounded(rate), "batches": batches,
             "seals": self.groups.len(), "batches_per_seal": rounded(batches as f64 / self.groups.len() as f64),
             "us_per_batch": rounded(sealing_us / batches as f64),
             "added_us": added.json(), "added_from_due_us": from_due.json(), "signing_us": signing.json(),
-            "added_in_median_signings": {
-                "p50": rounded(added.p50 / signing.p50), "p99": rounded(added.p99 / signing.p50),
-                "max": rounded(added.max / signing.p50),
-            },
-            "added_of_two_signings": {
-                "p50": rounded(added.p50 / (2.0 * signing.p50)), "p99": rounded(added.p99 / (2.0 * signing.p99)),
-                "max": rounded(added.max / (2.0 * signing.max)),
-            },
-            "added_of_two_own_signings": bound.json(), "beyond_two_own_signings": rounded(beyond),
-            "added_from_due_of_two_signings": {
-                "p50": rounded(from_due.p50 / (2.0 * signing.p50)),
-                "p99": rounded(from_due.p99 / (2.0 * signing.p99)),
-                "max": rounded(from_due.max / (2.0 * signing.max)),
-            },
+            "added_of_two_own_signings": bound.json(),
         });
         let line = format!(
-            "  {percent:>3} %: {:>8.0} batches/s, {:.1} us each; added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} \
-             p99 {:.0} us; of two signings p50 {:.2} p99 {:.2} (from due {:.2}), of its own two p99 {:.2} max {:.2}, beyond \
-             {:.2} %\n",
-            rate,
+            "  {percent:>3} %: {rate:>8.0} batches/s, {:.1} us each; added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} us; of its own two p99 {:.2} max {:.2}\n",
             sealing_us / batches as f64,
             added.p50,
             added.p99,
             added.max,
             signing.p50,
-            signing.p99,
-            added.p50 / (2.0 * signing.p50),
-            added.p99 / (2.0 * signing.p99),
-            from_due.p99 / (2.0 * signing.p99),
             bound.p99,
             bound.max,
-            100.0 * beyond,
         );
         (fields, line)
     }

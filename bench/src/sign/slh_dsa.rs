@@ -26,8 +26,7 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
     let mut subjects = subjects(&key, extent, tier)?;
     // A service signs with the default extent.
     let mut service = key.using_at_most(Extent::default().min(extent));
-    let older = OlderPeer::new();
-    let [mut crate_us, mut pqcrypto_us, mut release_us, mut verify_us] = [const { Vec::new() }; 4];
+    let [mut crate_us, mut release_us, mut verify_us] = [const { Vec::new() }; 3];
     let mut wrong = 0u32;
     for round in 0..rounds {
         let (message, opt_rand) = (round.to_be_bytes(), [round as u8; 16]);
@@ -35,7 +34,6 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
             cpu_us(|| theirs.try_sign_with_context(&message, &[], Some(&opt_rand)).map(|s| s.to_bytes()));
         let expected = expected.map_err(Failure::in_step("slh-dsa"))?;
         crate_us.push(us);
-        pqcrypto_us.extend(older.sign_us(&message));
         // The first to run finds the other signers' data in the caches.
         let first = round % subjects.len();
         subjects.rotate_left(first);
@@ -59,25 +57,17 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
         ("extents".to_owned(), fields.into()),
         ("wrong".to_owned(), json!(wrong)),
     ]);
-    let others = [
-        ("crate_us", crate_us),
-        ("pqcrypto_us", pqcrypto_us),
-        ("release_us", release_us),
-        ("verify_us", verify_us),
-    ];
-    let others = others.into_iter().filter(|(_, runs)| !runs.is_empty());
-    let others = others.map(|(name, runs)| (name, Distribution::new(runs))).collect();
+    let others = [("crate_us", crate_us), ("release_us", release_us), ("verify_us", verify_us)];
+    let others = others.map(|(name, runs)| (name, Distribution::new(runs)));
     let Section { fields, text, .. } = report(subjects, others, Section { fields, text, problem: None });
     let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
     Ok(Section { fields: Map::from_iter([("slhdsa".to_owned(), fields.into())]), text, problem })
 }
 
-/// The times of all signers, and how many times faster ours is than its peers, before `rest`.
-fn report(subjects: Vec<Subject>, others: Vec<(&str, Distribution)>, rest: Section) -> Section {
+/// The times of all signers, and how many times faster ours are than the crate, the first of the others, before `rest`.
+fn report(subjects: Vec<Subject>, others: [(&str, Distribution); 3], rest: Section) -> Section {
     let Section { mut fields, text: rest, problem } = rest;
-    let median = |of: &str| others.iter().find(|(name, _)| *name == of).map(|(_, runs)| runs.median());
-    let [crate_us, pqcrypto_us] = ["crate_us", "pqcrypto_us"].map(median);
-    let crate_us = crate_us.expect("the crate signs in every round");
+    let crate_us = others[0].1.median();
     let mut text =
         "SLH-DSA-SHA2-128f, us of processor time: median (times faster than the slh-dsa crate)\n".to_owned();
     for Subject { name, once_us, .. } in subjects {
@@ -89,11 +79,7 @@ fn report(subjects: Vec<Subject>, others: Vec<(&str, Distribution)>, rest: Secti
         insert_times(&mut of_tier, "sign_us", &once_us);
         of_tier.insert("ratio_vs_slh_dsa_crate".into(), json!(rounded(ratio)));
         match name {
-            DETECTED => {
-                of_tier
-                    .extend(pqcrypto_us.map(|us| ("ratio_vs_pqcrypto".into(), json!(rounded(us / median)))));
-                fields.extend(of_tier);
-            }
+            DETECTED => fields.extend(of_tier),
             _ => drop(fields.insert(name.into(), of_tier.into())),
         }
     }
@@ -107,34 +93,6 @@ fn report(subjects: Vec<Subject>, others: Vec<(&str, Distribution)>, rest: Secti
 }
 
 const DETECTED: &str = "own";
-
-/// An older SPHINCS+ of the same parameters, in C: the same work, different bytes. The C library takes longer to build than all
-/// other peers together, so it takes part only with the feature `pqcrypto`.
-struct OlderPeer {
-    #[cfg(feature = "pqcrypto")]
-    key: pqcrypto_sphincsplus::sphincssha2128fsimple::SecretKey,
-}
-
-impl OlderPeer {
-    fn new() -> OlderPeer {
-        OlderPeer {
-            #[cfg(feature = "pqcrypto")]
-            key: pqcrypto_sphincsplus::sphincssha2128fsimple::keypair().1,
-        }
-    }
-
-    /// Microseconds of one signature.
-    #[cfg(feature = "pqcrypto")]
-    fn sign_us(&self, message: &[u8]) -> Option<f64> {
-        use pqcrypto_sphincsplus::sphincssha2128fsimple::detached_sign;
-        Some(cpu_us(|| detached_sign(message, &self.key)).0)
-    }
-
-    #[cfg(not(feature = "pqcrypto"))]
-    fn sign_us(&self, _: &[u8]) -> Option<f64> {
-        None
-    }
-}
 
 /// Does the key's precomputation, one extent after another: memory and processor time of everything up to each, and the text.
 fn precompute(key: &SlhDsaSha2_128f, most: Extent) -> Result<(Map<String, Value>, String), Failure> {

@@ -15,7 +15,7 @@ fn recorded_requests_are_replayed_through_every_cache() {
     let report = hit_ratio(&HitRatio { requests: Requests::Recorded(trace), capacity: 300, repeats: 2 })
         .expect("runs");
     assert_eq!(report.problem, None);
-    let caches = ["engine", "moka", "quick_cache", "s3_fifo", "lru"];
+    let caches = ["engine", "moka", "quick_cache"];
     for figure in ["/hit_ratio", "/hit_ratio_runs", "/entries_max", "/entries_held"] {
         assert_keys(&report, figure, &caches);
     }
@@ -29,9 +29,6 @@ fn recorded_requests_are_replayed_through_every_cache() {
         assert!((0.3..=0.668_4).contains(&ratio.as_f64().expect("number")), "{cache}: {ratio}");
         assert!(report.result["entries_held"][cache].as_u64().expect("number") <= 300 + 20, "{cache}");
     }
-    // Least recently used leaves nothing to choice: 46,860 hits.
-    assert_eq!(number(&report, "/hit_ratio/lru"), 0.490_131);
-    assert_eq!(number(&report, "/entries_held/lru"), 300.0);
     assert_eq!(report.result["hit_ratio_runs"]["moka"].as_array().expect("list").len(), 2);
     assert_eq!(number(&report, "/requests"), 95_607.0);
     assert_eq!(number(&report, "/different_keys"), 13_756.0);
@@ -44,7 +41,6 @@ fn a_loop_longer_than_the_cache_is_learnt() {
     let requests = Requests::Loop(volume(1_000_000, 250_000) as u64);
     let report = hit_ratio(&HitRatio { requests, capacity: 400, repeats: 1 }).expect("runs");
     assert_eq!(report.problem, None);
-    assert_eq!(number(&report, "/hit_ratio/lru"), 0.0);
     if cfg!(feature = "cache-engine") {
         assert!((0.5..0.667).contains(&number(&report, "/hit_ratio/engine")));
         assert!(number(&report, "/entries_held/engine") <= 400.0);
@@ -56,7 +52,6 @@ fn caches_and_maps_are_timed_and_their_values_verified() {
     let report = cache_times(&CacheTimes {
         keys: 4_000,
         capacity: 1_000,
-        resident: vec![100, 200],
         threads: vec![1, 3],
         repeats: 2,
         duration: Duration::from_millis(1),
@@ -64,40 +59,18 @@ fn caches_and_maps_are_timed_and_their_values_verified() {
     })
     .expect("runs");
     assert_eq!(report.problem, None);
-    let subjects = ["engine", "engine_off", "dashmap", "papaya", "moka", "quick_cache"];
-    assert_keys(
-        &report,
-        "/zipf",
-        &[
-            "get_ns",
-            "get_ns_runs",
-            "get_million_per_s",
-            "get_or_insert_ns",
-            "get_or_insert_ns_runs",
-            "get_or_insert_million_per_s",
-            "instrumentation_ns",
-            "hit_ratio",
-        ],
-    );
-    assert_keys(&report, "/all_hit", &["100", "200"]);
-    for load in ["/zipf", "/all_hit/100", "/all_hit/200"] {
-        assert_keys(&report, &format!("{load}/get_ns"), &subjects);
-        for subject in ["papaya", "moka", "quick_cache"] {
-            assert!(number(&report, &format!("{load}/get_ns/{subject}/t1")) > 0.0);
-            let runs = report.result.pointer(&format!("{load}/get_ns_runs/{subject}/t3"));
-            assert_eq!(runs.and_then(Value::as_array).expect("list").len(), 2);
+    assert_keys(&report, "/zipf", &["get_ns", "get_ns_runs", "get_million_per_s", "hit_ratio"]);
+    for cache in ["dashmap", "moka", "quick_cache"] {
+        if cache == "dashmap" && !cfg!(feature = "cache-dashmap") {
+            continue;
         }
-        assert_keys(&report, &format!("{load}/instrumentation_ns/get"), &["t1", "t3"]);
-        let cost = &report.result.pointer(&format!("{load}/instrumentation_ns/get/t1")).expect("cost");
-        assert_eq!(cost.is_number(), cfg!(feature = "cache-engine"));
+        assert!(number(&report, &format!("/zipf/get_ns/{cache}/t1")) > 0.0);
+        let runs = report.result.pointer(&format!("/zipf/get_ns_runs/{cache}/t3"));
+        assert_eq!(runs.and_then(Value::as_array).expect("list").len(), 2);
     }
-    assert_keys(&report, "/bytes_per_entry", &["engine", "quick_cache", "moka", "dashmap", "papaya"]);
-    assert_eq!(report.result["sketch_add_ns"].is_number(), cfg!(feature = "cache-engine"));
-    // A map that does not evict has no get-or-insert.
-    assert!(report.result["zipf"]["get_or_insert_ns"]["papaya"]["t1"].is_null());
+    assert_eq!(report.result["zipf"]["get_ns"]["engine"].is_object(), cfg!(feature = "cache-engine"));
     assert!((0.3..1.0).contains(&number(&report, "/zipf/hit_ratio/moka")));
     assert_eq!(number(&report, "/verified/wrong_values"), 0.0);
-    assert_eq!(number(&report, "/verified/missed_where_all_is_held"), 0.0);
 }
 
 #[test]
@@ -105,7 +78,6 @@ fn more_entries_than_keys_make_no_load() {
     let parameters = CacheTimes {
         keys: 10,
         capacity: 11,
-        resident: vec![],
         threads: vec![1],
         repeats: 1,
         duration: Duration::from_millis(1),

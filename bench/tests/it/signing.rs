@@ -36,15 +36,11 @@ fn signing_is_timed_and_its_signatures_verified() {
     let own =
         ["with_default_extent", "without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "wrong"];
     let extents = ["extent", "default_extent", "extents"];
-    let (older_us, older): (&[&str], &[&str]) = match cfg!(feature = "pqcrypto") {
-        true => (&["pqcrypto_us"], &["ratio_vs_pqcrypto"]),
-        false => (&[], &[]),
-    };
     assert_keys(
         &report,
         "/slhdsa",
-        &[&["sign_us", "crate_us", "release_us", "verify_us"], older_us].concat(),
-        &[&own[..], &extents, older].concat(),
+        &["sign_us", "crate_us", "release_us", "verify_us"],
+        &[&own[..], &extents].concat(),
     );
     assert_keys(&report, "/slhdsa/extents", &[], &["brief"]);
     assert_keys(&report, "/slhdsa/extents/brief", &[], &["precompute_ms", "memory_bytes"]);
@@ -90,7 +86,7 @@ fn signing_is_timed_and_its_signatures_verified() {
             let seal = at("us_per_batch") * at("batches_per_seal");
             assert!(seal > 0.2 * at("signing_us/p50") && seal < 1.01 * at("signing_us/max"), "{seal}");
             late += at("added_from_due_us/p50") - at("added_us/p50");
-            assert!(at("added_us/max") >= at("signing_us/max") && at("added_of_two_signings/max") >= 0.5);
+            assert!(at("added_us/max") >= at("signing_us/max"));
         }
         assert!(late > 0.0, "no generator is on time to the nanosecond");
     }

@@ -23,7 +23,6 @@
 //! ```
 
 pub mod aes;
-pub mod allocations;
 #[cfg(target_arch = "x86_64")]
 mod arch;
 pub mod cells;

@@ -68,10 +68,7 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::patient();
     let runner = started::as_runner(&["start"])?;
     steps.step("kernels for this processor", || Ok(processor::note()));
-    steps.tests(
-        "tests",
-        timed_tests(repo, Scale::Soak, &runner, &["--release", "--features", "trefoil-bench/pqcrypto"]),
-    );
+    steps.tests("tests", timed_tests(repo, Scale::Soak, &runner, &["--release"]));
     steps.tests(ON_POSTGRES, on_postgres(repo, &runner, Scale::Soak, &["--release"]));
     steps.tests(ON_THREE_NODES, on_three_nodes(repo, &runner, Scale::Soak, &["--release"]));
     add_failover(repo, &mut steps, &runner);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use crossbeam_utils::CachePadded;
 use trefoil_cache::{Event, Stats};
 
-use super::locks::{Lock as _, Locks};
+use super::locks::Locked;
 use super::{Count, Counts, Part, add};
 
 /// The write of a locked counter: the event's total and nothing else.
@@ -14,15 +14,10 @@ type InternalStats = [u64; Event::COUNT];
 
 /// `Arc<RwLock<InternalStats>>`, written on every operation: the first of the three locks. The increment takes a
 /// nanosecond; taking the lock over from another core, or being woken from the queue before it, takes hundreds.
-pub struct LockedCounters<L: Locks>(Arc<CachePadded<L::Of<InternalStats>>>);
+#[derive(Default)]
+pub struct LockedCounters(Arc<CachePadded<Locked<InternalStats>>>);
 
-impl<L: Locks> Default for LockedCounters<L> {
-    fn default() -> Self {
-        LockedCounters(Arc::default())
-    }
-}
-
-impl<L: Locks> Part for LockedCounters<L> {
+impl Part for LockedCounters {
     type Worker = Self;
 
     fn worker(&self) -> Self {
@@ -30,13 +25,13 @@ impl<L: Locks> Part for LockedCounters<L> {
     }
 }
 
-impl<L: Locks> Counts for LockedCounters<L> {
+impl Counts for LockedCounters {
     fn stats(&self) -> Stats {
         self.0.read(Stats::from_counts)
     }
 }
 
-impl<L: Locks> Count for LockedCounters<L> {
+impl Count for LockedCounters {
     #[inline(always)]
     fn count(&mut self, event: Event, n: u64) {
         self.0.write(|stats| stats[event as usize] += n);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use crossbeam_utils::CachePadded;
 use trefoil_cache::Operation;
 
-use super::locks::{Lock as _, Locks};
+use super::locks::Locked;
 use super::{Part, Time, Times, add};
 
 /// One bucket per power of two, in nanoseconds.
@@ -33,19 +33,14 @@ impl SimpleHistogram {
 }
 
 /// A lock around the histogram of each operation.
-type EachLocked<L> = [CachePadded<<L as Locks>::Of<SimpleHistogram>>; OPERATIONS];
+type EachLocked = [CachePadded<Locked<SimpleHistogram>>; OPERATIONS];
 
 /// `RwLock<SimpleHistogram>`, locked for writing on every operation although its buckets are atomic: the second of the
 /// three locks.
-pub struct LockedHistogram<L: Locks>(Arc<EachLocked<L>>);
+#[derive(Default)]
+pub struct LockedHistogram(Arc<EachLocked>);
 
-impl<L: Locks> Default for LockedHistogram<L> {
-    fn default() -> Self {
-        LockedHistogram(Arc::default())
-    }
-}
-
-impl<L: Locks> Part for LockedHistogram<L> {
+impl Part for LockedHistogram {
     type Worker = Self;
 
     fn worker(&self) -> Self {
@@ -53,16 +48,14 @@ impl<L: Locks> Part for LockedHistogram<L> {
     }
 }
 
-impl<L: Locks> Times for LockedHistogram<L> {
+impl Times for LockedHistogram {
     #[cfg(test)]
     fn samples(&self, operation: Operation) -> u64 {
         self.0[operation as usize].read(SimpleHistogram::samples)
     }
 }
 
-impl<L: Locks> Time for LockedHistogram<L> {
-    const READS_CLOCK: bool = true;
-
+impl Time for LockedHistogram {
     #[inline(always)]
     fn record(&mut self, operation: Operation, ns: u64) {
         self.0[operation as usize].write(|histogram| histogram.record(ns));
@@ -90,8 +83,6 @@ impl Times for SharedHistogram {
 }
 
 impl Time for SharedHistogram {
-    const READS_CLOCK: bool = true;
-
     #[inline(always)]
     fn record(&mut self, operation: Operation, ns: u64) {
         self.0[operation as usize].record(ns);

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use crossbeam_utils::CachePadded;
 use trefoil_cache::Key;
 
-use super::locks::{Lock as _, Locks};
+use super::locks::Locked;
 use super::{Notice, Notices, Part, add};
 
 /// Keys that a log holds.
@@ -23,15 +23,10 @@ fn first_word(key: &Key) -> u64 {
 
 /// `RwLock<VecDeque>`, written on every look-up: the third of the three locks. Apart from the lock, the queue's header
 /// and the slot written are lines that another core wrote last.
-pub struct LockedLog<L: Locks>(Arc<CachePadded<L::Of<VecDeque<u64>>>>);
+#[derive(Default)]
+pub struct LockedLog(Arc<CachePadded<Locked<VecDeque<u64>>>>);
 
-impl<L: Locks> Default for LockedLog<L> {
-    fn default() -> Self {
-        LockedLog(Arc::default())
-    }
-}
-
-impl<L: Locks> Part for LockedLog<L> {
+impl Part for LockedLog {
     type Worker = Self;
 
     fn worker(&self) -> Self {
@@ -39,14 +34,14 @@ impl<L: Locks> Part for LockedLog<L> {
     }
 }
 
-impl<L: Locks> Notices for LockedLog<L> {
+impl Notices for LockedLog {
     #[cfg(test)]
     fn held(&self) -> usize {
         self.0.read(VecDeque::len)
     }
 }
 
-impl<L: Locks> Notice for LockedLog<L> {
+impl Notice for LockedLog {
     #[inline(always)]
     fn notice(&mut self, key: &Key) {
         self.0.write(|log| {
@@ -60,18 +55,13 @@ impl<L: Locks> Notice for LockedLog<L> {
 
 /// The log, reached once in 64 look-ups: the published fix. The lock is rare now; the counter that decides is an atomic
 /// that every look-up of every worker increments.
-pub struct GatedLog<L: Locks> {
+#[derive(Default)]
+pub struct GatedLog {
     seen: Arc<CachePadded<AtomicU64>>,
-    log: LockedLog<L>,
+    log: LockedLog,
 }
 
-impl<L: Locks> Default for GatedLog<L> {
-    fn default() -> Self {
-        GatedLog { seen: Arc::default(), log: LockedLog::default() }
-    }
-}
-
-impl<L: Locks> Part for GatedLog<L> {
+impl Part for GatedLog {
     type Worker = Self;
 
     fn worker(&self) -> Self {
@@ -79,14 +69,14 @@ impl<L: Locks> Part for GatedLog<L> {
     }
 }
 
-impl<L: Locks> Notices for GatedLog<L> {
+impl Notices for GatedLog {
     #[cfg(test)]
     fn held(&self) -> usize {
         self.log.held()
     }
 }
 
-impl<L: Locks> Notice for GatedLog<L> {
+impl Notice for GatedLog {
     #[inline(always)]
     fn notice(&mut self, key: &Key) {
         if add(&self.seen, 1) & (PERIOD - 1) == 0 {
@@ -97,24 +87,18 @@ impl<L: Locks> Notice for GatedLog<L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::locks::{ParkingLot, Std};
     use super::*;
 
-    fn forgets<L: Locks>() {
-        let mut locked = LockedLog::<L>::default();
+    #[test]
+    fn logs_forget_the_oldest_keys() {
+        let mut locked = LockedLog::default();
         (0..=LOG).for_each(|n| locked.notice(&[n as u8; 32]));
         assert_eq!(locked.held(), LOG);
     }
 
     #[test]
-    fn logs_forget_the_oldest_keys() {
-        forgets::<Std>();
-        forgets::<ParkingLot>();
-    }
-
-    #[test]
     fn a_gated_log_notices_the_first_of_64() {
-        let mut gated = GatedLog::<Std>::default();
+        let mut gated = GatedLog::default();
         (0..129).for_each(|_| gated.notice(&[1; 32]));
         assert_eq!(gated.held(), 3);
     }

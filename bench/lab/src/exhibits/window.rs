@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
 
-use super::locks::{Lock as _, Locks};
-use super::{Part, Watch, Watches};
+use super::Part;
+use super::locks::Locked;
 
 /// Seconds that the window covers.
 const SECONDS: usize = 60;
@@ -52,15 +52,10 @@ impl Window {
 
 /// `throughput_window.try_write()` after every timed operation. It never waits, and so was not among the contended locks;
 /// its word is still a line that every worker writes. The published code keeps it after the second fix.
-pub struct TriedWindow<L: Locks>(Arc<CachePadded<L::Of<Window>>>);
+#[derive(Default)]
+pub struct TriedWindow(Arc<CachePadded<Locked<Window>>>);
 
-impl<L: Locks> Default for TriedWindow<L> {
-    fn default() -> Self {
-        TriedWindow(Arc::default())
-    }
-}
-
-impl<L: Locks> Part for TriedWindow<L> {
+impl Part for TriedWindow {
     type Worker = Self;
 
     fn worker(&self) -> Self {
@@ -68,29 +63,29 @@ impl<L: Locks> Part for TriedWindow<L> {
     }
 }
 
-impl<L: Locks> Watches for TriedWindow<L> {
+impl TriedWindow {
+    /// Operations in the window.
     #[cfg(test)]
-    fn operations(&self) -> u64 {
+    pub(super) fn operations(&self) -> u64 {
         self.0.read(Window::operations)
     }
 }
 
-impl<L: Locks> Watch for TriedWindow<L> {
-    const READS_CLOCK: bool = true;
-
+impl TriedWindow {
+    /// Records an operation that ended `at` this moment.
     #[inline(always)]
-    fn passed(&mut self, at: Instant) {
+    pub fn passed(&mut self, at: Instant) {
         self.0.try_write(|window| window.count(at));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::locks::{ParkingLot, Std};
     use super::*;
 
-    fn skips_while_taken<L: Locks>() {
-        let watches = TriedWindow::<L>::default();
+    #[test]
+    fn a_window_that_is_taken_is_skipped() {
+        let watches = TriedWindow::default();
         let (mut first, mut second) = (watches.worker(), watches.worker());
         let now = Instant::now();
         first.passed(now);
@@ -100,12 +95,6 @@ mod tests {
         });
         second.passed(now);
         assert_eq!(watches.operations(), 2);
-    }
-
-    #[test]
-    fn a_window_that_is_taken_is_skipped() {
-        skips_while_taken::<Std>();
-        skips_while_taken::<ParkingLot>();
     }
 
     #[test]

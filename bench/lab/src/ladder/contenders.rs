@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use trefoil_cache::{Event, Observer, Operation, PerWorker, Recorder as _};
 
-use crate::chart::{Chart, Look, Series};
 use crate::distribution::{Distribution, rounded};
 use crate::exhibits::{
-    Count as _, Counts as _, GatedLog, LockFamily, LockedCounters, LockedHistogram, LockedLog, Locks,
-    Notice as _, ParkingLot, Part as _, SharedCounters, SharedHistogram, Std, Time as _, TriedWindow,
-    Watch as _,
+    Count as _, Counts as _, GatedLog, LockedCounters, LockedHistogram, LockedLog, Notice as _, Part as _,
+    SharedCounters, SharedHistogram, Time as _, TriedWindow,
 };
 use crate::peers::key;
 use crate::processor::{allowed, pin, thread_cpu_ns};
@@ -28,8 +26,6 @@ pub struct Contention {
     pub duration: Duration,
     /// Runs of everything, all of which are kept.
     pub repeats: usize,
-    /// Whose locks.
-    pub locks: LockFamily,
 }
 
 /// Does so many operations.
@@ -76,8 +72,8 @@ fn many(mut one: impl FnMut() + Send + 'static) -> Operations {
 /// Duration that histograms are told.
 const NS: u64 = 100;
 
-fn instruments<L: Locks>() -> Vec<Instrument> {
-    locks::<L>().into_iter().chain(without_waiting::<L>()).collect()
+fn instruments() -> Vec<Instrument> {
+    locks().into_iter().chain(without_waiting()).collect()
 }
 
 fn uncounted(
@@ -89,10 +85,9 @@ fn uncounted(
 }
 
 /// The three that threads wait for.
-fn locks<L: Locks>() -> [Instrument; 3] {
-    let counters = LockedCounters::<L>::default();
-    let (total, histogram, log) =
-        (counters.worker(), LockedHistogram::<L>::default(), LockedLog::<L>::default());
+fn locks() -> [Instrument; 3] {
+    let counters = LockedCounters::default();
+    let (total, histogram, log) = (counters.worker(), LockedHistogram::default(), LockedLog::default());
     [
         Instrument {
             name: "locked_counters",
@@ -123,10 +118,10 @@ fn locks<L: Locks>() -> [Instrument; 3] {
 }
 
 /// What replaced them, the window that is tried, and the shipped observer.
-fn without_waiting<L: Locks>() -> [Instrument; 5] {
+fn without_waiting() -> [Instrument; 5] {
     let counters = SharedCounters::default();
     let (total, histogram) = (counters.worker(), SharedHistogram::default());
-    let (gated, window) = (GatedLog::<L>::default(), TriedWindow::<L>::default());
+    let (gated, window) = (GatedLog::default(), TriedWindow::default());
     let (per_worker, now) = (PerWorker::default(), Instant::now());
     [
         Instrument {
@@ -175,10 +170,7 @@ fn without_waiting<L: Locks>() -> [Instrument; 5] {
 
 /// Measures every instrument with every number of contenders, forwards and backwards in turn.
 pub fn contend(parameters: &Contention) -> Vec<Contended> {
-    let instruments = match parameters.locks {
-        LockFamily::Std => instruments::<Std>(),
-        LockFamily::ParkingLot => instruments::<ParkingLot>(),
-    };
+    let instruments = instruments();
     let cell = |&contenders: &usize| Cell { contenders, runs: Vec::new() };
     let mut all: Vec<Vec<Cell>> =
         instruments.iter().map(|_| parameters.contenders.iter().map(cell).collect()).collect();
@@ -301,37 +293,13 @@ pub fn text(parameters: &Contention, contended: &[Contended]) -> String {
     text
 }
 
-/// The curves of a record's contenders.
-pub fn drawing(record: &Value) -> String {
-    let instruments = record["instruments"].as_object().into_iter().flatten();
-    let series = instruments.enumerate().map(|(colour, (name, instrument))| {
-        let point = |contenders: &Value| {
-            let ns = &instrument[format!("c{contenders}")]["ns"];
-            (contenders.as_f64().unwrap_or(f64::NAN), ns.as_f64().unwrap_or(f64::NAN))
-        };
-        let points = record["contenders"].as_array().into_iter().flatten().map(point).collect();
-        Series { name: name.replace('_', " "), points, look: Look::Line, colour }
-    });
-    let chart = Chart {
-        title: "What each lock and shared counter costs by the number of threads that want it".into(),
-        x: format!("contenders on {} processors", record["logical_cpus"]),
-        y: "ns of a core for each operation".into(),
-    };
-    chart.curves(&series.collect::<Vec<_>>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::exhibits::census::{self, Census};
 
     fn parameters() -> Contention {
-        Contention {
-            contenders: vec![1, 3],
-            duration: Duration::from_millis(2),
-            repeats: 2,
-            locks: LockFamily::ParkingLot,
-        }
+        Contention { contenders: vec![1, 3], duration: Duration::from_millis(2), repeats: 2 }
     }
 
     #[test]
@@ -352,10 +320,6 @@ mod tests {
             }
         }
         assert!(text(&parameters, &contended).contains("throughput_window"));
-        let svg = drawing(&record);
-        assert!(
-            svg.matches("<polyline").count() == 8 && svg.contains("locked counters") && !svg.contains("NaN")
-        );
     }
 
     #[test]
@@ -371,7 +335,7 @@ mod tests {
     /// One lock, one addition or one try for each operation, as the account prints them.
     #[test]
     fn an_operation_takes_what_the_account_prints() {
-        let all = instruments::<ParkingLot>();
+        let all = instruments();
         let shapes: Vec<(u32, u32, u32)> = all
             .iter()
             .map(|instrument| {

@@ -7,10 +7,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 
-use super::{OverObserver, Rung};
+use super::{LADDER, OverObserver, Rung};
 use crate::Failure;
-use crate::distribution::Distribution;
-use crate::exhibits::LockFamily;
 use crate::paired::Ratios;
 use crate::peers::{Ours, Payload, RawDashMap, key};
 use crate::timing::{Load, Operation, Tally, Timed};
@@ -66,8 +64,6 @@ pub struct Lookups {
     pub duration: Duration,
     /// Rounds of raw, rung, rung, raw.
     pub repeats: usize,
-    /// Whose locks the locked rungs take.
-    pub locks: LockFamily,
     /// Fixes the requests.
     pub seed: u64,
 }
@@ -81,9 +77,6 @@ const STREAM: usize = 1 << 16;
 const STREAMS: usize = 4;
 /// Requests between the starts of two runs.
 const STRIDE: usize = 1_009;
-
-/// Undisturbed runs of one subject in one place that are enough.
-const QUIET_RUNS: usize = 3;
 
 /// A subject that is compared with the raw map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,8 +186,8 @@ impl Lookups {
     ///
     /// # Errors
     /// When this build has no DashMap.
-    pub fn climb(self, rungs: &[Rung]) -> Result<Vec<Measured>, Failure> {
-        let candidates = candidates(rungs, self.locks)?;
+    pub fn climb(self) -> Result<Vec<Measured>, Failure> {
+        let candidates = candidates()?;
         let raw: Box<dyn Timed> = Box::new(RawDashMap::empty());
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
@@ -227,23 +220,6 @@ impl Lookups {
         Ok(measured.collect())
     }
 
-    /// The raw map and `rungs`, each in memory of its own, filled.
-    ///
-    /// # Errors
-    /// When this build has no DashMap.
-    pub fn stand(&self, rungs: &[Rung]) -> Result<Stand, Failure> {
-        let mut subjects: Vec<Box<dyn Timed>> = vec![Box::new(RawDashMap::empty())];
-        subjects.extend(over_map(rungs, self.locks)?.into_iter().map(|candidate| candidate.timed));
-        let keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
-        subjects.iter().for_each(|subject| subject.fill(&keys));
-        Ok(Stand(subjects))
-    }
-
-    /// Requests for [`Stand::undisturbed_ns`].
-    pub fn requests(&self) -> Requests {
-        Requests(streams(&(0..KEYS as u64).map(key).collect::<Vec<_>>(), self.seed))
-    }
-
     fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
         Load {
             operation: if self.asked == Asked::Put { Operation::Put } else { Operation::Get },
@@ -265,51 +241,18 @@ impl Candidate {
     }
 }
 
-/// Streams of requests that all stands share.
-pub struct Requests(Vec<Vec<Key>>);
-
-/// The raw map and rungs over it where they happen to lie.
-pub struct Stand(Vec<Box<dyn Timed>>);
-
-impl Stand {
-    /// Nanoseconds of the wall clock that a worker needs for a get, raw map and every rung: the median of the runs in which
-    /// all workers computed all the time; none where no run was undisturbed. Runs shorter than a time slice are often
-    /// undisturbed even on a busy machine; at most `repeats` are tried for each. The last subject is the first to be measured
-    /// if the order is `turned`.
-    pub fn undisturbed_ns(&self, lookups: &Lookups, requests: &Requests, turned: bool) -> Vec<Option<f64>> {
-        let quiet = |subject: &dyn Timed| quiet_ns(lookups, subject, &requests.0);
-        if turned {
-            let mut values: Vec<_> = self.0.iter().rev().map(|subject| quiet(subject.as_ref())).collect();
-            values.reverse();
-            return values;
-        }
-        self.0.iter().map(|subject| quiet(subject.as_ref())).collect()
-    }
-}
-
-fn quiet_ns(lookups: &Lookups, timed: &dyn Timed, streams: &[Vec<Key>]) -> Option<f64> {
-    let runs = (0..lookups.repeats).filter_map(|round| {
-        let tally = timed.time(lookups.load(streams, round));
-        let available = tally.wall.as_nanos() as f64 * lookups.workers as f64;
-        // Threads start one after the other, hence the twentieth.
-        (tally.cpu_ns as f64 >= 0.95 * available).then(|| available / tally.requests as f64)
-    });
-    let quiet: Vec<f64> = runs.take(QUIET_RUNS).collect();
-    (!quiet.is_empty()).then(|| Distribution::new(quiet).median())
-}
-
 /// The map under every rung.
-fn over_map(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Candidate>, Failure> {
+fn over_map() -> Result<Vec<Candidate>, Failure> {
     let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
-    let candidate = |&rung: &Rung| {
-        let (timed, stats) = rung.over(locks, OverMap).ok_or_else(absent)?;
+    let candidate = |rung: Rung| {
+        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
         Ok(Candidate { subject: Subject::Map(rung), timed, stats })
     };
-    rungs.iter().map(candidate).collect()
+    LADDER.into_iter().map(candidate).collect()
 }
 
-fn candidates(rungs: &[Rung], locks: LockFamily) -> Result<Vec<Candidate>, Failure> {
-    let mut candidates = over_map(rungs, locks)?;
+fn candidates() -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = over_map()?;
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
         let shown = Arc::clone(&engine);
         let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));

@@ -3,8 +3,7 @@
 use trefoil_cache::{Observer, Off, PerWorker};
 
 use crate::exhibits::{
-    Exhibit, GatedLog, LockFamily, LockedCounters, LockedHistogram, LockedLog, Locks, Nothing, ParkingLot,
-    SharedCounters, SharedHistogram, Std, TriedWindow,
+    Exhibit, GatedLog, LockedCounters, LockedHistogram, LockedLog, SharedCounters, SharedHistogram,
 };
 
 /// One way of observing a cache.
@@ -22,20 +21,6 @@ pub enum Rung {
     PerWorker,
     /// No observation.
     Off,
-    /// Locked counters, nothing else.
-    LockedCounters,
-    /// A locked histogram, nothing else.
-    LockedHistogram,
-    /// A locked log, nothing else.
-    LockedLog,
-    /// Shared atomic counters, nothing else.
-    SharedCounters,
-    /// A shared atomic histogram, nothing else.
-    SharedHistogram,
-    /// A log behind a shared gate, nothing else.
-    GatedLog,
-    /// The window whose lock is tried, nothing else.
-    ThroughputWindow,
 }
 
 /// The ladder.
@@ -48,17 +33,6 @@ pub const LADDER: [Rung; 6] = [
     Rung::Off,
 ];
 
-/// The parts one by one.
-pub const PARTS: [Rung; 7] = [
-    Rung::LockedCounters,
-    Rung::LockedHistogram,
-    Rung::LockedLog,
-    Rung::SharedCounters,
-    Rung::SharedHistogram,
-    Rung::GatedLog,
-    Rung::ThroughputWindow,
-];
-
 /// Work that can be done over any observer.
 pub trait OverObserver {
     /// The result type.
@@ -69,37 +43,15 @@ pub trait OverObserver {
 }
 
 impl Rung {
-    /// Does `work` over the observer of this rung, with locks of `family` where it has any.
-    pub fn over<W: OverObserver>(self, family: LockFamily, work: W) -> W::Output {
-        match family {
-            LockFamily::Std => self.over_locks::<Std, W>(work),
-            LockFamily::ParkingLot => self.over_locks::<ParkingLot, W>(work),
-        }
-    }
-
-    fn over_locks<L: Locks, W: OverObserver>(self, work: W) -> W::Output {
+    /// Does `work` over the observer of this rung.
+    pub fn over<W: OverObserver>(self, work: W) -> W::Output {
         match self {
-            Rung::ThreeLocks => {
-                work.over::<Exhibit<LockedCounters<L>, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
-            }
-            Rung::AtomicStatistics => {
-                work.over::<Exhibit<SharedCounters, LockedHistogram<L>, TriedWindow<L>, LockedLog<L>>>()
-            }
-            Rung::LockFreeHistograms => {
-                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, LockedLog<L>>>()
-            }
-            Rung::SampledDetector => {
-                work.over::<Exhibit<SharedCounters, SharedHistogram, TriedWindow<L>, GatedLog<L>>>()
-            }
+            Rung::ThreeLocks => work.over::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>(),
+            Rung::AtomicStatistics => work.over::<Exhibit<SharedCounters, LockedHistogram, LockedLog>>(),
+            Rung::LockFreeHistograms => work.over::<Exhibit<SharedCounters, SharedHistogram, LockedLog>>(),
+            Rung::SampledDetector => work.over::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>(),
             Rung::PerWorker => work.over::<PerWorker>(),
             Rung::Off => work.over::<Off>(),
-            Rung::LockedCounters => work.over::<Exhibit<LockedCounters<L>, Nothing, Nothing, Nothing>>(),
-            Rung::LockedHistogram => work.over::<Exhibit<Nothing, LockedHistogram<L>, Nothing, Nothing>>(),
-            Rung::LockedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, LockedLog<L>>>(),
-            Rung::SharedCounters => work.over::<Exhibit<SharedCounters, Nothing, Nothing, Nothing>>(),
-            Rung::SharedHistogram => work.over::<Exhibit<Nothing, SharedHistogram, Nothing, Nothing>>(),
-            Rung::GatedLog => work.over::<Exhibit<Nothing, Nothing, Nothing, GatedLog<L>>>(),
-            Rung::ThroughputWindow => work.over::<Exhibit<Nothing, Nothing, TriedWindow<L>, Nothing>>(),
         }
     }
 
@@ -112,13 +64,6 @@ impl Rung {
             Rung::SampledDetector => "sampled_detector",
             Rung::PerWorker => "per_worker",
             Rung::Off => "off",
-            Rung::LockedCounters => "locked_counters",
-            Rung::LockedHistogram => "locked_histogram",
-            Rung::LockedLog => "locked_log",
-            Rung::SharedCounters => "shared_counters",
-            Rung::SharedHistogram => "shared_histogram",
-            Rung::GatedLog => "gated_log",
-            Rung::ThroughputWindow => "throughput_window",
         }
     }
 
@@ -141,48 +86,6 @@ impl Rung {
                 "counters, histograms and pattern detector in memory that one worker writes, on lines of its own; one get in 64 is shown to the detector and one in 512 timed, by the worker's own count"
             }
             Rung::Off => "no observation: the map behind the cache's interface, with the check of expiry",
-            Rung::LockedCounters => "the locked counters alone",
-            Rung::LockedHistogram => {
-                "the locked histograms alone, with two readings of the clock per operation"
-            }
-            Rung::LockedLog => "the locked key log alone",
-            Rung::SharedCounters => "the shared atomic counters alone",
-            Rung::SharedHistogram => {
-                "the shared atomic histograms alone, with two readings of the clock per operation"
-            }
-            Rung::GatedLog => "the key log behind its shared gate alone",
-            Rung::ThroughputWindow => {
-                "the window whose lock is tried alone, with two readings of the clock per operation"
-            }
-        }
-    }
-
-    /// The reason for its cost.
-    pub fn why(self) -> &'static str {
-        match self {
-            Rung::ThreeLocks => {
-                "every get waits for three locks that every other worker wants: what costs is the hand-off between cores, and sleeping and waking where one waits long, not the increment inside"
-            }
-            Rung::AtomicStatistics => "one queue fewer; its line still moves between the cores once per get",
-            Rung::LockFreeHistograms => {
-                "one queue left; the bucket is one more write to a shared line, the window's lock is written whether or not it is got, and every get still reads the clock twice"
-            }
-            Rung::SampledDetector => {
-                "nobody queues for a lock any more, but each get writes four shared lines, and a core that wants a line waits until another gives it up: the work of two cores is done one after the other"
-            }
-            Rung::PerWorker => {
-                "a line that one core writes stays in that core's cache: counting is a load and a store, and no worker can delay another"
-            }
-            Rung::Off => "what is left is the map itself, whose shard locks are shared lines too",
-            Rung::LockedCounters | Rung::LockedHistogram | Rung::LockedLog => {
-                "a lock that every worker takes once per operation"
-            }
-            Rung::ThroughputWindow => {
-                "a lock's line that every worker writes on every operation; nobody waits for it"
-            }
-            Rung::SharedCounters | Rung::SharedHistogram | Rung::GatedLog => {
-                "no lock, but a line that every worker writes on every operation"
-            }
         }
     }
 
@@ -193,7 +96,7 @@ impl Rung {
 
     /// Whether its observer counts events, so that its totals can be compared with what was done.
     pub fn counts(self) -> bool {
-        LADDER[..5].contains(&self) || matches!(self, Rung::LockedCounters | Rung::SharedCounters)
+        LADDER[..5].contains(&self)
     }
 }
 
@@ -221,11 +124,9 @@ mod tests {
 
     #[test]
     fn rungs_count_exactly_when_they_say_so() {
-        for rung in LADDER.into_iter().chain(PARTS) {
-            for family in [LockFamily::Std, LockFamily::ParkingLot] {
-                assert_eq!(rung.over(family, CountsOne), rung.counts(), "{rung:?}");
-            }
-            assert!(!rung.change().is_empty() && !rung.why().is_empty());
+        for rung in LADDER {
+            assert_eq!(rung.over(CountsOne), rung.counts(), "{rung:?}");
+            assert!(!rung.change().is_empty());
         }
     }
 
@@ -276,28 +177,8 @@ mod tests {
 
     #[test]
     fn rungs_take_the_locks_and_add_to_the_counters_that_the_account_prints() {
-        for family in [LockFamily::Std, LockFamily::ParkingLot] {
-            for (rung, shape) in SHAPES {
-                assert_eq!(rung.over(family, Taken), shape, "{rung:?} {family:?}");
-            }
-        }
-        assert_eq!(LockFamily::default(), LockFamily::ParkingLot);
-    }
-
-    #[test]
-    fn parts_take_what_their_rung_takes_of_them() {
-        let operations = |look_up, rest| [look_up, look_up, rest, rest, rest];
-        let counted = |each| [each, each, (0, 0, 0), each, each];
-        for (part, shape) in [
-            (Rung::LockedCounters, counted((1, 0, 0))),
-            (Rung::SharedCounters, counted((0, 0, 1))),
-            (Rung::LockedHistogram, operations((1, 0, 1), (1, 0, 1))),
-            (Rung::SharedHistogram, operations((0, 0, 1), (0, 0, 1))),
-            (Rung::LockedLog, operations((1, 0, 0), (0, 0, 0))),
-            (Rung::GatedLog, operations((0, 0, 1), (0, 0, 0))),
-            (Rung::ThroughputWindow, operations((0, 1, 0), (0, 1, 0))),
-        ] {
-            assert_eq!(part.over(LockFamily::ParkingLot, Taken), shape, "{part:?}");
+        for (rung, shape) in SHAPES {
+            assert_eq!(rung.over(Taken), shape, "{rung:?}");
         }
     }
 
@@ -324,14 +205,14 @@ mod tests {
         for (rung, [get, absent, miss, admission, put]) in SHAPES {
             let sum = |(a, b, c): (u32, u32, u32), (d, e, f)| (a + d, b + e, c + f);
             let put = sum(admission, put);
-            let shape = rung.over(LockFamily::ParkingLot, OnTheMap);
+            let shape = rung.over(OnTheMap);
             assert!(shape.is_none_or(|shape| shape == [put, put, get, absent, miss]), "{rung:?} {shape:?}");
         }
     }
 
     #[test]
     fn names_are_unique() {
-        let names: std::collections::BTreeSet<_> = LADDER.into_iter().chain(PARTS).map(Rung::name).collect();
-        assert_eq!(names.len(), LADDER.len() + PARTS.len());
+        let names: std::collections::BTreeSet<_> = LADDER.into_iter().map(Rung::name).collect();
+        assert_eq!(names.len(), LADDER.len());
     }
 }

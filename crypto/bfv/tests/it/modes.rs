@@ -105,7 +105,6 @@ fn vectors_of_maximal_length_do_not_wrap() {
     let faces = vec![longest.clone(); LANES];
     let templates = tenant.enrol(&faces);
     let shares = vec![Share::of(&longest); LANES];
-    // `trefoil-bench margin` does the same for a million lanes.
     for _ in 0..32 {
         assert_eq!(tenant.shared(&templates, &shares), [longest.norm_squared(); LANES]);
     }

@@ -116,7 +116,7 @@ fn vectors_of_maximal_length_do_not_wrap() {
     let probes: Vec<Embedding> =
         (0..32).map(|i| if i % 2 == 0 { longest.clone() } else { opposite.clone() }).collect();
     tenant.check(&faces, &probes);
-    // Not once in 3200 lanes is a lane less than eight bits from failure; the record of a million is `margin-2vcpu.json` (`trefoil-bench margin`).
+    // Not once in 3200 lanes is a lane less than eight bits from failure.
     let subjects: Vec<Subject> =
         faces.iter().enumerate().map(|(lane, face)| tenant.enrol(lane, face)).collect();
     let placed: Vec<Placed<'_>> = subjects

@@ -116,7 +116,7 @@ const MAY_NAME: [(&str, &[&str]); 26] = [
             "trefoil-service",
             "trefoil-sign",
             "trefoil-storage",
-            // A PostgreSQL server of its own for `size`.
+            // A PostgreSQL server of its own for `fleet`.
             "trefoil-testing",
             "trefoil-wallet",
             "trefoil-zkp",
