@@ -140,7 +140,7 @@ const OF_A_FILE: [&str; 21] = [
     "what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start",
     "what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_with_it",
     "what_was_noted_and_not_sealed_is_sealed_by_the_next_start",
-    "without_the_first_owner_doctor_and_the_probes_of_the_images_find_a_service_well",
+    "without_the_first_owner_doctor_and_a_probe_find_a_service_well",
 ];
 
 /// The step of [`on_three_nodes`].
