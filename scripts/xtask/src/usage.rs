@@ -9,7 +9,7 @@ usage: cargo xtask <task>
                     check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
   test --all-tools  the same, and a step whose program is missing fails: for a release
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
-  tidy              rules of the source tree: dependency direction, circles of imports, unsafe, clocks, lengths, evidence,
+  tidy              rules of the source tree: dependency direction, circles of imports, clocks, lengths, evidence,
                     one list of forbidden locks
   locks             write the list of forbidden locks and shared writes into the clippy.toml of each crate on a request's path
   clients           the TypeScript and Python clients, and the pages of the built server in Chromium
