@@ -17,7 +17,7 @@ use trefoil_attest::What;
 use trefoil_matching::Status;
 use trefoil_service::notes::Noted;
 use trefoil_service::rotation::Rotations;
-use trefoil_service::{Refused, Service, where_it_may_block};
+use trefoil_service::{Refused, Service};
 use trefoil_storage::store::TenantId;
 
 /// The state behind both listeners.
@@ -121,5 +121,5 @@ impl App {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    where_it_may_block(work).await.unwrap_or_else(|cause| Err(Problem::internal(cause)))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| Err(Problem::internal(cause)))
 }

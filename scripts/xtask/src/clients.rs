@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::repo::Repo;
-use crate::steps::Steps;
+use crate::steps::{Steps, shown};
 use crate::tools;
 
 const TYPESCRIPT: &str = "crypto/clients/typescript";
@@ -167,4 +167,15 @@ pub(crate) fn execute(command: &mut Command) -> Result<(), String> {
     let status = child.wait().map_err(|why| format!("{name}: {why}"))?;
     let last = Vec::from(last).join("\n");
     if status.success() { Ok(()) } else { Err(format!("{name}: {status}\n{last}")) }
+}
+
+/// What a program that must succeed prints.
+pub(crate) fn said(command: &mut Command) -> Result<String, String> {
+    let name = shown(command);
+    let output = command.output().map_err(|why| format!("{name}: {why}"))?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(said),
+        false => Err(format!("{name}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr))),
+    }
 }

@@ -6,10 +6,10 @@ use std::fs;
 use serde_json::Value;
 use trefoil_testing::Scale;
 
-use crate::clients::execute;
+use crate::clients::{execute, said};
 use crate::repo::Repo;
 use crate::service::Service;
-use crate::steps::{Steps, shown};
+use crate::steps::Steps;
 use crate::tools;
 
 /// Pinned, because other versions report other faults: a new finding must come from a change of ours.
@@ -73,8 +73,8 @@ fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
 fn described(repo: &Repo, which: &[&str], tenant: &str) -> Result<String, String> {
     let mut command = repo.command(repo.binary("trefoil")?);
     command.arg("openapi").args(which);
-    let done = command.output().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
-    let mut document: Value = serde_json::from_slice(&done.stdout).map_err(|cause| cause.to_string())?;
+    let mut document: Value =
+        serde_json::from_str(&said(&mut command)?).map_err(|cause| cause.to_string())?;
     if let Some(policy) = document.pointer_mut("/components/schemas/Policy/properties") {
         let field = policy.as_object_mut().and_then(|fields| fields.remove("sessions_in_memory"));
         field.ok_or("a policy has no sessions_in_memory")?;

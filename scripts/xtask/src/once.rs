@@ -1,5 +1,6 @@
 //! Starts the test programs of `cargo xtask check`. A program that passed is not run again until it changes, or a program that it may
-//! start, or a file of the repository that it may read. Slow tests are left out. `cargo xtask test` runs all of them.
+//! start, or a file of the repository that it may read. Tests that were slow in the last
+//! `cargo xtask test`, which runs all of them, are left out.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,13 +12,13 @@ use std::time::UNIX_EPOCH;
 
 use trefoil_testing::VARIABLE;
 
-use crate::markdown;
 use crate::repo::Repo;
 use crate::started;
 use crate::steps::flush;
 
-/// Names the slow tests, each as `path.rs::name`; `tidy` checks that they exist.
-const SLOW: &str = include_str!("../SLOW.md");
+/// The file with the names of slow tests, in the folder of the dev profile.
+const SLOW: &str = "slow-tests";
+const SLOW_S: f64 = 2.0;
 
 /// Where the output of those that passed is kept, beside the programs.
 const FOLDER: &str = "passed";
@@ -41,7 +42,8 @@ pub(crate) fn as_runner(repo: &Repo) -> Result<[String; 2], String> {
 /// If it cannot be run.
 pub(crate) fn run(files: &str, program: &str, arguments: &[&str]) -> Result<ExitCode, String> {
     let program = Path::new(program);
-    let left_out = slow().flat_map(|name| ["--skip", name]);
+    let slow = slow(program.ancestors().nth(2).unwrap_or(program));
+    let left_out = slow.iter().flat_map(|name| ["--skip", name]);
     let arguments = &arguments.iter().copied().chain(left_out).collect::<Vec<_>>()[..];
     let (key, kept) = (key(files, program, arguments)?, kept(program)?);
     let earlier = fs::read_to_string(&kept).unwrap_or_default();
@@ -71,9 +73,18 @@ pub(crate) fn run(files: &str, program: &str, arguments: &[&str]) -> Result<Exit
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Names of the tests that are left to `cargo xtask test`.
-pub(crate) fn slow() -> impl Iterator<Item = &'static str> {
-    markdown::spans(SLOW).into_iter().filter_map(|(_, span)| Some(span.split_once(".rs::")?.1))
+/// Names of the tests that `cargo xtask test` found slow. Without its file, none.
+pub(crate) fn slow(profile: &Path) -> Vec<String> {
+    let file = fs::read_to_string(profile.join(SLOW)).unwrap_or_default();
+    file.lines().map(str::to_owned).collect()
+}
+
+/// Notes the names of slow tests for the next check.
+pub(crate) fn note_slow(profile: &Path, times: &[(f64, String)]) -> Result<String, String> {
+    let slow = times.iter().filter(|(seconds, _)| *seconds > SLOW_S);
+    let names: Vec<&str> = slow.map(|(_, name)| name.as_str()).collect();
+    fs::write(profile.join(SLOW), names.join("\n")).map_err(|why| format!("{SLOW}: {why}"))?;
+    Ok(format!("{} took over {SLOW_S} s", names.len()))
 }
 
 fn kept(program: &Path) -> Result<PathBuf, String> {
@@ -146,8 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn each_slow_test_is_left_out_by_its_name() {
+    fn what_was_slow_is_left_out_by_its_name() {
         let folder = Folder::new("slow");
+        let times = [(2.5, "a::slow".to_owned()), (1.5, "a::quick".to_owned())];
+        note_slow(&folder.0, &times).expect("a file");
         let program = folder.0.join("deps/shown");
         fs::write(&program, "#!/bin/sh\necho \"$@\"\n").expect("a script");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("a program");
@@ -155,8 +168,7 @@ mod tests {
         assert_eq!(run("one", &program, &["--a"]), Ok(ExitCode::SUCCESS));
         let printed =
             fs::read_to_string(kept(Path::new(&program)).expect("a place")).expect("what it printed");
-        let names: Vec<&str> = slow().collect();
-        assert!(names.len() > 100 && names.iter().all(|name| printed.contains(&format!("--skip {name}"))));
+        assert!(printed.ends_with("--a --skip a::slow\n"), "{printed}");
     }
 
     #[test]

@@ -3,8 +3,7 @@
 //! A block in the language `text demo` quotes `trefoil demo`; one in `text verify` quotes the command that the demonstration
 //! prints last. In a quoted line `...` stands for any text; alone on a line it stands for any lines.
 
-use std::process::Command;
-
+use crate::clients::said;
 use crate::markdown;
 use crate::repo::Repo;
 
@@ -23,16 +22,6 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let mut verify = repo.command(&trefoil);
     let verified = said(verify.arg("verify").args(arguments.split_whitespace()))?;
     compare(&page, "text verify", &verified)
-}
-
-fn said(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|why| format!("{}: {why}", crate::steps::shown(command)))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{}: {}\n{said}", crate::steps::shown(command), output.status))
-    }
 }
 
 /// Checks that every line of the block was printed, in order, and that other output has a `...` in its place.

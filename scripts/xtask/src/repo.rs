@@ -144,10 +144,14 @@ impl Repo {
             .ok_or_else(|| "cargo metadata names no target directory".to_owned())
     }
 
+    /// Where it keeps what is built in the dev profile.
+    pub(crate) fn profile_directory(&self) -> Result<PathBuf, String> {
+        Ok(self.target_directory()?.join("debug"))
+    }
+
     /// A binary or, as `examples/NAME`, an example of the workspace in the dev profile.
     pub(crate) fn binary(&self, name: &str) -> Result<PathBuf, String> {
-        let path =
-            self.target_directory()?.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let path = self.profile_directory()?.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         if path.is_file() {
             Ok(path)
         } else {

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::clients::fresh;
+use crate::clients::{execute, fresh, said};
 use crate::repo::Repo;
 use crate::steps::shown;
 
@@ -53,6 +53,15 @@ impl Service {
         read(&self.data.join("admin.token"))
     }
 
+    /// A first login, with its files in the folder that is returned.
+    pub(crate) fn quickstart(&self, repo: &Repo) -> Result<PathBuf, String> {
+        let made = self.data.with_file_name("quickstart");
+        let mut command = repo.command(repo.binary("trefoil")?);
+        command.arg("quickstart").arg("--directory").arg(&made).args(["--service", &self.public]);
+        execute(command.args(["--admin", &self.admin, "--data-dir"]).arg(&self.data))?;
+        Ok(made)
+    }
+
     /// A new tenant, and an API key of it.
     pub(crate) fn tenant(&self, repo: &Repo) -> Result<(String, String), String> {
         let said = self.operate(repo, &[&["tenant", "create"], &TENANT[..]].concat())?;
@@ -69,11 +78,7 @@ impl Service {
         let mut command: Command = repo.command(repo.binary("trefoil")?);
         command.arg("admin").args(arguments).args(["--admin", &self.admin, "--ca"]).arg(self.certificate());
         command.arg("--admin-token-file").arg(self.data.join("admin.token"));
-        let done = command.output().map_err(|cause| format!("{}: {cause}", shown(&command)))?;
-        if !done.status.success() {
-            return Err(format!("{}: {}", shown(&command), String::from_utf8_lossy(&done.stderr)));
-        }
-        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+        Ok(said(&mut command)?.trim().to_owned())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::clients::execute;
+use crate::clients::{execute, said};
 use crate::repo::Repo;
 use crate::service::Service;
 use crate::steps::Steps;
@@ -109,11 +109,7 @@ pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
 /// The example that calls a service, with the files of quickstart, at one that is started for it.
 fn login(repo: &Repo) -> Result<String, String> {
     let service = Service::start(repo, "example-login")?;
-    let made = service.data.with_file_name("quickstart");
-    let mut quickstart = repo.command(repo.binary("trefoil")?);
-    quickstart.arg("quickstart").arg("--directory").arg(&made).args(["--service", &service.public]);
-    quickstart.args(["--admin", &service.admin, "--data-dir"]).arg(&service.data);
-    execute(&mut quickstart)?;
+    let made = service.quickstart(repo)?;
     let mut run = repo.command(repo.binary("examples/login")?);
     execute(run.arg(&service.public).arg(service.certificate()).arg(&made))?;
     Ok(String::new())
@@ -124,11 +120,7 @@ fn check(repo: &Repo, line: &str, pointers: &[&str]) -> Result<String, String> {
     let mut command = repo.command(repo.binary(program)?);
     // They do not measure, so the quick build is enough.
     command.env("TREFOIL_TEST_ANY_BUILD", "1").args(arguments.split(' ')).arg("--json");
-    let output = command.output().map_err(|e| format!("{program}: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
-    }
-    let missing = missing(&output.stdout, pointers)?;
+    let missing = missing(said(&mut command)?.as_bytes(), pointers)?;
     if missing.is_empty() {
         Ok(String::new())
     } else {

@@ -142,9 +142,14 @@ impl Steps {
         self.tests.add(results);
     }
 
+    /// The tests so far and their seconds, the slowest first.
+    pub(crate) fn slowest(&self, most: usize) -> Vec<(f64, String)> {
+        self.tests.slowest(most)
+    }
+
     /// Prints the slowest tests, why steps failed, the table of steps and the counts; the last line counts the steps.
     pub(crate) fn finish(self) -> Result<(), String> {
-        let slowest = self.tests.slowest(SLOWEST);
+        let slowest = self.slowest(SLOWEST);
         if !slowest.is_empty() {
             println!("\n==== slowest tests");
             slowest.iter().for_each(|(seconds, test)| println!("{seconds:>8.1} s  {test}"));

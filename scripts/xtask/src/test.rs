@@ -17,7 +17,7 @@ use crate::{
 /// The check for every change.
 pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
-    let name = format!("tests but {} slow ones (scripts/xtask/SLOW.md)", once::slow().count());
+    let name = format!("tests but {} slow ones", once::slow(&repo.profile_directory()?).len());
     add_check(repo, &mut steps, Scale::Check, &once::as_runner(repo)?, (&name, false));
     steps.finish()
 }
@@ -27,6 +27,8 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     let mut steps = Steps::tolerant(demand_all);
     let runner = started::as_runner(&["start"])?;
     add_check(repo, &mut steps, Scale::Test, &runner, ("tests", demand_all));
+    let times = steps.slowest(usize::MAX);
+    steps.step("slow tests", || once::note_slow(&repo.profile_directory()?, &times));
     match tools::postgresql() {
         Ok(_) => {
             steps.tests(ON_POSTGRES, on_postgres(repo, &runner, Scale::Test, &[]));
@@ -134,7 +136,7 @@ const OF_A_FILE: [&str; 21] = [
     "what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start",
     "what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_with_it",
     "what_was_noted_and_not_sealed_is_sealed_by_the_next_start",
-    "without_the_first_owner_doctor_and_the_probes_of_the_images_find_a_service_well",
+    "without_the_first_owner_doctor_and_a_probe_find_a_service_well",
 ];
 
 /// The step of [`on_three_nodes`].

@@ -39,7 +39,7 @@ pub(crate) fn chromium(repo: &Repo) -> Found {
         .ok_or_else(|| "no browser: install Chromium, such as apt-get install chromium".to_owned())
 }
 
-/// Prometheus' program that checks its files.
+/// Prometheus' program that checks rules and pages of metrics.
 pub(crate) fn promtool(repo: &Repo) -> Found {
     at_least(repo, "promtool", "--version", (2, 0), "promtool, such as apt-get install prometheus")
 }
@@ -70,25 +70,6 @@ pub(crate) fn etcd(repo: &Repo) -> Found {
 /// The load balancer of a fleet.
 pub(crate) fn haproxy(repo: &Repo) -> Found {
     at_least(repo, "haproxy", "-v", (2, 4), "haproxy, such as apt-get install haproxy")
-}
-
-/// The first docker-compose, which is a package and prints a file with its references filled in.
-pub(crate) fn compose(repo: &Repo) -> Found {
-    at_least(
-        repo,
-        "docker-compose",
-        "--version",
-        (1, 28),
-        "docker-compose, such as apt-get install docker-compose",
-    )
-}
-
-/// Helm, which fills in the templates of a chart.
-pub(crate) fn helm(repo: &Repo) -> Found {
-    const ADVICE: &str = "helm, such as go install helm.sh/helm/v3/cmd/helm@v3.18.6";
-    let said =
-        repo.said("helm", &["version", "--short"]).map_err(|_| format!("no helm: install {ADVICE}"))?;
-    Ok(format!("helm {}", said.lines().next().unwrap_or_default()))
 }
 
 /// The system's HTTP client.

@@ -9,13 +9,13 @@ usage: cargo xtask <task>
                     check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
   test --all-tools  the same, and a step whose program is missing fails: for a release
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
-  tidy              rules of the source tree: dependency direction, circles of imports, unsafe, clocks, lengths, evidence,
+  tidy              rules of the source tree: dependency direction, circles of imports, clocks, lengths, evidence,
                     one list of forbidden locks
   locks             write the list of forbidden locks and shared writes into the clippy.toml of each crate on a request's path
   clients           the TypeScript and Python clients, and the pages of the built server in Chromium
   packages          the wheel and the npm package of the clients, in target/packages
-  deploy            the files of scripts/deploy, and the metrics of the built server, by Prometheus' and systemd's programs; a fleet in
-                    plain processes, which is logged in to
+  deploy            alerts, units and the metrics of the built server, by Prometheus' and systemd's programs; a fleet in plain
+                    processes, which is logged in to
   described         the built server against its own description, by schemathesis
   h2spec            HTTP/2 of the built server, by h2spec (Go)
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable

@@ -118,7 +118,7 @@ pub(super) fn block_on<T>(calls: impl Future<Output = Result<T, ClientError>>) -
 }
 
 /// What the calls of a command result in. A runtime's code is generic in what it runs, and there are a hundred commands: it is compiled once,
-/// for [`run`].
+/// in [`run`], which saves build time.
 pub(super) fn finished<T>(calls: impl Future<Output = T>) -> Result<T, String> {
     let mut result = None;
     run(pin!(async { result = Some(calls.await) }))?;

@@ -67,5 +67,5 @@ pub mod verdicts;
 pub mod wiring;
 
 pub use refused::{NotFresh, Refused};
-pub use service::{POSTGRES_MARK, STORE_FILE, Service, where_it_may_block};
+pub use service::{POSTGRES_MARK, STORE_FILE, Service};
 pub use trefoil_types::time;

@@ -30,8 +30,6 @@ use arc_swap::ArcSwapOption;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
-use tokio::sync::oneshot;
-use tokio::task::JoinError;
 use trefoil_attest::witness::Witness;
 use trefoil_matching::{KeyHolding, Template, TemplateName};
 use trefoil_pipeline::{Clock, Intake};
@@ -243,22 +241,5 @@ impl Service {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Result<T, Refused> {
-    where_it_may_block(work).await.unwrap_or_else(|cause| Err(Refused::fault(cause)))
-}
-
-/// Runs `work` on a thread of the runtime that may block. A task's code is generic in what it runs, and there is much that blocks: it is
-/// compiled once, for a box.
-///
-/// # Errors
-/// If `work` panics.
-///
-/// # Panics
-/// Never: a task that ends has answered.
-pub async fn where_it_may_block<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
-    let (answer, answered) = oneshot::channel();
-    let work: Box<dyn FnOnce() + Send> = Box::new(move || drop(answer.send(work())));
-    tokio::task::spawn_blocking(work).await?;
-    Ok(answered.await.expect("it ended and so has answered"))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|cause| Err(Refused::fault(cause)))
 }

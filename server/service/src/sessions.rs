@@ -22,7 +22,6 @@ use crate::chains::Chains;
 use crate::directory::Directory;
 use crate::flights::{Asked, Flights};
 use crate::refused::Refused;
-use crate::service::where_it_may_block;
 use crate::tenant::Tenant;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -448,7 +447,7 @@ async fn put(store: &Arc<dyn Store>, row: Session) -> Result<bool, Refused> {
 async fn blocking<T: Send + 'static>(
     ask: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Refused> {
-    Ok(where_it_may_block(ask).await.map_err(Refused::fault)??)
+    Ok(tokio::task::spawn_blocking(ask).await.map_err(Refused::fault)??)
 }
 
 fn seal(tenant: &Tenant, id: SessionId, verdict: &Verdict, place: Option<Place>) -> Session {

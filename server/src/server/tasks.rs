@@ -4,11 +4,11 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::retention::Pruner;
 use trefoil_service::rotation::Rotations;
-use trefoil_service::{Service, pace, retention, where_it_may_block};
+use trefoil_service::{Service, pace, retention};
 use trefoil_storage::Supervisor;
 use trefoil_storage::disk;
 
@@ -63,7 +63,7 @@ pub(super) fn look_at_key_holder(service: &Service) {
 
 /// Does `work` where it may block, and propagates its panic.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match where_it_may_block(work).await.map_err(JoinError::try_into_panic) {
+    match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
         Err(Ok(panic)) => resume_unwind(panic),
         // Only the end of the runtime cancels it, and that of this task too.

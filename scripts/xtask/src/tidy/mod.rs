@@ -4,7 +4,6 @@ mod cycles;
 mod dependencies;
 mod evidence;
 mod manifests;
-mod rust;
 pub(crate) mod shared;
 mod sources;
 
