@@ -24,9 +24,13 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let folder = repo.root().join(FOLDER);
     steps.step_with("alerts for Prometheus", [tools::promtool(repo)], || {
-        let mut check = Command::new("promtool");
-        check.args(["check", "rules"]).arg(folder.join("prometheus/alerts.yml"));
-        silent(check)
+        let promtool = |task: &str, file: &str| {
+            let mut command = Command::new("promtool");
+            command.args([task, "rules", file]).current_dir(folder.join("prometheus"));
+            silent(command)
+        };
+        promtool("check", "alerts.yml")?;
+        promtool("test", "alerts_test.yml")
     });
     steps.step_with("metrics of a running service", [tools::promtool(repo), tools::curl(repo)], || {
         metrics::check(repo)
