@@ -1,8 +1,8 @@
 //! Kernels: the few loops worth writing for a particular processor, each with a portable twin.
 //!
 //! This is the only crate of the workspace that may contain `unsafe`, and only in its private `arch`
-//! module, for system calls in [`pages`] and for the trait of an allocator in [`allocations`]. A kernel takes a [`Cpu`], a token that can only be made by detection, so that an instruction
-//! is never reached on a processor that lacks it. Every tier of a kernel gives the same bits: one shared
+//! module and for system calls in [`pages`]. A kernel takes a [`Cpu`], a token that can only be made by
+//! detection, so that an instruction is never reached on a processor that lacks it. Every tier of a kernel gives the same bits: one shared
 //! checker compares each tier that the machine has with the portable twin.
 //!
 //! Some kernels are written with intrinsics where that clearly pays; the others are the portable body,

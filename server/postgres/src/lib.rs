@@ -75,7 +75,7 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 pub struct Postgres(Threads, Option<Parts>);
 
 impl Postgres {
-    /// Takes the database for this process, and makes or upgrades its tables. `secret` authenticates its rows. No statement takes longer than
+    /// Takes the database for this process, and makes its tables if there are none. `secret` authenticates its rows. No statement takes longer than
     /// `patience`, except those over all rows of a tenant.
     ///
     /// # Errors
