@@ -63,9 +63,7 @@ fn help_teaches_with_examples() {
     for command in ["exact", "stages", "run"] {
         assert!(bench(&[command, "--help"]).status.success(), "{command}");
     }
-    for command in
-        ["hit-ratio", "cache", "ladder", "overhead", "registry", "scaling", "zkp", "against", "replay"]
-    {
+    for command in ["hit-ratio", "cache", "ladder", "overhead", "registry", "scaling", "zkp", "against"] {
         let help = bench(&[command, "--help"]);
         let example = format!("trefoil-bench {command}");
         assert!(String::from_utf8_lossy(&help.stdout).contains(&example), "{command}");
