@@ -1,10 +1,6 @@
-//! JSON forms: the trust-root file, and a view of an attestation for people and JSON APIs.
-//!
-//! The view carries the same bytes as the binary form; everything beside them is derived from them, and reading a
-//! view whose text says something else than its bytes fails.
+//! The trust-root file, in JSON.
 
 mod file;
-mod view;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -17,15 +13,11 @@ use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
 
 pub use self::file::TrustFileError;
-pub use self::view::{attestation_from_json, attestation_to_json};
-use crate::error::DecodeError;
 use crate::family::Family;
 use crate::key_set::{Hex, PublicKeySet};
 use crate::rotation::Cosignature;
 use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustRootError, TrustedKeySet};
 
-/// Longest JSON text of an attestation.
-pub const ATTESTATION_JSON_BYTES_MAX: usize = 64 * 1024;
 /// Longest JSON text of a trust root: 64 key sets of about 4.4 KB.
 pub const TRUST_ROOT_JSON_BYTES_MAX: usize = 512 * 1024;
 
@@ -49,10 +41,6 @@ pub enum JsonError {
     Status,
     /// The parts are well formed and the whole is not.
     TrustRoot(TrustRootError),
-    /// The bytes inside are not a valid attestation.
-    Attestation(DecodeError),
-    /// The text says something else than the bytes inside.
-    ViewDiffers,
 }
 
 impl fmt::Display for JsonError {
@@ -70,10 +58,6 @@ impl fmt::Display for JsonError {
             ),
             Self::Status => write!(f, "status is active without since, or retired or revoked with since"),
             Self::TrustRoot(error) => error.fmt(f),
-            Self::Attestation(error) => error.fmt(f),
-            Self::ViewDiffers => {
-                write!(f, "the text does not say what the attestation inside says; do not accept")
-            }
         }
     }
 }

@@ -2,7 +2,6 @@
 //! seeds and deterministic mutants of them, on the stable compiler.
 
 use serde_json::Value;
-use trefoil_attest::json::{attestation_from_json, attestation_to_json};
 use trefoil_attest::witness::{Checkpoint, Witness};
 use trefoil_attest::{
     Actor, ApiKeyId, Attestation, Change, Cosignature, ExpectedNonce, Handle, IssuerKeyId, Kind, OperatorId,
@@ -41,8 +40,6 @@ pub enum Form {
     Attestation,
     /// The same, of the full attestation with the input as an edit of it.
     Edited,
-    /// `attestation_from_json`.
-    AttestationText,
     /// `Statement::decode`.
     Statement,
     /// `Change::decode`.
@@ -67,10 +64,9 @@ pub enum Form {
 
 impl Form {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 12] = [
         Self::Attestation,
         Self::Edited,
-        Self::AttestationText,
         Self::Statement,
         Self::Change,
         Self::Seal,
@@ -149,7 +145,6 @@ impl Target {
         note(Form::KeySet, key_set(bytes));
         note(Form::TrustRoot, self.trust_root(bytes));
         if let Ok(text) = str::from_utf8(bytes) {
-            note(Form::AttestationText, self.attestation_text(text));
             note(Form::TrustRootText, self.trust_root_text(text));
             note(Form::Checkpoint, self.checkpoint(text));
             note(Form::Witness, witness(text));
@@ -183,19 +178,6 @@ impl Target {
         }
         let Ok(attestation) = Attestation::decode(bytes) else { return false };
         assert!(attestation.encode() == bytes, "not canonical: {}", hex::encode(bytes));
-        // A statement that is not well formed has no view.
-        if let Ok(view) = attestation_to_json(bytes) {
-            let read = attestation_from_json(&view).expect("a view can be read");
-            assert!(read == bytes, "another attestation in the view: {}", hex::encode(bytes));
-        }
-        true
-    }
-
-    fn attestation_text(&self, text: &str) -> bool {
-        let Ok(bytes) = attestation_from_json(text) else { return false };
-        assert!(self.attestation(&bytes), "a view of no attestation: {text}");
-        let view = attestation_to_json(&bytes).expect("what was viewed can be");
-        assert!(meaning(text) == meaning(&view), "a view says something else than its bytes: {text}");
         true
     }
 
@@ -336,7 +318,6 @@ fn seeds(seal: &Seal, pinned: &TrustRoot) -> Vec<Vec<u8>> {
     let next = pinned.successor(pinned.key_sets().to_vec()).expect("a version 2");
     let next = next.with_cosignatures(vec![cosignature]).expect("one cosignature");
     let mut seeds = ATTESTATIONS.map(<[u8]>::to_vec).to_vec();
-    seeds.extend(ATTESTATIONS.map(|bytes| attestation_to_json(bytes).expect("a view").into_bytes()));
     seeds.extend([
         SEAL.to_vec(),
         CHANGES_SEAL.to_vec(),

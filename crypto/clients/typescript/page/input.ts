@@ -8,7 +8,7 @@ export class InputError extends Error {
 }
 
 /**
- * The attestation or the receipt in a file or a text: the service's JSON answer or the JSON view, whose field `attestation` has it in
+ * The attestation or the receipt in a file or a text: the service's JSON answer, whose field `attestation` has it in
  * base64, in `receipt` after a change; base64 alone; or CBOR as it is. What is not recognised is left for the verifier to refuse.
  */
 export function attestationBytes(data: Uint8Array): Uint8Array {

@@ -1,4 +1,4 @@
-/** What the vectors' statement says, as `attestation_to_json` of `crypto/attest` shows it. */
+/** What the vectors' statement says. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

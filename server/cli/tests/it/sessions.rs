@@ -4,14 +4,14 @@ use crate::members::Members;
 use crate::service::{self, AUDIENCE, Service, answer};
 use hyper::Method;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 use trefoil_api::{AttestationForm, Decision, Nonce, Vector};
-use trefoil_attest::{Attestation, TrustRoot};
+use trefoil_attest::{Attestation, Statement, TrustRoot, statement_digest};
 use trefoil_client::{Clock, HolderError, LoginError, StandingError, StandingSession};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::server::Server;
@@ -426,11 +426,8 @@ async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and
                 for _ in 0..2 {
                     let answered = answer(&wallet.log_in(&service).await);
                     assert_eq!(answered.decision, Decision::Match);
-                    let view =
-                        trefoil_attest::json::attestation_to_json(&answered.attestation.as_ref().unwrap().0)
-                            .unwrap();
-                    let view: Value = serde_json::from_str(&view).unwrap();
-                    attested.entry((member, audience)).or_default().push(view["statement"].clone());
+                    let said = statement(&answered.attestation.as_ref().unwrap().0);
+                    attested.entry((member, audience)).or_default().push(said);
                 }
             }
         }
@@ -481,6 +478,40 @@ async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and
     let secret = ["/account", "/proof/session", "/request_digest", "/nonce", "/batch/id", "/digest"];
     assert!(own.iter().all(|leaf| !secret.iter().any(|name| leaf.starts_with(name))), "{own:?}");
     assert!(own.iter().any(|leaf| leaf.starts_with("/proof/root")), "they are of one tenant: {own:?}");
+}
+
+/// All that an attestation says.
+fn statement(attestation: &[u8]) -> Value {
+    let encoded = Attestation::decode(attestation).unwrap().statement;
+    let said = Statement::decode(encoded).unwrap();
+    let proof = said.proof.unwrap();
+    json!({
+        "digest": hex::encode(statement_digest(encoded)),
+        "suite": said.suite.number(),
+        "issuer": said.issuer,
+        "tenant": said.tenant.to_string(),
+        "audience": said.audience,
+        "account": said.account.to_string(),
+        "nonce": hex::encode(said.nonce),
+        "request_digest": hex::encode(said.request_digest),
+        "decision": said.decision.name(),
+        "probe_mode": said.probe_mode.name(),
+        "policy": [said.policy_id, said.policy_version],
+        "fmr_class": said.fmr_class,
+        "model": [said.embedder, said.quantiser],
+        "template_generation": said.template_generation,
+        "proof": {
+            "circuit": proof.circuit,
+            "root": hex::encode(proof.root),
+            "level": proof.level,
+            "epoch": proof.epoch,
+            "session": proof.session.to_string(),
+        },
+        "reveal": said.reveal.map(|reveal| reveal.position),
+        "batch": { "id": said.batch_id.to_string(), "place": said.place },
+        "issued_at": said.issued_at,
+        "expires_at": said.expires_at,
+    })
 }
 
 /// Every value of a JSON document with its place.
