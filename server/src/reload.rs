@@ -161,28 +161,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_that_differs_is_found_and_said_to_be_live_or_not() {
-        let before = Config::embedded();
-        let mut after = before.clone();
-        assert!(differences(&before, &after).is_empty());
-        after.limits.idle_timeout_s = 7;
-        after.log.filter = "debug".to_owned();
-        after.store.templates_in_memory = 3;
-        let found: Vec<_> = differences(&before, &after)
-            .into_iter()
-            .map(|difference| {
-                (is_live(&difference.name), format!("{} {}", difference.name, difference.after))
-            })
-            .collect();
-        let expected = [
-            (true, "limits.idle_timeout_s 7".to_owned()),
-            (true, "log.filter \"debug\"".to_owned()),
-            (false, "store.templates_in_memory 3".to_owned()),
-        ];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
     fn a_file_is_noticed_once_for_each_of_its_contents_and_a_pipe_or_no_file_never() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("trefoil.toml");

@@ -162,22 +162,3 @@ fn advice(cause: &str) -> &'static str {
 pub(crate) fn answer(route: &str, cause: &dyn std::fmt::Display) -> ClientError {
     ClientError::Answer { route: route.to_owned(), cause: cause.to_string() }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_problem_is_told_with_its_cure_if_it_has_one() {
-        let document = |cure: &str| {
-            let text = format!(
-                r#"{{"type":"t","title":"t","status":404,"code":"subject-unknown","detail":"no such subject"{cure}}}"#
-            );
-            let problem: ProblemDocument = serde_json::from_str(&text).unwrap();
-            ClientError::Problem(Box::new(problem)).to_string()
-        };
-        let told = "the service answered 404 subject-unknown: no such subject";
-        assert_eq!(document(r#","cure":"Enrol it first.""#), format!("{told}. Enrol it first."));
-        assert_eq!(document(""), told);
-    }
-}

@@ -157,16 +157,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_appended_is_replayed_in_order_and_appending_goes_on() {
-        let parent = tempfile::tempdir().unwrap();
-        let path = parent.path().join("issuer");
-        filled(&path);
-        filled(&path);
-        let once = [b"one".to_vec(), vec![], b"three".to_vec()];
-        assert_eq!(read(&path).unwrap(), [once.clone(), once].concat());
-    }
-
-    #[test]
     fn a_change_that_was_cut_off_is_gone_and_the_next_takes_its_place() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("issuer");

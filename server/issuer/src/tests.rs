@@ -2,7 +2,6 @@ use super::*;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_storage::data_dir::DataDirError;
-use trefoil_testing::volume;
 use trefoil_wallet::credentials::sealed::SealedError;
 use trefoil_zkp::{Secret, commitment};
 
@@ -139,25 +138,4 @@ fn a_credential_is_good_for_its_commitment_only() {
     assert!(matches!(refused("credential/1", "credential/2"), Err(Refused::Format(_))));
     assert!(matches!(refused("\"index\"", "\"place\": 1, \"index\""), Err(Refused::Json(_))));
     assert!(open.credential("zoe").is_err());
-}
-
-#[test]
-fn many_members_open_and_change_without_a_rebuild() {
-    let count = volume(100_000, 5_000);
-    let parent = tempfile::tempdir().unwrap();
-    let path = parent.path().join("issuer");
-    let mut open = issuer(&path);
-    let all: Vec<_> =
-        commitments(count).iter().enumerate().map(|(i, id)| member(&format!("m{i}"), *id)).collect();
-    open.add(&all, &mut rng()).unwrap();
-    let before = open.root();
-    open.revoke(&[format!("m{}", count - 1)]).unwrap();
-    open.add(&[member("last", all[count - 1].commitment)], &mut rng()).unwrap();
-    let root = open.root();
-    assert!(root != before && root == rebuilt(&open));
-    publish(&mut open, false);
-    drop(open);
-    let mut open = Issuer::open(&path).unwrap();
-    assert_eq!((open.root(), open.members().count()), (root, count));
-    assert_eq!(open.credential("m5").unwrap().verify(&all[5].commitment).unwrap().root, root);
 }

@@ -136,19 +136,6 @@ fn postgres_holds_what_a_store_promises() {
     open(&url).unwrap();
 }
 
-#[test]
-fn postgres_reopens_with_everything_acknowledged() {
-    let Some(server) = Server::shared() else { return };
-    let url = server.database();
-    let store = open(&url).unwrap();
-    store.create_tenant(tenant(), note()).unwrap();
-    suite::put_seals_from_eight_threads(&store);
-    drop(store);
-    let store = open(&url).unwrap();
-    suite::has_seals_of_eight_threads(&store);
-    assert_eq!(store.registry().unwrap().tenants, vec![tenant()]);
-}
-
 /// Reads every row; the first error.
 pub(crate) fn read_all(store: &Postgres) -> Result<(), StoreError> {
     store.registry()?;

@@ -285,37 +285,6 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_only_fails_is_stopped_after_ten_subjects_one_after_the_other_or_at_once() {
-        let key = Arc::<DistinctFailures>::default();
-        for probe in 0..5 {
-            let tried = (0..352).filter(|person| attempt(&key, *person, End::NoMatch, 100)).count();
-            assert_eq!(tried, 10, "probe {probe}");
-        }
-        assert_eq!(key.refused(), 5 * 342);
-        let at_once = Arc::<DistinctFailures>::default();
-        let trials: Vec<_> = (0..352).map(|person| admitted(&at_once, person, 100)).collect();
-        let waiting = trials.iter().filter(|trial| trial.is_pending()).count();
-        assert_eq!(waiting, 342, "the others wait for the answers of the first");
-        drop(trials);
-        assert!(!attempt(&at_once, 11, End::NoMatch, 100), "dropped without an end is a failure");
-    }
-
-    #[test]
-    fn a_backend_whose_people_fail_now_and_then_is_never_refused() {
-        let key = Arc::<DistinctFailures>::default();
-        for person in 0..50_000 {
-            // One of ten fails at first, and one of a hundred never matches.
-            if person % 10 == 0 {
-                assert!(attempt(&key, person, End::NoMatch, 100), "{person}");
-            }
-            let end = if person % 100 == 0 { End::NoMatch } else { End::Match };
-            assert!(attempt(&key, person, end, 100), "{person}");
-            assert!(attempt(&key, person, End::NoMatch, 100) || person % 100 == 0, "known ones need no room");
-        }
-        assert_eq!(key.refused(), 0);
-    }
-
-    #[test]
     fn known_subjects_go_on_while_new_ones_are_refused_and_a_match_makes_room() {
         let key = Arc::<DistinctFailures>::default();
         assert!(attempt(&key, 0, End::Match, 100));

@@ -160,14 +160,6 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_is_used_once_per_session() {
-        let guard = ReplayGuard::new(1000);
-        assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::First);
-        assert_eq!(guard.note(&S, b"n", 1000, 1000), Use::Repeated);
-        assert_eq!(guard.note(&NonceScope([2; 32]), b"n", 1000, 1000), Use::First);
-    }
-
-    #[test]
     fn it_is_remembered_for_twice_the_freshness_and_then_given_up() {
         for start in [1000, 1001, 1119, 1120, 1121, 1239] {
             let guard = ReplayGuard::new(1000);

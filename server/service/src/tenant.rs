@@ -264,13 +264,4 @@ mod tests {
             assert_eq!(pepper.find(std::str::from_utf8(&other).unwrap(), by_id), None, "at {at}");
         }
     }
-
-    #[test]
-    fn scopes_are_a_set() {
-        let scopes = Scopes::of(&[Scope::Enrol, Scope::Issue]);
-        assert!(scopes.contains(Scope::Enrol) && scopes.contains(Scope::Issue));
-        assert!(!scopes.contains(Scope::Authenticate));
-        assert_eq!(scopes.list(), [Scope::Enrol, Scope::Issue]);
-        assert_eq!(Scopes::from_bits(scopes.bits()), scopes);
-    }
 }

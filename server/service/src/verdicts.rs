@@ -186,26 +186,6 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_begins_small_and_grows_to_its_quota_without_an_eviction() {
-        let verdicts = verdicts(3000);
-        let mut sizes = vec![verdicts.cache().capacity()];
-        for n in 0..900 {
-            verdicts.insert(id(n), verdict(n, 1, NOW + 9), NOW);
-            if grow(&verdicts, 0) {
-                sizes.push(verdicts.cache().capacity());
-            }
-        }
-        assert_eq!(sizes, [128, 512, 2048, 3000]);
-        assert_eq!(held(&verdicts, 0..900), 900);
-        assert!(verdicts.get(&id(1), NOW).is_some_and(|found| found == verdict(1, 1, NOW + 9)));
-        let stats = verdicts.cache().stats();
-        assert_eq!((stats.insertions, stats.evictions, stats.removals), (900, 0, 0));
-        assert_eq!((stats.hits, stats.misses), (901, 0), "the counts go on");
-        (900..4000).for_each(|n| verdicts.insert(id(n), verdict(n, 1, NOW + 9), NOW));
-        assert!(!grow(&verdicts, 0), "the quota bounds it");
-    }
-
-    #[test]
     fn many_new_sessions_get_room_at_once_and_those_that_are_over_get_none() {
         let crowded = verdicts(100_000);
         (0..3000).for_each(|n| crowded.insert(id(n), verdict(n, 1, NOW + 9), NOW));

@@ -11,11 +11,6 @@ fn load(file: Option<&str>, environment: &[(&str, &str)], flags: &Overrides) -> 
 }
 
 #[test]
-fn defaults_parse_and_pass_their_own_checks() {
-    assert_eq!(load(None, &[], &Overrides::default()).unwrap(), Config::embedded());
-}
-
-#[test]
 fn printed_configuration_reads_back_as_itself() {
     let text = Config::embedded().to_toml();
     assert_eq!(load(Some(&text), &[], &Overrides::default()).unwrap(), Config::embedded());
@@ -32,28 +27,6 @@ fn later_layers_win() {
 }
 
 #[test]
-fn unknown_keys_are_refused_by_name() {
-    let error = load(Some("[pipeline]\nworker = 2"), &[], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("unknown key `pipeline.worker`"), "{error}");
-    let error = load(Some("[pipelin]\nworkers = 2"), &[], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("`pipelin`"), "{error}");
-    let error = load(None, &[("TREFOIL_LOG_FORMATT", "json")], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("did you mean TREFOIL_LOG_FORMAT?"), "{error}");
-}
-
-#[test]
-fn wrong_values_say_where_they_were_set() {
-    let error = load(Some("[pipeline]\nworkers = \"two\""), &[], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("`pipeline.workers` is string, expected integer"), "{error}");
-    let error = load(Some("[pipeline]\ncadence = \"often\""), &[], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("cadence"), "{error}");
-    let error = load(None, &[("TREFOIL_SERVER_LISTEN", "here")], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("TREFOIL_SERVER_LISTEN"), "{error}");
-    let error = load(Some("[limits]\nconnections = 0"), &[], &Overrides::default()).unwrap_err();
-    assert!(error.to_string().contains("limits.connections: 0 is not between"), "{error}");
-}
-
-#[test]
 fn variables_of_the_key_holder_are_checked_by_its_own_names_and_change_nothing_here() {
     let environment = [("TREFOIL_TIER", "portable"), ("TREFOIL_KEY_HOLDER_SERVER_LISTEN", "127.0.0.1:1")];
     assert_eq!(load(None, &environment, &Overrides::default()).unwrap(), Config::embedded());
@@ -64,13 +37,6 @@ fn variables_of_the_key_holder_are_checked_by_its_own_names_and_change_nothing_h
     assert!(said.contains("did you mean TREFOIL_SERVER_LISTEN?"), "{said}");
     let said = refused("TREFOIL_API_KEY");
     assert!(said.contains("TREFOIL_API_KEY names no setting"), "{said}");
-}
-
-#[test]
-fn a_line_of_a_comment_begins_once() {
-    for defaults in [DEFAULTS, trefoil_key_holder::config::DEFAULTS] {
-        assert_eq!(defaults.lines().find(|line| line.starts_with("# #")), None);
-    }
 }
 
 #[test]

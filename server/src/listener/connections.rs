@@ -433,22 +433,6 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_at_its_cap_evicts_its_own_connections_only() {
-        let connections = connections(100, 2, 100);
-        let other = admit(&connections, "198.51.100.7").unwrap();
-        let own: Vec<Place> = (0..2).map(|_| admit(&connections, "192.0.2.1").unwrap()).collect();
-        let third = admit(&connections, "192.0.2.1").unwrap();
-        assert_eq!(own.iter().filter(|place| evicted(place)).count(), 1);
-        assert!(!evicted(&other));
-        let turns: Vec<Turn> = own.iter().chain([&third]).map(|place| Turn::begin(&place.activity)).collect();
-        own.iter().chain([&third]).for_each(|place| place.activity.established());
-        assert!(admit(&connections, "192.0.2.1").is_none(), "it has what works");
-        assert_eq!(connections.refused[0].load(Ordering::Relaxed), 1);
-        assert!(admit(&connections, "192.0.2.2").is_some());
-        drop(turns);
-    }
-
-    #[test]
     fn a_peer_is_an_address_or_a_network_of_64_bits() {
         let same =
             |one: &str, other: &str| Peer::of(one.parse().unwrap()) == Peer::of(other.parse().unwrap());

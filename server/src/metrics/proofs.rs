@@ -35,32 +35,3 @@ pub(super) fn render(text: &mut Text, counters: &ProofCounters, gauges: &ProofGa
     text.single("trefoil_proof_queue_depth", "gauge", "Proofs that wait for a thread", depth as f64);
     text.single("trefoil_proof_uploads_open", "gauge", "Proof uploads admitted and unanswered", open as f64);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use trefoil_service::proofs::counters::Event;
-
-    #[test]
-    fn a_scrape_shows_uploads_outcomes_and_times() {
-        let counters = ProofCounters::default();
-        (0..3).for_each(|_| counters.count(Event::Late));
-        counters.verified(true, 1_000_000, 2_000_000);
-        let mut text = Text::default();
-        render(&mut text, &counters, &ProofGauges { depth: 3, open: 4 });
-        let text = text.into_string();
-        for line in ["{quantile=\"0.5\"} 0.0020152315", "_sum 0.002", "_count 1"] {
-            let line = format!("\ntrefoil_proof_verify_seconds{line}\n");
-            assert!(text.contains(&line), "{line} in {text}");
-        }
-        for line in [
-            "trefoil_proof_uploads_total{event=\"late\"} 3\n",
-            "trefoil_proof_uploads_total{event=\"known\"} 0\n",
-            "trefoil_proofs_total{outcome=\"accepted\"} 1\n",
-            "trefoil_proof_queue_depth 3\n",
-            "trefoil_proof_uploads_open 4\n",
-        ] {
-            assert!(text.contains(line), "{line} in {text}");
-        }
-    }
-}

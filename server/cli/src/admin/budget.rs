@@ -171,23 +171,3 @@ fn budget(shown: &TenantDetail) -> String {
     ];
     table(["", "EACH SUBJECT"], rows.map(|(name, number)| [name.to_owned(), number]).into_iter())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_without_a_flag_stay() {
-        let present = AttemptPolicy::default();
-        let some = Numbers {
-            consecutive: None,
-            delay: Some(60),
-            failures_per_day: None,
-            failures_per_template: Some(7),
-            attempts_per_day: None,
-            attempts_per_template: None,
-        };
-        let expected = AttemptPolicy { delay_s: 60, failures_per_generation: 7, ..present };
-        assert_eq!(some.over(present), expected);
-    }
-}

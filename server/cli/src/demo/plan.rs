@@ -148,10 +148,4 @@ mod tests {
         assert_eq!(plan(5), plan(5));
         assert!((0..20).any(|seed| plan(seed) != plan(5)));
     }
-
-    #[test]
-    fn a_directory_without_a_set_is_named() {
-        let error = Plan::new(Path::new("no-such-set"), None, 0, 0).unwrap_err().to_string();
-        assert!(error.contains("no-such-set") && error.contains("--data"), "{error}");
-    }
 }

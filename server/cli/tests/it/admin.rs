@@ -296,51 +296,6 @@ async fn subjects_and_sessions_from_the_command_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn mistakes_of_an_operator_name_the_next_step() {
-    let directory = tempfile::tempdir().unwrap();
-    let operator = Operator::new(directory.path());
-    let public = format!("https://{}", operator.program.public.address);
-    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap().cert.pem();
-    let file = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let (other, token, policy) = (file("other.pem", &other), file("token", "x"), file("policy", "{}"));
-    let nobody = "00".repeat(16);
-    let cases: [(&[&str], &[&str]); 9] = [
-        (&["tenant", "list", "--data-dir", "/nowhere"], &["/nowhere/tls-certificate.pem", "trefoil serve"]),
-        (&["tenant", "list", "--ca", &token], &["token", "certificate"]),
-        (&["tenant", "list", "--ca", &other], &["other.pem", "--ca"]),
-        (&["tenant", "list", "--admin-token-file", &token], &["token", "--admin-token-file"]),
-        (&["tenant", "show", &nobody], &["tenant-unknown", "tenant list"]),
-        (&["api-key", "revoke", "0011223344556677", "--tenant", &nobody], &["tenant-unknown", "tenant list"]),
-        (
-            &["tenant", "create", "x", "--audience", "x", "--fmr-class", "9"],
-            &["/policy/threshold", "facenet-128 3"],
-        ),
-        (&["tenant", "create", "x", "--policy", &policy], &["policy", "embedder"]),
-        (
-            &["api-key", "create", "--tenant", &nobody, "--scope", "issue", "--expires", "1"],
-            &["/expires_at", "clock"],
-        ),
-    ];
-    for (arguments, expected) in cases {
-        let error = operator.refused(arguments);
-        assert!(expected.iter().all(|text| error.contains(text)), "{arguments:?}: {error}");
-    }
-    for (url, expected) in [
-        (public.as_str(), "prints as `admin API`"),
-        ("https://127.0.0.1:1", "trefoil serve"),
-        ("http://127.0.0.1:1", "https://host:port"),
-    ] {
-        let output = trefoil(&["admin", "tenant", "list", "--data-dir", &operator.data, "--admin", url]);
-        let error = String::from_utf8(output.stderr.clone()).unwrap();
-        assert!(code(&output) == 1 && error.contains(url) && error.contains(expected), "{url}: {error}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_subject_of_a_tenant_without_credentials_is_enrolled_from_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::new(directory.path());

@@ -39,26 +39,6 @@ async fn the_key_exchange_is_hybrid_and_older_protocols_are_refused() {
     assert!(service.server.shutdown().await);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_connections_are_served_at_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(4, 1, 9).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
-    let requests: Vec<_> = (0..100_u64)
-        .map(|i| {
-            let person = &people[i as usize % people.len()];
-            service.request(person, &person.face, i)
-        })
-        .collect();
-    for reply in join_all(requests.iter().map(|request| service.authenticate(request))).await {
-        assert_eq!(answer(&reply).decision, Decision::Match);
-    }
-    assert!(service.server.shutdown().await);
-}
-
 /// Reads until the service closes.
 async fn until_closed(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut answer = Vec::new();

@@ -447,45 +447,6 @@ fn no_version_is_made_from_an_older_one(fleet: &Fleet) {
     succeeded(&keys(&["rotate"]));
 }
 
-/// While nobody but the logins themselves tells the other nodes that templates are under new keys.
-#[tokio::test(flavor = "multi_thread")]
-async fn keys_are_rotated_at_one_node_while_people_log_in_at_all() {
-    let Some(server) = Server::shared() else { return };
-    let mut fleet = Fleet::start(server).await;
-    let people = fleet.at(0).people(4, 1, 32).await;
-    for person in &people {
-        fleet.at(0).welcome(person).await;
-    }
-    for node in 0..NODES {
-        assert_eq!(answer(&fleet.login(node, &people[0], &people[0].face).await).decision, Decision::Match);
-    }
-    let path = format!("/v1/tenants/{}/key-rotation", hex::encode(fleet.customer.tenant));
-    let started = fleet.at(1).admin.post(&path, &json!({})).await;
-    assert!(started.status.is_success(), "{}", started.text());
-    let (begun, mut refused) = (Instant::now(), 0);
-    loop {
-        for node in 0..NODES {
-            for person in &people {
-                let reply = fleet.login(node, person, &person.face).await;
-                match reply.status.as_u16() {
-                    200 => assert_eq!(answer(&reply).decision, Decision::Match),
-                    _ => refused += 1,
-                }
-            }
-        }
-        let status = fleet.at(1).admin.get(&path).await.json();
-        if status["state"] == "idle" && status["left"] == 0 {
-            break;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(90), "{status}");
-    }
-    assert!(refused < 12, "{refused} logins were refused");
-    for node in 0..NODES {
-        let reply = fleet.login(node, &people[3], &people[3].face).await;
-        assert_eq!(answer(&reply).decision, Decision::Match, "node {node}");
-    }
-}
-
 fn version(reply: &Reply) -> u32 {
     let attestation = answer(reply).attestation.unwrap();
     let attestation = Attestation::decode(&attestation.0).unwrap();

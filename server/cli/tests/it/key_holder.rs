@@ -65,23 +65,3 @@ async fn without_its_key_holder_a_gateway_refuses_and_it_recovers_by_itself() {
     assert_eq!(answer(&service.authenticate(&second).await).decision, Decision::Match);
     assert!(service.server.shutdown().await);
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_starts_while_its_key_holder_is_away() {
-    let folder = tempfile::tempdir().unwrap();
-    let (keys, data, listen) = (folder.path().join("keys"), folder.path().join("data"), listen());
-    KeyHolder::init(&keys, &data, &listen);
-    let mut key_holder = KeyHolder::start(&keys, &listen);
-    key_holder.kill();
-    let mut config = key_holder.config(&data);
-    config.key_holder.timeout_ms = 100;
-    let clock = std::sync::Arc::new(service::TestClock::default());
-    let server = service::start(config, &clock).await;
-    let (_, admin) = service::endpoints(&server);
-    let ready = admin.get("/readyz").await;
-    assert_eq!(ready.status, 503);
-    assert!(ready.text().contains("key-holder"));
-    let tenant = serde_json::json!({"name": "shop", "policy": service::policy()});
-    admin.post("/v1/tenants", &tenant).await.problem(503, "key-holder-unavailable");
-    assert!(server.shutdown().await);
-}

@@ -1,7 +1,6 @@
 //! Malformed requests are refused with a named problem, and with a pointer where there is a field.
 
 use crate::service::{self, Service, policy};
-use crate::store;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hyper::Method;
@@ -40,76 +39,22 @@ fn with(mut body: Value, field: &str, value: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_fit_no_route() {
-    let (service, _directory) = service().await;
-    service.public.get("/v2/anything").await.problem(404, "route-unknown");
-    service.public.get("/livez").await.problem(404, "route-unknown");
-    let refused = service.public.get(AUTHENTICATIONS).await;
-    refused.problem(405, "method-not-allowed");
-    assert_eq!(refused.headers["allow"], "POST");
-    let short = service.public.post("/v1/subjects/00/templates", &json!({})).await;
-    short.problem(400, "malformed-request");
-    service.public.get("/v1/seals/first").await.problem(400, "malformed-request");
-    service.public.get("/v1/seals/18446744073709551615").await.problem(404, "seal-unknown");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn callers_that_are_not_authenticated() {
-    let (service, _directory) = service().await;
-    let stranger = crate::http::Endpoint { bearer: None, ..service.public.clone() };
-    let refused = stranger.post(AUTHENTICATIONS, &authentication()).await;
-    refused.problem(401, "caller-unauthenticated");
-    assert_eq!(refused.headers["www-authenticate"], "Bearer");
-    let key = service.public.bearer.clone().unwrap();
-    for wrong in ["", "trefoil_", &key[..key.len() - 1], &key.replace("trefoil_", "trefoil_0"), "x"] {
-        let refused = service.public.with_bearer(wrong).post(AUTHENTICATIONS, &authentication()).await;
-        refused.problem(401, "caller-unauthenticated");
-    }
-    let reader = service.public.with_bearer(&service.api_key(&["issue"]).await);
-    reader.post(AUTHENTICATIONS, &authentication()).await.problem(403, "scope-missing");
-    let tenants = json!({"name": "x", "policy": policy()});
-    let refused = service.admin.with_bearer(&key).post("/v1/tenants", &tenants).await;
-    refused.problem(401, "caller-unauthenticated");
-    let keys = format!("/v1/tenants/{}/api-keys", "00".repeat(16));
-    service.admin.post(&keys, &json!({"scopes": ["issue"]})).await.problem(404, "tenant-unknown");
-    let lift = |tenant: [u8; 16]| format!("/v1/tenants/{}/reset-malformed", hex::encode(tenant));
-    let unknown = service.admin.post(&lift([0; 16]), &json!({})).await;
-    let lifted = service.admin.post(&lift(service.tenant.to_bytes()), &json!({})).await;
-    if store::is_fleet() {
-        // It is for the operator of its key-holder, which is elsewhere.
-        unknown.problem(403, "key-holder-forbids");
-        lifted.problem(403, "key-holder-forbids");
-    } else {
-        unknown.problem(404, "tenant-unknown");
-        assert_eq!(lifted.status, 200);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn bodies_of_the_wrong_kind_or_size() {
     let (service, _directory) = service().await;
     let send = |headers: &'static [(&'static str, &'static str)], body: Vec<u8>| {
         let public = service.public.clone();
         async move { public.send(Method::POST, AUTHENTICATIONS, headers, body).await }
     };
-    send(&[("content-type", "text/plain")], vec![]).await.problem(415, "media-type-unsupported");
     send(&[], vec![b' '; 8 * 1024 + 1]).await.problem(413, "body-too-large");
     send(&[], b"{\n \"handle\": \n}".to_vec()).await.problem(400, "malformed-json");
     let problem = send(&[], b"{\n\n  !".to_vec()).await.problem(400, "malformed-json");
     assert!(problem["detail"].as_str().unwrap().contains("line 3 column 3"), "{problem}");
-    send(&[], vec![]).await.problem(400, "malformed-json");
     send(&[], vec![0xff; 20]).await.problem(400, "malformed-json");
     let trailing = authentication().to_string() + "{}";
     send(&[], trailing.into_bytes()).await.problem(400, "malformed-json");
     let deep = [b"[".repeat(4000), b"]".repeat(4000)].concat();
     let refused = send(&[], deep).await;
     assert!(refused.status.is_client_error());
-    let proof = [("content-type", "application/octet-stream")];
-    let upload =
-        async |bytes: Vec<u8>| service.public.send(Method::POST, "/v1/proof-sessions", &proof, bytes).await;
-    upload(vec![0; 300_000]).await.problem(413, "body-too-large");
-    upload(vec![0; 1000]).await.problem(422, "proof-rejected");
-    upload(b"TFP1".to_vec()).await.problem(422, "proof-rejected");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,14 +64,9 @@ async fn fields_that_are_unknown_missing_or_wrong() {
     let cases = [
         (with(authentication(), "score", json!(1)), "field-invalid", ""),
         (with(authentication(), "handle", json!("0g")), "field-invalid", "/handle"),
-        (with(authentication(), "nonce", json!("00")), "field-invalid", "/nonce"),
         (with(authentication(), "issued_at", json!(-1)), "field-invalid", "/issued_at"),
         (with(authentication(), "audience", json!("")), "field-invalid", "/audience"),
-        (with(authentication(), "attestation", json!("half")), "field-invalid", "/attestation"),
-        (with(authentication(), "embedding", json!(vec![0.5; 127])), "field-invalid", "/embedding"),
-        (with(authentication(), "embedding", json!(vec![0.5; 129])), "field-invalid", "/embedding"),
         (with(authentication(), "embedding", json!(BASE64.encode([0; 508]))), "field-invalid", "/embedding"),
-        (with(authentication(), "issued_at", json!(0)), "request-not-fresh", "/issued_at"),
     ];
     for (body, code, pointer) in cases {
         let problem = service.public.post(AUTHENTICATIONS, &body).await.problem(422, code);
@@ -142,12 +82,8 @@ async fn fields_that_are_unknown_missing_or_wrong() {
         let problem = problem.problem(422, "embedding-invalid");
         assert_eq!(problem["errors"][0]["pointer"], "/embedding");
     }
-    let elsewhere = with(fresh.clone(), "audience", json!("elsewhere.example"));
-    service.public.post(AUTHENTICATIONS, &elsewhere).await.problem(403, "audience-not-allowed");
-    service.public.post(AUTHENTICATIONS, &fresh).await.problem(404, "session-unknown");
 
     let enrolment = json!({"embedding": face(), "consent_ref": "c"});
-    service.public.post(&templates(), &enrolment).await.problem(400, "idempotency-key-missing");
     for key in ["", "a key", "a\tkey", &"k".repeat(256)] {
         let headers = [("idempotency-key", key)];
         let reply = service.public.send(Method::POST, &templates(), &headers, enrolment.to_string()).await;
@@ -160,22 +96,6 @@ async fn fields_that_are_unknown_missing_or_wrong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn policies_and_roots_out_of_range() {
-    let (service, _directory) = service().await;
-    for (field, value, pointer) in [
-        ("audiences", json!([]), "/policy/audiences"),
-        ("attestation_lifetime_s", json!(121), "/policy/attestation_lifetime_s"),
-        ("threshold", json!({"fmr_class": 3}), "/policy/threshold"),
-        ("threshold", json!("strict"), "/policy/threshold"),
-        ("colour", json!(1), "/policy"),
-    ] {
-        let body = json!({"name": "x", "policy": with(policy(), field, value)});
-        let problem = service.admin.post("/v1/tenants", &body).await.problem(422, "field-invalid");
-        assert!(problem["errors"][0]["pointer"].as_str().unwrap().starts_with(pointer), "{problem}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn roots_that_are_not_the_next_of_their_chain() {
     let (service, _directory) = service().await;
     let publish = |body: Value| {
@@ -183,6 +103,12 @@ async fn roots_that_are_not_the_next_of_their_chain() {
         async move { public.post("/v1/credentials/roots", &body).await }
     };
     publish(json!({"root": "00".repeat(32), "generation": 1})).await.problem(422, "field-invalid");
+    let other = service.admin.post("/v1/tenants", &json!({"name": "x", "policy": policy()})).await.json();
+    let keys = format!("/v1/tenants/{}/api-keys", other["tenant_id"].as_str().unwrap());
+    let key = service.admin.post(&keys, &json!({"scopes": ["issue"]})).await.json();
+    let other = service.public.with_bearer(key["api_key"].as_str().unwrap());
+    let body = json!({"statement": BASE64.encode([0; 132]), "signature": BASE64.encode([0; 3309])});
+    other.post("/v1/credentials/roots", &body).await.problem(409, "issuer-key-missing");
     let [zero, one] = [[0; 32], [1; 32]];
     let short = json!({"statement": BASE64.encode([0; 131]), "signature": BASE64.encode([0; 3309])});
     publish(short).await.problem(422, "field-invalid");

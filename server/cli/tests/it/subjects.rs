@@ -1,12 +1,11 @@
 //! Subjects and sessions as their tenant lists, shows and ends them.
 
 use crate::http::Reply;
-use crate::members::client;
 use crate::service::{self, Service, answer, templates_path};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use trefoil_api::{Decision, Hex, Receipt, SubjectState};
+use trefoil_api::Decision;
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
 
@@ -130,48 +129,6 @@ async fn a_session_that_its_tenant_ends_takes_no_request_and_is_not_opened_again
     // A withdrawn root ends the others, and they are listed no more.
     service.publish([0; 32], 2).await;
     assert_eq!(all(&service, "/v1/proof-sessions", "sessions").await, (vec![], 1));
-    assert!(service.server.shutdown().await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_rust_client_lists_and_ends_what_the_service_has() {
-    let directory = tempfile::tempdir().unwrap();
-    let service = Service::new(service::config(&directory.path().join("data"))).await;
-    let people = service.people(2, 1, 54).await;
-    for person in &people {
-        service.welcome(person).await;
-    }
-    let client = client(&service, service.public.bearer.as_deref().unwrap(), 1);
-    let (handle, session) = (Hex(people[0].handle.to_bytes()), Hex(people[0].session_id.to_bytes()));
-    let listed = client.subjects(Hex([0; 32])).await.unwrap();
-    assert_eq!((listed.subjects.len(), listed.next), (2, None));
-    assert!(listed.subjects.contains(&client.subject(handle).await.unwrap()));
-    assert_eq!(client.sessions(Hex([0; 32])).await.unwrap().sessions.len(), 2);
-
-    let now = service.clock.unix_s();
-    let what = |receipt: Option<Receipt>| {
-        let receipt = receipt.unwrap().attestation.0;
-        verify_change(&receipt, &service.trust_root, Some(&service.tenant), now).unwrap().change().what
-    };
-    let ended = client.end_session(session).await.unwrap().without_verification();
-    assert_eq!(what(ended.receipt), What::SessionEnded { session: people[0].session_id });
-    let left = client.sessions(Hex([0; 32])).await.unwrap().sessions;
-    assert!(left.len() == 1 && left[0].session_id != session);
-    let revoked = client.revoke(handle).await.unwrap().without_verification();
-    assert_eq!(what(revoked.receipt), What::Revoked { handle: people[0].handle, generation: 1 });
-    let shown = client.subject(handle).await.unwrap();
-    assert_eq!((shown.state, shown.revoked_at), (SubjectState::Revoked, Some(revoked.revoked_at)));
-    let erased = client.erase(handle).await.unwrap().without_verification();
-    assert_eq!(what(erased.receipt), What::Erased { handle: people[0].handle, generation: 1 });
-    let refused = [
-        client.subject(handle).await.err(),
-        client.revoke(handle).await.err(),
-        client.erase(handle).await.err(),
-    ];
-    for refused in refused {
-        assert_eq!(refused.unwrap().code(), Some("subject-unknown"));
-    }
-    assert_eq!(client.end_session(session).await.unwrap_err().code(), Some("session-unknown"));
     assert!(service.server.shutdown().await);
 }
 

@@ -6,8 +6,8 @@ use rand::{Rng as _, SeedableRng as _};
 use trefoil_matching::quorum::{Pieces, QuorumHolder};
 use trefoil_matching::{
     AttemptPolicy, Context, DecisionPolicy, Embedding, Enrolment, ForKeyHolder, KeyHolder, LANES, Lane,
-    MatchJob, Matcher, MemoryVault, Renewal, SealedFor, SealedProbe, SealedTemplate, SeatEnrolment, Share,
-    SharedProbe, Template, TemplateName, TenantId, Tier, blind, split, unblind,
+    MatchJob, Matcher, MemoryVault, Renewal, SealedFor, SealedTemplate, SeatEnrolment, Share, SharedProbe,
+    Template, TemplateName, TenantId, Tier, blind, split, unblind,
 };
 use trefoil_types::{BatchId, Handle, SessionId};
 
@@ -237,14 +237,4 @@ fn the_longest_replies_fit() {
         // Every answer of a key-holder is read or refused.
         let _ = (read_reply(&random[..cut]), read_request(&random[..cut]));
     }
-}
-
-#[test]
-fn a_probe_of_a_batch_travels_with_what_it_was_sealed_for() {
-    let (_, probes) = World::new().shared();
-    let read = ProbeJob::from_bytes(&probes.to_bytes()).unwrap();
-    let sealed_for = |job: &ProbeJob| -> Vec<SealedFor> {
-        job.probes.iter().flatten().map(|SealedProbe { sealed_for, .. }| sealed_for.clone()).collect()
-    };
-    assert_eq!(sealed_for(&read), sealed_for(&probes));
 }

@@ -11,26 +11,10 @@ use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
 use trefoil_storage::store::{self, Registered, Spending, Sqlite};
 use trefoil_zkp::chain::{Chain, ChainCommitment, Reveal};
-use trefoil_zkp::{Circuit, Digest};
 
 const EPOCH: u32 = 498_611;
 const START: u64 = EPOCH as u64 * EPOCH_SECONDS;
 const ID: SessionId = SessionId::new([0xff; 32]);
-
-fn statement(epoch: u32) -> Statement {
-    Statement {
-        circuit: Circuit::Cred2,
-        tenant: TenantId::new([1; 16]),
-        root: Digest::ZERO,
-        root_generation: 1,
-        epoch,
-        level: 1,
-        scope: Digest::ZERO,
-        account: Digest::ZERO,
-        handle: Digest::ZERO,
-        ctx: [0; 32],
-    }
-}
 
 fn tenant(id: u8, key: u8) -> Tenant {
     Tenant {
@@ -70,45 +54,6 @@ fn verdict(not_after: u64) -> Verdict {
     let verdict = Verdict::from_words(&words);
     assert_eq!(verdict.not_after, not_after);
     verdict
-}
-
-#[test]
-fn a_session_ends_after_its_life_and_no_later_than_its_proof_counts() {
-    let end = |epoch, now| end(&statement(epoch), &SessionId::new([0; 32]), now, 3600);
-    // Opened in the proof's hour: the whole life, across the end of the hour.
-    for minute in [0, 30, 59] {
-        let now = START + 60 * minute;
-        assert_eq!(end(EPOCH, now), now + 3600);
-    }
-    // In the hour after: the rest of it, and nothing at its end.
-    assert_eq!(end(EPOCH, START + 3600), START + 7200);
-    assert_eq!(end(EPOCH, START + 5400), START + 7200);
-    assert_eq!(end(EPOCH, START + 7199), START + 7200);
-    assert_eq!(end(EPOCH, START + 7200), START + 7200);
-    assert_eq!(end(EPOCH, START + 9999), START + 9999);
-    // By a client whose clock is ahead.
-    assert_eq!(end(EPOCH + 1, START + 3599), START + 3599 + 3600);
-    assert_eq!(super::end(&statement(EPOCH), &SessionId::new([0; 32]), START, 60), START + 60);
-}
-
-#[test]
-fn ends_are_spread_over_a_tenth_of_the_life() {
-    let ids = (0..10_000_u32).map(|n| {
-        let mut id = ID.to_bytes();
-        id[..4].copy_from_slice(&n.wrapping_mul(0x9e37_79b9).to_le_bytes());
-        SessionId::new(id)
-    });
-    for (now, left) in [(START, 3600), (START + 5400, 1800), (START + 7190, 10), (START + 7195, 5)] {
-        let ends: Vec<u64> = ids.clone().map(|id| end(&statement(EPOCH), &id, now, 3600)).collect();
-        let (first, last) = (now + left - left / SPREAD, now + left);
-        assert!(ends.iter().all(|end| (first..=last).contains(end)), "{left}");
-        assert!(ends.contains(&first) && ends.contains(&last), "{left}");
-        let most = (first..=last).map(|second| ends.iter().filter(|end| **end == second).count()).max();
-        let even = ends.len() / (left / SPREAD + 1) as usize;
-        assert!(most.unwrap() <= 3 * even, "{left}: {most:?} of {even}");
-    }
-    let of_one = |now| end(&statement(EPOCH), &ID, now, 3600);
-    assert_eq!(of_one(START), of_one(START), "opened again, it ends when it would have");
 }
 
 #[test]

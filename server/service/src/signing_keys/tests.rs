@@ -102,27 +102,6 @@ fn another_passphrase_replaces_the_generated_one() {
 }
 
 #[test]
-fn a_rotation_retires_the_old_keys_and_every_pinned_version_can_follow() {
-    let world = World::new();
-    let first = world.open().unwrap();
-    let roots = [first.trust_root.clone(), world.rotate(), world.rotate()];
-    for (pinned, next) in roots.iter().zip(&roots[1..]) {
-        pinned.accept(next).unwrap();
-    }
-    assert!(matches!(roots[0].accept(&roots[2]), Err(UpdateError::Skipped { needed: 2, found: 3 })));
-    let opened = world.open().unwrap();
-    assert_eq!(opened.trust_root, roots[2]);
-    assert_eq!(roots[2].key_set(&opened.keys.id()).unwrap().status, KeySetStatus::Active);
-    let old = roots[2].key_set(&first.keys.id()).unwrap();
-    assert_eq!(old.status, KeySetStatus::Retired { since: NOW + 600 });
-    for root in &roots {
-        let stored = version(world.data().path(), root.version()).unwrap().unwrap();
-        assert_eq!(TrustRoot::from_file(&stored).unwrap(), *root);
-    }
-    assert!(version(world.data().path(), 4).unwrap().is_none());
-}
-
-#[test]
 fn a_rotation_that_dies_at_any_point_leaves_keys_that_a_trust_root_lists() {
     let world = World::new();
     let first = world.open().unwrap();

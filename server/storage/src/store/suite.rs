@@ -485,47 +485,6 @@ fn sqlite_holds_what_a_store_promises() {
     holds(&Sqlite::open(&directory.path().join("store.sqlite"), &[7; 32]).unwrap());
 }
 
-/// Stores seals from several threads at one time.
-///
-/// # Panics
-/// When one is not taken.
-pub fn put_seals_from_eight_threads(store: &dyn Store) {
-    std::thread::scope(|scope| {
-        for thread in 0..8_u8 {
-            scope.spawn(move || {
-                for number in 0..20_u64 {
-                    store.put_seal(u64::from(thread) * 100 + number, vec![thread; 1000], vec![]).unwrap();
-                }
-            });
-        }
-    });
-}
-
-/// Finds the seals of [`put_seals_from_eight_threads`].
-///
-/// # Panics
-/// When one is missing.
-pub fn has_seals_of_eight_threads(store: &dyn Store) {
-    for thread in 0..8_u8 {
-        for number in 0..20_u64 {
-            assert_eq!(store.seal(u64::from(thread) * 100 + number), Ok(Some(vec![thread; 1000])));
-        }
-    }
-}
-
-#[test]
-fn sqlite_reopens_with_everything_acknowledged() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("store.sqlite");
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    store.create_tenant(tenant(T), note()).unwrap();
-    put_seals_from_eight_threads(&store);
-    drop(store);
-    let store = Sqlite::open(&path, &[7; 32]).unwrap();
-    has_seals_of_eight_threads(&store);
-    assert_eq!(store.registry().unwrap().tenants, vec![tenant(T)]);
-}
-
 #[test]
 fn sqlite_refuses_tables_of_another_version() {
     let directory = tempfile::tempdir().unwrap();
