@@ -51,28 +51,6 @@ fn own_set(folder: &Path, rows: usize, columns: usize) -> [String; 2] {
 }
 
 #[test]
-fn help_teaches_with_examples() {
-    for arguments in [&["--help"][..], &["help"]] {
-        let output = bench(arguments);
-        assert!(output.status.success());
-        let text = String::from_utf8(output.stdout).expect("text");
-        for example in ["trefoil-bench exact --set", "trefoil-bench stages", "trefoil-bench run --workers"] {
-            assert!(text.contains(example), "{example}");
-        }
-    }
-    for command in ["exact", "stages", "run"] {
-        assert!(bench(&[command, "--help"]).status.success(), "{command}");
-    }
-    for command in
-        ["hit-ratio", "cache", "ladder", "overhead", "registry", "scaling", "zkp", "against", "replay"]
-    {
-        let help = bench(&[command, "--help"]);
-        let example = format!("trefoil-bench {command}");
-        assert!(String::from_utf8_lossy(&help.stdout).contains(&example), "{command}");
-    }
-}
-
-#[test]
 fn wrong_commands_are_refused_with_the_remedy() {
     for (arguments, remedy) in [
         (&[][..], "Usage"),
@@ -88,19 +66,11 @@ fn wrong_commands_are_refused_with_the_remedy() {
         (&["run", "--people", "0"], "multiple of 32"),
         (&["run", "--cadence", "daily"], "group, per-batch"),
         (&["run", "--cache", "lru"], "engine, dashmap"),
-        (&["run", "--seconds", "0"], "0.01 to 600"),
         (&["run", "--seconds", "NaN"], "0.01 to 600"),
-        (&["run", "--workers", "1000000"], "1 to 1024"),
         (&["run", "--record", "../x"], "bench/records/NAME.json"),
         (&["hit-ratio", "--capacity", "300"], "--trace"),
         (&["cache", "--threads", "1,0"], "1 to 1024"),
-        (&["cache", "--millis", "0"], "1..=10000"),
-        (&["ladder", "--pipeline-seconds", "0"], "0.01 to 600"),
-        (&["overhead", "--repeats", "0"], "1..=1000"),
-        (&["registry", "--threads", "0"], "1 to 1024"),
-        (&["scaling", "--workers", "0"], "1 to 1024"),
         (&["scaling", "--price-per-hour", "0"], "0.000001 to 1000000"),
-        (&["ladder", "--contenders", "1,0"], "1 to 1024"),
         (&["against", "--", "run"], "--other"),
         (&["zkp", "--circuit", "cred/9"], "cred/2 or cred/2u"),
         (&["hit-ratio", "--trace", "x", "--capacity", "15"], "16 to"),
