@@ -41,11 +41,6 @@ macro_rules! mount {
             }
 
             #[test]
-            fn an_expired_insert_removes() {
-                sessions::an_expired_insert_removes($make);
-            }
-
-            #[test]
             fn removal_is_visible_to_all_sessions() {
                 sessions::removal_is_visible_to_all_sessions($make);
             }

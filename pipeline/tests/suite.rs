@@ -38,8 +38,6 @@ macro_rules! mount {
             }
             mount! { @cases $cache, service:
                 every_request_is_answered_once_and_verifies,
-                per_batch_cadence_seals_each_batch_alone,
-                drain_answers_all_that_was_taken,
                 full_intake_refuses_at_the_door,
                 no_more_is_computed_than_may_wait_for_a_seal,
                 panic_in_a_batch_leaves_the_service_running,

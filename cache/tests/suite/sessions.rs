@@ -20,15 +20,6 @@ pub(crate) fn expires_at_the_boundary<C: Cache<Checked>>(make: impl Fn(usize) ->
     assert_eq!(session.get(&key(2), u64::MAX), None);
 }
 
-pub(crate) fn an_expired_insert_removes<C: Cache<Checked>>(make: impl Fn(usize) -> C) {
-    let cache = Arc::new(make(64));
-    let mut session = cache.session();
-    session.insert(key(1), Checked::new(1, 1), 100, 50);
-    assert_eq!(session.insert(key(1), Checked::new(1, 2), 60, 60), Inserted::Expired);
-    assert_eq!(session.get(&key(1), 60), None);
-    assert!(cache.is_empty());
-}
-
 pub(crate) fn removal_is_visible_to_all_sessions<C: Cache<Checked>>(make: impl Fn(usize) -> C) {
     let cache = Arc::new(make(1024));
     let (mut one, mut other) = (cache.session(), cache.session());

@@ -148,11 +148,6 @@ mod tests {
     }
 
     #[test]
-    fn an_arena_without_slots_holds_nothing() {
-        assert!(Arena::new(48, 0).store(&[0; 48]).is_none());
-    }
-
-    #[test]
     fn slots_survive_under_load_from_several_threads() {
         let arena = Arena::new(64, 40);
         std::thread::scope(|scope| {

@@ -146,15 +146,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_round_trip_with_every_field_distinct() {
-        let rng = &mut StdRng::seed_from_u64(3);
-        let attributes = Attributes::new(0x00ab_cdef, 0x12, 0x3456, 0x789a_bcde, rng).expect("in range");
-        assert_eq!(Attributes::from_bytes(&attributes.to_bytes()), Ok(attributes));
-        assert_eq!(attributes.limbs()[3], Field::from_u32(0xbcde));
-        assert_eq!(attributes.limbs()[4], Field::from_u32(0x789a));
-    }
-
-    #[test]
     fn expiry_beyond_the_last_epoch_is_refused() {
         let rng = &mut StdRng::seed_from_u64(3);
         assert_eq!(Attributes::new(EPOCH_LIMIT, 1, 0, 0, rng), Err(AttributesError::Expiry(EPOCH_LIMIT)));

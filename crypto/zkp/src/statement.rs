@@ -215,20 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn encoding_round_trips_and_every_byte_counts() {
-        let (statement, bytes) = (example(), example().encode());
-        assert_eq!(Statement::decode(&bytes), Ok(statement.clone()));
-        for at in 0..bytes.len() {
-            let mut other = bytes;
-            other[at] ^= 1;
-            if let Ok(decoded) = Statement::decode(&other) {
-                assert_eq!(decoded.encode(), other);
-                assert_ne!(decoded.digest(), statement.digest());
-            }
-        }
-    }
-
-    #[test]
     fn every_other_length_is_refused() {
         let mut bytes = example().encode().to_vec();
         for length in 0..Statement::BYTES {
@@ -251,16 +237,6 @@ mod tests {
         assert_eq!(edit(29, 1), Err(StatementError::Epoch(4 | 1 << 24)));
         for (at, field) in [(31, "root"), (63, "scope"), (95, "account"), (127, "handle")] {
             assert_eq!(edit(at + 3, 0xff), Err(StatementError::Digest { field, source: NonCanonical }));
-        }
-    }
-
-    #[test]
-    fn circuit_numbers_are_unique_and_known() {
-        for circuit in Circuit::ALL {
-            assert_eq!(Circuit::from_id(circuit.id()), Some(circuit));
-        }
-        for id in [0, 1, 2, 5] {
-            assert_eq!(Circuit::from_id(id), None);
         }
     }
 }

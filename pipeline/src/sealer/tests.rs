@@ -316,15 +316,6 @@ fn enough_lanes_and_a_drain_wait_for_no_floor() {
 }
 
 #[test]
-fn seals_that_are_to_follow_at_once_do() {
-    let (sender, mut gathering, _clock) = gathering(Floor::NONE, 1);
-    for reply in 0..3 {
-        sender.send(batch(reply)).expect("it gathers");
-        assert_eq!(size(&mut gathering), 1);
-    }
-}
-
-#[test]
 fn threads_begin_their_seals_evenly_spaced_and_a_drain_waits_for_no_spacing() {
     const HOUR: u64 = 3_600_000_000_000;
     let (sender, mut gathering, clock) = gathering(Floor { spacing: 2, ..Floor::NONE }, 4);

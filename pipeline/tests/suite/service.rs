@@ -178,42 +178,6 @@ where
     }
 }
 
-pub(crate) fn per_batch_cadence_seals_each_batch_alone<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
-    let running = start(&world, real(&world), Cadence::PerBatch, 1024);
-    for i in 0..4 * PEOPLE {
-        submit(&running, || world.request(i % PEOPLE, i % PEOPLE, i as u64));
-    }
-    let (sealed, refused) = finish(running);
-    assert!(refused.is_empty());
-    assert_eq!(replies(&sealed).len(), 4 * PEOPLE);
-    assert!(sealed.len() >= 4, "one person has one lane, so four rounds need four batches");
-    assert!(sealed.iter().all(|seal| seal.batches.len() == 1));
-}
-
-pub(crate) fn drain_answers_all_that_was_taken<C: Cache<Verdict>>(cache: C)
-where
-    C::Session: 'static,
-{
-    let world = World::new(cache);
-    world.prove_all();
-    let running = start(&world, real(&world), Cadence::Group, 1024);
-    let intake = running.service.intake();
-    let mut taken = 0;
-    // One lane only: every batch holds one request, so most still wait when the drain begins.
-    for i in 0..100 {
-        taken += u64::from(intake.submit(TENANT, world.request(0, 0, i)).is_ok());
-    }
-    drop(intake);
-    let (sealed, refused) = finish(running);
-    assert!(refused.is_empty());
-    assert_eq!((taken, replies(&sealed).len()), (100, 100));
-}
-
 /// A key-holder that waits for permission before each answer.
 struct Gate {
     inner: Arc<KeyHolder>,

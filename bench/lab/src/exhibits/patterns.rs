@@ -95,11 +95,4 @@ mod tests {
         (0..=LOG).for_each(|n| locked.notice(&[n as u8; 32]));
         assert_eq!(locked.held(), LOG);
     }
-
-    #[test]
-    fn a_gated_log_notices_the_first_of_64() {
-        let mut gated = GatedLog::default();
-        (0..129).for_each(|_| gated.notice(&[1; 32]));
-        assert_eq!(gated.held(), 3);
-    }
 }

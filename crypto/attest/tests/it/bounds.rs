@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use trefoil_attest::{
-    Attestation, Evidence, ExpectedNonce, Family, KeySetStatus, Policy, ProbeMode, Seal, SealHeader,
-    Statement, TrustRoot, TrustedKeySet, VerifyError, verify, verify_seal, verify_with_seal,
+    Attestation, Evidence, ExpectedNonce, Family, Policy, Seal, SealHeader, Statement, TrustRoot,
+    VerifyError, verify_seal, verify_with_seal,
 };
 
 /// `now` of `cases.json`.
@@ -37,41 +37,6 @@ fn with_header(change: impl FnOnce(&mut SealHeader)) -> Seal {
     let mut seal = seal();
     change(&mut seal.header);
     seal
-}
-
-#[test]
-fn what_a_policy_asks_at_least_is_enough_and_one_more_is_not() {
-    let bytes = read("full.cbor");
-    let attestation = Attestation::decode(&bytes).unwrap();
-    let statement = Statement::decode(attestation.statement).unwrap();
-    let (id, version, class) = (statement.policy_id, statement.policy_version, statement.fmr_class);
-    let level = statement.proof.unwrap().level;
-    assert_eq!(statement.probe_mode, ProbeMode::Plain);
-    let outcome =
-        |change: &dyn Fn(Policy) -> Policy| verify(&bytes, &change(policy_of(trust_root())), NOW).map(|_| ());
-    assert_eq!(outcome(&|policy| policy.policy_version(id, version)), Ok(()));
-    assert_eq!(outcome(&|policy| policy.policy_version(id, version + 1)), Err(VerifyError::PolicyVersion));
-    assert_eq!(outcome(&|policy| policy.policy_version(id + 1, version)), Err(VerifyError::PolicyVersion));
-    assert_eq!(outcome(&|policy| policy.fmr_class(class)), Ok(()));
-    assert_eq!(outcome(&|policy| policy.fmr_class(class + 1)), Err(VerifyError::FmrClass(class)));
-    assert_eq!(outcome(&|policy| policy.proof_level(level)), Ok(()));
-    assert_eq!(outcome(&|policy| policy.proof_level(level + 1)), Err(VerifyError::ProofLevel));
-    let other = VerifyError::ProbeMode(ProbeMode::Plain);
-    assert_eq!(outcome(&|policy| policy.probe_mode(ProbeMode::Shared)), Err(other));
-}
-
-#[test]
-fn a_retired_key_set_counts_until_the_second_of_its_retirement() {
-    let (bytes, time) = (read("full.cbor"), seal().header.time);
-    let outcome = |since| {
-        let keys = trust_root().key_sets()[0].keys.clone();
-        let retired = TrustedKeySet { keys, status: KeySetStatus::Retired { since } };
-        let root = TrustRoot::new(trust_root().issuer(), vec![retired]).unwrap();
-        verify(&bytes, &policy_of(root), NOW).map(|_| ())
-    };
-    let id = seal().header.key_set_id;
-    assert_eq!(outcome(time + 1), Ok(()));
-    assert_eq!(outcome(time), Err(VerifyError::RetiredKeySet { id, since: time }));
 }
 
 #[test]

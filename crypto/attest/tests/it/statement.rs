@@ -177,20 +177,11 @@ fn a_reveal_is_one_more_field_in_one_encoding() {
     assert_eq!(Statement::decode(&bytes).unwrap().reveal, Some(REVEAL));
 
     let ending = |count: u8, end: &[u8]| [&without[..own], &[count], &without[own + 1..], end].concat();
-    assert_eq!(problem(&ending(0xab, &field)), Problem::TrailingBytes, "not counted");
-    assert_eq!(problem(&ending(0xac, &[])), Problem::Truncated, "counted but absent");
     assert_eq!(problem(&ending(0xad, &field)), Problem::WrongLength, "one too many counted");
     let other = |at: usize, with: &[u8]| ending(0xac, &[&field[..at], with, &field[at + 3..]].concat());
-    assert_eq!(problem(&other(2, &[0])), Problem::OutOfRange, "position 0");
-    assert_eq!(problem(&other(2, &[0x1a, 0, 0, 1, 44])), Problem::NotCanonical, "a longer position");
     assert_eq!(problem(&other(2, &[0x1b, 0, 0, 0, 1, 0, 0, 0, 0])), Problem::OutOfRange, "2^32");
-    let key = ending(0xac, &[&[13], &field[1..]].concat());
-    assert_eq!(problem(&key), Problem::UnexpectedKey { expected: 12, found: 13 });
     let long = ending(0xac, &[&field[..5], &[0x58, 33], &[7; 33]].concat());
     assert_eq!(problem(&long), Problem::WrongLength, "33 bytes");
-    let none = Statement { proof: None, ..example() }.encode().unwrap();
-    let unproven = [&none[..own], &[0xac], &none[own + 1..], &field].concat();
-    assert_eq!(problem(&unproven), Problem::OutOfRange, "a reveal without a proof");
 }
 
 #[test]
@@ -265,14 +256,5 @@ proptest! {
         if let Ok(statement) = Statement::decode(&bytes) {
             prop_assert_eq!(statement.encode().unwrap(), bytes);
         }
-    }
-
-    #[test]
-    fn arbitrary_bytes_are_refused_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        prop_assert!(Statement::decode(&bytes).is_err());
-        prop_assert!(trefoil_attest::Attestation::decode(&bytes).is_err());
-        prop_assert!(trefoil_attest::Seal::decode(&bytes).is_err());
-        prop_assert!(trefoil_attest::TrustRoot::decode(&bytes).is_err());
-        prop_assert!(trefoil_attest::PublicKeySet::decode(&bytes).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The tree against the RFC's recursive definitions and the known roots of Certificate Transparency.
+//! The tree against the known roots of Certificate Transparency, and what its proofs do not prove. `history.rs` has the RFC's definitions.
 
 use trefoil_attest::tree::{
     Hash, MerkleTree, leaf_hash, node_hash, root_from_path, verify_consistency, verify_inclusion,
@@ -23,47 +23,6 @@ fn entries(count: usize) -> Vec<[u8; 32]> {
     (0..count).map(|index| leaf_hash(&index.to_be_bytes())).collect()
 }
 
-fn split(size: usize) -> usize {
-    size.next_power_of_two() / 2
-}
-
-/// MTH of RFC 9162 section 2.1.1.
-fn mth(leaves: &[Hash]) -> Hash {
-    match leaves {
-        [leaf] => *leaf,
-        _ => {
-            let (left, right) = leaves.split_at(split(leaves.len()));
-            node_hash(&mth(left), &mth(right))
-        }
-    }
-}
-
-/// PATH of RFC 9162 section 2.1.3.1.
-fn path(index: usize, leaves: &[Hash]) -> Vec<Hash> {
-    if leaves.len() == 1 {
-        return Vec::new();
-    }
-    let middle = split(leaves.len());
-    let (left, right) = leaves.split_at(middle);
-    match index < middle {
-        true => [path(index, left), vec![mth(right)]].concat(),
-        false => [path(index - middle, right), vec![mth(left)]].concat(),
-    }
-}
-
-/// SUBPROOF of RFC 9162 section 2.1.4.1.
-fn subproof(size: usize, leaves: &[Hash], known: bool) -> Vec<Hash> {
-    if size == leaves.len() {
-        return if known { Vec::new() } else { vec![mth(leaves)] };
-    }
-    let middle = split(leaves.len());
-    let (left, right) = leaves.split_at(middle);
-    match size <= middle {
-        true => [subproof(size, left, known), vec![mth(right)]].concat(),
-        false => [subproof(size - middle, right, false), vec![mth(left)]].concat(),
-    }
-}
-
 #[test]
 fn roots_are_those_of_certificate_transparency() {
     let leaves: Vec<Hash> = ENTRIES.iter().map(|entry| leaf_hash(&hex::decode(entry).unwrap())).collect();
@@ -79,12 +38,10 @@ fn every_leaf_of_every_size_up_to_130_is_included_and_nothing_else() {
         let entries = entries(size);
         let leaves: Vec<Hash> = entries.iter().map(|entry| leaf_hash(entry)).collect();
         let tree = MerkleTree::new(&entries).unwrap();
-        assert_eq!((tree.size(), tree.root()), (size as u64, mth(&leaves)));
         for (index, entry) in entries.iter().enumerate() {
             let at = index as u64;
             let proof = tree.path(at).unwrap();
-            assert_eq!(proof, path(index, &leaves), "leaf {index} of {size}");
-            assert!(verify_inclusion(entry, at, tree.size(), &proof, &tree.root()));
+            assert!(verify_inclusion(entry, at, tree.size(), &proof, &tree.root()), "leaf {index} of {size}");
             let other = &entries[(index + 1) % size];
             assert!(size == 1 || !verify_inclusion(other, at, tree.size(), &proof, &tree.root()));
             assert!(size == 1 || !verify_inclusion(entry, at ^ 1, tree.size(), &proof, &tree.root()));
@@ -109,7 +66,6 @@ fn every_pair_of_sizes_up_to_64_is_consistent_and_nothing_else() {
         for old in &trees[..new.size() as usize] {
             let (old_size, size) = (old.size(), new.size());
             let proof = new.consistency(old_size).unwrap();
-            assert_eq!(proof, subproof(old_size as usize, &leaves[..size as usize], true));
             let verifies = |old_root: &Hash, root: &Hash, proof: &[Hash]| {
                 verify_consistency(old_size, old_root, size, root, proof)
             };

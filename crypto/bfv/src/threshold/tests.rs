@@ -113,23 +113,6 @@ fn altered(partial: &Partial, coefficient: usize, value: u128) -> Partial {
 }
 
 #[test]
-fn every_piece_is_held_twice_and_any_two_seats_have_all() {
-    for piece in Piece::ALL {
-        let holders = Seat::ALL.into_iter().filter(|seat| seat.pieces().contains(&piece));
-        let mut held = piece.holders();
-        held.sort();
-        assert_eq!(holders.collect::<Vec<_>>(), held);
-    }
-    for seat in Seat::ALL {
-        assert!(!seat.pieces().contains(&seat.lacks()));
-        for other in seat.others() {
-            assert!(other != seat && other.pieces().contains(&seat.lacks()));
-        }
-    }
-    assert_eq!(Seat::new(3), None);
-}
-
-#[test]
 fn three_pieces_give_the_scores_of_one_key() {
     let mut people = People::new(1);
     let mut masker = Masker::new(Scheme::shared(), [3; 32]);

@@ -35,68 +35,6 @@ fn failures_in_a_row_delay_the_next_attempt() {
 }
 
 #[test]
-fn refused_attempts_are_not_counted() {
-    let ledger = ledger();
-    assert!((0..3).all(|_| ledger.charge(&POLICY, NOON)));
-    let before = counted(&ledger);
-    assert!((0..29).all(|s| !ledger.charge(&POLICY, NOON + s)));
-    assert_eq!(counted(&ledger), before);
-}
-
-#[test]
-fn a_match_ends_the_row_and_takes_its_failure_back_but_not_its_attempt() {
-    let ledger = ledger();
-    assert!((0..3).all(|_| ledger.charge(&POLICY, NOON)));
-    ledger.matched(NOON);
-    assert_eq!(counted(&ledger), [1000, 2, 3, 2, 3]);
-    assert!(!ledger.has_row());
-    assert!((0..3).all(|_| ledger.charge(&POLICY, NOON)));
-}
-
-#[test]
-fn what_was_not_decided_is_an_attempt_and_no_failure() {
-    let ledger = ledger();
-    assert!((0..3).all(|_| ledger.charge(&POLICY, NOON)));
-    ledger.forgive(NOON);
-    assert_eq!(counted(&ledger), [1000, 2, 3, 2, 3]);
-    assert!(ledger.charge(&POLICY, NOON), "two in a row, and no delay any more");
-    assert!(!ledger.charge(&POLICY, NOON));
-}
-
-#[test]
-fn a_batch_that_is_not_tried_costs_nothing() {
-    let ledger = ledger();
-    assert!(ledger.charge(&POLICY, NOON));
-    let before = counted(&ledger);
-    assert!(ledger.charge(&POLICY, NOON));
-    ledger.uncharge(NOON);
-    assert_eq!(counted(&ledger), before);
-}
-
-#[test]
-fn a_day_has_its_budget_and_a_generation_its_own() {
-    let ledger = ledger();
-    let far_apart = |k: u64| NOON + 100 * k;
-    assert!((0..5).all(|k| ledger.charge(&POLICY, far_apart(k))));
-    assert!(!ledger.charge(&POLICY, far_apart(5)));
-    let tomorrow = NOON + SECONDS_PER_DAY;
-    assert!((0..3).all(|k| ledger.charge(&POLICY, tomorrow + 100 * k)));
-    // Eight in all: this generation is spent for good.
-    assert!(!ledger.charge(&POLICY, tomorrow + 5 * SECONDS_PER_DAY));
-}
-
-#[test]
-fn matches_spend_attempts() {
-    let ledger = ledger();
-    let matches = |day: u64| {
-        let now = NOON + day * SECONDS_PER_DAY;
-        (0..100).filter(|_| ledger.charge(&POLICY, now)).inspect(|_| ledger.matched(now)).count()
-    };
-    assert_eq!([matches(0), matches(1), matches(2), matches(3), matches(4)], [12, 12, 12, 4, 0]);
-    assert_eq!(counted(&ledger)[3..], [0, 40], "no failure, and yet spent");
-}
-
-#[test]
 fn a_clock_that_is_set_back_opens_no_day_again_and_a_late_match_takes_nothing_from_another_day() {
     let ledger = ledger();
     assert!((0..5).all(|_| ledger.charge(&PATIENT, NOON)));

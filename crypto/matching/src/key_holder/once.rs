@@ -143,14 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn a_use_that_is_taken_back_was_none() {
-        let once = Once::new(START);
-        assert!(once.first(&share(1), START, START));
-        once.forget(&share(1));
-        assert!(once.first(&share(1), START, START) && !once.first(&share(1), START, START));
-    }
-
-    #[test]
     fn of_many_threads_one_opens_a_share() {
         let once = Once::new(START);
         for round in 0..50 {

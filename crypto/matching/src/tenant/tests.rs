@@ -173,15 +173,6 @@ fn a_subject_that_is_renewed_during_a_job_gets_its_failure_back_where_it_is_coun
 }
 
 #[test]
-fn a_job_with_one_unknown_subject_charges_nobody() {
-    let job = Job::new();
-    let name = TemplateName { tenant: ID, handle: Handle::new([2; 32]), generation: 0 };
-    job.key_holder.shred(name).expect("memory");
-    assert!(matches!(job.admit(), Err(KeyHolderError::UnknownSubjects(_))));
-    assert_eq!(job.failures(NAME), Some(0));
-}
-
-#[test]
 fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     let job = Job::new();
     let spent = ledger_of(&job.key_holder, (Handle::new([2; 32]), 0)).expect("enrolled");

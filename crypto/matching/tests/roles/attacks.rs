@@ -155,8 +155,8 @@ fn an_enrolled_template_does_not_reach_a_neighbours_lane() {
 }
 
 /// In plain mode a probe is a float vector that the service itself quantises, so it is always short. What is not a vector
-/// of finite numbers with a length is refused, and one that is too large comes out as long as any other. (What shared mode
-/// can promise instead is in `modes.rs`: garbage shares match as often as a random residue.)
+/// of finite numbers with a length is refused, and one that is too large comes out as long as any other. (`tests/it/modes.rs` of
+/// `trefoil-bfv` has what shared mode can promise instead: garbage shares match as often as a random residue.)
 #[test]
 fn a_garbage_probe_is_normalised_or_refused() {
     for garbage in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0] {

@@ -142,43 +142,6 @@ fn budgets_survive_a_restart() {
     assert!(made <= 6, "{made} of 40: each restart cost what was reserved");
 }
 
-#[test]
-fn attempts_at_the_same_time_share_one_budget() {
-    let mut world = World::new(STRICT);
-    let (face, wrong) = (world.face(), world.face());
-    let template = world.enrol(1, 10, &face);
-    let job = world.mask(&[(&template, &wrong)]);
-    let allowed: usize = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
-            .map(|_| {
-                scope.spawn(|| {
-                    let decide = |_: &u32| match world.key_holder.decide(&job, NOW) {
-                        Ok(decisions) => decisions.lanes().is_empty(),
-                        Err(KeyHolderError::NoAttempts(_)) => false,
-                        Err(other) => panic!("{other:?}"),
-                    };
-                    (0..5).filter(decide).count()
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
-    });
-    // Of twenty attempts, three were allowed; the others were refused and cost nothing.
-    assert_eq!(allowed, 3);
-    let AttemptRecord { version, .. } = world.attempts_of(1);
-    let expected = AttemptRecord {
-        consecutive: 3,
-        retry_at: NOW + 30,
-        day: NOW / 86_400,
-        day_failures: 3,
-        day_attempts: 16,
-        generation_failures: 3,
-        generation_attempts: 16,
-        version,
-    };
-    assert_eq!(world.attempts_of(1), expected);
-}
-
 /// A vault that can write attempts so often, and malformed jobs never.
 struct FullDisk(MemoryVault, AtomicUsize);
 

@@ -2,7 +2,6 @@
 
 use super::*;
 use trefoil_matching::{Blind, BlindedTemplate, KeyHolderError, LaneSet};
-use trefoil_types::BatchId;
 
 #[test]
 fn the_ciphertext_needs_both_shares() {
@@ -46,20 +45,6 @@ fn each_share_alone_is_uniform_whatever_the_face() {
     }
     // Five standard deviations, 22 each.
     assert!(counts.iter().flatten().all(|count| count.abs_diff(SPLITS / 2) < 112));
-}
-
-#[test]
-fn shares_travel_and_add_up() {
-    let mut world = World::new(lenient(30_000));
-    let face = world.face();
-    let (blinded, blind) = split(&face, &mut world.rng);
-    let blinded = BlindedTemplate::from_bytes(&blinded.to_bytes()).expect("its own encoding");
-    let blind = Blind::from_bytes(&blind.to_bytes()).expect("its own encoding");
-    let encrypted = world.key_holder.enrol(named(1, 0), lane_of(0), &blinded.into(), NOW).expect("new");
-    let template = unblind(encrypted, blind);
-    let job = world.mask(&[(&template, &face)]);
-    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(0)));
-    assert!(BlindedTemplate::from_bytes(&[0xff; 272]).is_err() && Blind::from_bytes(&[0; 271]).is_err());
 }
 
 #[test]
@@ -133,15 +118,6 @@ fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
         key_holder.set_policy(TenantId::new([1; 16]), policy(0)),
         Err(KeyHolderError::UnknownTenant)
     ));
-    assert!(matches!(
-        key_holder.shred(TemplateName { tenant: TenantId::new([1; 16]), ..named(0, 0) }),
-        Err(KeyHolderError::UnknownTenant)
-    ));
-    assert!(matches!(
-        key_holder.forgive_malformed(TenantId::new([1; 16])),
-        Err(KeyHolderError::UnknownTenant)
-    ));
-    assert!(matches!(key_holder.public_keys(TenantId::new([1; 16])), Err(KeyHolderError::UnknownTenant)));
     let second = key_holder
         .create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, policy(32_768))
         .expect("a new tenant");
@@ -150,40 +126,6 @@ fn tenants_are_created_once_and_their_thresholds_are_possible_scores() {
         second.to_bytes()
     );
     assert!(second.to_bytes() != world.key.to_bytes());
-}
-
-#[test]
-fn a_template_of_another_tenant_is_unknown_or_malformed_there() {
-    let mut world = World::new(lenient(-32_768));
-    let face = world.face();
-    world
-        .key_holder
-        .create_tenant(TenantId::new([1; 16]), KeyStructure::PerSubject, lenient(-32_768))
-        .expect("a new tenant");
-    let mut template = world.enrol(1, 3, &face);
-    template.tenant = TenantId::new([1; 16]);
-    let job = world
-        .matcher
-        .mask(BatchId::new([0; 16]), TenantId::new([1; 16]), &world.key, &[(&template, &face)])
-        .expect("one tenant named");
-    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::UnknownSubjects(_))));
-    // Even with a subject of that name in that lane, the keys differ.
-    let (blinded, _) = split(&face, &mut world.rng);
-    let name = TemplateName { tenant: TenantId::new([1; 16]), ..named(1, 0) };
-    world.key_holder.enrol(name, lane_of(3), &blinded.into(), NOW).expect("a new subject");
-    assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
-}
-
-#[test]
-fn a_restarted_key_holder_goes_on() {
-    let mut world = World::new(lenient(30_000));
-    let face = world.face();
-    let template = world.enrol(1, 3, &face);
-    world.key_holder =
-        KeyHolder::new(Box::new(Arc::clone(&world.vault)), &mut world.rng, NOW).expect("readable");
-    assert_eq!(world.key_holder.public_keys(TENANT).expect("remembered")[0].to_bytes(), world.key.to_bytes());
-    let job = world.mask(&[(&template, &face)]);
-    assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(3)));
 }
 
 #[test]

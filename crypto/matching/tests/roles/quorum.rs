@@ -109,19 +109,6 @@ fn each_seat_gets_its_own_witness_and_another_seats_job_is_refused() {
 }
 
 #[test]
-fn the_threshold_itself_is_accepted_and_one_more_is_not() {
-    let face = Three::new(lenient(0), 1).people[0].2.clone();
-    for (above, expected) in [(0, 1), (1, 0)] {
-        let mut three = Three::new(lenient(face.dot(&face) + above), 1);
-        let lanes = [(&three.people[0].0, &face)];
-        let job = three.matcher.mask(BatchId::new([1; 16]), TENANT, &three.keys[0], &lanes).unwrap();
-        let [seat, other, _] = Seat::ALL;
-        let parts = [(other, three.parts(other, seat, &job))];
-        assert_eq!(three.decide(seat, &job, &parts).unwrap().0, expected);
-    }
-}
-
-#[test]
 fn malformed_jobs_freeze_each_and_budgets_bind_each() {
     let mut three = Three::new(policy(15_000), 30);
     for seat in Seat::ALL {

@@ -279,27 +279,6 @@ fn a_restart_in_mid_rotation_keeps_what_was_renewed_together() {
 }
 
 #[test]
-fn a_restart_in_mid_rotation_joins_nothing_that_was_enrolled_anew() {
-    let mut midway = Midway::new();
-    let (old, anew) = (midway.old.clone(), midway.enrol(1));
-    midway.world.restart();
-    midway.fail(&old, ROW);
-    assert_eq!((midway.accepted(&old), midway.accepted(&anew)), (Some(false), Some(true)));
-    midway.fail(&anew, ROW - 1);
-    midway.shred(&old);
-    assert_eq!(midway.accepted(&old), None);
-    midway.world.restart();
-    midway.fail(&anew, 1);
-    assert_eq!(midway.accepted(&anew), Some(false), "its failures are counted on");
-    // A generation that was enrolled anew is not what another was made of either.
-    let mut midway = Midway::new();
-    let (old, anew) = (midway.old.clone(), midway.enrol(1));
-    midway.world.restart();
-    midway.shred(&anew);
-    assert_eq!((midway.accepted(&old), midway.accepted(&anew)), (Some(true), None));
-}
-
-#[test]
 fn a_restart_in_mid_rotation_tells_what_was_renewed_from_what_was_enrolled_anew() {
     // Whichever is the later generation.
     for (to, other) in [(1, 2), (2, 1), (3, 9), (9, 3)] {

@@ -280,14 +280,12 @@ fn receipts_are_decided_as_stated_and_their_vectors_belong_together() {
 }
 
 #[test]
-fn every_kind_reads_back_equal_and_a_login_is_none() {
+fn every_kind_reads_back_equal() {
     for change in changes() {
         let bytes = change.encode().unwrap();
         assert_eq!(Change::decode(&bytes), Ok(change));
-        assert!(Change::decode(&[&bytes[..], &[0]].concat()).is_err());
         (0..bytes.len()).for_each(|end| assert!(Change::decode(&bytes[..end]).is_err(), "{end}"));
     }
-    assert!(Change::decode(&statement().encode().unwrap()).is_err());
     let nameless = Change { issuer: "", ..changes()[0] };
     assert!(nameless.encode().is_err());
     let nobody = Actor { operator: OperatorId::new([0; 8]), name: "" };

@@ -1,20 +1,12 @@
 //! Changed, cut, extended and recombined attestations: none verifies.
 
-use trefoil_attest::{Account, KeySetId};
 use trefoil_attest::{
-    Attestation, Evidence, Family, Problem, Seal, Statement, VerifyError, statement_digest, tree, verify,
-    verify_seal, verify_with_seal,
+    Family, Seal, VerifyError, statement_digest, tree, verify, verify_seal, verify_with_seal,
 };
 
 use trefoil_testing::volume;
 
-use crate::fixture::{Issued, LEAF, NOW, OtherKeys, statement};
-
-fn with_seal(issued: &Issued, change: impl FnOnce(&mut Seal)) -> Vec<u8> {
-    let mut seal = issued.seal.clone();
-    change(&mut seal);
-    Attestation { evidence: Evidence::Full(seal), ..issued.attestation() }.encode()
-}
+use crate::fixture::{Issued, LEAF, NOW, OtherKeys};
 
 /// Two threads, because each changed byte of the SLH-DSA signature costs a verification of all three families.
 #[test]
@@ -51,38 +43,6 @@ fn every_byte_of_a_compact_attestation_matters() {
                 "bit {bit} of byte {at}"
             );
         }
-    }
-}
-
-#[test]
-fn truncated_and_extended_bytes_are_refused() {
-    let issued = Issued::new();
-    let (bytes, policy) = (issued.full(), issued.policy());
-    for end in 0..bytes.len() {
-        let error = verify(&bytes[..end], &policy, NOW).unwrap_err();
-        assert!(matches!(error, VerifyError::Malformed(_)), "{end} bytes: {error}");
-    }
-    let VerifyError::Malformed(error) = verify(&[&bytes[..], &[0]].concat(), &policy, NOW).unwrap_err()
-    else {
-        panic!("an extended attestation is malformed")
-    };
-    assert_eq!(error.problem, Problem::TrailingBytes);
-    let twice = [&bytes[..], &bytes].concat();
-    assert!(matches!(verify(&twice, &policy, NOW), Err(VerifyError::Malformed(_))));
-}
-
-#[test]
-fn each_signature_is_required() {
-    let issued = Issued::new();
-    let policy = issued.policy();
-    for family in Family::ALL {
-        let zeroed = with_seal(&issued, |seal| seal.signatures[family.index()].fill(0));
-        assert_eq!(verify(&zeroed, &policy, NOW).unwrap_err(), VerifyError::Signature(family));
-        let removed = with_seal(&issued, |seal| seal.signatures[family.index()].clear());
-        assert!(matches!(verify(&removed, &policy, NOW), Err(VerifyError::Malformed(_))));
-        let mut seal = issued.seal.clone();
-        seal.signatures[family.index()].clear();
-        assert_eq!(verify_seal(&seal, &issued.trust_root()), Err(VerifyError::Signature(family)));
     }
 }
 
@@ -130,27 +90,11 @@ fn signatures_do_not_move_between_families_or_seals() {
     }
 }
 
+/// The prefixes of leaf and node differ.
 #[test]
-fn the_tree_binds_the_statement() {
+fn an_inner_node_does_not_pass_for_a_leaf() {
     let issued = Issued::new();
-    let policy = issued.policy();
-    let refused = |attestation: Attestation<'_>| verify(&attestation.encode(), &policy, NOW).unwrap_err();
-    let base = issued.attestation();
-
-    let other = Statement { account: Account::new([9; 32]), ..statement() }.encode().unwrap();
-    assert_eq!(refused(Attestation { statement: &other, ..base.clone() }), VerifyError::NotInTree);
-    assert_eq!(refused(Attestation { leaf_index: LEAF ^ 1, ..base.clone() }), VerifyError::NotInTree);
-    let neighbour = issued.tree.path(LEAF + 1).unwrap();
-    assert_eq!(refused(Attestation { path: neighbour, ..base.clone() }), VerifyError::NotInTree);
-    let mut swapped = base.path.clone();
-    swapped.swap(0, 1);
-    assert_eq!(refused(Attestation { path: swapped, ..base.clone() }), VerifyError::NotInTree);
-    let short = base.path[..base.path.len() - 1].to_vec();
-    assert_eq!(refused(Attestation { path: short, ..base.clone() }), VerifyError::NotInTree);
-    assert_eq!(refused(Attestation { tree_size: 12, ..base.clone() }), VerifyError::TreeSizeMismatch);
-
-    // An inner node passed off as a leaf: the prefixes of leaf and node differ.
-    let mut path = base.path.clone();
+    let mut path = issued.attestation().path;
     let digest = statement_digest(&issued.statement);
     let parent = tree::node_hash(&tree::leaf_hash(&digest), &path.remove(0));
     let root = tree::root_from_path(parent, LEAF / 2, 6, &path);
@@ -174,12 +118,6 @@ fn each_header_field_is_signed() {
         change(&mut seal);
         assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::Signature(_))));
     }
-    let mut seal = issued.seal.clone();
-    seal.header.issuer.push('x');
-    assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::Issuer { .. })));
-    let mut seal = issued.seal.clone();
-    seal.header.key_set_id = KeySetId::new(seal.header.key_set_id.to_bytes().map(|byte| byte ^ 1));
-    assert!(matches!(verify_seal(&seal, &root), Err(VerifyError::UnknownKeySet(_))));
 }
 
 #[test]

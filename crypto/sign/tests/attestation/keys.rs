@@ -7,13 +7,6 @@ use trefoil_sign::{KeyError, SECRET_BYTES, SigningKeys};
 
 use crate::fixture::{ISSUER, Issued, NOT_AFTER, NOT_BEFORE, rng};
 
-/// The sealer owns the keys on a thread of its own.
-#[test]
-fn keys_can_be_given_to_another_thread() {
-    fn sends<T: Send + 'static>() {}
-    sends::<SigningKeys>();
-}
-
 #[test]
 fn stored_keys_sign_as_before() {
     let issued = Issued::new();

@@ -174,17 +174,6 @@ fn a_revocation_needs_no_new_keys() {
 }
 
 #[test]
-fn the_signed_bytes_of_a_trust_root_are_no_seals() {
-    let issuer = Issuer::new();
-    let second = issuer.first().successor(listed(&[(&issuer.b, KeySetStatus::Active)])).unwrap();
-    for family in Family::ALL {
-        let signed = second.to_be_signed(&issuer.a.id(), family);
-        let holds = |name: &[u8]| signed.windows(name.len()).any(|window| window == name);
-        assert!(holds(b"trefoil:trust-root/1") && !holds(b"trefoil:seal/1"));
-    }
-}
-
-#[test]
 fn shared_rotation_vectors_are_decided_as_stated() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../attest/testdata");
     let path = directory.join("rotation.json");

@@ -38,18 +38,6 @@ fn changed(at: usize, with: &[u8]) -> Option<EnvelopeError> {
     ProofEnvelope::decode(&bytes).err()
 }
 
-#[test]
-fn an_envelope_round_trips() {
-    let (sent, bytes) = (envelope(), bytes());
-    let received = ProofEnvelope::decode(&bytes).expect("well formed");
-    assert_eq!(received.statement, sent.statement);
-    assert_eq!(received.audience, sent.audience);
-    assert_eq!(*received.session_key.to_bytes(), *sent.session_key.to_bytes());
-    assert_eq!(received.policy_id, sent.policy_id);
-    assert_eq!(received.proof, sent.proof);
-    assert_eq!(received.encode().as_ref(), Ok(&bytes));
-}
-
 /// The same session with a chain of 50 values.
 fn chained() -> ProofEnvelope {
     let plain = envelope();
@@ -59,15 +47,6 @@ fn chained() -> ProofEnvelope {
     let statement = witness().statement(&SessionClaim { chain: Some(chain.commitment()), ..claim });
     assert_ne!(statement.ctx, plain.statement.ctx);
     ProofEnvelope { statement, chain: Some(*chain.commitment()), ..plain }
-}
-
-#[test]
-fn an_envelope_with_a_chain_is_36_bytes_longer_and_round_trips() {
-    let sent = chained().encode().expect("well formed");
-    assert_eq!(sent.len(), bytes().len() + ChainCommitment::BYTES);
-    let received = ProofEnvelope::decode(&sent).expect("well formed");
-    assert_eq!(received.chain, chained().chain);
-    assert_eq!(received.encode().as_ref(), Ok(&sent));
 }
 
 #[test]
@@ -96,13 +75,6 @@ fn a_chain_cannot_be_added_dropped_or_changed() {
         let error = ProofEnvelope::decode(&sent[..length]).err();
         assert!(matches!(error, Some(EnvelopeError::Truncated { .. })), "{length} bytes: {error:?}");
     }
-}
-
-#[test]
-fn the_size_window_is_that_of_the_parts() {
-    let window = ProofEnvelope::size_window(Circuit::Cred2);
-    assert_eq!(bytes().len(), window.start() + AUDIENCE.len());
-    assert_eq!(window.end() - window.start(), 131_072 - 65_536 + 255 + 36);
 }
 
 #[test]
