@@ -2,7 +2,7 @@
 //!
 //! `axum::serve` has no TLS, no cap on connections and no deadlines, so this crate has its own loop. [`connections`] counts
 //! connections and chooses the one to close, [`activity`] has the state and deadlines of each,
-//! [`turns`] lets only a few handshakes and a few requests of a peer compute at once. [`exchange`] follows a request,
+//! [`turns`] lets only a few handshakes and a few requests of a peer compute at once. [`exchange`] follows a request and
 //! [`stream`] the bytes. A long-lived connection is asked to reconnect after
 //! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
 
