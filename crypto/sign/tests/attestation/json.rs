@@ -1,9 +1,9 @@
 //! The text form of a trust root: same content, nothing else.
 
+use trefoil_attest::TrustRoot;
 use trefoil_attest::json::JsonError;
-use trefoil_attest::{KeySetStatus, TrustRoot};
 
-use crate::fixture::{Issued, NOW};
+use crate::fixture::Issued;
 
 #[test]
 fn damaged_trust_roots_are_refused() {
