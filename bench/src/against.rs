@@ -26,7 +26,7 @@ pub struct Against {
 }
 
 /// Names of the compared figures: medians and rates.
-const FIGURES: [&str; 4] = ["p50_us", "stages_us", "batches_per_s", "auth_per_s"];
+const FIGURES: [&str; 5] = ["p50_us", "stages_us", "batches_per_s", "auth_per_s", "best_per_s"];
 
 /// The records of one round: the other, this, this, the other.
 type Round = [Value; 4];
