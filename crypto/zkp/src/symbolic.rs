@@ -13,7 +13,9 @@ use p3_air::{
     symbolic::{AirLayout, SymbolicAirBuilder, get_symbolic_constraints},
 };
 use p3_field::ExtensionField;
-use p3_uni_stark::{ProverConstraintFolder, StarkGenericConfig, Val, VerifierConstraintFolder};
+use p3_uni_stark::{
+    ProverConstraintFolder, StarkGenericConfig, Val, VectorizedConstraintFolder, VerifierConstraintFolder,
+};
 
 use crate::{air::CredentialAir, digest::Field};
 
@@ -73,6 +75,16 @@ where
     Val<SC>: Sync,
 {
     fn eval(&self, builder: &mut ProverConstraintFolder<'a, SC>) {
+        self.air.eval(builder);
+    }
+}
+
+/// The prover's folder where NEON is there: several packed vectors at once.
+impl<'a, SC: StarkGenericConfig, const N: usize> Air<VectorizedConstraintFolder<'a, SC, N>> for CompactAir
+where
+    VectorizedConstraintFolder<'a, SC, N>: AirBuilder<F = Field>,
+{
+    fn eval(&self, builder: &mut VectorizedConstraintFolder<'a, SC, N>) {
         self.air.eval(builder);
     }
 }
