@@ -182,8 +182,11 @@ fn no_bit_that_flips_in_the_state_of_a_falcon_signer_leads_to_a_wrong_release() 
         };
         assert_eq!(release, Err(SignError::Fault(Family::Falcon512)), "round {round}");
     }
-    // These are why the digest is compared before the library sees the key.
-    assert!(without_end > 100, "{without_end} of 250");
+    // These are why the digest is compared before the library sees the key. On Arm its sampler ends: there NaN becomes 0 as an integer,
+    // and on x86 the least one.
+    if cfg!(target_arch = "x86_64") {
+        assert!(without_end > 100, "{without_end} of 250");
+    }
     let sound = release_within_bound(&mut key, &published, b"message", &mut rng);
     assert!(sound.is_some_and(|release| release.is_ok()), "the bound is not what refuses");
 }
