@@ -17,7 +17,6 @@ mod libtest;
 mod markdown;
 mod miri;
 mod nightly;
-mod no_std;
 mod numbers;
 mod once;
 mod packages;
@@ -29,6 +28,7 @@ mod service;
 mod smoke;
 mod started;
 mod steps;
+mod targets;
 mod test;
 mod tidy;
 mod tools;
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         ["interop"] => interop::run(&repo),
         ["docs"] => docs::run(&repo).and_then(|()| quotes::run(&repo)),
         ["miri"] => miri::run(&repo),
-        ["no-std"] => no_std::run(&repo),
+        ["targets"] => targets::run(&repo),
         ["guard", asked @ ..] => guard::run(&repo, asked),
         ["fuzz", asked @ ..] => fuzz::run(&repo, asked),
         ["help" | "--help" | "-h"] => {

@@ -10,8 +10,8 @@ use crate::libtest::WITH_TIMES;
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, no_std, numbers, once,
-    packages, paper, processor, quotes, smoke, started, tidy, tools,
+    clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, numbers, once, packages, paper,
+    processor, quotes, smoke, started, targets, tidy, tools,
 };
 
 /// The check for every change.
@@ -40,7 +40,7 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         Err(why) => steps.not_run(ON_POSTGRES, why),
     }
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
-    no_std::add(repo, &mut steps);
+    targets::add(repo, &mut steps);
     steps.command("packages of what clients link", packages::list(repo));
     // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
     steps.tests(OVER_BASELINE, over_baseline(repo, &runner, Scale::Test, &[]));

@@ -94,6 +94,12 @@ pub(crate) fn cxx(repo: &Repo) -> Found {
     }
 }
 
+/// A C compiler for Linux on Arm. The `cc` crate finds it by this name.
+pub(crate) fn aarch64_gcc(repo: &Repo) -> Found {
+    const ADVICE: &str = "gcc for Arm, such as apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross";
+    at_least(repo, "aarch64-linux-gnu-gcc", "--version", (0, 0), ADVICE)
+}
+
 /// The first line that `name` says about its version, which must be `least` or later.
 fn at_least(repo: &Repo, name: &str, argument: &str, least: (u32, u32), advice: &str) -> Found {
     let said = repo.said(name, &[argument]).map_err(|_| format!("no {name}: install {advice}"))?;

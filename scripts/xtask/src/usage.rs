@@ -29,7 +29,7 @@ usage: cargo xtask <task>
   guard [--record]  instructions and allocations of the hot path against bench/guard.json, under valgrind; or write that file
   guard --extra-hash
                     shows that the guard fails when a batch, or its digests, cost one hash more, and what it says
-  no-std            the verifier of attestations, built for a machine without the standard library
+  targets           what clients link, checked for machines without the standard library and for a browser; the program for Arm
   fuzz              the fuzz targets of attestations and proofs, built and run by libFuzzer for seconds
   fuzz --executions N [--record]
                     attestations alone, N inputs; writes bench/records/fuzz-attest.json
