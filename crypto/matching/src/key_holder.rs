@@ -173,7 +173,7 @@ fn compare(decryptor: &mut Decryptor, admitted: &Admitted, job: &MatchJob) -> Op
         _ => return None,
     };
     let honest = vouched & opened.within_band() & nothing_stray(&opened, job);
-    honest.then_some(reached(&opened, admitted.threshold()))
+    honest.then_some(reached(&opened, job.threshold))
 }
 
 /// The lanes whose score reaches the threshold.

@@ -32,7 +32,7 @@
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
 //! let mut matcher = Matcher::new(Tier::detected(), Box::new(system_entropy));
-//! let job = matcher.mask(BatchId::new([3; 16]), tenant, &key, &[(&template, &probe)])?;
+//! let job = matcher.mask(BatchId::new([3; 16]), tenant, policy.threshold, &key, &[(&template, &probe)])?;
 //! assert!(key_holder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
 //! # }

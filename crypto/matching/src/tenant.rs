@@ -90,11 +90,6 @@ impl Admitted {
     pub(crate) fn tag_key(&self) -> Option<&TagKey> {
         self.state.epochs[self.epoch].tag_key.as_deref()
     }
-
-    /// The threshold in force.
-    pub(crate) fn threshold(&self) -> i32 {
-        self.state.policy.threshold
-    }
 }
 
 impl Tenant {
@@ -167,7 +162,7 @@ impl Tenant {
         let state = self.state.load();
         let found = self.find(&state, &job.subjects, job.epoch)?;
         let in_force = state.policy.threshold;
-        if job.threshold.is_some_and(|threshold| threshold != in_force) {
+        if job.threshold != in_force {
             return Err(KeyHolderError::OtherThreshold(in_force));
         }
         if version.is_some_and(|version| version != state.malformed) {

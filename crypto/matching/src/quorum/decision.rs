@@ -203,7 +203,7 @@ fn open(job: &SeatJob, begun: &Begun, version: &Version) -> Option<LaneSet> {
         & of_witness.within_quorum_band()
         & nothing_stray(&opened, &job.job)
         & own.confirms(&opened, &of_witness);
-    honest.then_some(reached(&opened, begun.admitted.threshold()))
+    honest.then_some(reached(&opened, job.job.threshold))
 }
 
 impl Judgement {

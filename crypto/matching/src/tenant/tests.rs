@@ -121,7 +121,8 @@ impl Job {
         let face = face();
         let lanes = templates.each_ref().map(|template| (template, &face));
         let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
-        let job = matcher.mask(BatchId::new([5; 16]), ID, &key, &lanes).expect("a valid batch");
+        let job =
+            matcher.mask(BatchId::new([5; 16]), ID, policy.threshold, &key, &lanes).expect("a valid batch");
         Job { key_holder, templates, job, rng }
     }
 

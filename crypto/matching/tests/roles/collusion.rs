@@ -33,6 +33,7 @@ struct Quorum {
 }
 
 const COLLUDER: usize = 1;
+pub(crate) const THRESHOLD: i32 = 15_000;
 
 impl Quorum {
     fn new() -> Quorum {
@@ -44,7 +45,7 @@ impl Quorum {
         let key_holders = [Arc::new(first), alone(2), alone(3)];
         let holders: Vec<QuorumHolder> =
             pieces.into_iter().zip(key_holders).map(|(p, own)| QuorumHolder::new(own, p).unwrap()).collect();
-        holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(15_000)).unwrap());
+        holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(THRESHOLD)).unwrap());
         let key = key_of(&holders);
         let face = random_face(&mut rng);
         let (blinded, blind) = split(&face, &mut rng);
@@ -64,7 +65,7 @@ impl Quorum {
     /// An honest batch in which the person logs in.
     fn job(&mut self, batch: u8) -> MatchJob {
         let (template, face) = &self.person;
-        self.matcher.mask(BatchId::new([batch; 16]), TENANT, &self.key, &[(template, face)]).unwrap()
+        self.matcher.mask(BatchId::new([batch; 16]), TENANT, THRESHOLD, &self.key, &[(template, face)]).unwrap()
     }
 
     /// What all seats derive their pieces of the person's key from.
@@ -265,7 +266,7 @@ fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
     for k in 0..COORDINATES {
         let (template, face) = &quorum.person;
         let lanes = [(template, &unit(k))];
-        let job = quorum.matcher.mask(BatchId::new([k as u8; 16]), TENANT, &quorum.key, &lanes).unwrap();
+        let job = quorum.matcher.mask(BatchId::new([k as u8; 16]), TENANT, THRESHOLD, &quorum.key, &lanes).unwrap();
         let masked = job.to_bytes();
         let masked = MaskedBatch::from_bytes(scheme, &masked[masked.len() - MASKED..]).unwrap();
         let jobs = SeatJob::encode(&job).unwrap().map(|bytes| SeatJob::from_bytes(&bytes).unwrap());

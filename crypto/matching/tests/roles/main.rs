@@ -16,6 +16,7 @@ mod rotation;
 mod snapshot;
 mod three;
 
+mod thresholds;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
@@ -54,6 +55,8 @@ struct World {
     matcher: Matcher,
     rng: StdRng,
     /// Batches of shared probes so far.
+    /// The threshold of the tenant's policy, which each job names.
+    threshold: i32,
     probes: u64,
 }
 
@@ -68,7 +71,7 @@ impl World {
         let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = matcher_on(Tier::detected(), 9);
-        World { vault, key_holder, key, matcher, rng, probes: 0 }
+        World { vault, key_holder, key, matcher, rng, threshold: policy.threshold, probes: 0 }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
@@ -87,7 +90,14 @@ impl World {
     }
 
     fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> MatchJob {
-        self.matcher.mask(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch")
+        let World { matcher, key, threshold, .. } = self;
+        matcher.mask(BatchId::new([5; 16]), TENANT, *threshold, key, lanes).expect("a valid batch")
+    }
+
+    /// Another policy, whose threshold later jobs name.
+    fn set_policy(&mut self, policy: DecisionPolicy) {
+        self.key_holder.set_policy(TENANT, policy).expect("a possible threshold");
+        self.threshold = policy.threshold;
     }
 
     /// A job of these faces, as it comes about in the tenant's mode.

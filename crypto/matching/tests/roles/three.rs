@@ -22,6 +22,8 @@ pub(crate) struct Three {
     pub(crate) people: Vec<(Template, Template, Embedding)>,
     pub(crate) matcher: Matcher,
     pub(crate) rng: StdRng,
+    /// Of the policy, which each job names.
+    pub(crate) threshold: i32,
 }
 
 impl Three {
@@ -37,7 +39,8 @@ impl Three {
         let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
         let keys = [key_of(&holders), its];
         let matcher = matcher_on(Tier::detected(), 9);
-        let mut three = Three { holders, alone, keys, people: Vec::new(), matcher, rng };
+        let mut three =
+            Three { holders, alone, keys, people: Vec::new(), matcher, rng, threshold: policy.threshold };
         (0..people).for_each(|name| three.enrol(name));
         three
     }
@@ -92,10 +95,7 @@ impl Three {
                 .zip(&probes)
                 .collect();
             let (matcher, key) = (&mut self.matcher, &self.keys[which]);
-            match which {
-                0 => matcher.mask(BatchId::new([batch; 16]), TENANT, key, &pairs).unwrap(),
-                _ => matcher.mask(BatchId::new([batch; 16]), TENANT, key, &pairs).unwrap(),
-            }
+            matcher.mask(BatchId::new([batch; 16]), TENANT, self.threshold, key, &pairs).unwrap()
         })
     }
 

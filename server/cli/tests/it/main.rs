@@ -70,6 +70,7 @@ mod postgres;
 mod program;
 mod proxy;
 mod quorum;
+mod quorum_thresholds;
 mod receipts;
 mod register;
 mod relay;

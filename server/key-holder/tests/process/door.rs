@@ -1,6 +1,8 @@
 //! Which clients are let in, and what they may do.
 
-use crate::world::{Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now};
+use crate::world::{
+    Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now, under,
+};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rustls::client::ResolvesClientCert;
@@ -114,11 +116,15 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     };
     // It may change its own tenant's policy within the operator's limits, as it created the tenant within them.
     gateway.remote.set_policy(TENANT, lenient(32_768)).unwrap();
-    assert_eq!(gateway.decide(&gateway.honest(5)).unwrap(), 0, "the gateway's threshold is in force");
-    let elsewhere = gateway.decide(&gateway.honest(6).under(15_000));
+    assert_eq!(
+        gateway.decide(&under(32_768, gateway.honest(5))).unwrap(),
+        0,
+        "the gateway's threshold is in force"
+    );
+    let elsewhere = gateway.decide(&gateway.honest(6));
     assert!(matches!(elsewhere, Err(KeyHolderError::OtherThreshold(32_768))), "{elsewhere:?}");
     gateway.remote.set_policy(TENANT, lenient(15_000)).unwrap();
-    assert_eq!(gateway.decide(&gateway.honest(7).under(15_000)).unwrap(), 0b11);
+    assert_eq!(gateway.decide(&gateway.honest(7)).unwrap(), 0b11);
     let foreign = gateway.remote.set_policy(TenantId::new([9; 16]), lenient(15_000));
     assert!(matches!(foreign, Err(KeyHolderError::UnknownTenant)), "{foreign:?}");
     forbidden(gateway.remote.forgive_malformed(TENANT));
@@ -133,7 +139,11 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     forbidden(operator.enrol(enrolment(blinded.into())).map(drop));
 
     operator.set_policy(TENANT, lenient(32_768)).unwrap();
-    assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0, "the operator's threshold is in force");
+    assert_eq!(
+        gateway.decide(&under(32_768, gateway.honest(2))).unwrap(),
+        0,
+        "the operator's threshold is in force"
+    );
     let lifted = house.command(&["reset-malformed"], &[&hex::encode(TENANT)]);
     assert!(lifted.status.success(), "{}", String::from_utf8_lossy(&lifted.stderr));
     let name = named(0, 0);

@@ -151,7 +151,7 @@ impl Gateway {
         id[..4].copy_from_slice(&batch.to_le_bytes());
         [0, 1].map(|which| {
             let lanes: Vec<_> = self.people.iter().map(|person| &person.0[which]).zip(&probes).collect();
-            matcher(batch.into()).mask(BatchId::new(id), TENANT, &self.keys[which], &lanes).unwrap()
+            matcher(batch.into()).mask(BatchId::new(id), TENANT, 15_000, &self.keys[which], &lanes).unwrap()
         })
     }
 
