@@ -47,8 +47,8 @@ enum Outcome {
 
 impl QuorumHolder {
     /// Admits a job, charging an attempt and a failure to each lane, and makes this key-holder's partial decryptions. There are none of a
-    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows. No seat gets parts of a polynomial that a matcher forged,
-    /// even if another key-holder helps the matcher.
+    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows. Even if another key-holder helps the matcher, there are
+    /// parts of a polynomial that tells `r` bits of a key with probability at most 2^-r.
     ///
     /// # Errors
     /// [`KeyHolderError`] when no lane can be decided.
