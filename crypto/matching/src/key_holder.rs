@@ -62,8 +62,8 @@ impl KeyHolder {
     /// Decides every lane of `job`. `now` is in unix seconds.
     ///
     /// An attempt and a failure are charged to each lane, and the attempt is on record, before anything is decrypted. A match
-    /// refunds it, and no answer is given before its failure is on record. A job that does not come from an honest matcher is counted, and the
-    /// third freezes the tenant until an operator resets the count.
+    /// refunds it, and no answer is given before its failure is on record. A job that does not come from an honest matcher is counted, ends all
+    /// that are in flight with it, and the third freezes the tenant until an operator resets the count.
     ///
     /// # Errors
     /// [`KeyHolderError`] when no lane could be decided.
@@ -83,13 +83,10 @@ impl KeyHolder {
         self.threads.count(|counts| counts.attempted(occupied));
         let matched = self.threads.scratch(|scratch| compare(&mut scratch.decryptor, &admitted, job));
         wipe_stack();
-        let Some(matched) = matched else {
-            self.threads.count(|counts| counts.failed(occupied.len()));
-            return Err(tenant.record_malformed(vault, &admitted)?);
-        };
-        let accepted = tenant.settle(vault, &admitted, matched)?;
-        self.threads.count(|counts| counts.failed(occupied.len() - accepted.len()));
-        Ok(Decisions(accepted))
+        let settled = tenant.settle(vault, &admitted, matched);
+        let accepted = settled.as_ref().map_or(0, |accepted| accepted.len());
+        self.threads.count(|counts| counts.failed(occupied.len() - accepted));
+        settled.map(Decisions)
     }
 
     /// Opens the sealed shares of a batch of probes and encrypts them in one ciphertext under the tenant's key. A share opens once, and

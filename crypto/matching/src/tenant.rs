@@ -16,7 +16,7 @@ use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
 use register::Register;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use subjects::{Subject, Subjects};
 use thread_local::ThreadLocal;
 use trefoil_bfv::{LANES, SubjectKey, TagKey};
@@ -26,6 +26,8 @@ pub(crate) struct Tenant {
     id: TenantId,
     keys: KeyStructure,
     state: ArcSwap<State>,
+    /// Malformed jobs found so far. The state follows, and then the vault.
+    found: AtomicU32,
     subjects: Subjects,
     register: Register,
     /// Attempts that a spent budget refused since the process began. Each thread counts for itself.
@@ -62,7 +64,11 @@ pub(crate) struct Admitted {
 
 impl State {
     pub(crate) fn is_frozen(&self) -> bool {
-        self.malformed.saturating_sub(self.forgiven) >= MALFORMED_MAX
+        self.is_frozen_by(self.malformed)
+    }
+
+    fn is_frozen_by(&self, malformed: u32) -> bool {
+        malformed.saturating_sub(self.forgiven) >= MALFORMED_MAX
     }
 
     fn newest(&self) -> Result<&Arc<Epoch>, KeyHolderError> {
@@ -184,18 +190,61 @@ impl Tenant {
         Ok(admitted)
     }
 
-    /// Ends a batch with its decisions: refunds the failures of lanes that matched, writes the others to the vault, and only
-    /// then returns the accepted lanes, so that an answer whose failure is not on record is never given.
+    /// What a judged job may be told, decided at one moment for all jobs in flight. `before` is the count of malformed jobs at its admission.
+    ///
+    /// The first malformed one ends them all: it alone is counted, durably, and told what it is. The others, malformed or not, are told only that
+    /// the tag keys have changed or that the tenant is frozen. So jobs in flight together tell no more than jobs one after the other.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "for a malformed job; all others load a word that is rarely written"
+    )]
+    pub(crate) fn conclude(
+        &self,
+        vault: &dyn Vault,
+        before: u32,
+        is_honest: bool,
+    ) -> Result<(), KeyHolderError> {
+        let now = match is_honest {
+            true => self.found.load(Relaxed),
+            false => match self.found.compare_exchange(before, before.saturating_add(1), Relaxed, Relaxed) {
+                Ok(_) => {
+                    self.count_malformed(vault)?;
+                    return Err(KeyHolderError::Malformed);
+                }
+                Err(now) => now,
+            },
+        };
+        match now == before {
+            true => Ok(()),
+            false if self.state.load().is_frozen_by(now) => Err(KeyHolderError::Frozen),
+            false => Err(KeyHolderError::TagKey),
+        }
+    }
+
+    /// Lets a judged batch go on, or ends it with the failures charged to its subjects: see [`Tenant::conclude`].
+    pub(crate) fn pass(
+        &self,
+        vault: &dyn Vault,
+        admitted: &Admitted,
+        is_honest: bool,
+    ) -> Result<(), KeyHolderError> {
+        let concluded = self.conclude(vault, admitted.state.malformed, is_honest);
+        if concluded.is_err() {
+            self.keep_failures(vault, admitted)?;
+        }
+        concluded
+    }
+
+    /// Ends a judged batch; `matched` is none if it does not come from an honest matcher. Refunds the failures of lanes that matched, writes the
+    /// others to the vault, and only then returns the accepted lanes, so that an answer whose failure is not on record is never given.
     pub(crate) fn settle(
         &self,
         vault: &dyn Vault,
         admitted: &Admitted,
-        matched: LaneSet,
+        matched: Option<LaneSet>,
     ) -> Result<LaneSet, KeyHolderError> {
-        if self.state.load().is_frozen() {
-            self.keep_failures(vault, admitted)?;
-            return Err(KeyHolderError::Frozen);
-        }
+        self.pass(vault, admitted, matched.is_some())?;
+        let matched = matched.unwrap_or(LaneSet::EMPTY);
         let (mut accepted, mut changed) = (LaneSet::EMPTY, LaneSet::EMPTY);
         for lane in Lane::all() {
             let Some((_, ledger)) = &admitted.ledgers[lane.index()] else { continue };
@@ -241,18 +290,6 @@ impl Tenant {
     /// Ends a batch that no other seat has heard of and that was not decided: it was an attempt and no failure.
     pub(crate) fn forgive(&self, admitted: &Admitted) {
         admitted.ledgers.iter().flatten().for_each(|(_, ledger)| ledger.forgive(admitted.now));
-    }
-
-    /// Ends a batch that does not come from an honest matcher: counts it, durably, and keeps the failures charged to its subjects. The
-    /// answer says that it is malformed, or only that the tenant is frozen.
-    pub(crate) fn record_malformed(
-        &self,
-        vault: &dyn Vault,
-        admitted: &Admitted,
-    ) -> Result<KeyHolderError, KeyHolderError> {
-        let refusal = self.count_malformed(vault)?;
-        self.keep_failures(vault, admitted)?;
-        Ok(refusal)
     }
 
     /// The subjects of a batch, all of which must be enrolled in their lanes under the keys of `epoch`.

@@ -60,17 +60,13 @@ impl QuorumHolder {
         let tenant = known(&tenants, &job.job.tenant)?;
         let (vault, version) = (self.key_holder.vault(), Some(job.own.stamp.version));
         let admitted = tenant.admit(vault, &job.job, version, now)?;
-        let (threads, occupied) = (self.key_holder.threads(), job.job.occupied());
-        threads.count(|counts| counts.attempted(occupied));
+        let lanes = job.job.occupied().len();
+        self.key_holder.threads().count(|counts| counts.attempted(job.job.occupied()));
         let vouched = admitted.tag_key().is_some_and(|key| {
             job.tagged().iter().fold(true, |all, (batch, tag)| all & key.vouches(batch, tag))
         });
-        if !vouched {
-            threads.count(|counts| counts.failed(occupied.len()));
-            tenant.record_malformed(vault, &admitted)?;
-            return Err(KeyHolderError::Malformed);
-        }
-        let made = threads.scratch(|scratch| {
+        tenant.pass(vault, &admitted, vouched).inspect_err(|_| self.key_holder.threads().count(|counts| counts.failed(lanes)))?;
+        let made = self.key_holder.threads().scratch(|scratch| {
             [0, 1].map(|which| {
                 let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);
                 let (other, shadow) = job.lacking(piece);
@@ -168,16 +164,14 @@ impl QuorumHolder {
         let vault = self.key_holder.vault();
         let lanes = job.job.occupied().len();
         let failed = |lanes: usize| self.key_holder.threads().count(|counts| counts.failed(lanes));
+        let settle = |matched: Option<LaneSet>| {
+            let settled = tenant.settle(vault, &begun.admitted, matched);
+            failed(lanes - settled.as_ref().map_or(0, |accepted| accepted.len()));
+            settled.map(Decisions::from_lanes)
+        };
         match judged.outcome {
-            Outcome::Matched(matched) => {
-                let accepted = tenant.settle(vault, &begun.admitted, matched)?;
-                failed(lanes - accepted.len());
-                Ok(Decisions::from_lanes(accepted))
-            }
-            Outcome::Malformed => {
-                failed(lanes);
-                Err(tenant.record_malformed(vault, &begun.admitted)?)
-            }
+            Outcome::Matched(matched) => settle(Some(matched)),
+            Outcome::Malformed => settle(None),
             Outcome::Undecided if heard => {
                 failed(lanes);
                 tenant.keep_failures(vault, &begun.admitted)?;

@@ -7,6 +7,7 @@ mod collusion;
 mod decisions;
 mod enrolment;
 mod hostile_matcher;
+mod in_flight;
 mod isolation;
 mod liars;
 mod malformed;
@@ -15,8 +16,8 @@ mod quorum;
 mod rotation;
 mod snapshot;
 mod three;
-
 mod thresholds;
+
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
 use trefoil_matching::{
@@ -54,9 +55,9 @@ struct World {
     key: PublicKey,
     matcher: Matcher,
     rng: StdRng,
-    /// Batches of shared probes so far.
     /// The threshold of the tenant's policy, which each job names.
     threshold: i32,
+    /// Batches of shared probes so far.
     probes: u64,
 }
 

@@ -28,11 +28,16 @@ pub(crate) struct Three {
 
 impl Three {
     pub(crate) fn new(policy: DecisionPolicy, people: u8) -> Three {
+        Three::with(alone(1), policy, people)
+    }
+
+    /// With this one in the first seat.
+    pub(crate) fn with(first: Arc<KeyHolder>, policy: DecisionPolicy, people: u8) -> Three {
         let mut rng = StdRng::seed_from_u64(1);
         let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
             .into_iter()
-            .zip(1..)
-            .map(|(pieces, seed)| QuorumHolder::new(alone(seed), pieces).unwrap())
+            .zip([first, alone(2), alone(3)])
+            .map(|(pieces, own)| QuorumHolder::new(own, pieces).unwrap())
             .collect();
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, policy).unwrap());
         let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).unwrap();
