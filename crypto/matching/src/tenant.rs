@@ -4,6 +4,7 @@
 //! replaced whole, `subjects` is read without a lock, and attempts are counted in a ledger for each template. A change of the tenant (in
 //! `register.rs`) is rare and serialised.
 
+mod counts;
 mod register;
 mod subjects;
 
@@ -14,11 +15,11 @@ use crate::names::Name;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MALFORMED_MAX};
 use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
+pub(crate) use counts::{Count, Counts};
 use register::Register;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use subjects::{Subject, Subjects};
-use thread_local::ThreadLocal;
 use trefoil_bfv::{LANES, SubjectKey, TagKey};
 
 /// See the module.
@@ -30,8 +31,7 @@ pub(crate) struct Tenant {
     found: AtomicU32,
     subjects: Subjects,
     register: Register,
-    /// Attempts that a spent budget refused since the process began. Each thread counts for itself.
-    trips: ThreadLocal<AtomicU64>,
+    pub(crate) counts: Counts,
 }
 
 /// The state of a tenant that an operator's or an attacker's actions change. Never changed in place.
@@ -264,14 +264,8 @@ impl Tenant {
 
     /// Counts the lanes that get no attempt.
     fn trip(&self, spent: LaneSet) -> KeyHolderError {
-        let own = self.trips.get_or_default();
-        own.store(own.load(Relaxed) + spent.len() as u64, Relaxed);
+        self.counts.add(Count::Trips, spent.len());
         KeyHolderError::NoAttempts(spent)
-    }
-
-    /// Attempts that a spent budget refused since the process began.
-    pub(crate) fn trips(&self) -> u64 {
-        self.trips.iter().map(|own| own.load(Relaxed)).sum()
     }
 
     /// How many subjects have no attempt at `now`. Both forms of a template that is being renewed are one.

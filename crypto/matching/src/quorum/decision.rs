@@ -2,7 +2,7 @@
 
 use super::{Parts, QuorumHolder, SeatJob};
 use crate::key_holder::{known, nothing_stray, reached, wipe_stack};
-use crate::tenant::Admitted;
+use crate::tenant::{Admitted, Count};
 use crate::{Decisions, KeyHolderError, LaneSet};
 use trefoil_bfv::threshold::{Of, Partial, Piece, Seat};
 use trefoil_bfv::{Opened, Scheme, SubjectKey};
@@ -61,11 +61,11 @@ impl QuorumHolder {
         let (vault, version) = (self.key_holder.vault(), Some(job.own.stamp.version));
         let admitted = tenant.admit(vault, &job.job, version, now)?;
         let lanes = job.job.occupied().len();
-        self.key_holder.threads().count(|counts| counts.attempted(job.job.occupied()));
+        tenant.counts.add(Count::Attempts, lanes);
         let vouched = admitted.tag_key().is_some_and(|key| {
             job.tagged().iter().fold(true, |all, (batch, tag)| all & key.vouches(batch, tag))
         });
-        tenant.pass(vault, &admitted, vouched).inspect_err(|_| self.key_holder.threads().count(|counts| counts.failed(lanes)))?;
+        tenant.pass(vault, &admitted, vouched).inspect_err(|_| tenant.counts.add(Count::Failures, lanes))?;
         let made = self.key_holder.threads().scratch(|scratch| {
             [0, 1].map(|which| {
                 let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);
@@ -163,7 +163,7 @@ impl QuorumHolder {
         let tenant = known(&tenants, &job.job.tenant)?;
         let vault = self.key_holder.vault();
         let lanes = job.job.occupied().len();
-        let failed = |lanes: usize| self.key_holder.threads().count(|counts| counts.failed(lanes));
+        let failed = |lanes: usize| tenant.counts.add(Count::Failures, lanes);
         let settle = |matched: Option<LaneSet>| {
             let settled = tenant.settle(vault, &begun.admitted, matched);
             failed(lanes - settled.as_ref().map_or(0, |accepted| accepted.len()));

@@ -1,7 +1,7 @@
 //! Changes of a tenant: creation, policy, enrolment, rotation, removal, and malformed jobs. In the vault first, then in memory, one change
 //! at a time. Only a malformed batch waits for any of it.
 
-use super::{InUse, State, Subjects, Tenant, only};
+use super::{Counts, InUse, State, Subjects, Tenant, only};
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
 use crate::key_holder::KeyHolderError;
@@ -61,8 +61,8 @@ impl Tenant {
         }
         let state = State { epochs, policy, malformed, forgiven };
         let (state, register) = (ArcSwap::from_pointee(state), Register::default());
-        let (found, trips) = (malformed.into(), Default::default());
-        Tenant { id: tenant, keys, state, found, subjects: table, register, trips }
+        let (found, counts) = (malformed.into(), Counts::default());
+        Tenant { id: tenant, keys, state, found, subjects: table, register, counts }
     }
 
     /// Whether this is the master key of all its epochs.

@@ -89,6 +89,7 @@ mod second_look;
 mod service;
 mod session;
 mod sessions;
+mod shared_key_holder;
 mod shutdown;
 mod siblings;
 mod small_disk;

@@ -16,7 +16,7 @@ use trefoil_key_holder::identity::Fingerprint;
 use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
     Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, Renewal, Reply, Request,
-    SealedFor, SealedProbe, Share, blind, split,
+    SealedFor, SealedProbe, Share, Status, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::{BatchId, SessionId, TenantId};
@@ -175,6 +175,13 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let unknown = |outcome: Result<(), KeyHolderError>| {
         assert!(matches!(outcome, Err(KeyHolderError::UnknownTenant)), "{outcome:?}");
     };
+    assert_eq!(gateway.decide(&gateway.honest(9)).unwrap(), 0b11);
+    let [own, told, all] = [&gateway.remote, &other, &running.connected(house.operator())].map(|client| {
+        let Status { attempts, enrolments, tenants, templates, trips, .. } = client.status().unwrap();
+        (attempts, enrolments, tenants, templates, trips)
+    });
+    let counted = (2, 2, 1, 2, vec![(TENANT, 0)]);
+    assert_eq!((own, told, all), (counted.clone(), (0, 0, 0, 0, vec![]), counted));
     unknown(other.decide(job.clone()).map(drop));
     unknown(other.shred(named(0, 0)));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));
