@@ -235,7 +235,7 @@ impl Enrolment {
     ) -> Result<u64, Failure> {
         let lanes: Vec<(&Template, &Embedding)> = group.iter().map(|template| (template, probe)).collect();
         let job = matcher
-            .mask(BatchId::new(rand::rng().random()), TENANT, &self.key, &lanes)
+            .mask(BatchId::new(rand::rng().random()), TENANT, THRESHOLD, &self.key, &lanes)
             .map_err(Failure::in_step("match"))?;
         let decisions =
             self.key_holder.decide(&job, WORLD_START_S).map_err(Failure::in_step("key-holder"))?;

@@ -158,7 +158,7 @@ impl<C> Round<'_, C> {
                     Probe::Shared(_) => None,
                 })
                 .collect();
-            let job = self.matcher.mask(batch, tenant, key, &plain).map_err(fault)?.under(threshold);
+            let job = self.matcher.mask(batch, tenant, threshold, key, &plain).map_err(fault)?;
             run.times.match_ns += self.clock.monotonic_ns() - started;
             return Ok(job);
         }
@@ -183,7 +183,7 @@ impl<C> Round<'_, C> {
         };
         let encrypted = probes.insert(encrypted);
         let job =
-            self.matcher.mask_shared(batch, tenant, key, &shared, encrypted).map_err(fault)?.under(threshold);
+            self.matcher.mask_shared(batch, tenant, threshold, key, &shared, encrypted).map_err(fault)?;
         run.times.match_ns += self.clock.monotonic_ns() - started - waited;
         Ok(job)
     }

@@ -73,7 +73,7 @@ impl Candidate {
     fn job(&self, batch: u8, faces: &[Embedding]) -> Result<MatchJob, Failure> {
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(faces).collect();
         let mut matcher = Matcher::new(self.tier, Box::new(system_entropy));
-        let job = matcher.mask(BatchId::new([batch; 16]), self.tenant, &self.key, &lanes);
+        let job = matcher.mask(BatchId::new([batch; 16]), self.tenant, THRESHOLD, &self.key, &lanes);
         job.map_err(Failure::in_step("match"))
     }
 

@@ -53,7 +53,7 @@ pub(crate) const fn sum_max(terms: usize, bits: u32) -> u128 {
 }
 
 /// Independent uniform terms of one flooding sample of a tag, and bits of each. A tag needs no room for messages, so its flooding need
-/// not reach the band; anything that a forged `c1` can add to a phase without failing the tag is as small as this. `NOTES.md`, section 6.
+/// not reach the band; anything that a forged `c1` can add to a phase without a guess of the tag key is as small as this. `NOTES.md`, section 6.
 pub const TAG_FLOOD_TERMS: usize = 3;
 /// See [`TAG_FLOOD_TERMS`].
 pub const TAG_FLOOD_TERM_BITS: u32 = 50;

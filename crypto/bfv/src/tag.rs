@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Without it `c1'` could be arbitrary: a multiple of `Delta` in one lane decrypts to the keys, there and nowhere else, so neither
-//! the error nor an empty lane shows it. A matcher that adds `d` to `c1'` has to add `-fold(d s')` to the tag. `NOTES.md`, section 6.
+//! the error nor an empty lane shows it. A matcher that adds `d` to `c1'` has to add `-fold(d s')` to the tag. To guess it for one that tells `r` bits
+//! of a key is to guess `r` bits of the tag key. `NOTES.md`, section 6.
 
 use crate::ciphertext::CiphertextError;
 use crate::decrypt::Phases;

@@ -11,8 +11,6 @@ const MAGIC: [u8; 4] = *b"TFJ6";
 
 /// Bytes but for the subjects and what is masked: magic, tenant, batch id, epoch, kind, occupied lanes, threshold.
 const HEADER_BYTES: usize = 4 + 16 + 16 + 4 + 1 + 4 + 4;
-/// Stands for an absent threshold. No score is as low.
-const NO_THRESHOLD: i32 = i32::MIN;
 /// Bytes per subject: handle and generation.
 const SUBJECT_BYTES: usize = 32 + 4;
 /// Bytes of the 32 coefficients of `c0`: 2 primes, 6 bytes.
@@ -29,9 +27,9 @@ pub struct MatchJob {
     pub epoch: u32,
     /// Handle and template generation of the subject in each lane.
     pub subjects: [Option<(Handle, u32)>; LANES],
-    /// The threshold that the decision will be said to be under. A key-holder with another one decides nothing. Nothing where nobody
-    /// will say one: the key-holder decides under its own.
-    pub threshold: Option<i32>,
+    /// The threshold of the decision. A key-holder whose threshold for the tenant differs decides nothing. It is part of the encoding, and so
+    /// of the digest that names the batch between key-holders: no two of them decide one batch under two thresholds.
+    pub threshold: i32,
     pub(crate) masked: Masked,
 }
 
@@ -170,7 +168,7 @@ impl MatchJob {
             bytes.extend_from_slice(handle.as_bytes());
             bytes.extend_from_slice(&generation.to_le_bytes());
         }
-        bytes.extend_from_slice(&threshold.unwrap_or(NO_THRESHOLD).to_le_bytes());
+        bytes.extend_from_slice(&threshold.to_le_bytes());
         bytes.extend_from_slice(&masked.to_bytes());
         bytes
     }
@@ -207,17 +205,11 @@ impl MatchJob {
             batch_id: BatchId::new(batch_id),
             epoch,
             subjects,
-            threshold: (threshold != NO_THRESHOLD).then_some(threshold),
+            threshold,
             masked,
         };
         job.check_subjects()?;
         Ok(job)
-    }
-
-    /// The same job, to be decided under this threshold only.
-    #[must_use]
-    pub fn under(self, threshold: i32) -> MatchJob {
-        MatchJob { threshold: Some(threshold), ..self }
     }
 
     /// The lanes that have a subject.

@@ -7,7 +7,7 @@ mod tenants;
 
 use crate::job::Masked;
 use crate::probe::SealedProbe;
-use crate::tenant::{Admitted, Tenant};
+use crate::tenant::{Admitted, Count, Tenant};
 use crate::{EncryptedProbes, Lane, LaneSet, MatchJob, ProbeJob, TenantId, Vault};
 use arc_swap::{ArcSwap, Guard};
 pub use error::KeyHolderError;
@@ -24,7 +24,7 @@ use trefoil_split::OpeningKey;
 ///
 /// Memory is proportional to the subjects enrolled, about 300 bytes each, and 128 KiB per tenant. A batch takes no lock and writes no memory
 /// that a batch with other subjects reads: tenants are a snapshot, subjects a map that is read without a lock, attempts a ledger for
-/// each template, and scratch memory and totals belong to the thread.
+/// each template, and scratch memory and counts belong to the thread.
 pub struct KeyHolder {
     vault: Box<dyn Vault>,
     opening: OpeningKey,
@@ -62,8 +62,8 @@ impl KeyHolder {
     /// Decides every lane of `job`. `now` is in unix seconds.
     ///
     /// An attempt and a failure are charged to each lane, and the attempt is on record, before anything is decrypted. A match
-    /// refunds it, and no answer is given before its failure is on record. A job that does not come from an honest matcher is counted, and the
-    /// third freezes the tenant until an operator resets the count.
+    /// refunds it, and no answer is given before its failure is on record. A job that does not come from an honest matcher is counted, ends all
+    /// that are in flight with it, and the third freezes the tenant until an operator resets the count.
     ///
     /// # Errors
     /// [`KeyHolderError`] when no lane could be decided.
@@ -80,16 +80,13 @@ impl KeyHolder {
         let vault = &*self.vault;
         let admitted = tenant.admit(vault, job, version, now)?;
         let occupied = job.occupied();
-        self.threads.count(|counts| counts.attempted(occupied));
+        tenant.counts.add(Count::Attempts, occupied.len());
         let matched = self.threads.scratch(|scratch| compare(&mut scratch.decryptor, &admitted, job));
         wipe_stack();
-        let Some(matched) = matched else {
-            self.threads.count(|counts| counts.failed(occupied.len()));
-            return Err(tenant.record_malformed(vault, &admitted)?);
-        };
-        let accepted = tenant.settle(vault, &admitted, matched)?;
-        self.threads.count(|counts| counts.failed(occupied.len() - accepted.len()));
-        Ok(Decisions(accepted))
+        let settled = tenant.settle(vault, &admitted, matched);
+        let accepted = settled.as_ref().map_or(0, |accepted| accepted.len());
+        tenant.counts.add(Count::Failures, occupied.len() - accepted);
+        settled.map(Decisions)
     }
 
     /// Opens the sealed shares of a batch of probes and encrypts them in one ciphertext under the tenant's key. A share opens once, and
@@ -127,13 +124,13 @@ impl KeyHolder {
             return Err(KeyHolderError::SealedShares(refused));
         }
         let first = |(_, probe): &(Lane, &SealedProbe)| {
-            self.opened.first(&probe.sealed, probe.sealed_for.issued_at, now)
+            self.opened.first(&job.tenant, &probe.sealed, probe.sealed_for.issued_at, now)
         };
         let (used, repeated): (Vec<_>, Vec<_>) = job.lanes().partition(first);
         if repeated.is_empty() {
             return Ok(shares);
         }
-        used.iter().for_each(|(_, probe)| self.opened.forget(&probe.sealed));
+        used.iter().for_each(|(_, probe)| self.opened.forget(&job.tenant, &probe.sealed));
         for (lane, _) in &repeated {
             refused.insert(*lane);
         }
@@ -173,7 +170,7 @@ fn compare(decryptor: &mut Decryptor, admitted: &Admitted, job: &MatchJob) -> Op
         _ => return None,
     };
     let honest = vouched & opened.within_band() & nothing_stray(&opened, job);
-    honest.then_some(reached(&opened, admitted.threshold()))
+    honest.then_some(reached(&opened, job.threshold))
 }
 
 /// The lanes whose score reaches the threshold.

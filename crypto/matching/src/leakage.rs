@@ -6,8 +6,15 @@
 //! for any questions from any caller, even if each question depends on the answers so far (a sequence of
 //! answers determines the questions of a deterministic asker). A refusal for lack of attempts, or for a freeze,
 //! follows from the answers before it.
+//!
+//! In a quorum each seat has `a` attempts and `f` failures, and an answer costs two of them an attempt. So there are at most `3a/2` answers. A
+//! seat's job differs from another's in its witness only, so both find one score and decide it under one threshold, but each may say "malformed" up
+//! to `m` times where the other decides. A "no" costs two seats a failure, a "malformed" where the others say "yes" one. Whether a tag passes
+//! depends on tag keys alone, which are independent of all templates, so it is not counted.
+//!
+//! A day is a calendar day in UTC. Around midnight two days' budgets can be spent within minutes.
 
-use crate::MALFORMED_MAX;
+use crate::{DecisionPolicy, MALFORMED_MAX};
 use trefoil_types::AttemptPolicy;
 
 /// The most that the answers of one day reveal about a subject, in bits, for any questions.
@@ -18,6 +25,50 @@ pub fn bits_per_day(policy: &AttemptPolicy) -> f64 {
 /// The most that all answers about one template generation reveal, in bits.
 pub fn bits_per_generation(policy: &AttemptPolicy) -> f64 {
     bits(policy.attempts_per_generation, policy.failures_per_generation)
+}
+
+/// As [`bits_per_day`], for a policy that three key-holders apply, any two of which decide.
+pub fn bits_per_day_of_quorum(policy: &AttemptPolicy) -> f64 {
+    let each = of_seat(policy);
+    bits_of_quorum(each.attempts_per_day, each.failures_per_day)
+}
+
+/// As [`bits_per_generation`], for a policy that three key-holders apply, any two of which decide.
+pub fn bits_per_generation_of_quorum(policy: &AttemptPolicy) -> f64 {
+    let each = of_seat(policy);
+    bits_of_quorum(each.attempts_per_generation, each.failures_per_generation)
+}
+
+fn of_seat(policy: &AttemptPolicy) -> AttemptPolicy {
+    DecisionPolicy { threshold: 0, attempts: *policy }.of_one_of_three().attempts
+}
+
+/// Bits that the answers of a quorum can carry whose seats each give `attempts` answers, of which at most `failures` are not "yes".
+fn bits_of_quorum(attempts: u32, failures: u32) -> f64 {
+    if attempts == u32::MAX {
+        return f64::INFINITY;
+    }
+    let failures = failures.min(attempts);
+    let answers = attempts / 2 * 3 + attempts % 2;
+    // Where at most this many of the answers are "no".
+    let (mut no, mut chosen) = (vec![0.0], 0.0);
+    for i in 1..=answers.min(failures / 2 * 3 + failures % 2) {
+        chosen += (f64::from(answers - i + 1) / f64::from(i)).log2();
+        no.push(log2_sum([no[no.len() - 1], chosen].into_iter()));
+    }
+    // Where one seat says "malformed": this often although the others say "yes", and otherwise besides their "no".
+    let marks = [0, 1, 2, 3].map(|yes| {
+        let besides_no = (0..=MALFORMED_MAX - yes).map(|marks| log2_choose(failures, marks));
+        log2_choose(attempts, yes) + log2_sum(besides_no)
+    });
+    let mut sequences = Vec::new();
+    for yes in (0..64).map(|seats| [seats % 4, seats / 4 % 4, seats / 16]) {
+        if let Some(left) = (3 * failures as usize).checked_sub(yes.iter().sum()) {
+            let marked: f64 = yes.iter().map(|yes| marks[*yes]).sum();
+            sequences.push(marked + no[(left / 2).min(no.len() - 1)]);
+        }
+    }
+    log2_sum(sequences.into_iter())
 }
 
 /// Bits that `answers` answers can carry, of which at most `failures` are not "yes". Infinite if answers are not limited.
@@ -39,6 +90,9 @@ fn bits(answers: u32, failures: u32) -> f64 {
 
 /// `log2 C(n, k)`.
 fn log2_choose(n: u32, k: u32) -> f64 {
+    if k > n {
+        return f64::NEG_INFINITY;
+    }
     (0..k).map(|i| (f64::from(n - i) / f64::from(i + 1)).log2()).sum()
 }
 
@@ -82,5 +136,33 @@ mod tests {
         let template = 128.0 * (15.47 * (2.0 * std::f64::consts::PI * std::f64::consts::E).sqrt()).log2();
         assert!((767.0..769.0).contains(&template) && generation < 0.77 * template);
         assert!(bits(2_000, 2_000) > 2_000.0, "without a limit of failures");
+        let of_quorum = [bits_per_day_of_quorum(&policy), bits_per_generation_of_quorum(&policy)];
+        assert_eq!(of_quorum.map(|bits| format!("{bits:.1}")), ["132.6", "632.2"]);
+        assert!(of_quorum[1] < 0.83 * template);
+    }
+
+    /// Small quorums, by writing down every course of answers: which seats say "malformed" of which jobs, within each seat's failures.
+    #[test]
+    fn no_course_of_a_quorums_answers_is_left_out() {
+        for (attempts, failures) in [(1, 0), (1, 1), (2, 1), (2, 2)] {
+            let jobs = attempts / 2 * 3 + attempts % 2;
+            let mut courses = 0u32;
+            // Of each job whether the score reaches the threshold, and which seats say that it is malformed.
+            for course in 0..16u32.pow(jobs) {
+                let of_job = |job: u32| (course >> (4 * job) & 1 == 0, course >> (4 * job + 1) & 0b111);
+                let failed: u32 = (0..jobs)
+                    .map(|job| match of_job(job) {
+                        (true, malformed) => malformed.count_ones(),
+                        (false, malformed) => malformed.count_ones().max(2),
+                    })
+                    .sum();
+                let by_each = |seat: u32| (0..jobs).filter(|job| of_job(*job).1 >> seat & 1 == 1).count();
+                let possible = (0..3).all(|seat| by_each(seat) <= (failures as usize).min(3));
+                courses += u32::from(failed <= 3 * failures && possible);
+            }
+            let bits = bits_of_quorum(attempts, failures);
+            assert!(bits >= f64::from(courses).log2() - 1e-9, "{attempts}, {failures}: {courses}, {bits}");
+        }
+        assert_eq!(bits_of_quorum(u32::MAX, 1), f64::INFINITY);
     }
 }

@@ -32,7 +32,7 @@
 //! // A match: in practice up to 32 subjects, one per lane.
 //! let probe = Embedding::quantise(&face)?;
 //! let mut matcher = Matcher::new(Tier::detected(), Box::new(system_entropy));
-//! let job = matcher.mask(BatchId::new([3; 16]), tenant, &key, &[(&template, &probe)])?;
+//! let job = matcher.mask(BatchId::new([3; 16]), tenant, policy.threshold, &key, &[(&template, &probe)])?;
 //! assert!(key_holder.decide(&job, now)?.accepted(lane));
 //! # Ok(())
 //! # }
@@ -73,7 +73,7 @@ pub use key_holder::{Decisions, KeyHolder, KeyHolderError, SEALED_LIFE_S, Status
 pub use key_structure::KeyStructure;
 pub use keys::{PublicKey, PublicKeyError};
 pub use lane::{Lane, LaneSet};
-pub use leakage::{bits_per_day, bits_per_generation};
+pub use leakage::{bits_per_day, bits_per_day_of_quorum, bits_per_generation, bits_per_generation_of_quorum};
 pub use local::Local;
 pub use matcher::{Entropy, MatchError, Matcher, system_entropy};
 pub use policy::DecisionPolicy;

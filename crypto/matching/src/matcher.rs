@@ -73,7 +73,8 @@ impl Matcher {
         Matcher { masker: Masker::new(&scheme, seed), entropy }
     }
 
-    /// Multiplies each template by its plain probe and masks the result for the key-holder. Allocates the job's buffers only.
+    /// Multiplies each template by its plain probe and masks the result for the key-holder, which decides it under `threshold` or not at all.
+    /// Allocates the job's buffers only.
     ///
     /// # Errors
     /// [`MatchError`] when the batch is empty, repeats a lane or mixes tenants or keys.
@@ -81,6 +82,7 @@ impl Matcher {
         &mut self,
         batch_id: BatchId,
         tenant: TenantId,
+        threshold: i32,
         key: &PublicKey,
         lanes: &[(&Template, &Embedding)],
     ) -> Result<MatchJob, MatchError> {
@@ -93,7 +95,7 @@ impl Matcher {
         } else {
             self.mask_for_quorum(key, placed)?
         };
-        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, threshold: None, masked })
+        Ok(MatchJob { tenant, batch_id, epoch: key.epoch(), subjects, threshold, masked })
     }
 
     /// A batch with the data that each seat of a quorum needs to check the other two and the matcher.
@@ -150,6 +152,7 @@ impl Matcher {
         &mut self,
         batch_id: BatchId,
         tenant: TenantId,
+        threshold: i32,
         key: &PublicKey,
         lanes: &[(&Template, &SharedProbe)],
         probes: &EncryptedProbes,
@@ -163,7 +166,7 @@ impl Matcher {
         self.refresh();
         let masked = self.masker.mask_shared(zero, &placed[..lanes.len()], &probes.ciphertext);
         let (epoch, masked) = (key.epoch(), Masked::Product(masked));
-        Ok(MatchJob { tenant, batch_id, epoch, subjects, threshold: None, masked })
+        Ok(MatchJob { tenant, batch_id, epoch, subjects, threshold, masked })
     }
 }
 

@@ -47,9 +47,9 @@ impl KeyHolder {
         let tenants = self.tenants();
         let of = known(&tenants, &tenant)?;
         let renewal = of.renewal(self.vault(), &handle, from)?;
-        let Some(share) = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded) else {
-            return Err(of.count_malformed(self.vault())?);
-        };
+        let opened = renewal.old.open_blinded(&renewal.key, renewal.lane, blinded);
+        of.conclude(self.vault(), renewal.malformed, opened.is_some())?;
+        let share = opened.ok_or(KeyHolderError::Malformed)?;
         renewal.ledger.renewed();
         let (lane, epoch) = (renewal.lane, renewal.new.number());
         let (mut salt, mut rng) = ([0; 32], self.generator());

@@ -4,6 +4,7 @@
 //! replaced whole, `subjects` is read without a lock, and attempts are counted in a ledger for each template. A change of the tenant (in
 //! `register.rs`) is rare and serialised.
 
+mod counts;
 mod register;
 mod subjects;
 
@@ -14,11 +15,11 @@ use crate::names::Name;
 use crate::{AttemptRecord, DecisionPolicy, Handle, KeyStructure, Lane, LaneSet, MALFORMED_MAX};
 use crate::{MatchJob, PublicKey, TenantId, TenantRecord, Vault};
 use arc_swap::{ArcSwap, Guard};
+pub(crate) use counts::{Count, Counts};
 use register::Register;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use subjects::{Subject, Subjects};
-use thread_local::ThreadLocal;
 use trefoil_bfv::{LANES, SubjectKey, TagKey};
 
 /// See the module.
@@ -26,10 +27,11 @@ pub(crate) struct Tenant {
     id: TenantId,
     keys: KeyStructure,
     state: ArcSwap<State>,
+    /// Malformed jobs found so far. The state follows, and then the vault.
+    found: AtomicU32,
     subjects: Subjects,
     register: Register,
-    /// Attempts that a spent budget refused since the process began. Each thread counts for itself.
-    trips: ThreadLocal<AtomicU64>,
+    pub(crate) counts: Counts,
 }
 
 /// The state of a tenant that an operator's or an attacker's actions change. Never changed in place.
@@ -62,7 +64,11 @@ pub(crate) struct Admitted {
 
 impl State {
     pub(crate) fn is_frozen(&self) -> bool {
-        self.malformed.saturating_sub(self.forgiven) >= MALFORMED_MAX
+        self.is_frozen_by(self.malformed)
+    }
+
+    fn is_frozen_by(&self, malformed: u32) -> bool {
+        malformed.saturating_sub(self.forgiven) >= MALFORMED_MAX
     }
 
     fn newest(&self) -> Result<&Arc<Epoch>, KeyHolderError> {
@@ -89,11 +95,6 @@ impl Admitted {
     /// The checker of the batch's tags.
     pub(crate) fn tag_key(&self) -> Option<&TagKey> {
         self.state.epochs[self.epoch].tag_key.as_deref()
-    }
-
-    /// The threshold in force.
-    pub(crate) fn threshold(&self) -> i32 {
-        self.state.policy.threshold
     }
 }
 
@@ -167,7 +168,7 @@ impl Tenant {
         let state = self.state.load();
         let found = self.find(&state, &job.subjects, job.epoch)?;
         let in_force = state.policy.threshold;
-        if job.threshold.is_some_and(|threshold| threshold != in_force) {
+        if job.threshold != in_force {
             return Err(KeyHolderError::OtherThreshold(in_force));
         }
         if version.is_some_and(|version| version != state.malformed) {
@@ -189,18 +190,61 @@ impl Tenant {
         Ok(admitted)
     }
 
-    /// Ends a batch with its decisions: refunds the failures of lanes that matched, writes the others to the vault, and only
-    /// then returns the accepted lanes, so that an answer whose failure is not on record is never given.
+    /// What a judged job may be told, decided at one moment for all jobs in flight. `before` is the count of malformed jobs at its admission.
+    ///
+    /// The first malformed one ends them all: it alone is counted, durably, and told what it is. The others, malformed or not, are told only that
+    /// the tag keys have changed or that the tenant is frozen. So jobs in flight together tell no more than jobs one after the other.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "for a malformed job; all others load a word that is rarely written"
+    )]
+    pub(crate) fn conclude(
+        &self,
+        vault: &dyn Vault,
+        before: u32,
+        is_honest: bool,
+    ) -> Result<(), KeyHolderError> {
+        let now = match is_honest {
+            true => self.found.load(Relaxed),
+            false => match self.found.compare_exchange(before, before.saturating_add(1), Relaxed, Relaxed) {
+                Ok(_) => {
+                    self.count_malformed(vault)?;
+                    return Err(KeyHolderError::Malformed);
+                }
+                Err(now) => now,
+            },
+        };
+        match now == before {
+            true => Ok(()),
+            false if self.state.load().is_frozen_by(now) => Err(KeyHolderError::Frozen),
+            false => Err(KeyHolderError::TagKey),
+        }
+    }
+
+    /// Lets a judged batch go on, or ends it with the failures charged to its subjects: see [`Tenant::conclude`].
+    pub(crate) fn pass(
+        &self,
+        vault: &dyn Vault,
+        admitted: &Admitted,
+        is_honest: bool,
+    ) -> Result<(), KeyHolderError> {
+        let concluded = self.conclude(vault, admitted.state.malformed, is_honest);
+        if concluded.is_err() {
+            self.keep_failures(vault, admitted)?;
+        }
+        concluded
+    }
+
+    /// Ends a judged batch; `matched` is none if it does not come from an honest matcher. Refunds the failures of lanes that matched, writes the
+    /// others to the vault, and only then returns the accepted lanes, so that an answer whose failure is not on record is never given.
     pub(crate) fn settle(
         &self,
         vault: &dyn Vault,
         admitted: &Admitted,
-        matched: LaneSet,
+        matched: Option<LaneSet>,
     ) -> Result<LaneSet, KeyHolderError> {
-        if self.state.load().is_frozen() {
-            self.keep_failures(vault, admitted)?;
-            return Err(KeyHolderError::Frozen);
-        }
+        self.pass(vault, admitted, matched.is_some())?;
+        let matched = matched.unwrap_or(LaneSet::EMPTY);
         let (mut accepted, mut changed) = (LaneSet::EMPTY, LaneSet::EMPTY);
         for lane in Lane::all() {
             let Some((_, ledger)) = &admitted.ledgers[lane.index()] else { continue };
@@ -220,14 +264,8 @@ impl Tenant {
 
     /// Counts the lanes that get no attempt.
     fn trip(&self, spent: LaneSet) -> KeyHolderError {
-        let own = self.trips.get_or_default();
-        own.store(own.load(Relaxed) + spent.len() as u64, Relaxed);
+        self.counts.add(Count::Trips, spent.len());
         KeyHolderError::NoAttempts(spent)
-    }
-
-    /// Attempts that a spent budget refused since the process began.
-    pub(crate) fn trips(&self) -> u64 {
-        self.trips.iter().map(|own| own.load(Relaxed)).sum()
     }
 
     /// How many subjects have no attempt at `now`. Both forms of a template that is being renewed are one.
@@ -246,18 +284,6 @@ impl Tenant {
     /// Ends a batch that no other seat has heard of and that was not decided: it was an attempt and no failure.
     pub(crate) fn forgive(&self, admitted: &Admitted) {
         admitted.ledgers.iter().flatten().for_each(|(_, ledger)| ledger.forgive(admitted.now));
-    }
-
-    /// Ends a batch that does not come from an honest matcher: counts it, durably, and keeps the failures charged to its subjects. The
-    /// answer says that it is malformed, or only that the tenant is frozen.
-    pub(crate) fn record_malformed(
-        &self,
-        vault: &dyn Vault,
-        admitted: &Admitted,
-    ) -> Result<KeyHolderError, KeyHolderError> {
-        let refusal = self.count_malformed(vault)?;
-        self.keep_failures(vault, admitted)?;
-        Ok(refusal)
     }
 
     /// The subjects of a batch, all of which must be enrolled in their lanes under the keys of `epoch`.

@@ -23,8 +23,8 @@ use trefoil_pipeline::{
 
 use super::counted::{Count, CountedCache, CountedTenants, taken};
 use super::world::{
-    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, TestClock, World, clock, in_session, named,
-    verdict_of,
+    AUDIENCE, CHAINED, NOW, PEOPLE, PEOPLE_ONCE, TENANT, THRESHOLD, TestClock, World, clock, in_session,
+    named, verdict_of,
 };
 
 fn run<C: Cache<Verdict>>(
@@ -484,7 +484,7 @@ fn malform<C: Cache<Verdict>>(world: &World<C>) {
     let entropy = Box::new(move |fresh: &mut [u8; 32]| rng.fill_bytes(fresh));
     let mut matcher = Matcher::new(Tier::detected(), entropy);
     let job = matcher
-        .mask(BatchId::new([1; 16]), TENANT, &world.key, &[(&world.templates[0], &face)])
+        .mask(BatchId::new([1; 16]), TENANT, THRESHOLD, &world.key, &[(&world.templates[0], &face)])
         .expect("honest");
     let mut bytes = job.to_bytes();
     // A coefficient of what is decrypted.

@@ -32,7 +32,7 @@ pub(crate) const PEOPLE: usize = 32;
 /// Whose session has a hash chain.
 pub(crate) const CHAINED: usize = 21;
 /// cos 0.6: independent unit vectors in 128 dimensions stay within 0.45.
-const THRESHOLD: i32 = 18_000;
+pub(crate) const THRESHOLD: i32 = 18_000;
 
 pub(crate) struct Person {
     pub(crate) face: [f32; DIM],

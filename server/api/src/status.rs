@@ -292,7 +292,7 @@ pub struct KeyHolderSeat {
     pub accused: u64,
 }
 
-/// What the key-holder counts.
+/// What the key-holder counts for this service: of its own tenants, if others share the key-holder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct KeyHolderCounts {

@@ -391,14 +391,33 @@ mod tests {
 
     #[test]
     fn the_laxest_policy_tells_less_than_a_template_holds() {
-        let PolicyLimits { failures_per_generation_max, attempts_per_generation_max, .. } =
-            Config::embedded().policy;
+        let PolicyLimits {
+            failures_per_generation_max,
+            attempts_per_generation_max,
+            attempts_per_day_max,
+            failures_per_day_max,
+            ..
+        } = Config::embedded().policy;
         let laxest = AttemptPolicy {
             failures_per_generation: failures_per_generation_max,
             attempts_per_generation: attempts_per_generation_max,
             ..AttemptPolicy::UNLIMITED
         };
         let bits = trefoil_matching::bits_per_generation(&laxest);
-        assert!((720.0..768.0).contains(&bits), "{bits}");
+        assert_eq!(format!("{bits:.1}"), "740.3");
+        let of_quorum = AttemptPolicy {
+            failures_per_generation: crate::quorum::FAILURES_PER_GENERATION_MAX,
+            attempts_per_day: attempts_per_day_max,
+            failures_per_day: failures_per_day_max,
+            ..laxest
+        };
+        let bits = trefoil_matching::bits_per_generation_of_quorum(&of_quorum);
+        assert_eq!(format!("{bits:.1}"), "744.5");
+        assert!(trefoil_matching::bits_per_generation_of_quorum(&laxest) > 768.0, "why it is lower there");
+        let days = [
+            trefoil_matching::bits_per_day(&of_quorum),
+            trefoil_matching::bits_per_day_of_quorum(&of_quorum),
+        ];
+        assert_eq!(days.map(|bits| format!("{bits:.1}")), ["481.9", "526.3"]);
     }
 }

@@ -30,6 +30,15 @@ pub(crate) enum Role {
     Member(Box<Member>),
 }
 
+impl Role {
+    fn key_holder(&self) -> &KeyHolder {
+        match self {
+            Role::Alone(key_holder) => key_holder,
+            Role::Member(member) => member.key_holder(),
+        }
+    }
+}
+
 impl Handler {
     /// Answers one request at `now` (unix seconds, this machine's clock). No answer is given without its line in the log.
     pub(crate) fn answer(
@@ -98,6 +107,11 @@ impl Handler {
             tracing::debug!(why, "refused for want of room");
             return Err(KeyHolderError::Unavailable(DISK_LOW.to_owned()));
         }
+        if let Request::Status = request {
+            let sees =
+                |tenant: &TenantId| client.right == Right::Operate || self.vault.owns(tenant, &client.name);
+            return Ok(Reply::Status(self.role.key_holder().status_of(sees).into()));
+        }
         let shredded = match &request {
             Request::Shred(name) => Some(*name),
             _ => None,
@@ -106,18 +120,13 @@ impl Handler {
             Role::Alone(key_holder) => key_holder.answer(request, now),
             Role::Member(member) => member.answer(client, request, now),
         };
-        let mut reply = match shredded {
+        let reply = match shredded {
             None => answer(request),
             Some(name) => {
                 let in_vault = |cause: &KeyHolderError| matches!(cause, KeyHolderError::Vault(_));
                 self.disk.with_reserve(|| answer(Request::Shred(name)), in_vault)
             }
         };
-        if let Ok(Reply::Status(status)) = &mut reply {
-            let owned =
-                |tenant: &TenantId| client.right == Right::Operate || self.vault.owns(tenant, &client.name);
-            status.frozen.retain(owned);
-        }
         reply.map_err(for_others)
     }
 

@@ -124,7 +124,7 @@ impl Stand {
             }
             let lanes: Vec<_> = lanes.iter().map(|(template, probe)| (template, probe)).collect();
             let job = matcher
-                .mask(BatchId::new(rng.random()), TENANT, &key, &lanes)
+                .mask(BatchId::new(rng.random()), TENANT, THRESHOLD, &key, &lanes)
                 .map_err(Failure::in_step("match"))?;
             let own = Job::of(&job)?;
             jobs.push((job, own, expected));

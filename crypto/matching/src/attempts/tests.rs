@@ -34,6 +34,19 @@ fn failures_in_a_row_delay_the_next_attempt() {
     assert!(ledger.charge(&POLICY, NOON + 60));
 }
 
+/// A day is a calendar day in UTC: at midnight its budget is there again, and then not for 24 hours.
+#[test]
+fn two_days_of_attempts_are_minutes_apart_at_midnight() {
+    let policy = AttemptPolicy { failures_per_generation: 100, ..PATIENT };
+    let (ledger, midnight) = (ledger(), NOON + SECONDS_PER_DAY / 2);
+    for now in [midnight - 60, midnight] {
+        assert!((0..policy.failures_per_day).all(|_| ledger.charge(&policy, now)));
+        assert!(!ledger.charge(&policy, now));
+    }
+    assert!(!ledger.charge(&policy, midnight + SECONDS_PER_DAY - 1));
+    assert!(ledger.charge(&policy, midnight + SECONDS_PER_DAY));
+}
+
 #[test]
 fn a_clock_that_is_set_back_opens_no_day_again_and_a_late_match_takes_nothing_from_another_day() {
     let ledger = ledger();

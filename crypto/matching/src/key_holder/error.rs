@@ -25,8 +25,8 @@ pub enum KeyHolderError {
     /// The job names no subject, or one template twice. Nothing was decided or counted.
     #[error("the job names no subject, or one template twice")]
     Subjects,
-    /// The batch is tagged for an earlier tag key of this key-holder. Nothing was decided or counted; fetch the public key and mask the
-    /// batch again.
+    /// The batch is tagged for an earlier tag key of this key-holder. Nothing was decided, and nothing counted unless the key changed while the
+    /// batch was in flight; fetch the public key and mask the batch again.
     #[error("the batch is tagged for an earlier tag key: fetch the tenant's public key")]
     TagKey,
     /// These lanes name subjects that have no attempt left, today or until they enrol again. Nothing was decided or counted; mask the

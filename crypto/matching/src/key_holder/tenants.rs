@@ -1,7 +1,7 @@
 //! Administration of tenants and subjects: none of it is on the path of a batch.
 
 use super::{KeyHolder, KeyHolderError, Once, Threads, known};
-use crate::tenant::Tenant;
+use crate::tenant::{Count, Tenant};
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, ForKeyHolder, KeyStructure, Lane, LaneSet,
     PublicKey, SubjectRecord, Template, TemplateName, TenantId, TenantRecord, Vault, VaultError, VaultState,
@@ -15,7 +15,7 @@ use trefoil_bfv::{Drbg, NORM_SQUARED_MAX};
 use trefoil_split::{OpeningKey, SealingKey};
 use zeroize::Zeroizing;
 
-/// A key-holder's counters, for operators. Nothing in it depends on a score or names a subject.
+/// A key-holder's counters, for operators; for a gateway, those of its own tenants. Nothing in it depends on a score or names a subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// Attempts since the process began.
@@ -198,7 +198,7 @@ impl KeyHolder {
                 let context = sealed.context(&tenant, &handle);
                 let share = self.opening.open(&context, &sealed.sealed);
                 opened = share.map_err(|_| KeyHolderError::SealedShares(only))?;
-                if !self.opened.first(&sealed.sealed, sealed.issued_at, now) {
+                if !self.opened.first(&tenant, &sealed.sealed, sealed.issued_at, now) {
                     return Err(KeyHolderError::SealedShares(only));
                 }
                 &opened
@@ -219,7 +219,7 @@ impl KeyHolder {
         of.insert(&*self.vault, &epoch, &record)?;
         // Every enrolment has a salt of its own, so a key never encrypts twice.
         let ciphertext = epoch.encrypt(&record, share, &mut rng);
-        self.threads.count(|counts| counts.enrolled());
+        of.counts.add(Count::Enrolments, 1);
         let epoch = epoch.number();
         Ok(EncryptedTemplate { template: Template { tenant, handle, generation, lane, epoch, ciphertext } })
     }
@@ -235,18 +235,24 @@ impl KeyHolder {
 
     /// The counters so far.
     pub fn status(&self) -> Status {
-        let [attempts, failures, enrolments] = self.threads.totals();
-        let vaults = vec![Some(self.vault.state())];
-        let mut status = Status { attempts, failures, enrolments, vaults, ..Status::default() };
-        for (id, tenant) in self.tenants().iter() {
+        self.status_of(|_| true)
+    }
+
+    /// The counters so far of some tenants.
+    pub fn status_of(&self, is_of: impl Fn(&TenantId) -> bool) -> Status {
+        let mut status = Status { vaults: vec![Some(self.vault.state())], ..Status::default() };
+        for (id, tenant) in self.tenants().iter().filter(|(id, _)| is_of(id)) {
             let (malformed, frozen) = tenant.malformed();
+            status.attempts += tenant.counts.total(Count::Attempts);
+            status.failures += tenant.counts.total(Count::Failures);
+            status.enrolments += tenant.counts.total(Count::Enrolments);
             status.tenants += 1;
             status.templates += tenant.templates() as u64;
             status.malformed += u64::from(malformed);
             if frozen {
                 status.frozen.push(*id);
             }
-            status.trips.push((*id, tenant.trips()));
+            status.trips.push((*id, tenant.counts.total(Count::Trips)));
         }
         status.bounded()
     }

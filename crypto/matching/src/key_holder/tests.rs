@@ -31,7 +31,8 @@ fn eight() -> (KeyHolder, MatchJob) {
         .collect();
     let lanes: Vec<_> = templates.iter().map(|template| (template, &face)).collect();
     let mut matcher = Matcher::new(Tier::detected(), Box::new(|fresh| *fresh = [9; 32]));
-    let job = matcher.mask(BatchId::new([0; 16]), TENANT, &key, &lanes).expect("a valid batch");
+    let job =
+        matcher.mask(BatchId::new([0; 16]), TENANT, policy.threshold, &key, &lanes).expect("a valid batch");
     (key_holder, job)
 }
 

@@ -18,13 +18,15 @@ const GIVEN_MAX: usize = 4096;
 const LIFE_S: u64 = 60;
 
 impl Contributions {
-    /// Stores the contribution to a template, replacing any earlier one; returns whether there was room.
+    /// Stores the contribution to a template, replacing any earlier one; returns whether there was room. A tenant has as much as is left for
+    /// all, so none takes more than half.
     pub(super) fn put(&self, name: TemplateName, contribution: [u8; 32], now: u64) -> bool {
         let mut given = self.given();
-        if given.len() >= GIVEN_MAX {
+        if given.len() >= GIVEN_MAX / 2 {
             given.retain(|_, (_, since)| now.saturating_sub(*since) < LIFE_S);
         }
-        let room = given.len() < GIVEN_MAX;
+        let own = given.keys().filter(|other| other.tenant == name.tenant).count();
+        let room = own < GIVEN_MAX - given.len();
         if room {
             given.insert(name, (contribution, now));
         }
@@ -69,8 +71,10 @@ mod tests {
     fn enrolments_that_were_given_up_make_room() {
         let contributions = Contributions::default();
         let filled = (0..).take_while(|i| contributions.put(name(*i), [1; 32], 100)).count();
-        assert_eq!(filled, GIVEN_MAX);
+        assert_eq!(filled, GIVEN_MAX / 2);
         assert!(!contributions.put(name(u32::MAX), [1; 32], 100 + LIFE_S - 1));
+        let of_another = TemplateName { tenant: TenantId::new([9; 16]), ..name(0) };
+        assert!(contributions.put(of_another, [1; 32], 100 + LIFE_S - 1), "another tenant has room");
         assert!(contributions.put(name(u32::MAX), [1; 32], 100 + LIFE_S));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Parts, QuorumHolder, SeatJob};
 use crate::key_holder::{known, nothing_stray, reached, wipe_stack};
-use crate::tenant::Admitted;
+use crate::tenant::{Admitted, Count};
 use crate::{Decisions, KeyHolderError, LaneSet};
 use trefoil_bfv::threshold::{Of, Partial, Piece, Seat};
 use trefoil_bfv::{Opened, Scheme, SubjectKey};
@@ -47,8 +47,8 @@ enum Outcome {
 
 impl QuorumHolder {
     /// Admits a job, charging an attempt and a failure to each lane, and makes this key-holder's partial decryptions. There are none of a
-    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows. No seat gets parts of a polynomial that a matcher forged,
-    /// even if another key-holder helps the matcher.
+    /// `c1` that is not tagged under this seat's own tag key, which no other seat knows. Even if another key-holder helps the matcher, there are
+    /// parts of a polynomial that tells `r` bits of a key with probability at most 2^-r.
     ///
     /// # Errors
     /// [`KeyHolderError`] when no lane can be decided.
@@ -60,17 +60,13 @@ impl QuorumHolder {
         let tenant = known(&tenants, &job.job.tenant)?;
         let (vault, version) = (self.key_holder.vault(), Some(job.own.stamp.version));
         let admitted = tenant.admit(vault, &job.job, version, now)?;
-        let (threads, occupied) = (self.key_holder.threads(), job.job.occupied());
-        threads.count(|counts| counts.attempted(occupied));
+        let lanes = job.job.occupied().len();
+        tenant.counts.add(Count::Attempts, lanes);
         let vouched = admitted.tag_key().is_some_and(|key| {
             job.tagged().iter().fold(true, |all, (batch, tag)| all & key.vouches(batch, tag))
         });
-        if !vouched {
-            threads.count(|counts| counts.failed(occupied.len()));
-            tenant.record_malformed(vault, &admitted)?;
-            return Err(KeyHolderError::Malformed);
-        }
-        let made = threads.scratch(|scratch| {
+        tenant.pass(vault, &admitted, vouched).inspect_err(|_| tenant.counts.add(Count::Failures, lanes))?;
+        let made = self.key_holder.threads().scratch(|scratch| {
             [0, 1].map(|which| {
                 let (piece, master) = (self.seat().pieces()[which], &self.pieces.masters[which]);
                 let (other, shadow) = job.lacking(piece);
@@ -167,17 +163,15 @@ impl QuorumHolder {
         let tenant = known(&tenants, &job.job.tenant)?;
         let vault = self.key_holder.vault();
         let lanes = job.job.occupied().len();
-        let failed = |lanes: usize| self.key_holder.threads().count(|counts| counts.failed(lanes));
+        let failed = |lanes: usize| tenant.counts.add(Count::Failures, lanes);
+        let settle = |matched: Option<LaneSet>| {
+            let settled = tenant.settle(vault, &begun.admitted, matched);
+            failed(lanes - settled.as_ref().map_or(0, |accepted| accepted.len()));
+            settled.map(Decisions::from_lanes)
+        };
         match judged.outcome {
-            Outcome::Matched(matched) => {
-                let accepted = tenant.settle(vault, &begun.admitted, matched)?;
-                failed(lanes - accepted.len());
-                Ok(Decisions::from_lanes(accepted))
-            }
-            Outcome::Malformed => {
-                failed(lanes);
-                Err(tenant.record_malformed(vault, &begun.admitted)?)
-            }
+            Outcome::Matched(matched) => settle(Some(matched)),
+            Outcome::Malformed => settle(None),
             Outcome::Undecided if heard => {
                 failed(lanes);
                 tenant.keep_failures(vault, &begun.admitted)?;
@@ -203,7 +197,7 @@ fn open(job: &SeatJob, begun: &Begun, version: &Version) -> Option<LaneSet> {
         & of_witness.within_quorum_band()
         & nothing_stray(&opened, &job.job)
         & own.confirms(&opened, &of_witness);
-    honest.then_some(reached(&opened, begun.admitted.threshold()))
+    honest.then_some(reached(&opened, job.job.threshold))
 }
 
 impl Judgement {

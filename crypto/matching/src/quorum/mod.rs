@@ -21,6 +21,7 @@ pub use trefoil_bfv::threshold::Seat;
 
 use crate::key_holder::known;
 use crate::template::Ciphertext;
+use crate::tenant::Count;
 use crate::{
     AttemptRecord, DecisionPolicy, EncryptedTemplate, EpochRecord, KeyHolder, KeyHolderError, KeyStructure,
     SeatEnrolment, SubjectRecord, Template, TemplateName, TenantId, TenantRecord,
@@ -163,6 +164,7 @@ impl QuorumHolder {
         let renewed_from = None;
         let record = SubjectRecord { handle, generation, lane, epoch: number, renewed_from, salt, attempts };
         of.insert(self.key_holder.vault(), &epoch, &record)?;
+        of.counts.add(Count::Enrolments, 1);
         let subject = epoch.subject_key(&record);
         let basis = epoch.basis().ok_or(KeyHolderError::Structure)?;
         let mut parts =

@@ -1,7 +1,7 @@
 //! Changes of a tenant: creation, policy, enrolment, rotation, removal, and malformed jobs. In the vault first, then in memory, one change
 //! at a time. Only a malformed batch waits for any of it.
 
-use super::{InUse, State, Subjects, Tenant, only};
+use super::{Counts, InUse, State, Subjects, Tenant, only};
 use crate::attempts::Ledger;
 use crate::epoch::Epoch;
 use crate::key_holder::KeyHolderError;
@@ -30,6 +30,8 @@ pub(crate) struct Renewal {
     pub(crate) lane: Lane,
     /// The ledger that is charged.
     pub(crate) ledger: Arc<Ledger>,
+    /// Malformed jobs before it.
+    pub(crate) malformed: u32,
 }
 
 impl Register {
@@ -59,7 +61,8 @@ impl Tenant {
         }
         let state = State { epochs, policy, malformed, forgiven };
         let (state, register) = (ArcSwap::from_pointee(state), Register::default());
-        Tenant { id: tenant, keys, state, subjects: table, register, trips: Default::default() }
+        let (found, counts) = (malformed.into(), Counts::default());
+        Tenant { id: tenant, keys, state, found, subjects: table, register, counts }
     }
 
     /// Whether this is the master key of all its epochs.
@@ -101,11 +104,9 @@ impl Tenant {
         Ok(())
     }
 
-    /// Counts a malformed job, which renews the tag keys. In memory first, so that the job is counted even if the vault fails.
-    pub(crate) fn count_malformed(&self, vault: &dyn Vault) -> Result<KeyHolderError, KeyHolderError> {
-        let _register = self.register.lock();
-        // Only as many jobs are told that they are malformed as freeze the tenant; jobs in flight learn only that it is frozen.
-        let frozen = self.state.load().is_frozen();
+    /// Counts a malformed job that [`Tenant::conclude`] found, which renews the tag keys. In memory first, and without waiting for another
+    /// change: no batch is admitted under the old keys meanwhile, and the job is counted even if the vault fails.
+    pub(crate) fn count_malformed(&self, vault: &dyn Vault) -> Result<(), KeyHolderError> {
         self.change(|state| {
             state.malformed = state.malformed.saturating_add(1);
             let version = state.malformed;
@@ -114,8 +115,8 @@ impl Tenant {
                 .iter_mut()
                 .for_each(|in_use| *in_use = InUse::new(Arc::clone(&in_use.epoch), version));
         });
-        vault.put_tenant(&self.record())?;
-        Ok(if frozen { KeyHolderError::Frozen } else { KeyHolderError::Malformed })
+        let _register = self.register.lock();
+        Ok(vault.put_tenant(&self.record())?)
     }
 
     /// Refuses a template that is there already.
@@ -185,7 +186,7 @@ impl Tenant {
         let record = ledger.record();
         vault.put_attempts(&self.id, &[(*handle, ledger.generation(), record)])?;
         ledger.recorded(&record);
-        Ok(Renewal { old, new, key, lane, ledger })
+        Ok(Renewal { old, new, key, lane, ledger, malformed: state.malformed })
     }
 
     /// Adds the generation that `from` was renewed as, in place of one that was made before. Both share one ledger, whatever the record
@@ -257,11 +258,13 @@ impl Tenant {
         self.subjects.read(&(handle, other), shares).filter(|shares| *shares).map(|_| other)
     }
 
-    /// Replaces the state. The caller has the register.
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = State::clone(&self.state.load());
-        change(&mut state);
-        self.state.store(Arc::new(state));
+    /// Replaces the state.
+    fn change(&self, change: impl Fn(&mut State)) {
+        self.state.rcu(|state| {
+            let mut state = State::clone(state);
+            change(&mut state);
+            state
+        });
     }
 }
 

@@ -237,16 +237,17 @@ fn a_batch_for_another_threshold_is_refused_and_charges_nobody() {
     let face = world.face();
     let template = world.enrol(1, 10, &face);
     for _ in 0..2 * STRICT.attempts.attempts_per_generation {
-        let job = world.mask(&[(&template, &face)]).under(STRICT.threshold + 1);
+        let mut job = world.mask(&[(&template, &face)]);
+        job.threshold += 1;
         let job = read(&job.to_bytes());
         let refused = world.key_holder.decide(&job, NOW);
         assert!(matches!(refused, Err(KeyHolderError::OtherThreshold(25_000))), "{refused:?}");
     }
-    let job = world.mask(&[(&template, &face)]).under(STRICT.threshold);
+    let job = world.mask(&[(&template, &face)]);
     assert!(world.key_holder.decide(&read(&job.to_bytes()), NOW).expect("honest").accepted(lane_of(10)));
     // From the moment that the threshold is another one, batches for the one before are refused.
     let policy = DecisionPolicy { threshold: 20_000, ..STRICT };
-    world.key_holder.set_policy(TENANT, policy).expect("known");
+    world.set_policy(policy);
     let refused = world.key_holder.decide(&job, NOW);
     assert!(matches!(refused, Err(KeyHolderError::OtherThreshold(20_000))), "{refused:?}");
 }

@@ -1,4 +1,4 @@
-//! What a gateway and one key-holder of a quorum learn together when both lie: scores of the jobs that they send, and of keys nothing.
+//! What a gateway and one key-holder of a quorum learn together when both lie: scores of the jobs that they send, and of keys a few bits.
 //!
 //! The gateway makes up polynomials; an honest key-holder sends its partial decryptions of them to the colluder, flooded. Tags are made
 //! under a key that each honest seat has for itself, so the colluder is of no help with them; what a tag tolerates is small beside the
@@ -6,7 +6,7 @@
 
 use crate::attacks::{POLYNOMIAL, unit};
 use crate::hostile_matcher::{at_minus, write_c1};
-use crate::malformed::{MASKED, PRIMES};
+use crate::malformed::{MASKED, PRIMES, get, put};
 use crate::quorum::WITNESS;
 use crate::three::{alone, key_of, seat_enrolment};
 use crate::{NOW, TENANT, lane_of, lenient, matcher_on, named, random_face};
@@ -33,6 +33,7 @@ struct Quorum {
 }
 
 const COLLUDER: usize = 1;
+pub(crate) const THRESHOLD: i32 = 15_000;
 
 impl Quorum {
     fn new() -> Quorum {
@@ -44,7 +45,7 @@ impl Quorum {
         let key_holders = [Arc::new(first), alone(2), alone(3)];
         let holders: Vec<QuorumHolder> =
             pieces.into_iter().zip(key_holders).map(|(p, own)| QuorumHolder::new(own, p).unwrap()).collect();
-        holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(15_000)).unwrap());
+        holders.iter().for_each(|holder| holder.create_tenant(TENANT, lenient(THRESHOLD)).unwrap());
         let key = key_of(&holders);
         let face = random_face(&mut rng);
         let (blinded, blind) = split(&face, &mut rng);
@@ -64,7 +65,30 @@ impl Quorum {
     /// An honest batch in which the person logs in.
     fn job(&mut self, batch: u8) -> MatchJob {
         let (template, face) = &self.person;
-        self.matcher.mask(BatchId::new([batch; 16]), TENANT, &self.key, &[(template, face)]).unwrap()
+        self.matcher
+            .mask(BatchId::new([batch; 16]), TENANT, THRESHOLD, &self.key, &[(template, face)])
+            .unwrap()
+    }
+
+    /// The digits of the piece that the colluder lacks, as their sums over 32 places 128 apart, modulo 2.
+    fn parity(&self, honest: Seat, k: usize) -> bool {
+        let mut decryptor = Decryptor::new(Scheme::shared());
+        let piece = self.missing_piece(honest);
+        let key = piece.key(&self.subject_key());
+        // Far above the flooding.
+        let mut c1 = vec![0; MASKED];
+        write_c1(&mut c1, &[at_minus(k, 1 << 80)]);
+        let c1 = MaskedBatch::from_bytes(Scheme::shared(), &c1).unwrap();
+        let [partial] = decryptor.partials(&piece, [&key], [(Of::Batch, &c1)], &[0; 32]);
+        let digits = coefficients(&partial.to_bytes()).into_iter().map(|value| (value + (1 << 79)) >> 80);
+        digits.sum::<i128>().rem_euclid(2) == 1
+    }
+
+    /// The master of the piece that the colluder lacks, as an honest seat has it.
+    fn missing_piece(&self, honest: Seat) -> PieceMaster {
+        let missing = Seat::new(COLLUDER).unwrap().lacks();
+        let which = honest.pieces().iter().position(|piece| *piece == missing).unwrap();
+        PieceMaster::from_bytes(self.dealt[honest.index()][37 + 32 * which..][..32].try_into().unwrap())
     }
 
     /// What all seats derive their pieces of the person's key from.
@@ -80,10 +104,9 @@ impl Quorum {
     fn without_flooding(&self, honest: Seat, digest: &[u8; 32], parts: &Parts, of: Of) -> Vec<i128> {
         let missing = Seat::new(COLLUDER).unwrap().lacks();
         let which = honest.pieces().iter().position(|piece| *piece == missing).unwrap();
-        let master: [u8; 32] = self.dealt[honest.index()][37 + 32 * which..][..32].try_into().unwrap();
         let scheme = Scheme::shared();
         let mut decryptor = Decryptor::new(scheme);
-        let piece = PieceMaster::from_bytes(master);
+        let piece = self.missing_piece(honest);
         let key = piece.key(&self.subject_key());
         // Of the polynomials 1 and 2: twice the first less the second is what has no key in it.
         let mut of_constant = |constant| {
@@ -178,6 +201,63 @@ fn a_made_up_polynomial_gets_no_parts_whichever_it_is() {
     }
 }
 
+/// Half of the modulus on 32 coefficients, 128 apart from `X^-k` on. Modulo 2 the ring has one maximal ideal, and this is a multiple of
+/// (Y + 1)^31 in it, so that in a product with anything these 32 coefficients are one bit: the parity of 32 digits.
+pub(crate) fn half_comb(k: usize) -> Vec<(usize, i128)> {
+    (0..32).map(|m| at_minus((k + 4096 - 128 * m) % 4096, modulus() / 2)).collect()
+}
+
+/// Adds a polynomial to an encoded `c1`.
+pub(crate) fn added(c1: &mut [u8], polynomial: &[(usize, i128)]) {
+    let mut more = vec![0; c1.len()];
+    write_c1(&mut more, polynomial);
+    for i in 0..c1.len() / 6 {
+        let sum = (get(c1, 6 * i) + get(&more, 6 * i)) % PRIMES[i / 4096];
+        put(c1, 6 * i, sum);
+    }
+}
+
+/// What a tag is worth: a polynomial that would tell `r` bits of a key passes with probability 2^-r. Here each tells one, the parity of
+/// 32 digits of the missing piece. It passes if the tag key's own parity is guessed, and then for every job under that tag key.
+#[test]
+fn each_bit_of_a_key_costs_a_guessed_bit_of_the_tag_key_and_a_wrong_guess_a_malformed_job() {
+    let mut quorum = Quorum::new();
+    let colluder = Seat::new(COLLUDER).unwrap();
+    let honest = colluder.others()[0];
+    const GUESSES: usize = 96;
+    let (mut passed, mut run, mut runs) = (0, 0u32, [0; 8]);
+    for k in 0..GUESSES {
+        let crafted = made_up(&quorum.job(k as u8), honest, 3, &half_comb(k));
+        let begin = |quorum: &Quorum| quorum.holders[honest.index()].begin(&crafted, NOW);
+        match begin(&quorum) {
+            Ok(begun) => {
+                passed += 1;
+                run += 1;
+                let part = begun.parts_for(colluder).to_bytes();
+                let part = coefficients(&part[36 + 2 * 384..]);
+                // All 32 coefficients are the same bit, far above the flooding.
+                let bits: Vec<bool> = part.iter().map(|value| value.unsigned_abs() > 1 << 91).collect();
+                assert!(bits.iter().all(|bit| *bit == quorum.parity(honest, k)), "{k}");
+                assert!(begin(&quorum).is_ok(), "known once, it passes again");
+            }
+            Err(KeyHolderError::Malformed) => {
+                (0..8u32).filter(|length| run >= *length).for_each(|length| runs[length as usize] += 1);
+                run = 0;
+                quorum.holders[honest.index()].key_holder().forgive_malformed(TENANT).unwrap();
+                quorum.refetch();
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    // Within four deviations of one half, and of tag keys that told `r` bits before they changed a share of 2^-r.
+    assert!((48 - 20..=48 + 20).contains(&passed), "{passed} of {GUESSES} passed");
+    let tag_keys = f64::from(runs[0]);
+    for (bits, told) in runs.into_iter().enumerate() {
+        let expected = tag_keys / f64::from(1 << bits);
+        assert!(f64::from(told) <= expected + 4.0 * expected.sqrt(), "{bits}: {told} of {tag_keys}");
+    }
+}
+
 /// A name that is enrolled anew has another key, and the bytes of an older job pass its tag as before. If the flooding were the same
 /// again, the difference of two parts would be a product of the difference of two keys.
 #[test]
@@ -265,7 +345,8 @@ fn together_they_learn_scores_of_those_they_name_for_an_attempt_each() {
     for k in 0..COORDINATES {
         let (template, face) = &quorum.person;
         let lanes = [(template, &unit(k))];
-        let job = quorum.matcher.mask(BatchId::new([k as u8; 16]), TENANT, &quorum.key, &lanes).unwrap();
+        let job =
+            quorum.matcher.mask(BatchId::new([k as u8; 16]), TENANT, THRESHOLD, &quorum.key, &lanes).unwrap();
         let masked = job.to_bytes();
         let masked = MaskedBatch::from_bytes(scheme, &masked[masked.len() - MASKED..]).unwrap();
         let jobs = SeatJob::encode(&job).unwrap().map(|bytes| SeatJob::from_bytes(&bytes).unwrap());

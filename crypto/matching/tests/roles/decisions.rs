@@ -10,7 +10,7 @@ fn the_threshold_itself_is_accepted_and_one_more_is_not() {
     let probe = disturbed(&mut world.rng, &face, 30.0);
     let template = world.enrol(1, 4, &face);
     for (above, expected) in [(0, true), (1, false)] {
-        world.key_holder.set_policy(TENANT, lenient(face.dot(&probe) + above)).expect("a possible threshold");
+        world.set_policy(lenient(face.dot(&probe) + above));
         let job = world.mask(&[(&template, &probe)]);
         assert_eq!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(4)), expected);
     }
@@ -48,13 +48,13 @@ fn every_tier_masks_alike() {
     // One seed, one stream: all tiers give the very same job.
     let batch: BatchId = BatchId::new([0; 16]);
     let jobs: Vec<MatchJob> = Tier::available()
-        .map(|tier| matcher_on(tier, 4).mask(batch, TENANT, &world.key, &[(&mine, &face)]).expect("valid"))
+        .map(|tier| matcher_on(tier, 4).mask(batch, TENANT, 0, &world.key, &[(&mine, &face)]).expect("valid"))
         .collect();
     assert!(jobs.windows(2).all(|pair| pair[0] == pair[1]));
     assert!(
         jobs[0]
             != matcher_on(Tier::detected(), 5)
-                .mask(batch, TENANT, &world.key, &[(&mine, &face)])
+                .mask(batch, TENANT, 0, &world.key, &[(&mine, &face)])
                 .expect("valid")
     );
 }
@@ -68,7 +68,7 @@ fn batches_that_cannot_be_masked_are_refused() {
     let mut foreign = world.enrol(3, 7, &face);
     foreign.tenant = TenantId::new([8; 16]);
     let mut refusal = |lanes: &[(&Template, &Embedding)]| {
-        world.matcher.mask(BatchId::new([5; 16]), TENANT, &world.key, lanes).expect_err("refused")
+        world.matcher.mask(BatchId::new([5; 16]), TENANT, 0, &world.key, lanes).expect_err("refused")
     };
     assert_eq!(refusal(&[]), MatchError::Empty);
     assert_eq!(refusal(&[(&template, &face), (&same_lane, &face)]), MatchError::DuplicateLane(lane_of(6)));

@@ -62,8 +62,14 @@ fn changing_one_lane_leaves_the_other_31_identical_with_shared_probes() {
             let (lane, own) = (drawn % 32, (drawn / 32).is_multiple_of(2));
             probes[lane].share = if own { honest[lane].share.clone() } else { Share::random(&mut world.rng) };
             let lanes: Vec<_> = templates.iter().zip(&probes).collect();
-            let job =
-                world.matcher.mask_shared(BatchId::new([5; 16]), TENANT, &world.key, &lanes, &encrypted);
+            let job = world.matcher.mask_shared(
+                BatchId::new([5; 16]),
+                TENANT,
+                THRESHOLD,
+                &world.key,
+                &lanes,
+                &encrypted,
+            );
             let job = job.expect("a valid batch");
             let after = world.key_holder.decide(&job, NOW).expect("an honest job").lanes().bits();
             let others = !(1 << lane);
@@ -127,7 +133,7 @@ impl Forger {
         let refused = match probe {
             None => {
                 let lanes: Vec<_> = templates.iter().map(|template| (*template, &self.face)).collect();
-                matcher.mask(BatchId::new([5; 16]), TENANT, key, &lanes).err()
+                matcher.mask(BatchId::new([5; 16]), TENANT, 0, key, &lanes).err()
             }
             Some(probe) => {
                 let lanes: Vec<_> = templates.iter().map(|template| (*template, probe)).collect();

@@ -7,6 +7,7 @@ mod collusion;
 mod decisions;
 mod enrolment;
 mod hostile_matcher;
+mod in_flight;
 mod isolation;
 mod liars;
 mod malformed;
@@ -15,6 +16,7 @@ mod quorum;
 mod rotation;
 mod snapshot;
 mod three;
+mod thresholds;
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use std::sync::Arc;
@@ -53,6 +55,8 @@ struct World {
     key: PublicKey,
     matcher: Matcher,
     rng: StdRng,
+    /// The threshold of the tenant's policy, which each job names.
+    threshold: i32,
     /// Batches of shared probes so far.
     probes: u64,
 }
@@ -68,7 +72,7 @@ impl World {
         let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = matcher_on(Tier::detected(), 9);
-        World { vault, key_holder, key, matcher, rng, probes: 0 }
+        World { vault, key_holder, key, matcher, rng, threshold: policy.threshold, probes: 0 }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
@@ -87,7 +91,14 @@ impl World {
     }
 
     fn mask(&mut self, lanes: &[(&Template, &Embedding)]) -> MatchJob {
-        self.matcher.mask(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch")
+        let World { matcher, key, threshold, .. } = self;
+        matcher.mask(BatchId::new([5; 16]), TENANT, *threshold, key, lanes).expect("a valid batch")
+    }
+
+    /// Another policy, whose threshold later jobs name.
+    fn set_policy(&mut self, policy: DecisionPolicy) {
+        self.key_holder.set_policy(TENANT, policy).expect("a possible threshold");
+        self.threshold = policy.threshold;
     }
 
     /// A job of these faces, as it comes about in the tenant's mode.

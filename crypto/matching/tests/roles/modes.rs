@@ -42,7 +42,7 @@ impl World {
         let key = PublicKey::from_bytes(&self.key.to_bytes()).expect("its own encoding");
         let job = self
             .matcher
-            .mask_shared(BatchId::new([5; 16]), TENANT, &key, lanes, &probes)
+            .mask_shared(BatchId::new([5; 16]), TENANT, self.threshold, &key, lanes, &probes)
             .expect("a valid batch");
         Ok(MatchJob::from_bytes(&job.to_bytes()).expect("its own encoding"))
     }
@@ -178,9 +178,9 @@ fn jobs_of_another_mode_or_epoch_are_refused() {
     let (mut own, mut one) = (World::new(lenient(0)), World::shared());
     let face = own.face();
     let (a, b) = (own.enrol(1, 1, &face), one.enrol(1, 1, &face));
-    let refused = own.matcher.mask(BatchId::new([0; 16]), TENANT, &one.key, &[(&a, &face)]);
+    let refused = own.matcher.mask(BatchId::new([0; 16]), TENANT, 0, &one.key, &[(&a, &face)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))));
-    let refused = one.matcher.mask(BatchId::new([0; 16]), TENANT, &one.key, &[(&b, &face)]);
+    let refused = one.matcher.mask(BatchId::new([0; 16]), TENANT, 0, &one.key, &[(&b, &face)]);
     assert_eq!(refused.err(), Some(MatchError::ForeignKey(lane_of(1))), "plain probes need keys per subject");
     let probe = one.device(&b, &face, b"n");
     let gathered =

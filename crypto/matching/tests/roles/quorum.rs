@@ -145,7 +145,10 @@ fn failures_are_counted_by_each() {
     let stranger = random_face(&mut three.rng);
     let person = three.people[0].clone();
     let mut job = |probe: &Embedding, batch| {
-        three.matcher.mask(BatchId::new([batch; 16]), TENANT, &three.keys[0], &[(&person.0, probe)]).unwrap()
+        three
+            .matcher
+            .mask(BatchId::new([batch; 16]), TENANT, 15_000, &three.keys[0], &[(&person.0, probe)])
+            .unwrap()
     };
     let (wrong, right) = (job(&stranger, 1), job(&person.2, 2));
     let decide = |job: &MatchJob| {
@@ -180,7 +183,7 @@ fn what_was_not_decided_is_an_attempt_and_no_failure() {
     for seat in Seat::ALL {
         let mut three = Three::new(policy(15_000), 1);
         let lanes = [(&three.people[0].0, &three.people[0].2)];
-        let job = three.matcher.mask(BatchId::new([1; 16]), TENANT, &three.keys[0], &lanes).unwrap();
+        let job = three.matcher.mask(BatchId::new([1; 16]), TENANT, 15_000, &three.keys[0], &lanes).unwrap();
         for _ in 0..10 {
             let outcome = three.decide(seat, &job, &[]);
             assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");

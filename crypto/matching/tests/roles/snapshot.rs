@@ -29,7 +29,7 @@ fn two_runs_from_one_snapshot_mask_two_probes_differently() {
     let template = world.enrol(1, 10, &face);
     let run = |fresh: u8, probe: &Embedding| {
         let job = resumed(fresh)
-            .mask(BatchId::new([1; 16]), TENANT, &world.key, &[(&template, probe)])
+            .mask(BatchId::new([1; 16]), TENANT, 9_000, &world.key, &[(&template, probe)])
             .expect("valid");
         c1(&job)
     };

@@ -22,22 +22,30 @@ pub(crate) struct Three {
     pub(crate) people: Vec<(Template, Template, Embedding)>,
     pub(crate) matcher: Matcher,
     pub(crate) rng: StdRng,
+    /// Of the policy, which each job names.
+    pub(crate) threshold: i32,
 }
 
 impl Three {
     pub(crate) fn new(policy: DecisionPolicy, people: u8) -> Three {
+        Three::with(alone(1), policy, people)
+    }
+
+    /// With this one in the first seat.
+    pub(crate) fn with(first: Arc<KeyHolder>, policy: DecisionPolicy, people: u8) -> Three {
         let mut rng = StdRng::seed_from_u64(1);
         let holders: Vec<QuorumHolder> = Pieces::deal(&mut rng)
             .into_iter()
-            .zip(1..)
-            .map(|(pieces, seed)| QuorumHolder::new(alone(seed), pieces).unwrap())
+            .zip([first, alone(2), alone(3)])
+            .map(|(pieces, own)| QuorumHolder::new(own, pieces).unwrap())
             .collect();
         holders.iter().for_each(|holder| holder.create_tenant(TENANT, policy).unwrap());
         let alone = KeyHolder::new(Box::<MemoryVault>::default(), &mut rng, NOW).unwrap();
         let its = alone.create_tenant(TENANT, KeyStructure::PerSubject, policy).unwrap();
         let keys = [key_of(&holders), its];
         let matcher = matcher_on(Tier::detected(), 9);
-        let mut three = Three { holders, alone, keys, people: Vec::new(), matcher, rng };
+        let mut three =
+            Three { holders, alone, keys, people: Vec::new(), matcher, rng, threshold: policy.threshold };
         (0..people).for_each(|name| three.enrol(name));
         three
     }
@@ -92,10 +100,7 @@ impl Three {
                 .zip(&probes)
                 .collect();
             let (matcher, key) = (&mut self.matcher, &self.keys[which]);
-            match which {
-                0 => matcher.mask(BatchId::new([batch; 16]), TENANT, key, &pairs).unwrap(),
-                _ => matcher.mask(BatchId::new([batch; 16]), TENANT, key, &pairs).unwrap(),
-            }
+            matcher.mask(BatchId::new([batch; 16]), TENANT, self.threshold, key, &pairs).unwrap()
         })
     }
 

@@ -51,7 +51,10 @@ impl World {
         };
         let templates: Vec<Template> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = templates.iter().zip(people.iter().map(|(.., face)| face)).collect();
-        (self.matcher().mask(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap(), templates[0].clone())
+        (
+            self.matcher().mask(BatchId::new([1; 16]), TENANT, self.policy.threshold, &key, &lanes).unwrap(),
+            templates[0].clone(),
+        )
     }
 
     fn shared(&mut self) -> (MatchJob, ProbeJob) {
@@ -71,8 +74,8 @@ impl World {
         let lanes: Vec<_> = all.iter().map(|(template, probe)| (template, probe)).collect();
         let probes = self.matcher().gather(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
         let encrypted = key_holder.encrypt_probes(&probes, 1).unwrap();
-        let job =
-            self.matcher().mask_shared(BatchId::new([1; 16]), TENANT, &key, &lanes, &encrypted).unwrap();
+        let (batch, threshold) = (BatchId::new([1; 16]), self.policy.threshold);
+        let job = self.matcher().mask_shared(batch, TENANT, threshold, &key, &lanes, &encrypted).unwrap();
         (job, probes)
     }
 
@@ -98,7 +101,8 @@ impl World {
         };
         let templates: Vec<Template> = people.iter().map(&mut enrol).collect();
         let lanes: Vec<_> = templates.iter().zip(people.iter().map(|(.., face)| face)).collect();
-        let job = self.matcher().mask(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
+        let job =
+            self.matcher().mask(BatchId::new([1; 16]), TENANT, self.policy.threshold, &key, &lanes).unwrap();
         let [first, ..] = SeatJob::encode(&job).unwrap();
         let begun = holders[0].begin(&SeatJob::from_bytes(&first).unwrap(), 0).unwrap();
         let parts = begun.parts_for(holders[1].seat());

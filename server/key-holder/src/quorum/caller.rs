@@ -323,8 +323,14 @@ impl Round {
     }
 }
 
+/// The answer of two of them. Two that refuse because of their thresholds agree, whatever these are: the third cannot decide without them.
 fn agreed(heard: &[Heard]) -> Option<Answer> {
-    let twice = |answer: &Answer| heard.iter().filter(|said| said.answer == Some(*answer)).count() >= 2;
+    let is_alike = |one: Answer, other: Answer| {
+        one == other || matches!((one, other), (Answer::OtherThreshold(_), Answer::OtherThreshold(_)))
+    };
+    let twice = |answer: &Answer| {
+        heard.iter().filter_map(|said| said.answer).filter(|said| is_alike(*said, *answer)).count() >= 2
+    };
     heard.iter().filter_map(|said| said.answer).find(twice)
 }
 

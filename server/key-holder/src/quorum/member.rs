@@ -7,7 +7,7 @@ use crate::clients::Client;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_matching::quorum::{Judgement, Parts, QuorumHolder, Seat, SeatJob};
-use trefoil_matching::{KeyHolderError, KeyStructure, Reply, Request, SeatDecision};
+use trefoil_matching::{KeyHolder, KeyHolderError, KeyStructure, Reply, Request, SeatDecision};
 use trefoil_storage::supervisor::Supervisor;
 
 /// One key-holder of a quorum, and its links to the other two.
@@ -53,6 +53,11 @@ impl Member {
 
     pub(crate) fn seat(&self) -> Seat {
         self.holder.seat()
+    }
+
+    /// The keys, policies and budgets of this seat.
+    pub(crate) fn key_holder(&self) -> &KeyHolder {
+        self.holder.key_holder()
     }
 
     /// Carries out a request at `now`, unix seconds. Rights and owners have been checked.

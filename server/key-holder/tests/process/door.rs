@@ -1,6 +1,8 @@
 //! Which clients are let in, and what they may do.
 
-use crate::world::{Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now};
+use crate::world::{
+    Gateway, House, PATIENCE, Running, TENANT, face, frame, handle, lenient, named, now, under,
+};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use rustls::client::ResolvesClientCert;
@@ -14,7 +16,7 @@ use trefoil_key_holder::identity::Fingerprint;
 use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
     Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, Renewal, Reply, Request,
-    SealedFor, SealedProbe, Share, blind, split,
+    SealedFor, SealedProbe, Share, Status, blind, split,
 };
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::{BatchId, SessionId, TenantId};
@@ -114,11 +116,15 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     };
     // It may change its own tenant's policy within the operator's limits, as it created the tenant within them.
     gateway.remote.set_policy(TENANT, lenient(32_768)).unwrap();
-    assert_eq!(gateway.decide(&gateway.honest(5)).unwrap(), 0, "the gateway's threshold is in force");
-    let elsewhere = gateway.decide(&gateway.honest(6).under(15_000));
+    assert_eq!(
+        gateway.decide(&under(32_768, gateway.honest(5))).unwrap(),
+        0,
+        "the gateway's threshold is in force"
+    );
+    let elsewhere = gateway.decide(&gateway.honest(6));
     assert!(matches!(elsewhere, Err(KeyHolderError::OtherThreshold(32_768))), "{elsewhere:?}");
     gateway.remote.set_policy(TENANT, lenient(15_000)).unwrap();
-    assert_eq!(gateway.decide(&gateway.honest(7).under(15_000)).unwrap(), 0b11);
+    assert_eq!(gateway.decide(&gateway.honest(7)).unwrap(), 0b11);
     let foreign = gateway.remote.set_policy(TenantId::new([9; 16]), lenient(15_000));
     assert!(matches!(foreign, Err(KeyHolderError::UnknownTenant)), "{foreign:?}");
     forbidden(gateway.remote.forgive_malformed(TENANT));
@@ -133,7 +139,11 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     forbidden(operator.enrol(enrolment(blinded.into())).map(drop));
 
     operator.set_policy(TENANT, lenient(32_768)).unwrap();
-    assert_eq!(gateway.decide(&gateway.honest(2)).unwrap(), 0, "the operator's threshold is in force");
+    assert_eq!(
+        gateway.decide(&under(32_768, gateway.honest(2))).unwrap(),
+        0,
+        "the operator's threshold is in force"
+    );
     let lifted = house.command(&["reset-malformed"], &[&hex::encode(TENANT)]);
     assert!(lifted.status.success(), "{}", String::from_utf8_lossy(&lifted.stderr));
     let name = named(0, 0);
@@ -165,6 +175,13 @@ fn a_tenant_of_another_gateway_looks_like_none() {
     let unknown = |outcome: Result<(), KeyHolderError>| {
         assert!(matches!(outcome, Err(KeyHolderError::UnknownTenant)), "{outcome:?}");
     };
+    assert_eq!(gateway.decide(&gateway.honest(9)).unwrap(), 0b11);
+    let [own, told, all] = [&gateway.remote, &other, &running.connected(house.operator())].map(|client| {
+        let Status { attempts, enrolments, tenants, templates, trips, .. } = client.status().unwrap();
+        (attempts, enrolments, tenants, templates, trips)
+    });
+    let counted = (2, 2, 1, 2, vec![(TENANT, 0)]);
+    assert_eq!((own, told, all), (counted.clone(), (0, 0, 0, 0, vec![]), counted));
     unknown(other.decide(job.clone()).map(drop));
     unknown(other.shred(named(0, 0)));
     let (blinded, _) = split(&face(&mut StdRng::seed_from_u64(1)), &mut StdRng::seed_from_u64(1));

@@ -1,7 +1,7 @@
 //! Scores stay where they are computed: after a batch none is in the key-holder's memory, files, log or replies.
 
 use crate::scan::{face_patterns, memory, patterns, search};
-use crate::world::{DECIDE, Gateway, House, Mode, Running, TENANT, face, lenient};
+use crate::world::{DECIDE, Gateway, House, Mode, Running, TENANT, face, lenient, under};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use std::os::unix::fs::MetadataExt as _;
@@ -61,7 +61,8 @@ fn leaves_no_score(mode: Mode) {
     for (lane, score) in [(1, scores[1]), (4, scores[4])] {
         for (threshold, accepted) in [(score, true), (score + 1, false)] {
             operator.set_policy(TENANT, lenient(threshold)).unwrap();
-            assert_eq!(gateway.decide(&job(1)).unwrap() >> lane & 1 == 1, accepted);
+            let job = under(threshold, job(1));
+            assert_eq!(gateway.decide(&job).unwrap() >> lane & 1 == 1, accepted);
         }
     }
     operator.set_policy(TENANT, lenient(15_000)).unwrap();

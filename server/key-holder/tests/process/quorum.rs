@@ -2,7 +2,7 @@
 
 use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{
-    DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, named,
+    DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, named, under,
 };
 use std::process::Command;
 use trefoil_key_holder::clients::{Clients, Right};
@@ -134,7 +134,7 @@ fn parts_are_for_key_holders_only() {
     let key = PublicKey::of_quorum(&keys, [0; 3]).unwrap();
     let [theirs, _] = gateway.jobs(1);
     let lanes: Vec<_> = gateway.people.iter().map(|(template, face)| (&template[0], face)).collect();
-    let forged = matcher(7).mask(BatchId::new([1; 16]), TENANT, &key, &lanes).unwrap();
+    let forged = matcher(7).mask(BatchId::new([1; 16]), TENANT, 0, &key, &lanes).unwrap();
     let forged = SeatJob::from_bytes(&SeatJob::encode(&forged).unwrap()[0]).unwrap();
     let parts = || Box::new(forger.begin(&forged, 0).unwrap().parts_for(Seat::ALL[1]));
     let frames = SeatJob::encode(&theirs).unwrap();
@@ -275,6 +275,32 @@ fn a_batch_that_is_given_up_is_a_failure_unless_nobody_heard_of_it() {
     assert_eq!(decided.decisions.map(|decisions| decisions.lanes().bits()), Some(expected(batch)));
 }
 
+/// A gateway sends two seats one job, to each with the threshold that it has set there. To them these are two jobs.
+#[test]
+fn a_job_that_is_sent_under_two_thresholds_is_decided_under_neither() {
+    let seats = KeyHolders::new();
+    for seat in 1..=3 {
+        // What does not come is waited for once.
+        let toml = std::fs::read_to_string(seats.config(seat)).unwrap();
+        std::fs::write(seats.config(seat), toml.replace("timeout_ms = 60000", "timeout_ms = 2000")).unwrap();
+    }
+    let holders = [1, 2, 3].map(|seat| seats.start(seat));
+    let gateway = Gateway::new(&seats, &holders);
+    holders[1].connected(seats.identity()).set_policy(TENANT, lenient(0)).unwrap();
+    let [job, _] = gateway.jobs(1);
+    let mut raw = [15_000, 0].into_iter().zip(&holders).enumerate().map(|(seat, (threshold, holder))| {
+        let job = under(threshold, job.clone());
+        let mut raw = holder.raw(seats.identity());
+        raw.send(&frame_with(DECIDE_SEAT, &SeatJob::encode(&job).unwrap()[seat]));
+        raw
+    });
+    let (mut one, mut other) = (raw.next().unwrap(), raw.next().unwrap());
+    for raw in [&mut one, &mut other] {
+        let Ok(Reply::DecidedSeat(decided)) = raw.receive() else { panic!("a decision") };
+        assert_eq!(decided.decisions, None);
+    }
+}
+
 #[test]
 fn two_of_three_decide_under_the_threshold_of_a_batch_and_one_alone_does_not() {
     let seats = KeyHolders::new();
@@ -282,7 +308,7 @@ fn two_of_three_decide_under_the_threshold_of_a_batch_and_one_alone_does_not() {
     let gateway = Gateway::new(&seats, &holders);
     let decide = |batch: u32, threshold: i32| {
         let [job, _] = gateway.jobs(batch);
-        gateway.quorum.decide(job.under(threshold)).map(|decisions| decisions.lanes().bits())
+        gateway.quorum.decide(under(threshold, job)).map(|decisions| decisions.lanes().bits())
     };
     assert_eq!(decide(1, 15_000).unwrap(), expected(1));
     let to_one = |seat: usize, threshold: i32| {

@@ -272,6 +272,8 @@ pub(crate) struct Gateway {
     pub(crate) remote: Remote,
     pub(crate) key: PublicKey,
     pub(crate) people: Vec<(Template, Embedding)>,
+    /// Of the policy that the tenant was made with, which each job names.
+    threshold: i32,
     mode: Mode,
 }
 
@@ -300,7 +302,7 @@ impl Gateway {
                 (unblind(encrypted, blind), face)
             })
             .collect();
-        Gateway { remote, key, people, mode }
+        Gateway { remote, key, people, threshold: policy.threshold, mode }
     }
 
     /// A batch in which everybody shows what `show` says.
@@ -311,7 +313,7 @@ impl Gateway {
             return self.shared(&mut matcher, batch, &probes);
         }
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
-        matcher.mask(BatchId::new([batch; 16]), TENANT, &self.key, &lanes).unwrap()
+        matcher.mask(BatchId::new([batch; 16]), TENANT, self.threshold, &self.key, &lanes).unwrap()
     }
 
     /// The same with probes that devices split, of which this side has one share each.
@@ -331,7 +333,8 @@ impl Gateway {
         let lanes: Vec<_> = self.people.iter().map(|(template, _)| template).zip(&probes).collect();
         let job = matcher.gather(BatchId::new([batch; 16]), TENANT, &self.key, &lanes).unwrap();
         let encrypted = self.remote.encrypt_probes(job).unwrap();
-        matcher.mask_shared(BatchId::new([batch; 16]), TENANT, &self.key, &lanes, &encrypted).unwrap()
+        let (batch, key) = (BatchId::new([batch; 16]), &self.key);
+        matcher.mask_shared(batch, TENANT, self.threshold, key, &lanes, &encrypted).unwrap()
     }
 
     /// A batch in which everybody shows their own face.
@@ -348,6 +351,12 @@ impl Gateway {
     pub(crate) fn decide(&self, job: &MatchJob) -> Result<u32, KeyHolderError> {
         self.remote.decide(job.clone()).map(|decisions| decisions.lanes().bits())
     }
+}
+
+/// The same job, to be decided under another threshold.
+pub(crate) fn under(threshold: i32, mut job: MatchJob) -> MatchJob {
+    job.threshold = threshold;
+    job
 }
 
 pub(crate) fn handle(index: u8) -> Handle {

@@ -1,0 +1,138 @@
+//! Malformed jobs that are in flight at one moment.
+
+use super::attacks::POLYNOMIAL;
+use super::collusion::{added, half_comb};
+use super::malformed::{full, read};
+use super::three::{Three, job_of};
+use super::*;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use trefoil_matching::quorum::{Seat, SeatJob};
+use trefoil_matching::{
+    Decisions, KeyHolderError, SubjectRecord, TenantRecord, Vault, VaultError, VaultState,
+};
+
+/// A vault in which the first jobs meet, after the check of their tag keys and before they are decrypted: there their attempts are put on record.
+struct Meeting {
+    inner: MemoryVault,
+    here: Barrier,
+    jobs: usize,
+    before: AtomicUsize,
+}
+
+/// A key-holder in which the first jobs meet, each of other people.
+fn meeting(jobs: usize) -> KeyHolder {
+    let (here, before) = (Barrier::new(jobs), AtomicUsize::new(0));
+    let vault = Meeting { inner: MemoryVault::default(), here, jobs, before };
+    KeyHolder::new(Box::new(vault), &mut StdRng::seed_from_u64(1), NOW).expect("an empty vault")
+}
+
+impl Vault for Meeting {
+    fn tenants(&self) -> Result<Vec<TenantRecord>, VaultError> {
+        self.inner.tenants()
+    }
+    fn subjects(&self, tenant: &TenantId) -> Result<Vec<SubjectRecord>, VaultError> {
+        self.inner.subjects(tenant)
+    }
+    fn put_tenant(&self, record: &TenantRecord) -> Result<(), VaultError> {
+        self.inner.put_tenant(record)
+    }
+    fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
+        self.inner.put_subject(tenant, record)
+    }
+    fn erase_epoch(&self, tenant: &TenantId, epoch: u32) -> Result<(), VaultError> {
+        self.inner.erase_epoch(tenant, epoch)
+    }
+    fn opening_key(&self) -> Result<Option<zeroize::Zeroizing<Vec<u8>>>, VaultError> {
+        self.inner.opening_key()
+    }
+    fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
+        self.inner.put_opening_key(key)
+    }
+    fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
+        self.inner.delete_subject(tenant, handle, generation)
+    }
+    #[expect(clippy::disallowed_methods, reason = "counts in a test")]
+    fn put_attempts(
+        &self,
+        tenant: &TenantId,
+        records: &[(Handle, u32, AttemptRecord)],
+    ) -> Result<(), VaultError> {
+        if self.before.fetch_add(1, SeqCst) < self.jobs {
+            self.here.wait();
+        }
+        self.inner.put_attempts(tenant, records)
+    }
+    fn state(&self) -> VaultState {
+        self.inner.state()
+    }
+}
+
+/// Half of the modulus on 32 coefficients passes as honest where two parities are even, and is malformed otherwise. So each job that is told which
+/// of them it is tells a parity.
+#[test]
+fn of_32_jobs_in_flight_one_is_told_that_it_is_malformed() {
+    let mut world = World::new(policy(15_000));
+    world.key_holder = meeting(32);
+    let keys = KeyStructure::PerSubject;
+    world.key = world.key_holder.create_tenant(TENANT, keys, policy(15_000)).expect("a new tenant");
+    let people = full(&mut world);
+    let crafted = |(k, (template, face)): (usize, &(Template, Embedding))| {
+        let mut bytes = world.mask(&[(template, face)]).to_bytes();
+        let start = bytes.len() - POLYNOMIAL;
+        added(&mut bytes[start..], &half_comb(k));
+        read(&bytes)
+    };
+    let jobs: Vec<MatchJob> = people.iter().enumerate().map(crafted).collect();
+    let told: Vec<_> = at_once(&jobs, |job| world.key_holder.decide(job, NOW));
+    let count =
+        |of: fn(&Result<Decisions, KeyHolderError>) -> bool| told.iter().filter(|one| of(one)).count();
+    let malformed = count(|one| matches!(one, Err(KeyHolderError::Malformed)));
+    let nothing = count(|one| matches!(one, Err(KeyHolderError::TagKey)));
+    assert_eq!((malformed, world.key_holder.status().malformed), (1, 1), "{told:?}");
+    assert_eq!(count(Result::is_ok) + malformed + nothing, 32, "{told:?}");
+    // The next tag key is in force, and honest people log in.
+    world.refetch();
+    let (template, face) = &people[0];
+    let honest = world.mask(&[(template, face)]);
+    assert!(world.key_holder.decide(&honest, NOW).expect("honest").accepted(template.lane));
+}
+
+#[test]
+fn of_8_jobs_in_flight_at_a_seat_one_is_told_that_it_is_malformed() {
+    let mut three = Three::with(Arc::new(meeting(8)), policy(15_000), 8);
+    let seat = Seat::ALL[0];
+    let (matcher, key) = (&mut three.matcher, &three.keys[0]);
+    let crafted = |(template, _, face): &(Template, Template, Embedding)| {
+        let job = matcher.mask(BatchId::new([5; 16]), TENANT, 15_000, key, &[(template, face)]);
+        let mut bytes = job_of(seat, &job.expect("a valid batch")).to_bytes();
+        // Its tag is not that of its c1.
+        let last = bytes.len() - 12;
+        bytes[last] ^= 1;
+        SeatJob::from_bytes(&bytes).expect("canonical")
+    };
+    let jobs: Vec<SeatJob> = three.people.iter().map(crafted).collect();
+    let holder = &three.holders[0];
+    let told = at_once(&jobs, |job| holder.begin(job, NOW).err());
+    let count = |of: fn(&KeyHolderError) -> bool| told.iter().flatten().filter(|one| of(one)).count();
+    let malformed = count(|one| matches!(one, KeyHolderError::Malformed));
+    let nothing = count(|one| matches!(one, KeyHolderError::TagKey));
+    assert_eq!((malformed, nothing, holder.key_holder().status().malformed), (1, 7, 1), "{told:?}");
+}
+
+/// What each is told when all are sent at the same moment.
+fn at_once<Job: Sync, Told: Send>(jobs: &[Job], tell: impl Fn(&Job) -> Told + Sync) -> Vec<Told> {
+    let (start, tell) = (&Barrier::new(jobs.len()), &tell);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                scope.spawn(move || {
+                    start.wait();
+                    tell(job)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
