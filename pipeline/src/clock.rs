@@ -5,6 +5,11 @@ pub trait Clock: Send + Sync {
     /// Unix time, seconds.
     fn unix_s(&self) -> u64;
 
+    /// No seal is dated before this, Unix seconds.
+    fn sealed_from(&self) -> u64 {
+        0
+    }
+
     /// Nanoseconds since an arbitrary origin, never decreasing.
     fn monotonic_ns(&self) -> u64;
 

@@ -104,6 +104,10 @@ pub struct Overrides {
     /// one start.
     #[arg(long)]
     pub store_restored: bool,
+    /// This machine's clock is right, and the newest seals are dated ahead of it because it was wrong: accept logins again. Requests that may have
+    /// been accepted before are refused. For one start; stop all other nodes first.
+    #[arg(long)]
+    pub accept_clock: bool,
 }
 
 /// Adds the service's variables as a layer, and checks those of the key-holder's own program by its names.
@@ -208,6 +212,7 @@ impl Config {
             accept_older_vault,
             store,
             store_restored,
+            accept_clock,
             standby,
             fleet,
         } = flags;
@@ -244,6 +249,7 @@ impl Config {
             layers.flag("store.url", "--store");
         }
         self.store.restored |= store_restored;
+        self.store.accept_clock |= accept_clock;
         self.store.standby |= standby;
         self.store.fleet |= fleet;
     }

@@ -4,6 +4,8 @@ use crate::config::Tls;
 use crate::tls::SOON_S;
 use std::fmt::Display;
 use trefoil_api::Finding;
+use trefoil_service::clock::Step;
+use trefoil_service::past;
 use trefoil_service::time::format as time;
 use trefoil_storage::store::fleet::{Node, NodeKeys};
 use trefoil_types::TenantId;
@@ -58,9 +60,45 @@ pub fn client_ca(place: impl Display, until: u64, now: u64) -> Option<Finding> {
     Some(Finding { code, what, ..found })
 }
 
-/// Signing keys that have expired or will soon.
-pub fn signing_keys(place: impl Display, until: u64, now: u64) -> Option<Finding> {
-    if until <= now {
+/// What to do about a clock that is behind.
+const SET_CLOCK: &str = "set the clock of this machine (NTP)";
+
+/// A clock that is behind what the log of seals has reached, or the database of a fleet.
+pub fn clock_behind(place: impl Display, reached: u64, now: u64) -> Finding {
+    let what = format!("{}: no login is accepted meanwhile", past::behind(now, reached));
+    Finding::broken("clock-behind", place, what).do_this(
+        "set the clock of this machine (NTP); if it is right, and was ahead when that seal was made, see OPERATING.md, \"A clock that was wrong\"",
+    )
+}
+
+/// A clock that was set while the service ran.
+pub fn clock_stepped(place: impl Display, Step { by_s, to }: Step) -> Finding {
+    let (by, how) = (by_s.unsigned_abs(), if by_s < 0 { "back" } else { "ahead" });
+    let what = format!("the clock was set {how} by {by} s, to {}; told for an hour", time(to));
+    let remedy = "find out who sets it: a time service should slew it (chrony, systemd-timesyncd), and a machine that slept or was moved is set once";
+    Finding::warning("clock-stepped", place, what).do_this(remedy)
+}
+
+/// A node's clock that is ahead of the database's by so many seconds.
+pub fn clock_ahead(place: impl Display, by_s: u64) -> Finding {
+    let what = format!(
+        "this machine's clock is {by_s} s ahead of the database's, by which the fleet judges; requests of its callers are refused as too old or too new"
+    );
+    Finding::warning("clock-ahead", place, what)
+        .do_this("set the clocks of this machine and of the database (NTP)")
+}
+
+/// Signing keys that are not valid yet, have expired or will soon. The clock is wrong if the keys are not valid yet.
+pub fn signing_keys(place: impl Display, (from, until): (u64, u64), now: u64) -> Option<Finding> {
+    if now < from {
+        let what = format!(
+            "the signing keys are valid from {}, and the clock says {}, {} s before that",
+            time(from),
+            time(now),
+            from - now
+        );
+        Some(Finding::broken("clock-behind", place, what).do_this(SET_CLOCK))
+    } else if until <= now {
         let what = format!("the signing keys ran out at {}", time(until));
         Some(Finding::broken("keys-expired", place, what).do_this(ROTATE))
     } else if until - now < SOON_S {
@@ -82,9 +120,15 @@ pub fn awaits_restart(place: impl Display, since: u64, now: u64) -> Finding {
     found.do_this("give relying parties the next trust root, then restart this node; seals by the old keys are refused from that time on")
 }
 
-/// What a running node alone can find about its keys: `trefoil doctor` asks it for these.
-pub const OF_RUNNING_KEYS: [&str; 4] =
-    ["keys-await-restart", "keys-shared", "trust-root-behind", "trust-root-split"];
+/// What a running node alone can find: `trefoil doctor` asks it for these.
+pub const OF_RUNNING: [&str; 6] = [
+    "keys-await-restart",
+    "keys-shared",
+    "trust-root-behind",
+    "trust-root-split",
+    "clock-stepped",
+    "clock-ahead",
+];
 
 /// Keys and trust roots of the fleet's nodes against those of the node with this name.
 pub fn fleet_keys(own: &NodeKeys, own_name: &str, nodes: &[Node]) -> Vec<Finding> {

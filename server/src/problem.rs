@@ -122,6 +122,8 @@ pub enum Code {
     Overloaded,
     /// The process before the restart may have answered this request: nothing was attempted.
     BeforeRestart,
+    /// The service's clock is behind what was sealed: nothing was attempted.
+    ClockBehind,
     /// The database of the store cannot be reached.
     StoreUnavailable,
     /// What is stored is damaged.
@@ -242,6 +244,7 @@ impl Code {
                 "before-restart",
                 "The request may have been answered before a restart",
             ),
+            Code::ClockBehind => (S::SERVICE_UNAVAILABLE, "clock-behind", "The service's clock is behind"),
             Code::StoreUnavailable => {
                 (S::SERVICE_UNAVAILABLE, "store-unavailable", "The store cannot be reached")
             }
@@ -289,8 +292,8 @@ impl Code {
             | Code::StoreUnavailable
             | Code::IdempotencyInFlight => Some(1),
             Code::DistinctFailures => Some(60),
-            // An operator has to make room.
-            Code::DiskLow | Code::Unsealed => Some(30),
+            // An operator has to make room, or to set the clock.
+            Code::DiskLow | Code::Unsealed | Code::ClockBehind => Some(30),
             _ => None,
         }
     }
@@ -316,12 +319,14 @@ pub struct Problem {
     errors: Vec<FieldError>,
     /// What to do, where it is not what the code says.
     cure: Option<&'static str>,
+    /// When to retry, where it is not what the code says.
+    retry_after_s: Option<u32>,
 }
 
 impl Problem {
     /// A problem with one sentence that says what happened and what to do.
     pub fn new(code: Code, detail: impl Into<Cow<'static, str>>) -> Problem {
-        Problem { code, detail: detail.into(), errors: Vec::new(), cure: None }
+        Problem { code, detail: detail.into(), errors: Vec::new(), cure: None, retry_after_s: None }
     }
 
     /// A problem about one field of a JSON body.
@@ -331,12 +336,21 @@ impl Problem {
             "" => error.detail.clone(),
             pointer => format!("{pointer}: {}", error.detail),
         };
-        Problem { code, detail: Cow::Owned(detail), errors: vec![error], cure: None }
+        Problem { code, detail: Cow::Owned(detail), errors: vec![error], cure: None, retry_after_s: None }
     }
 
     /// With another advice than that of its code.
     pub(crate) fn cured(self, cure: &'static str) -> Problem {
         Problem { cure: Some(cure), ..self }
+    }
+
+    /// To be retried after so many seconds.
+    pub(crate) fn after(self, seconds: u64) -> Problem {
+        Problem { retry_after_s: Some(u32::try_from(seconds).unwrap_or(u32::MAX)), ..self }
+    }
+
+    fn retry_after_s(&self) -> Option<u32> {
+        self.retry_after_s.or_else(|| self.code.retry_after_s())
     }
 
     /// An internal error: `cause` goes to the log, the caller learns only that it happened.
@@ -360,7 +374,7 @@ impl Problem {
 
     /// The problem as a member of an answer, whose headers have the request's id.
     pub(crate) fn member(&self) -> Document<'_> {
-        Document { retry_after_s: self.code.retry_after_s(), ..self.document(None) }
+        Document { retry_after_s: self.retry_after_s(), ..self.document(None) }
     }
 
     /// As callers read it.
@@ -388,7 +402,7 @@ impl Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some(seconds) = self.code.retry_after_s() {
+        if let Some(seconds) = self.retry_after_s() {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {

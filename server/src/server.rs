@@ -46,6 +46,7 @@ use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, SharedLog};
 use trefoil_service::Service;
 use trefoil_service::chains::Chains;
+use trefoil_service::clock::{ClockWatch, PipelineClock};
 use trefoil_service::counters::Counters;
 use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
@@ -55,9 +56,9 @@ use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
 use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::notes::Notes;
+use trefoil_service::past::{self, Past};
 use trefoil_service::proofs::quota::Quota;
 use trefoil_service::proofs::{PoolConfig, ProofPool};
-use trefoil_service::replay::AHEAD_S;
 use trefoil_service::retention::{Pruner, Retained};
 use trefoil_service::rotation::Rotations;
 use trefoil_service::seal_log::{self, SealLog};
@@ -70,7 +71,7 @@ use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 use trefoil_storage::disk::Disk;
-use trefoil_storage::store::StoreError;
+use trefoil_storage::store::{AcceptedClock, Store, StoreError};
 use trefoil_storage::supervisor::Death;
 
 /// The operator's token in the data directory.
@@ -190,21 +191,31 @@ impl Server {
         let (Opened { keys, trust_root }, shown) = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
         let (store, store_path) = store::open(&supervisor, &directory, &config, clock.unix_s())?;
+        if config.store.accept_clock {
+            accept_clock(store.as_ref(), clock.unix_s())?;
+        }
         let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
-        let head = log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
+        let mut head =
+            log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
         let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
         store::tell_of_vaults(&config, key_holder.as_ref(), sealed.as_ref());
         let watch = Arc::new(KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default()));
         let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
         check_clock(restored, clock.unix_s())?;
-        // Before the store was restored there were seals, and requests under them, that it does not know.
-        let last = log_store::last_time(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let last = last.max(restored.map(|restored| restored.time));
+        let register = store::register(&supervisor, &config, clock.unix_s())?;
+        // A register remembers what was accepted before the start.
+        let started_at = if register.is_some() { 0 } else { clock.unix_s() };
+        let restored_at = restored.map(|restored| restored.time);
+        let past = Past::of(store.as_ref(), started_at, restored_at);
+        let (past, reached) = past.map_err(|cause| stored("seals", &cause))?;
+        head.time = reached;
         let notes = Notes::new(&issuer);
         let (operators, accounts) = callers::open(&config, &directory, (&store, &key_holder), &notes)?;
 
-        let (counters, standing) = (Arc::<Counters>::default(), Arc::<seal_log::Standing>::default());
+        // No seal is dated before its keys either.
+        let from = reached.max(keys.public().not_before);
+        let (counters, standing) = (Arc::<Counters>::default(), Arc::new(seal_log::Standing::at(from)));
         let pruner = config.retention.keeping().map(|keeping| Pruner::new(keeping, store.as_ref()));
         let pruner = pruner.transpose().map_err(|cause| stored("seals", &cause))?;
         let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&key_holder), Tier::detected());
@@ -216,15 +227,24 @@ impl Server {
             &supervisor,
         )
         .map_err(|cause| StartError::Thread(cause.to_string()))?;
-        let told = (watch.vaults(), restored, FleetLog::of(&store, &watch));
+        let shared = FleetLog::of(&store, &watch, register.clone(), past.accepted(), &standing);
+        let told = (watch.vaults(), restored, shared);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let register = store::register(&supervisor, &config, clock.unix_s())?;
-        let door = Arc::new(FrontDoor::new(config.pipeline.nonces, Arc::clone(&chains), register.clone()));
-        let pipeline =
-            start_pipeline(&config, pipeline, keys, head, &clock, (Arc::clone(&door), release), told)?;
+        let (nonces, seal_log_is) = (config.pipeline.nonces, Arc::clone(&standing));
+        let door = Arc::new(FrontDoor::new(nonces, Arc::clone(&chains), register.clone(), seal_log_is));
+        let dated = PipelineClock { clock: Arc::clone(&clock), seal_log: Arc::clone(&standing) };
+        let pipeline = start_pipeline(
+            &config,
+            pipeline,
+            keys,
+            head,
+            Arc::new(dated),
+            (Arc::clone(&door), release),
+            told,
+        )?;
         let service = Arc::new(Service {
-            started_at: if register.is_some() { 0 } else { clock.unix_s() },
-            attested_until: last.map_or(0, |last| last.saturating_add(AHEAD_S)),
+            clock_watch: ClockWatch::default(),
+            past,
             sessions: Sessions::new(Arc::clone(&store), Arc::clone(&chains), register.clone()),
             register,
             leftovers: Leftovers::of(store.as_ref()).map_err(|cause| stored("store", &cause))?,
@@ -510,10 +530,28 @@ fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError
         return Ok(());
     };
     let cause = format!(
-        "the log was restored at {}, and this machine's clock is before that: set the clock",
+        "the log was restored at {}, and this machine's clock is before that: set the clock, or, if it was wrong then, restore the backup again",
         time::format(time)
     );
     Err(StartError::Stored { what: "clock", cause })
+}
+
+/// Takes this machine's clock for right although the newest seals are dated ahead of it.
+fn accept_clock(store: &dyn Store, now: u64) -> Result<(), StartError> {
+    let accepted = past::accept_clock(store, now)
+        .map_err(|cause| StartError::Stored { what: "seals", cause: cause.to_string() })?;
+    match accepted {
+        Some(AcceptedClock { from, until, .. }) => {
+            let (from, until) = (time::format(from), time::format(until));
+            tracing::warn!(
+                from,
+                until,
+                "the clock is accepted; requests that are dated in this time are refused for good"
+            );
+        }
+        None => tracing::warn!("--accept-clock changes nothing: no seal is dated ahead of the clock"),
+    }
+    Ok(())
 }
 
 /// A key-holder, and its vault if it is in this process.
@@ -620,7 +658,7 @@ fn start_pipeline(
     pipeline: Pipeline<trefoil_service::wiring::VerdictCache>,
     keys: SigningKeys,
     head: ChainHead,
-    clock: &Arc<dyn Clock>,
+    clock: Arc<dyn Clock>,
     (door, release): (Arc<FrontDoor>, SealLog),
     (vaults, restored, shared): (Arc<SeenVaults>, Option<Restoration>, Option<Arc<dyn SharedLog>>),
 ) -> Result<trefoil_pipeline::Service<Asker>, StartError> {
@@ -657,7 +695,7 @@ fn start_pipeline(
         vaults,
         restored,
     };
-    let (clock, door, release) = (Arc::clone(clock), door, Arc::new(release));
+    let release = Arc::new(release);
     trefoil_pipeline::Service::start(Arc::new(pipeline), keys, head, config, clock, door, release)
         .map_err(|cause| StartError::Thread(cause.to_string()))
 }

@@ -16,6 +16,7 @@ use trefoil_cache::Cache as _;
 use trefoil_key_holder::logging;
 use trefoil_matching::{LANES, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts};
+use trefoil_service::register::FAST_S;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
@@ -101,7 +102,14 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
         found.extend(authority.and_then(|until| findings::client_ca(place, until, now)));
     }
     let trust_root = directory.join(TRUST_ROOT_FILE);
-    found.extend(keys.and_then(|until| findings::signing_keys(trust_root.display(), until, now)));
+    let valid = keys.map(|until| (service.trust_root.from().unwrap_or(0), until));
+    found.extend(valid.and_then(|valid| findings::signing_keys(trust_root.display(), valid, now)));
+    let behind = service.clock_behind().map(|reached| findings::clock_behind("clock", reached, now));
+    let monotonic_s = service.clock.monotonic_ns() / 1_000_000_000;
+    let stepped = service.clock_watch.step(monotonic_s).map(|step| findings::clock_stepped("clock", step));
+    let ahead_s = service.clock_watch.register_ahead().saturating_neg();
+    let ahead = u64::try_from(ahead_s).ok().filter(|by_s| *by_s > FAST_S);
+    found.extend(ahead.map(|by_s| findings::clock_ahead("clock", by_s)));
     let awaited = service.trust_root.retires(directory);
     found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
     if let Some(fleet) = service.store.fleet() {
@@ -120,10 +128,13 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     }
     let older = service.key_holder_watch.older_vault();
     let older = older.map(|why| Finding::broken("vault-older", key_holder, why).do_this(RESTORE_ALL));
-    if let (Some(why), None, true, None) = (service.undecided(), &short, away.is_empty(), &older) {
+    let is_told = short.is_some() || !away.is_empty() || older.is_some() || behind.is_some();
+    if let Some(why) = service.undecided().filter(|_| !is_told) {
         let place = "service";
         found.push(Finding::broken("service-not-ready", place, why).do_this("see its log"));
     }
+    found.extend(behind);
+    found.extend(stepped);
     found.extend(short);
     found.extend(away);
     found.extend(older);

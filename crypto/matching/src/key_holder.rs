@@ -123,6 +123,8 @@ impl KeyHolder {
         if !refused.is_empty() {
             return Err(KeyHolderError::SealedShares(refused));
         }
+        let newest = job.lanes().map(|(_, probe)| probe.sealed_for.issued_at).max();
+        self.opened.note(&*self.vault, newest.unwrap_or(0))?;
         let first = |(_, probe): &(Lane, &SealedProbe)| {
             self.opened.first(&job.tenant, &probe.sealed, probe.sealed_for.issued_at, now)
         };

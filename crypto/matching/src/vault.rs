@@ -51,6 +51,18 @@ pub trait Vault: Send + Sync {
     /// [`VaultError`] when the write is not durable.
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError>;
 
+    /// Up to when sealed shares may have been opened, in unix seconds; 0 if none was.
+    ///
+    /// # Errors
+    /// [`VaultError`] when the memory cannot be read.
+    fn opened_until(&self) -> Result<u64, VaultError>;
+
+    /// Notes that shares that were sealed up to then may be opened from now on. What is noted only rises.
+    ///
+    /// # Errors
+    /// [`VaultError`] when the write is not durable.
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError>;
+
     /// Writes a new subject. A subject that was renewed from the same generation as this one, under the same keys, is erased in the same
     /// write, so that there are never two candidates for the renewed generation.
     ///
@@ -113,6 +125,14 @@ impl<V: Vault + ?Sized> Vault for Arc<V> {
 
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
         (**self).put_opening_key(key)
+    }
+
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        (**self).opened_until()
+    }
+
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        (**self).put_opened_until(time)
     }
 
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
@@ -223,6 +243,7 @@ struct Records {
     tenants: HashMap<TenantId, TenantRecord>,
     subjects: HashMap<TenantId, ByName<Box<SubjectRecord>>>,
     opening_key: Option<Zeroizing<Vec<u8>>>,
+    opened_until: u64,
     writes: u64,
 }
 
@@ -276,6 +297,16 @@ impl Vault for MemoryVault {
 
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
         self.write()?.opening_key = Some(Zeroizing::new(key.to_vec()));
+        Ok(())
+    }
+
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        Ok(self.records()?.opened_until)
+    }
+
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        let mut records = self.write()?;
+        records.opened_until = records.opened_until.max(time);
         Ok(())
     }
 

@@ -38,11 +38,13 @@ pub struct ChainHead {
     pub previous: [u8; 32],
     /// The log of all seals so far, which the next seal commits to.
     pub log: Frontier,
+    /// The time of the previous seal, Unix seconds: the next one is not dated before it.
+    pub time: u64,
 }
 
 impl ChainHead {
     /// Before the first seal.
-    pub const GENESIS: ChainHead = ChainHead { previous: [0; 32], log: Frontier::EMPTY };
+    pub const GENESIS: ChainHead = ChainHead { previous: [0; 32], log: Frontier::EMPTY, time: 0 };
 
     /// Number of the next seal.
     #[must_use]
@@ -54,6 +56,7 @@ impl ChainHead {
     pub fn follow(&mut self, header: &SealHeader) {
         self.previous = header.digest();
         self.log.push(&self.previous);
+        self.time = header.time;
     }
 }
 
@@ -66,12 +69,13 @@ pub trait SharedLog: Send + Sync {
 /// The right to extend a [`SharedLog`] by one seal, which its drop gives up.
 pub struct LogTurn {
     _right: Box<dyn Any + Send>,
+    until: u64,
 }
 
 impl LogTurn {
-    /// What is dropped with it.
-    pub fn new(right: impl Any + Send) -> LogTurn {
-        LogTurn { _right: Box::new(right) }
+    /// What is dropped with it. The seal is dated at most `until`, Unix seconds, unless one before it is later: the log's own clock says so.
+    pub fn new(right: impl Any + Send, until: u64) -> LogTurn {
+        LogTurn { _right: Box::new(right), until }
     }
 }
 
@@ -130,11 +134,15 @@ impl Chain {
         };
         let (place, head) = (self.place, self.head.clone());
         self.place += 1;
-        let header = may_follow.then(|| self.next(tree, clock));
+        let until = turn.as_ref().map_or(u64::MAX, |turn| turn.until);
+        let header = may_follow.then(|| self.next(tree, clock, until));
         Placed { place, head, header, turn }
     }
 
-    fn next(&mut self, tree: &MerkleTree, clock: &dyn Clock) -> SealHeader {
+    /// Dated now, and never before another seal or what it names, even if the clock was set back.
+    fn next(&mut self, tree: &MerkleTree, clock: &dyn Clock, until: u64) -> SealHeader {
+        let restored_at = self.origin.restored.map_or(0, |restored| restored.time);
+        let from = self.head.time.max(restored_at).max(clock.sealed_from());
         let header = SealHeader {
             issuer: self.origin.issuer.clone(),
             key_set_id: self.key_set_id,
@@ -143,7 +151,7 @@ impl Chain {
             log_root: self.head.log.root(),
             tree_size: tree.size(),
             root: tree.root(),
-            time: clock.unix_s(),
+            time: clock.unix_s().min(until).max(from),
             suite: Suite::One,
             vaults: self.origin.vaults.states(),
             restored: self.origin.restored,

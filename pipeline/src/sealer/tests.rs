@@ -8,9 +8,10 @@ use std::time::Duration;
 use crossbeam_channel::after;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_attest::{Decision, Seal, SealHeader, VaultState};
+use trefoil_attest::{Decision, Restoration, Seal, SealHeader, VaultState};
 use trefoil_sign::SealChecker;
 
+use super::chain::Follows;
 use super::gathering::BATCHES_MAX;
 use super::*;
 use crate::request::{BoundLane, Refusal, StageTimes};
@@ -368,7 +369,7 @@ impl SharedLog for Theirs {
     fn turn(&self) -> Option<(ChainHead, LogTurn)> {
         self.asks.fetch_add(1, Ordering::Relaxed);
         let head = self.end.recv().expect("the test says")?;
-        Some((head, LogTurn::new(Over(self.over.clone()))))
+        Some((head, LogTurn::new(Over(self.over.clone()), u64::MAX)))
     }
 }
 
@@ -442,4 +443,50 @@ fn a_shared_log_is_extended_from_where_others_left_it_and_each_turn_lasts_until_
     assert_eq!(sealed.under.seal.header.seal_number, theirs.next_number());
     drop((outlet, sealed));
     assert!(sealer.join().is_some());
+}
+
+/// A clock that says this, and from when seals are dated.
+struct Says(u64, u64);
+
+impl Clock for Says {
+    fn monotonic_ns(&self) -> u64 {
+        0
+    }
+
+    fn unix_s(&self) -> u64 {
+        self.0
+    }
+
+    fn sealed_from(&self) -> u64 {
+        self.1
+    }
+}
+
+#[test]
+fn no_seal_is_dated_before_an_earlier_one() {
+    let restored = Some(Restoration { time: 90, first: 0 });
+    let origin = Origin { restored, ..Origin::new("https://auth.example") };
+    let (key_set_id, (_withdraw, withdrawn)) = (keys(1).id(), unbounded());
+    let mut chain = Chain { origin, key_set_id, head: ChainHead::GENESIS, place: 0, withdrawn };
+    let tree = trefoil_sign::seal_tree(&[[0; 32]]).expect("a leaf");
+    for (clock, from, until, dated) in [
+        // A clock that was set back to before the restoration, ahead, and back.
+        (50, 0, u64::MAX, 90),
+        (100, 0, u64::MAX, 100),
+        (400, 0, u64::MAX, 400),
+        (120, 0, u64::MAX, 400),
+        // What a seal covers may be later than this clock.
+        (120, 410, u64::MAX, 410),
+        // A log's own clock bounds this one, but not what is sealed.
+        (900, 0, 411, 411),
+        (900, 0, 300, 411),
+        (412, 0, 500, 412),
+    ] {
+        let follows = match until {
+            u64::MAX => Follows::Ours,
+            until => Follows::Shared(Some((chain.head.clone(), LogTurn::new((), until)))),
+        };
+        let placed = chain.header(&tree, follows, &Says(clock, from));
+        assert_eq!(placed.header.map(|header| header.time), Some(dated), "{clock} {from} {until}");
+    }
 }

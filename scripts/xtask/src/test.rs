@@ -142,10 +142,11 @@ const OF_A_FILE: [&str; 21] = [
 /// The step of [`on_three_nodes`].
 const ON_THREE_NODES: &str = "service on three nodes";
 /// As many modules of tests as an ordinary run has time for. A `soak` runs all of them, less those below.
-const ON_THREE_NODES_OFTEN: [&str; 7] = [
+const ON_THREE_NODES_OFTEN: [&str; 8] = [
     "batches::",
     "client::",
     "client_certificates::",
+    "clock::",
     "conditional::",
     "enrolment::",
     "policies::",

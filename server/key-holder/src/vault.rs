@@ -333,6 +333,20 @@ impl Vault for SqliteVault {
             .map_err(failed)
     }
 
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        let until = self.database.read(|connection| {
+            connection.query_row("SELECT until FROM opened", [], |row| row.get(0)).optional()
+        });
+        until.map(Option::unwrap_or_default).map_err(failed)
+    }
+
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        let sql = "INSERT INTO opened VALUES (0, ?) ON CONFLICT (id) DO UPDATE SET until = max(until, excluded.until)";
+        self.database
+            .write(move |connection| connection.execute(sql, [time]).map(drop).map_err(fault))
+            .map_err(failed)
+    }
+
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         // No other write for the tenant comes between these two.
         let replaced = self.replaced_by(tenant, record).map_err(failed)?;

@@ -20,3 +20,5 @@ CREATE TABLE subjects (
     PRIMARY KEY (tenant, handle, generation)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE opening_key (id INTEGER PRIMARY KEY CHECK (id = 0), wrapped BLOB NOT NULL) STRICT;
+-- Shares that were sealed up to this time may have been opened.
+CREATE TABLE opened (id INTEGER PRIMARY KEY CHECK (id = 0), until INTEGER NOT NULL) STRICT;

@@ -11,6 +11,7 @@ use crate::schema::{are_there, refused};
 use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
+use trefoil_storage::store::AcceptedClock;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::Node;
 
@@ -23,6 +24,8 @@ pub struct Inspected {
     pub generation: Option<u64>,
     /// The newest seal.
     pub newest_seal: Option<Vec<u8>>,
+    /// The last clock that an operator accepted.
+    pub accepted_clock: Option<AcceptedClock>,
     /// What the role may do.
     pub rights: Rights,
     /// The nodes of a fleet, or the process that serves alone, with what each shows.
@@ -70,6 +73,7 @@ impl Postgres {
                 holder,
                 generation: None,
                 newest_seal: None,
+                accepted_clock: None,
                 rights: Rights::default(),
                 nodes: Vec::new(),
             });
@@ -85,6 +89,7 @@ impl Postgres {
             holder,
             generation: stored.map(|stored| stored.node.generation),
             newest_seal: newest.map(|seal| seal.bytes),
+            accepted_clock: rows.one("ORDER BY id DESC", &[])?,
             rights,
             nodes: nodes_and_signs(&link)?,
         })

@@ -54,7 +54,7 @@ pub use fleet::Signs;
 pub use inspect::Inspected;
 pub use node::Opening;
 use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
-pub use register::PostgresRegister;
+pub use register::{Bounds as RegisterBounds, PostgresRegister};
 pub use roles::{Rights, migrate};
 use scope::Scope::{self, All};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -65,9 +65,9 @@ use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::fleet::Fleet;
 use trefoil_storage::store::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError, Subject, Template,
-    Tenant, Usage, UsageWrite, takes,
+    AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken,
+    PRUNED_BYTES_MAX, PolicyVersion, Present, Registry, Revocation, Root, Session, Store, StoreError,
+    Subject, Template, Tenant, Usage, UsageWrite, takes,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
@@ -777,6 +777,14 @@ impl Store for Postgres {
 
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
         self.0.read(All, |rows| rows.one("ORDER BY restored_at DESC", &[]))
+    }
+
+    fn put_accepted_clock(&self, accepted: AcceptedClock) -> Result<(), StoreError> {
+        self.0.write(All, move |rows| rows.insert(&accepted))
+    }
+
+    fn accepted_clocks(&self) -> Result<Vec<AcceptedClock>, StoreError> {
+        self.0.read(All, |rows| rows.select("ORDER BY id", &[]))
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {

@@ -7,8 +7,8 @@ use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
 use trefoil_storage::store::StoreError;
 use trefoil_storage::store::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
+    AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken,
+    PRUNED_BYTES_MAX, PolicyVersion, Root, Session, Subject, Template, Tenant, Usage, UsageCounts,
 };
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 
@@ -711,6 +711,25 @@ impl Record for Restoration {
 
     fn read(fields: &mut Fields) -> Read<Self> {
         Ok(Restoration { time: fields.number()?, first: fields.number()? })
+    }
+}
+
+impl Record for AcceptedClock {
+    const TABLE: Table = Table {
+        name: "accepted_clocks",
+        columns: &[("id", N), ("first_seal", N), ("at", N), ("since", N), ("until", N)],
+        key: 1,
+        summed: false,
+    };
+
+    fn values(&self) -> Vec<Value> {
+        let AcceptedClock { id, first, at, from, until } = *self;
+        [id, first, at, from, until].map(Value::number).into()
+    }
+
+    fn read(fields: &mut Fields) -> Read<Self> {
+        let [id, first, at] = [fields.number()?, fields.number()?, fields.number()?];
+        Ok(AcceptedClock { id, first, at, from: fields.number()?, until: fields.number()? })
     }
 }
 

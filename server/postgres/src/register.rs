@@ -9,6 +9,11 @@
 //! and the files of the tables. So a copy that was restored, a truncated table and a restarted server count as a loss as well: the batch that
 //! finds no row that fits uses nothing, and the keeper begins anew. All times are the database's.
 //!
+//! **The clock may step.** Nonces have the dates of their requests. Before any is deleted, the row's `swept` is raised above its date, and no request
+//! up to then is accepted any more, whatever the clock says later. A node deletes only up to what it raised at its sweep before: by then every
+//! batch that does not know of it is over, because its node waits no longer than `patience`. A register that begins anew does so no earlier
+//! than at the time of the newest seal.
+//!
 //! **Bound.** Every nonce has passed its node's own guard, which takes a bounded number in its time. Nonces are deleted when they are older
 //! than `keep_s`, by any node that finds some, so there are at most as many as all guards together hold in that time.
 
@@ -20,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
-use trefoil_attest::Reveal;
+use trefoil_attest::{LogEntry, Reveal};
 use trefoil_storage::Supervisor;
 use trefoil_storage::store::{Register, Registered, SessionId, Spending, Spent, StoreError};
 
@@ -90,14 +95,26 @@ pub struct PostgresRegister {
     calls: Option<Sender<Call>>,
     state: Arc<State>,
     patience: Duration,
+    early_s: i64,
     place: String,
     keeper: Option<JoinHandle<()>>,
 }
 
+/// The register's bounds.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// Connections beside that of the keeper, each opened when it is first needed.
+    pub links_max: usize,
+    /// How long a nonce is remembered, seconds.
+    pub keep_s: u64,
+    /// A register that begins anew when it is opened remembers what comes so much later, seconds: a process alone may have used the database.
+    pub late_s: u64,
+    /// A request that is dated further ahead is refused, seconds.
+    pub early_s: u64,
+}
+
 impl PostgresRegister {
-    /// Opens the register, and makes its tables. No call takes longer than `patience`; a nonce is remembered for `keep_s`. If it begins anew
-    /// here, it remembers what comes `late_s` later: a process alone may have used the database until now. It has at most
-    /// `links_max` connections and that of the keeper, each opened when it is first needed. Also returns the database's time, Unix seconds.
+    /// Opens the register, and makes its tables. No call takes longer than `patience`. Also returns the database's time, Unix seconds.
     ///
     /// # Errors
     /// [`StoreError::Unreachable`], and a fault.
@@ -105,19 +122,20 @@ impl PostgresRegister {
         supervisor: &Supervisor,
         address: &Address,
         patience: Duration,
-        (links_max, keep_s, late_s): (usize, u64, u64),
+        bounds: Bounds,
     ) -> Result<(PostgresRegister, u64), StoreError> {
+        let Bounds { links_max, late_s, early_s, .. } = bounds;
         let ((back, idle), (calls, asked)) = (bounded(links_max), bounded(CALLS_MAX));
         let (state, now) = (Arc::<State>::default(), Instant::now());
         let mut keeper = Keeper {
             address: address.clone(),
             patience,
             state: Arc::clone(&state),
-            sweep: sql::sweep(keep_s),
+            bounds,
+            swept: 0,
             lend: back.clone(),
             idle: idle.clone(),
             lent: Arc::default(),
-            links_max,
             late: address.old_primary_counts_for() + Duration::from_secs(late_s),
             link: None,
             look_at: now + LOOK,
@@ -137,7 +155,8 @@ impl PostgresRegister {
         let now =
             told.recv().map_err(|_| StoreError::Fault("the register's thread has ended".to_owned()))??;
         let (calls, place) = (Some(calls), address.to_string());
-        Ok((PostgresRegister { idle, back, calls, state, patience, place, keeper }, now))
+        let early_s = i64::try_from(early_s).unwrap_or(i64::MAX);
+        Ok((PostgresRegister { idle, back, calls, state, patience, early_s, place, keeper }, now))
     }
 
     /// Empties the register of a database that one process will use, which has no use for it: what that process accepts would not be in it.
@@ -220,14 +239,17 @@ impl Register for PostgresRegister {
 
     fn spend(&self, batch: &[Spending]) -> Result<Registered, StoreError> {
         let nonces: Vec<&[u8]> = batch.iter().map(|spending| &spending.nonce[..]).collect();
+        let dates: Vec<i64> = batch.iter().map(|spending| spending.issued_at.cast_signed()).collect();
         let reveals = || batch.iter().filter_map(|spending| spending.reveal.as_ref());
         let sessions: Vec<&[u8]> = reveals().map(|(session, _)| &session.as_bytes()[..]).collect();
         let positions: Vec<i64> = reveals().map(|(_, reveal)| reveal.position.into()).collect();
         let values: Vec<&[u8]> = reveals().map(|(_, reveal)| &reveal.value[..]).collect();
         self.ask(|link| {
             let rows = match sessions.is_empty() {
-                true => link.query(sql::NONCES, &[&nonces])?,
-                false => link.query(sql::SPEND, &[&nonces, &sessions, &positions, &values])?,
+                true => link.query(sql::NONCES, &[&nonces, &dates, &self.early_s])?,
+                false => {
+                    link.query(sql::SPEND, &[&nonces, &dates, &self.early_s, &sessions, &positions, &values])?
+                }
             };
             answered(&rows, batch)?.ok_or_else(|| self.away("it began anew"))
         })
@@ -294,11 +316,12 @@ struct Keeper {
     address: Address,
     patience: Duration,
     state: Arc<State>,
-    sweep: [String; 2],
+    bounds: Bounds,
+    /// What the last sweep raised the time to up to which nonces may be forgotten.
+    swept: u64,
     lend: Sender<Lent>,
     idle: Receiver<Lent>,
     lent: Arc<()>,
-    links_max: usize,
     /// So much after now a register that begins anew remembers.
     late: Duration,
     link: Option<Link>,
@@ -328,7 +351,7 @@ impl Keeper {
     /// Puts one more connection where a worker waits for it, unless one was given back meanwhile, or all are lent.
     fn give(&self) -> Result<(), StoreError> {
         // This one is counted too.
-        if self.idle.is_empty() && Arc::strong_count(&self.lent) <= self.links_max {
+        if self.idle.is_empty() && Arc::strong_count(&self.lent) <= self.bounds.links_max {
             let link = Link::open(&self.address, self.patience, self.patience)?;
             link.prepare(sql::NONCES)?;
             link.prepare(sql::SPEND)?;
@@ -372,7 +395,7 @@ impl Keeper {
         // Another node may have been first.
         match remembered(link)? {
             Some(_) => link.batch("COMMIT")?,
-            None => link.batch(&sql::begin_anew(self.late.as_secs()))?,
+            None => link.batch(&sql::begin_anew(self.late.as_secs(), reached(link)?))?,
         }
         remembered(link)?
             .ok_or_else(|| StoreError::Fault(format!("{}: its register has no row", self.address)))
@@ -381,16 +404,22 @@ impl Keeper {
     /// Deletes some of what is old, and comes back soon if that was not all.
     fn sweep(&mut self) {
         let Some(link) = &self.link else { return };
-        let swept = self.sweep.iter().map(|sql| link.execute(sql, &[]));
-        let swept: Result<Vec<u64>, StoreError> = swept.collect();
-        match swept {
-            Ok(gone) if gone.contains(&sql::SWEEP_MAX) => self.look_at = Instant::now(),
-            Ok(_) => self.sweep_at = Instant::now() + SWEEP,
-            Err(cause) => {
-                tracing::warn!(%cause, "old nonces were not deleted from the register");
-                self.sweep_at = Instant::now() + SWEEP;
+        let swept = || -> Result<Option<u64>, StoreError> {
+            for sql in sql::sweep(self.swept) {
+                if link.execute(&sql, &[])? == sql::SWEEP_MAX {
+                    return Ok(None);
+                }
             }
+            let Bounds { keep_s, early_s, .. } = self.bounds;
+            let raised = link.told(&sql::raise(keep_s, early_s, reached(link)?))?;
+            Ok(Some(raised.and_then(|row| row.first()?.as_ref()?.parse().ok()).unwrap_or(0)))
+        };
+        match swept() {
+            Ok(None) => return self.look_at = Instant::now(),
+            Ok(Some(raised)) => self.swept = raised,
+            Err(cause) => tracing::warn!(%cause, "old nonces were not deleted from the register"),
         }
+        self.sweep_at = Instant::now() + SWEEP.max(self.patience);
     }
 }
 
@@ -399,9 +428,24 @@ fn are_there(link: &Link) -> Result<bool, StoreError> {
     Ok(link.told(sql::ARE_THERE)? == Some(vec![Some("3".to_owned())]))
 }
 
-/// Since when the register remembers, and its time; none if it forgot.
+/// Up to when the register may have forgotten, and its time; none if it forgot everything.
 fn remembered(link: &Link) -> Result<Option<(u64, u64)>, StoreError> {
     let told = link.told(sql::REMEMBERS)?;
     let number = |at: usize| told.as_ref()?.get(at)?.as_ref()?.parse().ok();
     Ok(number(0).zip(number(1)))
+}
+
+/// The time that the log of seals has reached: that of the newest one, or what the clock said that an operator accepted after it. 0 without a log.
+fn reached(link: &Link) -> Result<u64, StoreError> {
+    if link.told(sql::HAS_SEALS)?.is_none() {
+        return Ok(0);
+    }
+    let told = link.told(sql::REACHED)?.unwrap_or_default();
+    let text = |at: usize| told.get(at)?.as_deref();
+    if let Some(accepted) = text(1) {
+        return Ok(accepted.parse().unwrap_or(u64::MAX));
+    }
+    let Some(newest) = text(0) else { return Ok(0) };
+    let seal = hex::decode(newest).ok().and_then(|bytes| Some(LogEntry::decode(&bytes).ok()?.header().time));
+    seal.ok_or_else(|| StoreError::Forged("the newest seal cannot be read".to_owned()))
 }

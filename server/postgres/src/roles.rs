@@ -11,7 +11,7 @@ use std::time::Duration;
 use trefoil_storage::store::StoreError;
 
 /// What the role that serves needs beside SELECT.
-pub(crate) const GRANTS: [(&str, &str); 25] = [
+pub(crate) const GRANTS: [(&str, &str); 26] = [
     ("node", "UPDATE"),
     ("tenants", "INSERT, UPDATE"),
     ("policies", "INSERT, DELETE"),
@@ -35,6 +35,7 @@ pub(crate) const GRANTS: [(&str, &str); 25] = [
     ("log_nodes", "INSERT"),
     ("cosignatures", "INSERT"),
     ("restorations", "INSERT"),
+    ("accepted_clocks", "INSERT"),
     ("changes", "INSERT, DELETE"),
     // Nodes empty the register when it must begin anew.
     ("register", "INSERT, UPDATE, DELETE, TRUNCATE"),

@@ -88,6 +88,9 @@ CREATE TABLE cosignatures (
     size bigint NOT NULL, witness bytea NOT NULL, line bytea NOT NULL, mac bytea NOT NULL, PRIMARY KEY (size, witness)
 );
 CREATE TABLE restorations (restored_at bigint PRIMARY KEY, first_seal bigint NOT NULL, mac bytea NOT NULL);
+CREATE TABLE accepted_clocks (
+    id bigint PRIMARY KEY, first_seal bigint NOT NULL, at bigint NOT NULL, since bigint NOT NULL, until bigint NOT NULL, mac bytea NOT NULL
+);
 -- What nodes have in memory that is no longer so: kind 1 a subject, 2 a session. Each node reads them in order; kept for minutes.
 CREATE TABLE changes (
     generation bigint NOT NULL, number bigint NOT NULL, tenant bytea NOT NULL, kind bigint NOT NULL, item bytea NOT NULL, at bigint NOT NULL,

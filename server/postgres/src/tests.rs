@@ -106,6 +106,7 @@ pub(crate) fn fill(store: &Postgres) {
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
     let counts =
         trefoil_storage::store::UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let write = trefoil_storage::store::UsageWrite { process: 1, number: 1 };
@@ -154,6 +155,7 @@ pub(crate) fn read_all(store: &Postgres) -> Result<(), StoreError> {
     store.log_node(0, 0)?;
     store.cosignatures(7)?;
     store.last_restoration()?;
+    store.accepted_clocks()?;
     store.reserve_renewal(&T, &H).map(drop)
 }
 
@@ -198,12 +200,12 @@ fn a_row_that_somebody_else_wrote_is_refused_when_it_is_read() {
         server.sql(&name, &back);
         edits += 1;
     }
-    assert!(edits > 100 && tables.len() == 21, "{edits} edits in {tables:?}");
+    assert!(edits > 100 && tables.len() == 22, "{edits} edits in {tables:?}");
     read_all(&open(&url).unwrap()).unwrap();
 }
 
 /// Tables whose primary key does not begin with the tenant, and why.
-const NOT_BY_TENANT: [(&str, &str, &str); 12] = [
+const NOT_BY_TENANT: [(&str, &str, &str); 13] = [
     ("node", "id", "one row, of the installation"),
     ("tenants", "id", "this is the tenant"),
     ("operators", "id", "an operator is of the installation"),
@@ -214,6 +216,7 @@ const NOT_BY_TENANT: [(&str, &str, &str); 12] = [
     ("log_nodes", "level,number", "one log of all tenants"),
     ("cosignatures", "size,witness", "one log of all tenants"),
     ("restorations", "restored_at", "one log of all tenants"),
+    ("accepted_clocks", "id", "one log of all tenants"),
     ("changes", "generation,number", "each node reads those of all tenants in their order"),
     ("register", "id", "one row, of the server"),
 ];

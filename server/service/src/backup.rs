@@ -112,7 +112,7 @@ pub fn note_restoration(store: &dyn Store, now: u64) -> Result<Restoration, Stri
     let text = |cause: &dyn ToString| cause.to_string();
     let last = store.last_seal().map_err(|cause| text(&cause))?;
     let earlier = store.last_restoration().map_err(|cause| text(&cause))?.map(|earlier| earlier.time);
-    let sealed = log_store::last_time(store).map_err(|cause| text(&cause))?;
+    let sealed = log_store::last_header(store).map_err(|cause| text(&cause))?.map(|newest| newest.time);
     if let Some(before) = earlier.max(sealed).filter(|before| *before >= now) {
         return Err(format!(
             "this machine's clock says {}, and the backup has a seal or a restoration of {}: set the clock, or wait, and repeat",

@@ -5,9 +5,9 @@
 //! then spends the same at the register of all nodes, once for a batch ([`crate::register`]).
 
 use crate::chains::Chains;
-use crate::register::{Lane, refused};
-use crate::replay::{NonceScope, ReplayGuard, Use, entry};
-use crate::seal_log::Reply;
+use crate::register::{EARLY_S, Lane, refused};
+use crate::replay::{AHEAD_S, NonceScope, ReplayGuard, Use, entry};
+use crate::seal_log::{Reply, Standing};
 use std::sync::Arc;
 use trefoil_attest::RequestHeader;
 use trefoil_pipeline::{Backing, Door, InSession, LaneRequest, Refusal, Verdict};
@@ -56,12 +56,19 @@ pub struct FrontDoor {
     replay: ReplayGuard,
     chains: Arc<Chains>,
     register: Option<Arc<dyn Register>>,
+    seal_log: Arc<Standing>,
 }
 
 impl FrontDoor {
-    /// A door that remembers at most `nonces_max` nonces in two minutes, and asks the register of its fleet, if it is in one.
-    pub fn new(nonces_max: usize, chains: Arc<Chains>, register: Option<Arc<dyn Register>>) -> FrontDoor {
-        FrontDoor { replay: ReplayGuard::new(nonces_max), chains, register }
+    /// A door that remembers at most `nonces_max` nonces in two minutes, and asks the register of its fleet, if it is in one. It tells the log
+    /// of seals how a seal over what it admitted must be dated, see [`crate::past`].
+    pub fn new(
+        nonces_max: usize,
+        chains: Arc<Chains>,
+        register: Option<Arc<dyn Register>>,
+        seal_log: Arc<Standing>,
+    ) -> FrontDoor {
+        FrontDoor { replay: ReplayGuard::new(nonces_max), chains, register, seal_log }
     }
 
     /// Nonces that it remembers of the current two minutes. Takes each of its locks for a moment; for scrapes only.
@@ -116,7 +123,12 @@ impl Door<Asker> for FrontDoor {
             Use::First => {}
             Use::Repeated => return Err(Refusal::NonceUsed),
             Use::Full => return Err(Refusal::NoncesFull),
-            Use::TooOld => return Err(Refusal::TooOld),
+            // The register decides, by the database's clock: this node's may have been ahead for a moment.
+            Use::Dropped if self.register.is_some() => {}
+            Use::TooOld | Use::Dropped => return Err(Refusal::TooOld),
+        }
+        if self.register.is_none() {
+            self.seal_log.reach(claim.issued_at.saturating_sub(AHEAD_S));
         }
         match &request.backing {
             Backing::Session(InSession { id, reveal: Some(reveal), .. }) => {
@@ -133,7 +145,12 @@ impl Door<Asker> for FrontDoor {
     ) -> Vec<(usize, Refusal)> {
         let Some(register) = &self.register else { return Vec::new() };
         let lanes: Vec<Lane> = requests.enumerate().filter_map(|(place, of)| lane(place, of)).collect();
-        refused(&**register, &lanes, now)
+        let refused = refused(&**register, &lanes, now);
+        let is_refused = |lane: &&Lane| refused.iter().any(|(place, _)| *place == lane.place);
+        if let Some(latest) = lanes.iter().filter(|lane| !is_refused(lane)).map(|lane| lane.issued_at).max() {
+            self.seal_log.reach(latest.saturating_sub(EARLY_S));
+        }
+        refused
     }
 }
 

@@ -365,5 +365,9 @@ impl Service {
 
 /// The time at which a device sealed its share of a template.
 fn fresh(issued_at: Option<u64>, now: u64) -> Result<u64, Refused> {
-    issued_at.filter(|at| at.abs_diff(now) <= FRESHNESS_S).ok_or(Refused::NotFresh(NotFresh::SealedShare))
+    let issued_at = issued_at.ok_or(Refused::NotFresh(NotFresh::SealedShare))?;
+    match issued_at.abs_diff(now) <= FRESHNESS_S {
+        true => Ok(issued_at),
+        false => Err(Refused::NotFresh(NotFresh::OutsideWindow { issued_at, now })),
+    }
 }

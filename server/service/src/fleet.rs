@@ -2,11 +2,14 @@
 
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::log_store::{self, LogError};
+use crate::past;
+use crate::register::FAST_S;
+use crate::seal_log::Standing;
 use crate::service::Service;
 use std::sync::Arc;
 use trefoil_pipeline::{ChainHead, LogTurn, SharedLog};
 use trefoil_storage::store::fleet::News;
-use trefoil_storage::store::{Store, StoreError};
+use trefoil_storage::store::{AcceptedClock, Register, Store, StoreError};
 
 impl Service {
     /// Begins to take over what other nodes change; nothing for a store of one process. Blocks.
@@ -75,27 +78,46 @@ impl Service {
 
 /// The log of a fleet: each node extends it in its turn, from where it ends in the store. The store takes one seal for each number, so the log cannot
 /// fork, whatever becomes of a turn.
+///
+/// A seal is dated by the node's clock, but not after the database's: one node whose clock is far ahead must not date the whole log.
 pub struct FleetLog {
     store: Arc<dyn Store>,
     watch: Arc<KeyHolderWatch>,
+    register: Option<Arc<dyn Register>>,
+    accepted: Vec<AcceptedClock>,
+    seal_log: Arc<Standing>,
 }
 
 impl FleetLog {
-    /// The log in this store; `None` if one process alone extends it.
-    pub fn of(store: &Arc<dyn Store>, watch: &Arc<KeyHolderWatch>) -> Option<Arc<dyn SharedLog>> {
+    /// The log in this store, in which operators accepted these clocks; `None` if one process alone extends it.
+    pub fn of(
+        store: &Arc<dyn Store>,
+        watch: &Arc<KeyHolderWatch>,
+        register: Option<Arc<dyn Register>>,
+        accepted: &[AcceptedClock],
+        seal_log: &Arc<Standing>,
+    ) -> Option<Arc<dyn SharedLog>> {
         store.fleet()?;
-        Some(Arc::new(FleetLog { store: Arc::clone(store), watch: Arc::clone(watch) }))
+        let (store, watch) = (Arc::clone(store), Arc::clone(watch));
+        let (accepted, seal_log) = (accepted.to_vec(), Arc::clone(seal_log));
+        Some(Arc::new(FleetLog { store, watch, register, accepted, seal_log }))
     }
 
     fn take(&self) -> Result<(ChainHead, LogTurn), LogError> {
         let fleet = self.store.fleet().ok_or_else(|| StoreError::Fault("no fleet".to_owned()))?;
         let right = fleet.log_turn()?;
         // Each row has the code of this installation, and another node's keys may be in a newer trust root than this one's.
-        let head = log_store::chain_head(self.store.as_ref(), |_| Ok(()))?;
+        let mut head = log_store::chain_head(self.store.as_ref(), |_| Ok(()))?;
+        if let Some(newest) = head.next_number().checked_sub(1) {
+            head.time = past::reached(self.accepted.last().copied(), newest, head.time);
+            self.seal_log.reach(head.time);
+        }
         if let Some((_, vaults)) = log_store::sealed_vaults(self.store.as_ref())? {
             self.watch.hear(&vaults);
         }
-        Ok((head, LogTurn::new(right)))
+        let told = self.register.as_ref().and_then(|register| register.spend(&[]).ok());
+        let until = told.map_or(u64::MAX, |told| told.now.saturating_add(FAST_S));
+        Ok((head, LogTurn::new(right, until)))
     }
 }
 

@@ -44,6 +44,7 @@ pub mod logins;
 pub mod notes;
 pub mod operators;
 pub mod pace;
+pub mod past;
 pub mod proofs;
 mod receipts;
 mod refused;

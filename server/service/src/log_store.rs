@@ -96,7 +96,7 @@ pub fn chain_head(
     if header.seal_number != number || before.root() != header.log_root || leaf != leaf_hash(&previous) {
         return Err(refused("the stored tree over the seals is not the one that it commits to".to_owned()));
     }
-    Ok(ChainHead { previous, log: Frontier::load(number + 1, node(store))? })
+    Ok(ChainHead { previous, log: Frontier::load(number + 1, node(store))?, time: header.time })
 }
 
 /// The newest seal's number, and its states of the key-holders' vaults.
@@ -104,18 +104,22 @@ pub type SealedVaults = (u64, Vec<Option<VaultState>>);
 
 /// The states of the vaults in the newest seal; empty if nothing was sealed.
 pub fn sealed_vaults(store: &dyn Store) -> Result<Option<SealedVaults>, LogError> {
-    match store.last_seal()? {
-        None => Ok(None),
-        Some(_) => newest(store).map(|header| Some((header.seal_number, header.vaults))),
-    }
+    Ok(last_header(store)?.map(|header| (header.seal_number, header.vaults)))
 }
 
-/// When the newest seal was signed, unix seconds; `None` if nothing was sealed.
-pub fn last_time(store: &dyn Store) -> Result<Option<u64>, LogError> {
-    match store.last_seal()? {
-        Some(_) => newest(store).map(|header| Some(header.time)),
-        None => Ok(None),
-    }
+/// The header of the newest seal; `None` if nothing was sealed.
+pub fn last_header(store: &dyn Store) -> Result<Option<SealHeader>, LogError> {
+    let Some((number, bytes)) = store.last_seal()? else { return Ok(None) };
+    let seal = Seal::decode(&bytes).map_err(|cause| LogError::Seal { number, cause: cause.to_string() })?;
+    Ok(Some(seal.header))
+}
+
+/// When a seal was signed, unix seconds.
+pub fn time_of(store: &dyn Store, number: u64) -> Result<u64, LogError> {
+    let bytes = store.seal(number)?.ok_or(LogError::Altered("log"))?;
+    let entry =
+        LogEntry::decode(&bytes).map_err(|cause| LogError::Seal { number, cause: cause.to_string() })?;
+    Ok(entry.header().time)
 }
 
 /// The newest restoration, which seals name. The next seal must be able to name it.
@@ -186,9 +190,7 @@ pub fn pruned(store: &dyn Store, number: u64) -> Result<Option<PrunedSeal>, LogE
 }
 
 fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
-    let (number, bytes) = store.last_seal()?.ok_or(LogError::Altered("log"))?;
-    let seal = Seal::decode(&bytes);
-    seal.map(|seal| seal.header).map_err(|cause| LogError::Seal { number, cause: cause.to_string() })
+    last_header(store)?.ok_or(LogError::Altered("log"))
 }
 
 /// The head of the log at `size` as a note with the cosignatures in the store; `None` if there are none.

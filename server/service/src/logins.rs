@@ -154,6 +154,7 @@ impl Service {
             return Err(Refused::KeyHolderAway);
         }
         self.check_decidable()?;
+        self.check_clock()?;
         self.check_fresh(request.issued_at, self.now())?;
         self.wait_for_time(tenant, request.issued_at).await?;
         let probe = request.take_probe(tenant)?;
@@ -235,9 +236,7 @@ impl Service {
         if now.saturating_sub(issued_at) > FRESHNESS_S || issued_at.saturating_sub(now) > AHEAD_S {
             return Err(Refused::NotFresh(NotFresh::OutsideWindow { issued_at, now }));
         }
-        if issued_at < self.started_at {
-            return Err(Refused::NotFresh(NotFresh::BeforeStart));
-        }
+        self.past.check(issued_at, now).map_err(Refused::NotFresh)?;
         self.check_remembered(issued_at)
     }
 

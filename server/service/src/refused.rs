@@ -3,6 +3,7 @@
 use crate::proofs::quota::Denied;
 use crate::replay::{AHEAD_S, FRESHNESS_S};
 use crate::tenant::ProbeMode;
+use crate::time;
 use std::time::Duration;
 use thiserror::Error;
 use trefoil_attest::witness::WitnessError;
@@ -87,7 +88,7 @@ pub enum Refused {
     #[error("expected at least one of enrol, authenticate, issue")]
     NoScope,
     /// An API key that would be expired from the start.
-    #[error("{end} is over: the service's clock says {now}, in Unix seconds")]
+    #[error("{end} is over: it is {}", from_clock(*end, *now))]
     Over {
         /// When the key was to end, Unix seconds.
         end: u64,
@@ -190,10 +191,19 @@ pub enum Refused {
     /// A request that is too old or from the future.
     #[error(transparent)]
     NotFresh(NotFresh),
+    /// The clock is behind what was sealed.
+    #[error(
+        "the service's clock is {behind_s} s behind its newest seal, and no login is accepted meanwhile; nothing was attempted, and its operator \
+         sets the clock"
+    )]
+    ClockBehind {
+        /// So many seconds.
+        behind_s: u64,
+    },
     /// A request that the process before this one may have answered.
     #[error(
-        "the service was restarted and takes requests issued after {attested_until}; nothing was attempted, so sign it again with a later \
-         issued_at in {wait_s} s"
+        "the service was restarted and takes requests issued after {}; nothing was attempted, so sign it again with a later issued_at in \
+         {wait_s} s", time::format(*attested_until)
     )]
     BeforeRestart {
         /// Time up to which requests may have been answered, Unix seconds.
@@ -309,8 +319,8 @@ pub enum Refused {
 pub enum NotFresh {
     /// The client's clock and the service's differ too much, or the request was delayed.
     #[error(
-        "issued_at {issued_at} is more than {FRESHNESS_S} s before or {AHEAD_S} s after the service's clock, {now}; set the clock, then \
-         issue a new request"
+        "issued_at {issued_at} is {}, and at most {FRESHNESS_S} s before it and {AHEAD_S} s after it are accepted; set the clock, then \
+         issue a new request", from_clock(*issued_at, *now)
     )]
     OutsideWindow {
         /// When it was issued, Unix seconds.
@@ -320,14 +330,23 @@ pub enum NotFresh {
     },
     /// At a node of a fleet, where such requests wait.
     #[error(
-        "issued_at {issued_at} is ahead of the service's clock, {now}, and as many requests of this tenant as may do so wait for their time; \
-         set the clock, then issue a new request"
+        "issued_at {issued_at} is {}, and as many requests of this tenant as may do so wait for their time; \
+         set the clock, then issue a new request", from_clock(*issued_at, *now)
     )]
     Ahead {
         /// When it was issued, Unix seconds.
         issued_at: u64,
         /// The service's time.
         now: u64,
+    },
+    /// The service's clock was wrong at the time in which it is dated.
+    #[error(
+        "the service's clock was wrong when it showed this time, and requests dated until {} are refused for good; issue a new request after \
+         that", time::format(*until)
+    )]
+    WrongClock {
+        /// The end of that time, Unix seconds.
+        until: u64,
     },
     /// It is older than this process.
     #[error("issued before this process started, which cannot know its nonce; issue a new request")]
@@ -337,6 +356,15 @@ pub enum NotFresh {
         "send the second at which the device sealed its share, within {FRESHNESS_S} s of the service's clock"
     )]
     SealedShare,
+}
+
+/// Where a time is from the service's clock, in words.
+pub(crate) fn from_clock(at: u64, now: u64) -> String {
+    let now_text = time::format(now);
+    match at.checked_sub(now) {
+        Some(after) => format!("{after} s after the service's clock, {now_text}"),
+        None => format!("{} s before the service's clock, {now_text}", now - at),
+    }
 }
 
 impl Refused {

@@ -29,7 +29,7 @@ const _: () = assert!(ALONE_S + EARLY_S > crate::replay::AHEAD_S + SKEW_S);
 /// A request that is dated further ahead of its node's clock waits, seconds.
 pub(crate) const AHEAD_S: u64 = 1;
 /// A request that is dated further ahead of the register's clock is refused, seconds.
-const EARLY_S: u64 = 2;
+pub const EARLY_S: u64 = 2;
 /// How far the clocks of two servers may differ, of which one has the register after the other, seconds.
 const CLOCKS_S: u64 = 1;
 /// How long the register remembers a nonce at least, seconds.
@@ -55,7 +55,8 @@ pub(crate) fn refused(register: &dyn Register, lanes: &[Lane], now: u64) -> Vec<
     if lanes.is_empty() {
         return Vec::new();
     }
-    let spending = |lane: &Lane| Spending { nonce: lane.nonce, reveal: lane.reveal };
+    let spending =
+        |lane: &Lane| Spending { nonce: lane.nonce, issued_at: lane.issued_at, reveal: lane.reveal };
     let batch: Vec<Spending> = lanes.iter().map(spending).collect();
     let found = match register.spend(&batch) {
         Ok(found) => found,
@@ -71,7 +72,8 @@ pub(crate) fn refused(register: &dyn Register, lanes: &[Lane], now: u64) -> Vec<
         .collect();
     let is_off = now > found.now + FAST_S || found.now > now + SKEW_S;
     if is_off && refused.iter().any(|(_, why)| *why == Refusal::Unremembered) {
-        tracing::warn!(now, register = found.now, "this node's clock is not the database's: set the clocks");
+        let ahead_s = now.wrapping_sub(found.now).cast_signed();
+        tracing::warn!(ahead_s, "this node's clock is not the database's: set the clocks");
     }
     refused
 }

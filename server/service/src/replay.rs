@@ -6,12 +6,14 @@
 //! attacker that wants to block a login whose session and nonce it knows must find the half of that digest: 2^128 digests divided by
 //! its number of entries here.
 //!
-//! A request is fresh from [`AHEAD_S`] before its time, for clocks that are fast, until [`FRESHNESS_S`] after it. Nonces go
-//! into the newer of two generations; every [`LIFETIME_S`] the older is dropped.
+//! A request is fresh from [`AHEAD_S`] before its time, for clocks that are fast, until [`FRESHNESS_S`] after it.
 //!
-//! The guard is in memory. Requests that the process before this one attested have times of at most [`AHEAD_S`] after its last seal,
-//! whose time is stored. A process refuses every request with a time up to then or before its own start. Nothing is spent, and the
-//! holder may sign the request again with a later time.
+//! **No clock decides what is forgotten.** Requests are sorted by their own `issued_at` into spans of [`LIFETIME_S`]. The guard keeps the nonces
+//! of two spans, the newest that it has seen and the one before, and refuses every request of an earlier one. A nonce is forgotten when its
+//! span is dropped, and from then on its request is refused, because the newest span only rises. This holds however the clock steps. A span is
+//! long enough that with a right clock no request that is still fresh is of a dropped one.
+//!
+//! The guard is in memory. What a process refuses of the time before it is in [`crate::past`].
 
 #![expect(
     clippy::disallowed_types,
@@ -39,13 +41,15 @@ pub(crate) type Half = [u8; 16];
 
 /// See the module.
 pub(crate) struct ReplayGuard {
-    shards: [Mutex<Generations>; SHARDS],
-    per_generation_max: usize,
+    shards: [Mutex<Spans>; SHARDS],
+    per_span_max: usize,
 }
 
+/// The nonces of two spans.
 #[derive(Default)]
-struct Generations {
-    since: u64,
+struct Spans {
+    /// The number of the newer one.
+    newest: u64,
     newer: HashSet<Half>,
     older: HashSet<Half>,
 }
@@ -76,61 +80,63 @@ pub(crate) enum Use {
     Repeated,
     /// Not remembered, because the guard is full: the request must be refused.
     Full,
-    /// Issued so long ago that an earlier use may be forgotten: the request must be refused.
+    /// It waited for too long: the request must be refused.
     TooOld,
+    /// Of a span whose nonces are forgotten: the request must be refused by a process alone.
+    Dropped,
 }
 
 impl ReplayGuard {
-    /// A guard that remembers at least `capacity` nonces of each [`LIFETIME_S`]. It takes memory as it fills, and releases it.
+    /// A guard that remembers at least `capacity` nonces of each span. It takes memory as it fills, and releases it.
     pub(crate) fn new(capacity: usize) -> ReplayGuard {
         // Digests spread over the shards at random: one shard in a thousand million exceeds its mean by six standard deviations.
         let part = capacity.div_ceil(SHARDS);
         let shards = std::array::from_fn(|_| Mutex::default());
-        ReplayGuard { shards, per_generation_max: part + 6 * part.isqrt() }
+        ReplayGuard { shards, per_span_max: part + 6 * part.isqrt() }
     }
 
-    /// Remembers a nonce of a session or a subject. A request that was fresh on arrival may have waited since. It is too old once an earliest use of
-    /// its nonce, [`AHEAD_S`] before its time, could have been forgotten.
+    /// Remembers a nonce of a session or a subject.
     pub(crate) fn note(&self, scope: &NonceScope, nonce: &[u8], issued_at: u64, now: u64) -> Use {
         if now.saturating_sub(issued_at) > WAITED_S_MAX {
             return Use::TooOld;
         }
         let entry = entry(scope, nonce);
         let mut shard = self.shard(&entry);
-        shard.rotate(now);
+        let span = issued_at / LIFETIME_S;
+        shard.rise_to(span);
         if shard.newer.contains(&entry) || shard.older.contains(&entry) {
             return Use::Repeated;
         }
-        if shard.newer.len() >= self.per_generation_max {
+        let of_its_time = match shard.newest - span {
+            0 => &mut shard.newer,
+            1 => &mut shard.older,
+            _ => return Use::Dropped,
+        };
+        if of_its_time.len() >= self.per_span_max {
             return Use::Full;
         }
-        shard.newer.insert(entry);
+        of_its_time.insert(entry);
         Use::First
     }
 
-    /// Nonces of the current two minutes.
+    /// Nonces of the newest two minutes.
     pub(crate) fn held(&self) -> usize {
-        let held =
-            |shard: &Mutex<Generations>| shard.lock().unwrap_or_else(PoisonError::into_inner).newer.len();
+        let held = |shard: &Mutex<Spans>| shard.lock().unwrap_or_else(PoisonError::into_inner).newer.len();
         self.shards.iter().map(held).sum()
     }
 
-    fn shard(&self, entry: &Half) -> MutexGuard<'_, Generations> {
+    fn shard(&self, entry: &Half) -> MutexGuard<'_, Spans> {
         self.shards[usize::from(entry[0])].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Generations {
-    fn rotate(&mut self, now: u64) {
-        let age = now.saturating_sub(self.since);
-        if age < LIFETIME_S {
-            return;
+impl Spans {
+    fn rise_to(&mut self, span: u64) {
+        if span > self.newest {
+            let before = std::mem::take(&mut self.newer);
+            self.older = if span == self.newest + 1 { before } else { HashSet::new() };
+            self.newest = span;
         }
-        self.older = std::mem::take(&mut self.newer);
-        if age >= 2 * LIFETIME_S {
-            self.older.clear();
-        }
-        self.since = now;
     }
 }
 
@@ -143,6 +149,8 @@ pub(crate) fn entry(NonceScope(scope): &NonceScope, nonce: &[u8]) -> Half {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::StdRng;
+    use rand::{RngExt as _, SeedableRng as _};
 
     const S: NonceScope = NonceScope([1; 32]);
 
@@ -198,12 +206,8 @@ mod tests {
         assert!((0..CAPACITY).all(|i| note(i, 1000) == Use::First), "as many as it was made for");
         let full = (CAPACITY..10 * CAPACITY).filter(|i| note(*i, 1000) == Use::Full).count();
         assert!(full > 0);
-        assert_eq!(
-            guard.held(),
-            SHARDS * guard.per_generation_max,
-            "every shard is full, and no shard has more"
-        );
-        // Also while it is full, and once these are the older generation.
+        assert_eq!(guard.held(), SHARDS * guard.per_span_max, "every shard is full, and no shard has more");
+        // Also while it is full, and once these are of the older span.
         for now in [1000, 1000 + WAITED_S_MAX] {
             assert!((0..CAPACITY).all(|i| note(i, now) == Use::Repeated), "{now}");
         }
@@ -217,15 +221,49 @@ mod tests {
         let guard = ReplayGuard::new(7_000_000);
         assert!(guard.shards.iter().all(|shard| shard.lock().unwrap().newer.capacity() == 0));
         // A table has a byte beside each place, and is seven eighths full at most.
-        let places = HashSet::<Half>::with_capacity(guard.per_generation_max).capacity().div_ceil(7) * 8;
+        let places = HashSet::<Half>::with_capacity(guard.per_span_max).capacity().div_ceil(7) * 8;
         let bytes = 2 * SHARDS * places * (size_of::<Half>() + 1);
         assert!(bytes <= 300_000_000, "{bytes}");
     }
 
+    /// Whatever the clock does: 40 requests, and again after each of many steps.
     #[test]
-    fn a_clock_that_steps_back_forgets_nothing() {
-        let guard = ReplayGuard::new(1000);
-        assert_eq!(guard.note(&S, b"n", 10_000, 10_000), Use::First);
-        assert_eq!(guard.note(&S, b"n", 5_000, 5_000), Use::Repeated);
+    fn no_nonce_is_accepted_twice_over_any_schedule_of_steps() {
+        const STEPS: [u64; 8] = [1, 20, 61, 119, 300, 3_600, 86_400, 31_536_000];
+        for seed in 0..10 {
+            let (mut rng, guard) = (StdRng::seed_from_u64(seed), ReplayGuard::new(100_000));
+            let (mut now, mut accepted) = (1_800_000_000_u64, std::collections::BTreeMap::new());
+            for round in 0..60_u64 {
+                let step = STEPS[rng.random_range(0..STEPS.len())];
+                now = match rng.random_range(0..3) {
+                    0 => now + step,
+                    1 => now.saturating_sub(step),
+                    _ => now + rng.random_range(0..30),
+                };
+                for number in round * 10..round * 10 + 10 {
+                    // Up to 5 s ahead, or as old as a request may be that waited.
+                    let issued_at = (now + AHEAD_S).saturating_sub(rng.random_range(0..=2 * FRESHNESS_S));
+                    accepted.entry(number).or_insert((issued_at, 0));
+                }
+                for (number, (issued_at, times)) in &mut accepted {
+                    let found = guard.note(&S, &number.to_le_bytes(), *issued_at, now);
+                    *times += u32::from(found == Use::First);
+                    assert!(*times <= 1, "seed {seed}, round {round}, request {number}");
+                }
+            }
+            assert!(accepted.values().any(|(_, times)| *times == 1), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn with_a_right_clock_no_fresh_request_is_of_a_dropped_span() {
+        for start in 120_000..120_000 + 2 * LIFETIME_S {
+            let guard = ReplayGuard::new(10_000);
+            // Another request in the same shard is dated ahead as far as allowed.
+            let ahead =
+                (0..u64::MAX).find(|n| entry(&S, &n.to_le_bytes())[0] == entry(&S, b"old")[0]).unwrap();
+            assert_eq!(guard.note(&S, &ahead.to_le_bytes(), start + AHEAD_S, start), Use::First);
+            assert_eq!(guard.note(&S, b"old", start - WAITED_S_MAX, start), Use::First, "{start}");
+        }
     }
 }

@@ -24,7 +24,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -63,9 +63,28 @@ pub enum Unanswered {
 #[derive(Debug, Default)]
 pub struct Standing {
     waiting: AtomicBool,
+    reached: AtomicU64,
 }
 
 impl Standing {
+    /// Of a log that has reached this time.
+    pub fn at(reached: u64) -> Standing {
+        Standing { reached: reached.into(), ..Standing::default() }
+    }
+
+    /// The time that the log has reached, Unix seconds: no later seal is dated before it.
+    pub fn reached(&self) -> u64 {
+        self.reached.load(Ordering::Acquire)
+    }
+
+    /// The next seals are not dated before this.
+    #[expect(clippy::disallowed_methods, reason = "written once a second; other workers only read it")]
+    pub(crate) fn reach(&self, time: u64) {
+        if self.reached() < time {
+            self.reached.fetch_max(time, Ordering::AcqRel);
+        }
+    }
+
     /// Whether a seal waits for the store.
     pub fn waits(&self) -> bool {
         self.waiting.load(Ordering::Relaxed)
@@ -100,6 +119,7 @@ impl Answer {
 /// The pipeline's output.
 pub struct SealLog {
     queue: Sender<Sealed<Asker>>,
+    standing: Arc<Standing>,
     supervisor: Supervisor,
 }
 
@@ -114,18 +134,19 @@ impl SealLog {
     ) -> std::io::Result<(SealLog, JoinHandle<()>)> {
         let (queue, sealed) = bounded(QUEUE_MAX);
         let (watching, supervisor) = (supervisor.clone(), supervisor.clone());
-        let died = supervisor.clone();
+        let (died, told) = (supervisor.clone(), Arc::clone(&standing));
         let thread = std::thread::Builder::new().name("seal-log".to_owned()).spawn(move || {
             let writer = Writer { queue: &sealed, store, counters, standing, supervisor: died };
             // Without a writer no seal is stored.
             watching.watch_then("seal-log", || writer.run(), || sealed.iter().for_each(drop));
         })?;
-        Ok((SealLog { queue, supervisor }, thread))
+        Ok((SealLog { queue, standing: told, supervisor }, thread))
     }
 }
 
 impl Release<Asker> for SealLog {
     fn sealed(&self, sealed: Sealed<Asker>) {
+        self.standing.reach(sealed.under.seal.header.time);
         // The thread outlives the sender. If it panicked, the replies are dropped, which their receivers see as a fault.
         let _ = self.queue.send(sealed);
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_types, reason = "for enrolments, off the path of a login")]
 
 use crate::chains::Chains;
+use crate::clock::ClockWatch;
 use crate::counters::Counters;
 use crate::directory::Directory;
 use crate::distinct_failures::LiveBounds;
@@ -15,6 +16,7 @@ use crate::log_store::LogError;
 use crate::notes::Notes;
 use crate::operators::Operators;
 use crate::pace::Pace;
+use crate::past::{Past, behind};
 use crate::proofs::ProofPool;
 use crate::proofs::quota::Quota;
 use crate::refused::Refused;
@@ -26,6 +28,7 @@ use crate::sessions::Sessions;
 use crate::signing_keys::Shown;
 use crate::templates::Templates;
 use crate::tenant::Tenant;
+use crate::time;
 use arc_swap::ArcSwapOption;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,11 +53,10 @@ const SEAL_WAITS: &str = "a seal waits for the store, which does not take it: se
 pub struct Service {
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Requests dated earlier are refused, because their nonces are not remembered. 0 in a fleet, whose register remembers them.
-    pub started_at: u64,
-    /// Requests dated up to here may have been attested by the process before this one. Not used in a fleet, see
-    /// [`Service::attested_until`].
-    pub attested_until: u64,
+    /// Whether it can be right.
+    pub clock_watch: ClockWatch,
+    /// What is refused because a process before this one may have accepted it.
+    pub past: Past,
     /// The store.
     pub store: Arc<dyn Store>,
     /// The store's path or address, for messages to the operator who has to restore it.
@@ -147,10 +149,19 @@ impl Service {
         let room = || self.no_room();
         let older = || self.key_holder_watch.too_many_older();
         let register = || self.register.as_ref().and_then(|register| register.unready());
+        let behind = || self.clock_behind().map(|reached| behind(self.now(), reached));
+        let closed = || {
+            let until = time::format(self.past.closed(self.now())?);
+            Some(format!(
+                "the clock was wrong when it showed this time before; logins are refused until {until}"
+            ))
+        };
         death
             .or_else(unready)
             .or_else(|| self.store.unready())
             .or_else(register)
+            .or_else(behind)
+            .or_else(closed)
             .or_else(room)
             .or_else(away)
             .or_else(older)
@@ -166,7 +177,7 @@ impl Service {
     /// of the fleet.
     pub fn attested_until(&self) -> u64 {
         let of_fleet = self.register.as_ref().map(|register| forgotten_until(register.since()));
-        of_fleet.unwrap_or(self.attested_until)
+        of_fleet.unwrap_or(self.past.attested_until())
     }
 
     /// Refuses requests that fill the disk while there is little room, while a seal waits for the store, or while the store is

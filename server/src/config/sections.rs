@@ -313,6 +313,9 @@ pub struct Store {
     /// Whether the PostgreSQL database was restored from a backup. A flag only, because it is for one start.
     #[serde(skip)]
     pub restored: bool,
+    /// Whether the clock is right although seals are dated ahead of it. A flag only, because it is for one start.
+    #[serde(skip)]
+    pub accept_clock: bool,
 }
 
 /// The address of a database, whose password is never shown.

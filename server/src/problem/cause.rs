@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 62] = [
+    pub const ALL: [Code; 63] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
@@ -106,6 +106,7 @@ impl Code {
         Code::QuotaExceeded,
         Code::Overloaded,
         Code::BeforeRestart,
+        Code::ClockBehind,
         Code::StoreUnavailable,
         Code::StorageDamaged,
         Code::DiskLow,
@@ -154,7 +155,7 @@ impl Code {
             | Code::StoreUnavailable
             | Code::KeyHolderUnavailable => Retry::Same,
             Code::NonceReplayed | Code::Unsealed | Code::TimedOut | Code::PolicyOutOfStep => Retry::New,
-            Code::RequestNotFresh | Code::BeforeRestart => Retry::Sign,
+            Code::RequestNotFresh | Code::BeforeRestart | Code::ClockBehind => Retry::Sign,
             Code::Internal => Retry::Once,
             _ => Retry::No,
         }
@@ -225,6 +226,9 @@ impl Code {
             Code::Overloaded => "a queue is full; nothing was attempted",
             Code::BeforeRestart => {
                 "the process before a restart may have answered this request; nothing was attempted now"
+            }
+            Code::ClockBehind => {
+                "the service's clock is behind what it has sealed or what its database says; nothing was attempted"
             }
             Code::StoreUnavailable => {
                 "the database of the store cannot be reached or gave no answer; a change may have been made"

@@ -97,6 +97,9 @@ impl Code {
                 "The operator sets the policy again (`trefoil admin policy set`), or the key-holder's operator its threshold \
                  (`trefoil key-holder set-policy`); then sign a new request. During a change of the policy it is over in a moment."
             }
+            Code::ClockBehind => {
+                "The operator has to set the clock; sign the request again after Retry-After."
+            }
             Code::BeforeRestart => "Sign the request again with a later issued_at.",
             Code::StoreUnavailable => {
                 "Repeat after Retry-After, with the same Idempotency-Key; where `nonce-replayed` follows, sign a new request. The operator finds the \

@@ -72,7 +72,10 @@ impl From<Refused> for Problem {
             }
             Refused::KeyHolderForbids(_) => Code::KeyHolderForbids,
             Refused::NotFresh(_) => return at("/issued_at", Code::RequestNotFresh, &refused),
-            Refused::BeforeRestart { .. } => return at("/issued_at", Code::BeforeRestart, &refused),
+            Refused::BeforeRestart { wait_s, .. } => {
+                return at("/issued_at", Code::BeforeRestart, &refused).after(*wait_s);
+            }
+            Refused::ClockBehind { .. } => Code::ClockBehind,
             Refused::ProbeMode { expected } => return probe_mode(*expected),
             Refused::Embedding(_) => return at("/embedding", Code::EmbeddingInvalid, &refused),
             Refused::OpenShare(_) => return at("/shares/open", Code::ShareRefused, &refused),

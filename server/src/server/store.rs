@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
-use trefoil_postgres::{Address, LINKS_OF_HANDLERS, Opening, Postgres, PostgresRegister};
+use trefoil_postgres::{Address, LINKS_OF_HANDLERS, Opening, Postgres, PostgresRegister, RegisterBounds};
 use trefoil_service::backup::note_restoration;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE, register, signing_keys, time};
@@ -142,7 +142,12 @@ pub(super) fn register(
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         workers => workers,
     };
-    let bounds = (workers + LINKS_OF_HANDLERS, register::KEEP_S, register::ALONE_S);
+    let bounds = RegisterBounds {
+        links_max: workers + LINKS_OF_HANDLERS,
+        keep_s: register::KEEP_S,
+        late_s: register::ALONE_S,
+        early_s: register::EARLY_S,
+    };
     let opened = PostgresRegister::open(supervisor, &address, patience, bounds);
     let (opened, clock) = opened.map_err(StartError::Database)?;
     if now > clock + register::FAST_S || clock > now + register::SKEW_S {

@@ -52,7 +52,11 @@ pub(super) async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Rec
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        blocking(move || look_at_key_holder(&service)).await;
+        blocking(move || {
+            look_at_key_holder(&service);
+            service.look_at_clock();
+        })
+        .await;
     }
 }
 

@@ -309,6 +309,14 @@ impl Vault for Forgetful {
         self.0.put_opening_key(key)
     }
 
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        self.0.opened_until()
+    }
+
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        self.0.put_opened_until(time)
+    }
+
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         self.0.put_subject(tenant, record)
     }

@@ -80,7 +80,7 @@ impl KeyHolder {
                 key
             }
         };
-        let (threads, opened) = (Threads::new(rng), Once::new(now));
+        let (threads, opened) = (Threads::new(rng), Once::new(now, vault.opened_until()?));
         Ok(KeyHolder { vault, opening, tenants: arc_swap::ArcSwap::from_pointee(tenants), threads, opened })
     }
 
@@ -198,6 +198,9 @@ impl KeyHolder {
                 let context = sealed.context(&tenant, &handle);
                 let share = self.opening.open(&context, &sealed.sealed);
                 opened = share.map_err(|_| KeyHolderError::SealedShares(only))?;
+                if self.opened.is_fresh(sealed.issued_at, now) {
+                    self.opened.note(&*self.vault, sealed.issued_at)?;
+                }
                 if !self.opened.first(&tenant, &sealed.sealed, sealed.issued_at, now) {
                     return Err(KeyHolderError::SealedShares(only));
                 }

@@ -42,6 +42,12 @@ impl Vault for Slow {
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
         self.memory.put_opening_key(key)
     }
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        self.memory.opened_until()
+    }
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        self.memory.put_opened_until(time)
+    }
     fn put_subject(&self, tenant: &TenantId, record: &SubjectRecord) -> Result<(), VaultError> {
         if let Some(ledger) = self.ledger.get() {
             assert!(ledger.charge(&AttemptPolicy::default(), NOW));

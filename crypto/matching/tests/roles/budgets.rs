@@ -167,6 +167,12 @@ impl Vault for FullDisk {
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
         self.0.put_opening_key(key)
     }
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        self.0.opened_until()
+    }
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        self.0.put_opened_until(time)
+    }
     fn delete_subject(&self, _: &TenantId, _: &Handle, _: u32) -> Result<(), VaultError> {
         Err(VaultError("disk full".into()))
     }

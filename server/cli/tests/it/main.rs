@@ -15,6 +15,7 @@ mod canary;
 mod cli;
 mod client;
 mod client_certificates;
+mod clock;
 mod conditional;
 mod connections;
 mod crash;

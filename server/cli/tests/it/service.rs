@@ -52,6 +52,11 @@ impl TestClock {
         databases.iter().for_each(|url| store::set_clock(url, self.unix_s()));
     }
 
+    /// Jumps either way.
+    pub(crate) fn step(&self, by_s: i64) {
+        self.advance(by_s.cast_unsigned());
+    }
+
     /// From now on this is the clock of the database at this address too, for sessions that begin after that.
     pub(crate) fn rule(&self, url: &str) {
         if self.goes_on {

@@ -26,28 +26,28 @@ const LOGINS: &str = "/v1/authentications";
 /// Replays of one login.
 const REPLAYS: usize = 10_000;
 
-fn unproven() -> Value {
+pub(crate) fn unproven() -> Value {
     let mut policy = service::policy();
     policy["level_min"] = json!(0);
     policy["proof"] = json!("none");
     policy
 }
 
-fn face(seed: u64) -> [f32; 128] {
+pub(crate) fn face(seed: u64) -> [f32; 128] {
     let mut rng = StdRng::seed_from_u64(seed);
     std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
 }
 
 /// The application of a tenant without proofs.
-struct Application {
-    public: Endpoint,
+pub(crate) struct Application {
+    pub(crate) public: Endpoint,
     tenant: TenantId,
     clock: Arc<TestClock>,
     trust_root: TrustRoot,
 }
 
 impl Application {
-    async fn new(service: &Service, policy: Value) -> Application {
+    pub(crate) async fn new(service: &Service, policy: Value) -> Application {
         let created = service.admin.post("/v1/tenants", &json!({"name": "app", "policy": policy})).await;
         assert_eq!(created.status, 201, "{}", created.text());
         let tenant = Hex::<16>::parse(created.json()["tenant_id"].as_str().unwrap()).unwrap();
@@ -57,16 +57,16 @@ impl Application {
         Application { public, tenant, clock, trust_root }
     }
 
-    async fn try_enrol(&self, handle: u8, face: &[f32; 128]) -> Reply {
+    pub(crate) async fn try_enrol(&self, handle: u8, face: &[f32; 128]) -> Reply {
         enrol(&self.public, handle, face).await
     }
 
-    async fn enrol(&self, handle: u8, face: &[f32; 128]) {
+    pub(crate) async fn enrol(&self, handle: u8, face: &[f32; 128]) {
         let enrolled = self.try_enrol(handle, face).await;
         assert_eq!(enrolled.status, 201, "{}", enrolled.text());
     }
 
-    fn request(&self, handle: u8, face: &[f32; 128], nonce: u64) -> UnprovenAuthentication {
+    pub(crate) fn request(&self, handle: u8, face: &[f32; 128], nonce: u64) -> UnprovenAuthentication {
         UnprovenAuthentication {
             handle: Hex([handle; 32]),
             audience: AUDIENCE.to_owned(),
@@ -78,7 +78,7 @@ impl Application {
         }
     }
 
-    async fn send(&self, request: &UnprovenAuthentication) -> Reply {
+    pub(crate) async fn send(&self, request: &UnprovenAuthentication) -> Reply {
         self.public.post(LOGINS, &body(request)).await
     }
 

@@ -37,6 +37,8 @@ fn a_vault_remembers_and_forgets() {
     vault.put_subject(&TenantId::new([1; 16]), &subject).unwrap();
     assert_eq!(vault.opening_key().unwrap(), None);
     vault.put_opening_key(&[7; 99]).unwrap();
+    assert_eq!(vault.opened_until(), Ok(0));
+    [50, 90, 70].iter().for_each(|time| vault.put_opened_until(*time).unwrap());
     assert!(vault.put_subject(&TenantId::new([1; 16]), &subject).is_err());
     let failed = AttemptRecord {
         consecutive: 1,
@@ -65,6 +67,7 @@ fn a_vault_remembers_and_forgets() {
     let masters: Vec<(u32, u8)> = read.epochs.iter().map(|epoch| (epoch.epoch, epoch.master[0])).collect();
     assert_eq!(masters, [(0, 2), (1, 3)]);
     assert_eq!(vault.opening_key().unwrap().unwrap().as_slice(), [7; 99]);
+    assert_eq!(vault.opened_until(), Ok(90), "what is noted only rises");
     let made_of: Vec<_> =
         vault.subjects(&TenantId::new([1; 16])).unwrap().iter().map(|read| read.renewed_from).collect();
     assert_eq!(made_of, [None, Some(4)]);
@@ -158,6 +161,7 @@ fn a_vault_that_somebody_else_wrote_to_is_refused() {
     };
     vault.put_attempts(&TenantId::new([1; 16]), &[(Handle::new([4; 32]), 5, spent)]).unwrap();
     vault.put_opening_key(&[7; 99]).unwrap();
+    vault.put_opened_until(50).unwrap();
     drop(vault);
     let refuses = |edit: &str| {
         let refused = open().err();
@@ -167,7 +171,7 @@ fn a_vault_that_somebody_else_wrote_to_is_refused() {
         );
     };
     trefoil_testing::edit_fields(&path, refuses);
-    for table in ["epochs", "subjects", "opening_key", "owners"] {
+    for table in ["epochs", "subjects", "opening_key", "opened", "owners"] {
         let good = std::fs::read(&path).unwrap();
         Connection::open(&path).unwrap().execute(&format!("DELETE FROM {table}"), []).unwrap();
         refuses(table);

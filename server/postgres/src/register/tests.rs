@@ -4,18 +4,21 @@ use super::*;
 use crate::PasswordFiles;
 use std::collections::HashMap;
 use std::thread;
+use trefoil_attest::{Family, Seal, SealHeader, Suite};
 use trefoil_testing::postgres::Server;
+use trefoil_types::KeySetId;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const KEEP_S: u64 = 180;
 const LINKS_MAX: usize = 3;
+const BOUNDS: Bounds = Bounds { links_max: LINKS_MAX, keep_s: KEEP_S, late_s: 0, early_s: 1 << 40 };
 const SESSION: SessionId = SessionId::new([7; 32]);
 /// Of a login's batch.
 const LANES: u64 = 32;
 
 fn open_with(url: &str, patience: Duration) -> Result<PostgresRegister, StoreError> {
     let address = Address::read(url, &PasswordFiles::default()).unwrap();
-    let opened = PostgresRegister::open(&Supervisor::default(), &address, patience, (LINKS_MAX, KEEP_S, 0));
+    let opened = PostgresRegister::open(&Supervisor::default(), &address, patience, BOUNDS);
     opened.map(|(register, _)| register)
 }
 
@@ -31,7 +34,7 @@ fn open(url: &str) -> PostgresRegister {
 fn nonce(number: u64) -> Spending {
     // Not in the order of the numbers.
     let half = u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835).to_be_bytes();
-    Spending { nonce: half, reveal: None }
+    Spending { nonce: half, issued_at: 1_800_000_000, reveal: None }
 }
 
 fn reveal(number: u64, session: SessionId, position: u32) -> Spending {
@@ -355,17 +358,21 @@ fn what_is_old_is_deleted_and_nothing_else() {
         address: Address::read(&url, &PasswordFiles::default()).unwrap(),
         patience: PATIENCE,
         state: Arc::default(),
-        sweep: sql::sweep(KEEP_S),
+        bounds: Bounds { links_max: 1, ..BOUNDS },
+        swept: 0,
         lend: register.back.clone(),
         idle: register.idle.clone(),
         lent: Arc::default(),
-        links_max: 1,
         late: Duration::ZERO,
         link: None,
         look_at: Instant::now(),
         sweep_at: Instant::now(),
     };
     let left = || server.sql(&name, "SELECT count(*) FROM register_nonces");
+    // The first sweep says up to when nothing counts any more, and the next ones delete that.
+    keeper.look();
+    assert_eq!(left(), (many + 2).to_string());
+    keeper.sweep_at = Instant::now();
     for expected in [sql::SWEEP_MAX + 7, 7, 2] {
         keeper.look();
         assert_eq!(left(), expected.to_string());
@@ -419,4 +426,108 @@ fn a_batch_of_32_takes_this_long() {
             );
         }
     }
+}
+
+/// As the service judges: the database's clock steps, the register is swept and begins anew, and each request is offered at three nodes again and again.
+#[test]
+fn no_nonce_is_accepted_twice_when_the_databases_clock_steps() {
+    const STEPS: [u64; 7] = [1, 20, 61, 300, 3_600, 86_400, 31_536_000];
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let name = database_of(&url);
+    server.sql(
+        &name,
+        &format!(
+            "CREATE SCHEMA standing; CREATE TABLE standing.clock AS SELECT 1800000000::bigint AS unix_s;
+             CREATE FUNCTION standing.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT to_timestamp(unix_s) FROM standing.clock';
+             CREATE TABLE tenants AS SELECT 1 AS id; CREATE TABLE seals (number bigint, bytes bytea);
+             CREATE TABLE accepted_clocks (id bigint, first_seal bigint, at bigint);
+             ALTER DATABASE {name} SET search_path = public, standing, pg_catalog"
+        ),
+    );
+    let address = Address::read(&url, &PasswordFiles::default()).unwrap();
+    let bounds = Bounds { early_s: 2, ..BOUNDS };
+    let open = || PostgresRegister::open(&Supervisor::default(), &address, PATIENCE, bounds).unwrap().0;
+    let nodes = [open(), open(), open()];
+    let mut keeper = Keeper {
+        address: address.clone(),
+        patience: PATIENCE,
+        state: Arc::default(),
+        bounds,
+        swept: 0,
+        lend: nodes[0].back.clone(),
+        idle: nodes[0].idle.clone(),
+        lent: Arc::default(),
+        late: Duration::ZERO,
+        link: None,
+        look_at: Instant::now(),
+        sweep_at: Instant::now(),
+    };
+    let mut state = 4_u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let (mut now, mut sealed) = (1_800_000_000_u64, 0);
+    let mut requests: Vec<(u64, u32)> = Vec::new();
+    for round in 0..80 {
+        let step = STEPS[draw(STEPS.len() as u64) as usize];
+        now = match draw(4) {
+            0 => now + step,
+            1 => now - step,
+            _ => now + draw(20),
+        };
+        server.sql(&name, &format!("UPDATE standing.clock SET unix_s = {now}"));
+        match draw(6) {
+            0 => drop(server.sql(&name, "TRUNCATE register, register_nonces, register_positions")),
+            1..4 => {
+                keeper.sweep_at = Instant::now();
+                keeper.look();
+            }
+            _ => {}
+        }
+        requests.extend((0..8).map(|_| (now + 2 - draw(60), 0)));
+        let mut first = 0;
+        for batch in requests.chunks_mut(32) {
+            let spending = (first..).zip(batch.iter());
+            let spending: Vec<Spending> = spending
+                .map(|(number, (issued_at, _))| Spending { issued_at: *issued_at, ..nonce(number) })
+                .collect();
+            let found = spend_when_back(&nodes[draw(3) as usize], &spending);
+            for (number, ((issued_at, times), spent)) in (first..).zip(batch.iter_mut().zip(found.spent)) {
+                let is_fresh =
+                    issued_at.saturating_sub(found.now) <= 2 && found.now.saturating_sub(*issued_at) <= 117;
+                if spent == Spent::First && is_fresh && *issued_at > found.since + 3 {
+                    *times += 1;
+                    sealed = sealed.max(*issued_at - 2);
+                }
+                assert!(
+                    *times <= 1,
+                    "round {round}: request {number} of {issued_at} at {now}: {}",
+                    found.since
+                );
+            }
+            first += 32;
+        }
+        let seal = hex::encode(seal_at(sealed));
+        server.sql(&name, &format!("DELETE FROM seals; INSERT INTO seals VALUES ({round}, '\\x{seal}')"));
+    }
+    assert!(requests.iter().filter(|(_, times)| *times == 1).count() > 40, "{requests:?}");
+}
+
+fn seal_at(time: u64) -> Vec<u8> {
+    let header = SealHeader {
+        issuer: "auth.example".to_owned(),
+        key_set_id: KeySetId::new([1; 32]),
+        seal_number: 1,
+        previous: [2; 32],
+        log_root: [3; 32],
+        tree_size: 1,
+        root: [4; 32],
+        time,
+        suite: Suite::One,
+        vaults: Vec::new(),
+        restored: None,
+    };
+    Seal { header, signatures: Family::ALL.map(|family| vec![0; family.signature_bytes()]) }.encode()
 }

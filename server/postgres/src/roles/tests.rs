@@ -62,7 +62,16 @@ fn a_thief_of_the_serving_password_drops_and_rewrites_nothing_that_is_sealed() {
             refused(&format!("TRUNCATE {table}"));
         }
     }
-    for table in ["seals", "audit", "log_nodes", "cosignatures", "restorations", "roots", "issuer_keys"] {
+    for table in [
+        "seals",
+        "audit",
+        "log_nodes",
+        "cosignatures",
+        "restorations",
+        "accepted_clocks",
+        "roots",
+        "issuer_keys",
+    ] {
         refused(&format!("DELETE FROM {table}"));
         refused(&format!("UPDATE {table} SET mac = mac, {} = NULL", column(table)));
     }
@@ -95,7 +104,7 @@ fn column(table: &str) -> &str {
         "audit" => "statement",
         "log_nodes" => "hash",
         "cosignatures" => "line",
-        "restorations" => "first_seal",
+        "restorations" | "accepted_clocks" => "first_seal",
         "roots" => "root",
         _ => "key",
     }

@@ -72,11 +72,12 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     let opening = Opening { fleet: Some("one".to_owned()), ..Opening::default() };
     let store = Postgres::open(&supervisor, &address(&url), &[7; 32], PATIENCE, opening).unwrap();
     store.fleet().unwrap().follow(Box::new(|_| Ok(()))).unwrap();
-    let (register, _) = PostgresRegister::open(&supervisor, &address(&url), PATIENCE, (2, 180, 0)).unwrap();
+    let bounds = crate::register::Bounds { links_max: 2, keep_s: 180, late_s: 0, early_s: 1 << 40 };
+    let (register, _) = PostgresRegister::open(&supervisor, &address(&url), PATIENCE, bounds).unwrap();
     let number = std::cell::Cell::new(0_u8);
     let spend = || {
         number.set(number.get().wrapping_add(1));
-        register.spend(&[Spending { nonce: [number.get(); 16], reveal: None }])
+        register.spend(&[Spending { nonce: [number.get(); 16], issued_at: 1_800_000_000, reveal: None }])
     };
     let read = || store.last_seal();
     assert!(spend().is_ok() && read().is_ok() && store.unready().is_none());

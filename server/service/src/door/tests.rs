@@ -79,15 +79,19 @@ fn the_register_is_asked_once_about_what_was_not_spent_and_never_without_a_fleet
     let batch =
         [request(1, false, in_session()), request(2, true, in_session()), request(3, false, application())];
     let (note, asked) = unbounded();
-    let door = |register| FrontDoor::new(100, Arc::new(Chains::new(16)), register);
+    let door = |register| FrontDoor::new(100, Arc::new(Chains::new(16)), register, Arc::default());
     let in_fleet = door(Some(Arc::new(Used(note)) as Arc<dyn Register>));
     // A request that is submitted again after its template was renewed has spent its values, and is not refused for that.
     let refused = [(0, Refusal::NonceUsed), (2, Refusal::NonceUsed)];
     assert_eq!(in_fleet.spend_shared(&mut batch.iter(), NOW), refused);
     let subject = NonceScope::subject(&TENANT, &HANDLE);
     let expected = vec![
-        Spending { nonce: entry(&NonceScope::session(&SESSION), &[1; 16]), reveal: Some((SESSION, reveal)) },
-        Spending { nonce: entry(&subject, &[3; 16]), reveal: None },
+        Spending {
+            nonce: entry(&NonceScope::session(&SESSION), &[1; 16]),
+            issued_at: NOW,
+            reveal: Some((SESSION, reveal)),
+        },
+        Spending { nonce: entry(&subject, &[3; 16]), issued_at: NOW, reveal: None },
     ];
     assert_eq!(asked.try_iter().collect::<Vec<_>>(), [expected]);
     assert_eq!(in_fleet.spend_shared(&mut batch[1..2].iter(), NOW), [], "nothing to ask");

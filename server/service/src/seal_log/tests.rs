@@ -336,7 +336,7 @@ fn a_process_that_ends_while_a_seal_waits_stores_none_behind_it() {
 fn in_turn(number: u64) -> (Sealed<Asker>, Waiting, Receiver<()>) {
     let (turn, ended) = crossbeam_channel::bounded::<()>(0);
     let (sealed, answer) = sealed(number);
-    (Sealed { turn: Some(trefoil_pipeline::LogTurn::new(turn)), ..sealed }, answer, ended)
+    (Sealed { turn: Some(trefoil_pipeline::LogTurn::new(turn, u64::MAX)), ..sealed }, answer, ended)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Why the signing keys cannot be used, and the names of their files.
 
+use crate::time;
 use thiserror::Error;
 use trefoil_storage::data_dir::DataDirError;
 
@@ -64,6 +65,17 @@ pub enum KeysError {
     Exists {
         /// The file.
         path: String,
+    },
+    /// The clock is before the beginning of the keys' validity.
+    #[error(
+        "this machine's clock says {}, and the signing keys are valid from {}, {} s later: set the clock; the keys are good",
+        time::format(*now), time::format(*from), from - now
+    )]
+    ClockBehind {
+        /// When they begin to be valid, Unix seconds.
+        from: u64,
+        /// The clock.
+        now: u64,
     },
     /// The keys expired.
     #[error(

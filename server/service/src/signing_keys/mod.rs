@@ -77,9 +77,11 @@ pub fn open_or_make(
         false => make(directory, issuer, source, now)?,
     };
     revocation::refuse_half_revoked(directory, &opened)?;
-    match opened.keys.public().is_valid_at(now) {
-        true => Ok(opened),
-        false => Err(KeysError::RunOut),
+    let (from, until) = (opened.keys.public().not_before, opened.keys.public().not_after);
+    match now {
+        _ if now < from => Err(KeysError::ClockBehind { from, now }),
+        _ if now >= until => Err(KeysError::RunOut),
+        _ => Ok(opened),
     }
 }
 

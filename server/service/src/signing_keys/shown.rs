@@ -31,6 +31,11 @@ impl Shown {
         self.root.load().key_set(&self.own).map(|set| set.keys.not_after)
     }
 
+    /// When they begin to be valid, unix seconds.
+    pub fn from(&self) -> Option<u64> {
+        self.root.load().key_set(&self.own).map(|set| set.keys.not_before)
+    }
+
     /// What this node tells the others of its fleet.
     pub fn told(&self) -> NodeKeys {
         NodeKeys { key_set: first(self.own), ..root_told(&self.root.load()) }

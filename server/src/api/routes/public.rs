@@ -18,7 +18,7 @@ use trefoil_api::{
     Replaced, Revoked, RootLogPage, Scope, SessionPage, Subject, SubjectPage, UsagePage,
 };
 
-const DECIDED: [Code; 23] = [
+const DECIDED: [Code; 24] = [
     Code::DistinctFailures,
     Code::AudienceNotAllowed,
     Code::RequestMacInvalid,
@@ -34,6 +34,7 @@ const DECIDED: [Code; 23] = [
     Code::ProofModeMismatch,
     Code::RequestNotFresh,
     Code::BeforeRestart,
+    Code::ClockBehind,
     Code::Undecided,
     Code::PolicyOutOfStep,
     Code::Unsealed,

@@ -20,12 +20,11 @@ pub use crate::database::StoreError;
 pub use fleet::Fleet;
 pub use operations::Store;
 pub use records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts, UsageWrite, takes,
+    AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken,
+    PRUNED_BYTES_MAX, PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant,
+    Usage, UsageCounts, UsageWrite, takes,
 };
 pub use register::{Register, Registered, Spending, Spent};
 pub use seal_reader::SealReader;
-pub use sqlite::Sqlite;
-pub use sqlite::VERSION;
+pub use sqlite::{LAST_ACCEPTED_CLOCK, Sqlite, VERSION, accepted_clock};
 pub use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};

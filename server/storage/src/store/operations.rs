@@ -2,8 +2,8 @@
 
 use super::fleet::Fleet;
 use super::records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion, Present,
-    Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageWrite,
+    AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion,
+    Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageWrite,
 };
 use crate::database::StoreError;
 use trefoil_attest::Restoration;
@@ -192,6 +192,10 @@ pub trait Store: Send + Sync + 'static {
     fn put_restoration(&self, restoration: Restoration) -> Result<(), StoreError>;
     /// The newest restoration.
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError>;
+    /// Notes that an operator accepted the clock. `Conflict` if there is one with this number.
+    fn put_accepted_clock(&self, accepted: AcceptedClock) -> Result<(), StoreError>;
+    /// Each clock that was accepted, the oldest first.
+    fn accepted_clocks(&self) -> Result<Vec<AcceptedClock>, StoreError>;
     /// A complete node of the log's tree, see [`trefoil_attest::log`].
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError>;
 }

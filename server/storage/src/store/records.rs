@@ -7,6 +7,21 @@ use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
 /// Longer bytes are a seal with its signatures, shorter ones the header of a seal.
 pub const PRUNED_BYTES_MAX: usize = HEADER_BYTES_MAX;
 
+/// An operator's word that the clock was right at a moment when the newest seals were dated ahead of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AcceptedClock {
+    /// Counts them.
+    pub id: u64,
+    /// The number of the next seal then.
+    pub first: u64,
+    /// What the clock said, Unix seconds.
+    pub at: u64,
+    /// Requests dated from here on, Unix seconds, until [`AcceptedClock::until`] may have been accepted while the clock was wrong.
+    pub from: u64,
+    /// See [`AcceptedClock::from`].
+    pub until: u64,
+}
+
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {

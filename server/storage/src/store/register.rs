@@ -9,6 +9,8 @@ use trefoil_types::SessionId;
 pub struct Spending {
     /// Half of the digest of its nonce and the nonce's scope.
     pub nonce: [u8; 16],
+    /// Its date, Unix seconds.
+    pub issued_at: u64,
     /// Its session, and the value of the session's hash chain that it reveals, which leads to the chain's commitment.
     pub reveal: Option<(SessionId, Reveal)>,
 }
@@ -34,7 +36,7 @@ pub enum Spent {
 pub struct Registered {
     /// The time by the register's clock, Unix seconds.
     pub now: u64,
-    /// By the same clock, since when it has remembered everything.
+    /// Nonces of requests dated up to here may be forgotten.
     pub since: u64,
     /// One for each request, in their order.
     pub spent: Vec<Spent>,

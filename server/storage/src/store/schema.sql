@@ -69,6 +69,10 @@ CREATE TABLE cosignatures (
 ) STRICT, WITHOUT ROWID;
 -- When the store was restored from a backup, and the number of the first seal after that. Nothing is updated or deleted.
 CREATE TABLE restorations (time INTEGER PRIMARY KEY, first INTEGER NOT NULL) STRICT;
+-- When an operator said that the clock is right while seals were dated ahead of it. Nothing is updated or deleted.
+CREATE TABLE accepted_clocks (
+    id INTEGER PRIMARY KEY, first INTEGER NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL
+) STRICT;
 -- Who may operate the service. The one of the token in the data directory has a row only once it was revoked.
 CREATE TABLE operators (
     id BLOB PRIMARY KEY, name TEXT NOT NULL, role INTEGER NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER

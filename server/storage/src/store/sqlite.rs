@@ -5,9 +5,9 @@ mod rows;
 
 use super::operations::Store;
 use super::records::{
-    ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PRUNED_BYTES_MAX,
-    PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage,
-    UsageCounts, UsageWrite,
+    AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken,
+    PRUNED_BYTES_MAX, PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant,
+    Usage, UsageCounts, UsageWrite,
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
@@ -88,6 +88,15 @@ impl Sqlite {
     ) -> Result<Option<T>, StoreError> {
         self.0.read(|connection| connection.prepare_cached(sql)?.query_row(values, read).optional())
     }
+}
+
+/// The last clock that an operator accepted.
+pub const LAST_ACCEPTED_CLOCK: &str = "SELECT * FROM accepted_clocks ORDER BY id DESC LIMIT 1";
+
+/// A clock that an operator accepted, from its row.
+pub fn accepted_clock(row: &Row<'_>) -> rusqlite::Result<AcceptedClock> {
+    let (id, first, at, from, until) = row.try_into()?;
+    Ok(AcceptedClock { id, first, at, from, until })
 }
 
 /// The size of a page of the file.
@@ -731,6 +740,20 @@ impl Store for Sqlite {
     fn last_restoration(&self) -> Result<Option<Restoration>, StoreError> {
         let newest = "SELECT time, first FROM restorations ORDER BY time DESC LIMIT 1";
         self.find(newest, [], |row| Ok(Restoration { time: row.get(0)?, first: row.get(1)? }))
+    }
+
+    fn put_accepted_clock(
+        &self,
+        AcceptedClock { id, first, at, from, until }: AcceptedClock,
+    ) -> Result<(), StoreError> {
+        self.change("INSERT INTO accepted_clocks VALUES (?, ?, ?, ?, ?)", (id, first, at, from, until))
+    }
+
+    fn accepted_clocks(&self) -> Result<Vec<AcceptedClock>, StoreError> {
+        self.0.read(|connection| {
+            let mut all = connection.prepare("SELECT * FROM accepted_clocks ORDER BY id")?;
+            all.query_map([], accepted_clock)?.collect()
+        })
     }
 
     fn log_node(&self, level: u8, number: u64) -> Result<Option<Hash>, StoreError> {

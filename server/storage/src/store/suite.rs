@@ -375,6 +375,13 @@ fn restorations_stay(store: &dyn Store) {
     }
     assert_eq!(store.put_restoration(Restoration { time: 20, first: 1 }), Err(StoreError::Conflict));
     assert_eq!(store.last_restoration(), Ok(Some(Restoration { time: 30, first: 2 })));
+    let accepted = |id| AcceptedClock { id, first: 3, at: 50 - id, from: 60, until: 1 << 40 };
+    assert_eq!(store.accepted_clocks(), Ok(vec![]));
+    for id in 0..2 {
+        store.put_accepted_clock(accepted(id)).unwrap();
+    }
+    assert_eq!(store.put_accepted_clock(accepted(1)), Err(StoreError::Conflict));
+    assert_eq!(store.accepted_clocks(), Ok(vec![accepted(0), accepted(1)]));
 }
 
 fn templates_come_and_go(store: &dyn Store) {
@@ -519,6 +526,7 @@ fn sqlite_refuses_what_somebody_else_wrote() {
     store.put_cosignature(7, "w".to_owned(), "line".to_owned()).unwrap();
     store.put_seal(0, vec![1; 100], vec![[2; 32]]).unwrap();
     store.put_restoration(Restoration { time: 9, first: 1 }).unwrap();
+    store.put_accepted_clock(AcceptedClock { id: 0, first: 1, at: 9, from: 10, until: 11 }).unwrap();
     let counts = UsageCounts { matched: 1, not_matched: 2, enrolments: 3, refusals: 4 };
     let used = Usage { tenant: T, api_key: ApiKeyId::new([1; 8]), day: 5, counts };
     store.add_usage(UsageWrite::default(), vec![used], 0).unwrap();

@@ -8,15 +8,13 @@ use trefoil_key_holder::vault::{self, VAULT_FILE};
 use trefoil_matching::MALFORMED_MAX;
 use trefoil_postgres::{Address, Postgres, Rights};
 use trefoil_server::config::Config;
-use trefoil_server::findings::{MALFORMED, frozen};
+use trefoil_server::findings::{self, MALFORMED, frozen};
+use trefoil_service::past::{self, BEHIND_S};
 use trefoil_service::{POSTGRES_MARK, STORE_FILE};
 use trefoil_storage::data_dir::{HighWater, read_private};
-use trefoil_storage::store::{self, StoreError};
+use trefoil_storage::store::{self, AcceptedClock, LAST_ACCEPTED_CLOCK, StoreError, accepted_clock};
 use trefoil_types::TenantId;
 use zeroize::Zeroizing;
-
-/// How far a clock may be behind the newest seal before it matters, seconds: a step of NTP.
-const STEP_S: u64 = 5;
 
 /// The store, and the header of its newest seal.
 pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHeader>) {
@@ -36,7 +34,11 @@ pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHea
         Ok(bytes) => bytes,
         Err(cause) => return (vec![unreadable(&path, &cause)], None),
     };
-    newest_seal(&place, bytes.as_deref(), now)
+    let accepted = connection.query_row(LAST_ACCEPTED_CLOCK, [], accepted_clock).optional();
+    match accepted {
+        Ok(accepted) => newest_seal(&place, bytes.as_deref(), accepted, now),
+        Err(cause) => (vec![unreadable(&path, &cause)], None),
+    }
 }
 
 /// A store in a PostgreSQL database, which is looked at and not taken.
@@ -84,7 +86,8 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
     }
     let holder =
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
-    let (mut findings, header) = newest_seal(&address, found.newest_seal.as_deref(), now);
+    let (mut findings, header) =
+        newest_seal(&address, found.newest_seal.as_deref(), found.accepted_clock, now);
     findings.push(Finding::ok("database", address, holder));
     if config.store.fleet {
         findings.extend(nodes::examine(config, &found.nodes, now));
@@ -114,6 +117,7 @@ fn noted(directory: &Path) -> u64 {
 fn newest_seal(
     place: &impl std::fmt::Display,
     bytes: Option<&[u8]>,
+    accepted: Option<AcceptedClock>,
     now: u64,
 ) -> (Vec<Finding>, Option<SealHeader>) {
     let header = bytes.map(|bytes| LogEntry::decode(bytes).map(|entry| entry.header().clone()));
@@ -124,15 +128,11 @@ fn newest_seal(
             return (vec![broken.do_this(RESTORE)], None);
         }
     };
+    let reached = |header: &SealHeader| past::reached(accepted, header.seal_number, header.time);
     let found = match &header {
         None => Finding::ok("store", place, "no seal yet"),
-        Some(header) if now + STEP_S < header.time => {
-            let what = format!(
-                "the newest seal was made at {}, and the clock says {}",
-                time(header.time),
-                time(now)
-            );
-            Finding::broken("clock-behind", place, what).do_this("set the clock of this machine (NTP)")
+        Some(header) if now + BEHIND_S < reached(header) => {
+            findings::clock_behind(place, reached(header), now)
         }
         Some(header) if now > header.time.saturating_add(IDLE_S) => {
             let what = format!(

@@ -78,7 +78,7 @@ fn of_keys(url: &str, certificate: &[u8], token_file: &Path) -> Vec<Finding> {
     };
     match asked() {
         Ok(attention) => {
-            let is_of_keys = |found: &Finding| findings::OF_RUNNING_KEYS.contains(&found.code.as_str());
+            let is_of_keys = |found: &Finding| findings::OF_RUNNING.contains(&found.code.as_str());
             attention.into_iter().filter(is_of_keys).collect()
         }
         Err(Unanswered { is_of_token: true, .. }) => {

@@ -390,14 +390,14 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "issued_at",
             an_hour_ago,
             "request-not-fresh",
-            says("the service's clock", "/issued_at", "set the clock"),
+            says("3600 s before the service's clock", "/issued_at", "set the clock"),
         ),
         login(
             "clock ahead",
             "issued_at",
             in_an_hour,
             "request-not-fresh",
-            says("the service's clock", "/issued_at", "set the clock"),
+            says("3600 s after the service's clock", "/issued_at", "set the clock"),
         ),
         login(
             "time in words",
@@ -524,7 +524,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             keys.as_str(),
             json!({"scopes": ["enrol"], "expires_at": 1}),
             "field-invalid",
-            says("is over", "/expires_at", "the service's clock says"),
+            says("is over", "/expires_at", "before the service's clock"),
         ),
         (
             "login here",
