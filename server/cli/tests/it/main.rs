@@ -7,6 +7,7 @@
 )]
 
 mod admin;
+mod ages;
 mod backup;
 mod batches;
 mod boundary;
