@@ -21,6 +21,7 @@ mod connections;
 mod crash;
 mod credentials;
 mod damage;
+mod deletions;
 mod demo;
 mod deployment;
 mod described;
