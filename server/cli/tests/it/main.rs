@@ -89,6 +89,7 @@ mod scan;
 mod second_look;
 mod service;
 mod session;
+mod session_settings;
 mod sessions;
 mod shutdown;
 mod siblings;
