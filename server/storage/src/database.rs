@@ -25,7 +25,7 @@ mod log;
 mod residue;
 mod rows;
 
-use crate::data_dir::{DatabaseFile, HighWater, Reached};
+use crate::data_dir::{DatabaseFile, HighWater, Reached, lock_holder};
 use crate::supervisor::Supervisor;
 pub use connection::open_still;
 use connection::{
@@ -546,7 +546,19 @@ impl Writer {
     }
 
     fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection.execute_batch(sql).map_err(fault)
+        self.connection.execute_batch(sql).map_err(|cause| match fault(cause) {
+            StoreError::Locked(cause) => {
+                let mut shared = self.path.as_os_str().to_owned();
+                shared.push("-shm");
+                let holder = lock_holder(Path::new(&shared)).or_else(|| lock_holder(&self.path));
+                let holder = holder.map_or(String::new(), |holder| format!(", process {holder},"));
+                let path = self.path.display();
+                StoreError::Locked(format!(
+                    "another program{holder} holds a lock of {path} ({cause}): end it, or let it finish"
+                ))
+            }
+            other => other,
+        })
     }
 
     /// Runs one write; undoes it alone if it fails.
