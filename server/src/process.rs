@@ -211,23 +211,23 @@ const LOOK: Duration = Duration::from_secs(5);
 
 /// Reloads the certificate, the trust root and the settings that can change when their files change, and all of them at SIGHUP.
 async fn renew((pair, root): (Arc<Pair>, Follower), mut settings: Settings, mut reloads: Signal) {
-    let (mut seen, mut seen_root) = (pair.written(), None);
+    let (mut seen, mut seen_root) = (pair.opened().clone(), None);
     loop {
         let asked = tokio::select! {
             _ = reloads.recv() => true,
             () = tokio::time::sleep(LOOK) => false,
         };
-        let next = root.written();
+        let next = root.waiting();
         if asked || next != seen_root {
             root.follow();
-            seen_root = root.written();
+            seen_root = root.waiting();
         }
-        let written = pair.written();
-        let certificate = match asked || written != seen {
+        let files = pair.files();
+        let certificate = match asked || files != seen {
             true => renew_certificate(&pair),
             false => "the same",
         };
-        seen = written;
+        seen = files;
         match asked {
             true => settings.at_signal(certificate),
             false => settings.at_look(),

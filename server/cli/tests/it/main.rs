@@ -49,6 +49,7 @@ mod gateway;
 mod http;
 mod http2;
 mod intake;
+mod kept_times;
 mod key_holder;
 mod key_holder_process;
 mod keys;
