@@ -6,12 +6,15 @@ mod callers;
 mod follower;
 mod standing;
 mod store;
+mod stored;
 mod tasks;
 
 pub(crate) use follower::Follower;
 pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
+pub use stored::would_start;
+use stored::{Stored, check_vault, introduce};
 use tasks::{
     count_sessions, keep_pace, keep_usage, look_at_key_holder, make_room, retain, seal_notes, sweep,
     take_up_rotations, watch_disk, watch_key_holder, watched,
@@ -41,7 +44,7 @@ use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::settings::not_bound;
 use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
 use trefoil_key_holder::{Quorum, Remote};
-use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, Vault as _, calibrate};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, SharedLog};
 use trefoil_service::Service;
@@ -52,7 +55,7 @@ use trefoil_service::distinct_failures::LiveBounds;
 use trefoil_service::door::{Asker, FrontDoor};
 use trefoil_service::fleet::FleetLog;
 use trefoil_service::idempotency::InFlight;
-use trefoil_service::key_holder_watch::{self, KeyHolderWatch};
+use trefoil_service::key_holder_watch::KeyHolderWatch;
 use trefoil_service::leftovers::Leftovers;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::notes::Notes;
@@ -66,13 +69,13 @@ use trefoil_service::second_look::SecondLook;
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened, Shown};
 use trefoil_service::templates::Templates;
-use trefoil_service::{log_store, signing_keys, time};
+use trefoil_service::{log_store, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 use trefoil_storage::disk::Disk;
 use trefoil_storage::store::{AcceptedClock, Store, StoreError};
-use trefoil_storage::supervisor::Death;
+use trefoil_storage::supervisor::{Death, no_thread};
 
 /// The operator's token in the data directory.
 pub const ADMIN_TOKEN_FILE: &str = "admin.token";
@@ -124,6 +127,18 @@ pub enum StartError {
         found: VaultState,
         /// What the seal says.
         sealed: VaultState,
+    },
+    /// The store is older than the vault shows.
+    #[error(
+        "the store is older than the vault beside it: it counts {found} transactions, and the vault has seen {seen}. Its log of seals would get a \
+         second history, and what was erased since would be back: restore the whole directory from the newest backup; after the restoration of a \
+         PostgreSQL database start once with --store-restored, which every seal will show"
+    )]
+    OlderStore {
+        /// Transactions of the store.
+        found: u64,
+        /// Transactions that the vault has seen.
+        seen: u64,
     },
     /// Stored data cannot be opened, or contradicts itself.
     #[error("{what}: {cause}")]
@@ -194,20 +209,16 @@ impl Server {
         if config.store.accept_clock {
             accept_clock(store.as_ref(), clock.unix_s())?;
         }
-        let signed = |seal: &trefoil_attest::Seal| log_store::check_signatures(seal, &trust_root);
-        let mut head =
-            log_store::chain_head(store.as_ref(), signed).map_err(|cause| stored("seals", &cause))?;
-        let sealed = log_store::sealed_vaults(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        let (key_holder, vault) = key_holder(&supervisor, &config, &directory, &clock, sealed.as_ref())?;
+        let Stored { mut head, sealed, restored } =
+            Stored::check(store.as_ref(), &trust_root, clock.unix_s())?;
+        let (key_holder, vault) =
+            key_holder(&supervisor, &config, &directory, &clock, (store.as_ref(), sealed.as_ref()))?;
         store::tell_of_vaults(&config, key_holder.as_ref(), sealed.as_ref());
         let watch = Arc::new(KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default()));
-        let restored = log_store::restoration(store.as_ref()).map_err(|cause| stored("seals", &cause))?;
-        check_clock(restored, clock.unix_s())?;
         let register = store::register(&supervisor, &config, clock.unix_s())?;
         // A register remembers what was accepted before the start.
         let started_at = if register.is_some() { 0 } else { clock.unix_s() };
-        let restored_at = restored.map(|restored| restored.time);
-        let past = Past::of(store.as_ref(), started_at, restored_at);
+        let past = Past::of(store.as_ref(), started_at, restored.map(|restored| restored.time));
         let (past, reached) = past.map_err(|cause| stored("seals", &cause))?;
         head.time = reached;
         let notes = Notes::new(&issuer);
@@ -226,7 +237,7 @@ impl Server {
             Arc::clone(&standing),
             &supervisor,
         )
-        .map_err(|cause| StartError::Thread(cause.to_string()))?;
+        .map_err(|cause| StartError::Thread(no_thread(cause).to_string()))?;
         let shared = FleetLog::of(&store, &watch, register.clone(), past.accepted(), &standing);
         let told = (watch.vaults(), restored, shared);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
@@ -371,7 +382,7 @@ impl Server {
             watcher: watched(
                 supervisor,
                 "key-holder watch",
-                watch_key_holder(Arc::clone(&app.service), stopped.clone()),
+                watch_key_holder(Arc::clone(&app.service), vault.clone(), stopped.clone()),
             ),
             disk: watched(supervisor, "disk watch", watch_disk(Arc::clone(&app.service), stopped.clone())),
             retention: watched(supervisor, "retention", retain(Arc::clone(&app.service), pruner, stopped)),
@@ -467,8 +478,9 @@ impl Server {
             if let Err(cause) = app.service.directory.store_usage(app.service.now()) {
                 tracing::warn!(%cause, "the last uses of API keys were not counted");
             }
-            let checkpoints =
-                [app.service.store.checkpoint(), vault.map_or(Ok(()), |vault| vault.checkpoint())];
+            let of_vault =
+                vault.map_or(Ok(()), |vault| vault.note_beside().and_then(|()| vault.checkpoint()));
+            let checkpoints = [app.service.store.checkpoint(), of_vault];
             for cause in checkpoints.into_iter().filter_map(Result::err) {
                 tracing::warn!(%cause, "a database is complete only together with its -wal file: copy both");
             }
@@ -524,18 +536,6 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<(Opened, S
     Ok((opened, shown))
 }
 
-/// Refuses a clock that is before the log's restoration, because seals would have dates before it.
-fn check_clock(restored: Option<Restoration>, now: u64) -> Result<(), StartError> {
-    let Some(Restoration { time, .. }) = restored.filter(|restored| restored.time > now) else {
-        return Ok(());
-    };
-    let cause = format!(
-        "the log was restored at {}, and this machine's clock is before that: set the clock, or, if it was wrong then, restore the backup again",
-        time::format(time)
-    );
-    Err(StartError::Stored { what: "clock", cause })
-}
-
 /// Takes this machine's clock for right although the newest seals are dated ahead of it.
 fn accept_clock(store: &dyn Store, now: u64) -> Result<(), StartError> {
     let accepted = past::accept_clock(store, now)
@@ -560,10 +560,10 @@ type OpenedKeyHolder = (Arc<dyn KeyHolding>, Option<Arc<SqliteVault>>);
 /// The key-holder: a connection to one in another process, or one in this process with its vault in the data directory.
 fn key_holder(
     supervisor: &Supervisor,
-    Config { key_holder: config, .. }: &Config,
+    Config { key_holder: config, store: of_store, .. }: &Config,
     directory: &DataDir,
     clock: &Arc<dyn Clock>,
-    sealed: Option<&SealedVaults>,
+    (store, sealed): (&dyn Store, Option<&SealedVaults>),
 ) -> Result<OpenedKeyHolder, StartError> {
     let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
     let path = directory.join(VAULT_FILE);
@@ -601,46 +601,15 @@ fn key_holder(
     let file = directory.database(VAULT_FILE)?;
     let failed = |cause| not_opened(&path, cause);
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
-    check_vault(&vault, &path, sealed, config.accept_older_vault)?;
+    let seen = introduce(store, &vault, of_store.restored)?;
+    check_vault(&vault, &path, (sealed, seen), config.accept_older_vault)?;
     directory.note(VAULT_FILE)?;
     let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
         .map_err(|cause| stored("key-holder's vault", &cause))?;
+    // A database that was restored is older than the vault has seen.
+    vault.note_beside().map_err(failed)?;
     let clock = Arc::clone(clock);
     Ok((Arc::new(Local::new(key_holder.into(), move || clock.unix_s())), Some(vault)))
-}
-
-/// A vault in this process has no job log beside it: the newest seal and the vault's mark show its last state.
-fn check_vault(
-    vault: &SqliteVault,
-    path: &Path,
-    sealed: Option<&SealedVaults>,
-    accept_older: bool,
-) -> Result<(), StartError> {
-    let found = key_holder_watch::shown(vault.state());
-    let sealed = match sealed.map(|(number, vaults)| (*number, vaults.as_slice())) {
-        Some((seal, [Some(sealed)])) if found.is_older_than(sealed) => Some((seal, *sealed)),
-        _ => None,
-    };
-    let reached = vault.reached();
-    if sealed.is_none() && found.generation >= reached {
-        return Ok(());
-    }
-    if !accept_older {
-        return Err(match sealed {
-            Some((seal, sealed)) => StartError::OlderVault { seal, found, sealed },
-            None => {
-                let older = StoreError::Older { found: found.generation, reached };
-                let cause = format!(
-                    "{older}, or, if there is none, start once with --accept-older-vault, which every seal will show"
-                );
-                StartError::Stored { what: "vault.sqlite", cause }
-            }
-        });
-    }
-    tracing::warn!(?found, ?sealed, reached, "an older vault is taken");
-    let (generation, restored) = sealed.map_or((0, 0), |(_, sealed)| (sealed.generation, sealed.restored));
-    let remembered = trefoil_matching::VaultState { generation: generation.max(reached), restored };
-    vault.accept_older(remembered).map_err(|cause| not_opened(path, cause))
 }
 
 fn not_opened(path: &Path, cause: StoreError) -> StartError {

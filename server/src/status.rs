@@ -97,6 +97,11 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let renew = findings::renewal(&app.config.tls);
     let file = app.certificate.certificate().display();
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
+    found.extend(app.certificate.refused().map(|why| {
+        let place = app.certificate.certificate().display();
+        let remedy = "correct the file; it is read again when it changes. Until then new connections get the certificate before";
+        Finding::warning("certificate-not-renewed", place, why.as_str()).do_this(remedy)
+    }));
     if let Some(callers) = app.certificate.client_ca() {
         let place = callers.path().display();
         found.extend(authority.and_then(|until| findings::client_ca(place, until, now)));

@@ -7,11 +7,12 @@
 use crate::certificate::Certificate;
 use crate::client_ca::ClientCa;
 use crate::config::Tls;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use sha3::{Digest as _, Sha3_256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -80,6 +81,22 @@ pub struct Pair {
     key: PathBuf,
     shown: ArcSwap<CertifiedKey>,
     client_ca: Option<Arc<ClientCa>>,
+    /// Why the files were not taken when they were read last.
+    refused: ArcSwapOption<String>,
+    /// The files as they were just before they were opened.
+    opened: Files,
+}
+
+/// The digest of each file; `None` for one that cannot be read, and for a pipe, which can be read only once.
+pub type Files = Vec<Option<[u8; 32]>>;
+
+fn files(paths: [&Path; 3]) -> Files {
+    let digest = |path: &Path| {
+        let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+        let bytes = Zeroizing::new(is_file.then(|| std::fs::read(path).ok()).flatten()?);
+        Some(Sha3_256::digest(&*bytes).into())
+    };
+    paths.map(digest).to_vec()
 }
 
 impl ResolvesServerCert for Pair {
@@ -105,10 +122,12 @@ impl Pair {
             }
             false => (tls.certificate.clone(), tls.private_key.clone()),
         };
+        let opened = files([&certificate, &key, &tls.client_ca]);
         let shown = ArcSwap::from_pointee(read_pair(&certificate, &key)?);
         let is_asked = !tls.client_ca.as_os_str().is_empty();
         let client_ca = is_asked.then(|| ClientCa::open(&tls.client_ca).map(Arc::new)).transpose()?;
-        Ok(Arc::new(Pair { certificate, key, shown, client_ca }))
+        let refused = ArcSwapOption::empty();
+        Ok(Arc::new(Pair { certificate, key, shown, client_ca, refused, opened }))
     }
 
     /// Reads all files again. If they changed, new connections get their contents, and the answer is true.
@@ -116,6 +135,17 @@ impl Pair {
     /// # Errors
     /// A file that cannot be used, by name. New connections then get the certificate before.
     pub fn reload(&self) -> Result<bool, TlsError> {
+        let reloaded = self.read_again();
+        self.refused.store(reloaded.as_ref().err().map(|cause| Arc::new(cause.to_string())));
+        reloaded
+    }
+
+    /// Why the files were not taken when they were read last.
+    pub fn refused(&self) -> Option<Arc<String>> {
+        self.refused.load_full()
+    }
+
+    fn read_again(&self) -> Result<bool, TlsError> {
         let read = read_pair(&self.certificate, &self.key)?;
         let mut others = false;
         if let Some(held) = &self.client_ca {
@@ -139,11 +169,15 @@ impl Pair {
         Certificate::parse(der).ok().map(|read| read.not_after)
     }
 
-    /// When each file was last written; `None` for a file that cannot be read.
-    pub fn written(&self) -> Vec<Option<SystemTime>> {
-        let files = [self.certificate.as_path(), &self.key].into_iter();
-        let files = files.chain(self.client_ca.iter().map(|held| held.path()));
-        files.map(|path| std::fs::metadata(path).and_then(|about| about.modified()).ok()).collect()
+    /// The files as they are now. Their contents are compared, because some ways of copying keep the time of the file before.
+    pub fn files(&self) -> Files {
+        let client_ca = self.client_ca.as_ref().map_or(Path::new(""), |held| held.path());
+        files([&self.certificate, &self.key, client_ca])
+    }
+
+    /// The files as they were opened.
+    pub fn opened(&self) -> &Files {
+        &self.opened
     }
 
     /// The file of the certificate.

@@ -115,10 +115,12 @@ const ON_POSTGRES_OFTEN: [&str; 13] = [
 
 /// Tests that copy, damage or open the file of a store, or audit it offline. A database is copied and looked at with its own tools, and its log is
 /// audited over HTTPS.
-const OF_A_FILE: [&str; 21] = [
+const OF_A_FILE: [&str; 23] = [
     "a_gateway_that_forgets_a_revocation_gets_no_decision",
+    "a_lock_of_another_program_is_named_with_its_holder",
     "a_restart_ends_no_session_and_verifies_no_proof",
     "a_store_whose_sessions_were_edited_does_not_start",
+    "ages::",
     "an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant",
     "an_installation_that_does_not_start_says_what_where_and_what_to_do",
     "backup::",

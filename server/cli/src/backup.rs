@@ -11,6 +11,20 @@ use trefoil_service::backup;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::time;
 
+/// What to do after a restoration: the same list in the manual.
+const LOST: &str = "What was acknowledged after the backup is lost. Repeat it, before callers come back what ends somebody's rights:
+  API keys     revoke again those that were revoked since: until then they work. Those made since are unknown: make new ones
+  operators    revoke again operators and tokens that were revoked since; admin.token is the backup's
+  tenants      disable and delete again those that were since; make again those that were made since
+  subjects     erase and revoke again those that were since; enrol again those that were enrolled or replaced since
+  credentials  every issuer publishes its roots since the backup again, in order: until then credentials that were revoked since are accepted.
+               Register issuer keys again that were registered since
+  policies     set again those that changed since. Attempt budgets and counts of malformed jobs are the backup's, and resets since are undone
+  keys         rotate template keys again if a rotation ended since. Signing keys that were rotated or revoked since are refused with --trust-root
+  files        the TLS certificate in the directory is the backup's
+  others       tell auditors and witnesses. All sessions have ended. Never start the old directory again
+Then make a new backup.";
+
 #[derive(clap::Args)]
 #[command(
     after_help = "The service may run meanwhile. With a key-holder in its process the backup has both databases as they were at one \
@@ -37,10 +51,7 @@ pub(super) struct Backup {
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "From then on every seal says when the log was restored and at which number it went on. Changes acknowledged after the backup \
-    are lost:\n  enrolments and deletions must be made again; every tenant's issuer must publish its roots since then again, because until then \
-    credentials that were revoked since the backup are accepted;\n  attempt budgets are those of the backup, which the vault's count shows in every \
-    seal; sessions have ended."
+    after_help = format!("From then on every seal says when the log was restored and at which number it went on.\n\n{LOST}")
 )]
 pub(super) struct Restore {
     /// Directory of the backup.
@@ -101,8 +112,7 @@ impl Restore {
         describe(&manifest);
         println!("restored into {}", self.into.display());
         println!(
-            "The log goes on at seal {}, and every seal says that it was restored at {}. What was acknowledged since the backup is lost: \
-             publish the credential roots since then again, repeat deletions, tell auditors and witnesses, and make a new backup.",
+            "The log goes on at seal {}, and every seal says that it was restored at {}.\n{LOST}",
             restoration.first,
             time::format(restoration.time)
         );

@@ -12,7 +12,7 @@ use trefoil_matching::{
 };
 use trefoil_storage::data_dir::DatabaseFile;
 use trefoil_storage::database::{
-    Database, RowKey, StoreError, Survives, check_copy, conflict_or_fault, fault,
+    Count, Database, RowKey, StoreError, Survives, check_copy, conflict_or_fault, fault,
 };
 use trefoil_storage::supervisor::Supervisor;
 use trefoil_storage::wrap::WrapKey;
@@ -57,6 +57,18 @@ impl SqliteVault {
         secret: &[u8; 32],
     ) -> Result<SqliteVault, StoreError> {
         let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
+        SqliteVault::with(database, secret)
+    }
+
+    /// See [`Database::look`].
+    ///
+    /// # Errors
+    /// As [`SqliteVault::open`].
+    pub fn look(path: &Path, reached: u64, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
+        SqliteVault::with(Database::look(path, reached, VERSION, SCHEMA, RowKey::of(secret))?, secret)
+    }
+
+    fn with(database: Database, secret: &[u8; 32]) -> Result<SqliteVault, StoreError> {
         let owners = database.read(|connection| {
             let mut all = connection.prepare("SELECT tenant, client FROM owners")?;
             all.query_map([], |row| Ok((TenantId::new(row.get(0)?), row.get(1)?)))?.collect()
@@ -102,6 +114,25 @@ impl SqliteVault {
     /// Transactions that were acknowledged before it was opened, by its mark. A vault that has fewer is an older copy.
     pub fn reached(&self) -> u64 {
         self.database.reached()
+    }
+
+    /// Notes the count of the store or job log beside it from now on. Returns the count that it had when the vault was written last.
+    pub fn follow(&self, beside: Count) -> u64 {
+        self.database.follow(beside);
+        self.database.seen()
+    }
+
+    /// How many transactions are durable, for the file beside it.
+    pub fn count(&self) -> Count {
+        self.database.count()
+    }
+
+    /// See [`Database::note_beside`].
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn note_beside(&self) -> Result<(), StoreError> {
+        self.database.note_beside()
     }
 
     /// See [`Database::checkpoint`].

@@ -57,12 +57,14 @@ use records::{Bytes, Cosignature, Create, Enrolled, Generation, LogNode, Seal};
 pub use register::{Bounds as RegisterBounds, PostgresRegister};
 pub use roles::{Rights, migrate};
 use scope::Scope::{self, All};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use table::{Change, Item, Record as _, Rows, Value};
 use threads::Threads;
 use trefoil_attest::{Restoration, SERVICE, tree::Hash};
 use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
+use trefoil_storage::database::Count;
 use trefoil_storage::store::fleet::Fleet;
 use trefoil_storage::store::{
     AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken,
@@ -209,6 +211,10 @@ fn forget(rows: &Rows<'_>, name: &TemplateName) -> Result<bool, StoreError> {
 }
 
 impl Store for Postgres {
+    fn count(&self) -> Count {
+        Arc::clone(&self.0.count)
+    }
+
     fn unready(&self) -> Option<String> {
         self.0.unready().or_else(|| self.1.as_ref().and_then(Parts::stale))
     }

@@ -108,12 +108,38 @@ impl Link {
             scope: Cell::new(None),
             runtime,
         };
-        link.batch(&settings(patience))?;
+        link.pin(patience)?;
         let told = link.told(TIMELINE)?.and_then(|row| row.into_iter().next().flatten());
         link.timeline = told.and_then(|told| u64::from_str_radix(&told, 16).ok()).unwrap_or(0);
         link.assure()?;
         link.be_usual(patience);
         Ok(link)
+    }
+
+    /// Gives every setting of the session its value, whatever the server, the database or the role says of it.
+    fn pin(&self, patience: Duration) -> Result<(), StoreError> {
+        let wanted = settings(patience);
+        let list: Vec<String> = wanted.iter().map(|(name, value)| format!("('{name}', '{value}')")).collect();
+        let list =
+            format!("(VALUES {}) AS wanted (name, value) JOIN pg_settings USING (name)", list.join(", "));
+        // The role's own may be shorter than what follows.
+        let first = (patience * 4 / 5).as_millis();
+        self.batch(&format!(
+            "SET statement_timeout = {first}; SELECT set_config(name, value, false) FROM {list};
+             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
+             SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+                               WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)"
+        ))?;
+        let others =
+            format!("SELECT string_agg(name || ' = ' || setting, ', ') FROM {list} WHERE setting <> value");
+        match self.told(&others)?.and_then(|row| row.into_iter().next().flatten()) {
+            None => Ok(()),
+            Some(others) => Err(StoreError::Unusable(format!(
+                "{}: a session keeps other settings than it was given ({others}). Connect to PostgreSQL itself, or through a pooler that gives each \
+                 client a server connection of its own (session pooling)",
+                self.place
+            ))),
+        }
     }
 
     /// Proves that its server was the primary a moment ago, unless a proof is that young. Outside transactions.
@@ -284,10 +310,11 @@ impl Link {
             // The server cancelled it, would like it to be repeated, or is out of something.
             ("57014" | "55P03", _) | (_, "40" | "53") => self.unreachable(&text),
             // The session ended, or is with a server that does not write.
-            ("25006" | "25P03", _) | (_, "08" | "57") => {
-                self.lost.set(true);
-                self.unreachable(&text)
+            ("25006", _) => {
+                let why = "it is a standby, or default_transaction_read_only is on for the server, the database or the role";
+                self.lose(&format!("{text}: {why}"))
             }
+            ("25P03", _) | (_, "08" | "57") => self.lose(&text),
             // Not where a policy of row security refuses a row.
             ("42501", _) if !text.contains("row-level security") => StoreError::Fault(format!(
                 "{}: {text}. Run `trefoil store migrate` with the address of the role that owns the tables",
@@ -320,19 +347,36 @@ async fn attend<T: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// What a session is to do: acknowledge once the disk has it, give up in time, and notice a process that is gone.
-fn settings(patience: Duration) -> String {
+/// What a session is to do: read and write values in one way, acknowledge once the disk has it, give up in time, and notice a process that is gone. A
+/// server that is too old for one does without it. `search_path` is the operator's, and names the schema of the tables; `default_transaction_read_only`
+/// is too, and refuses writes.
+fn settings(patience: Duration) -> Vec<(&'static str, String)> {
     // A statement that the server gives up leaves a connection that can be used.
-    let statement = patience * 4 / 5;
-    format!(
-        "SET client_min_messages = warning; SET statement_timeout = {0}; SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {1};
-         SET client_connection_check_interval = 1000;
-         SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
-         SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-                           WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)",
-        statement.as_millis(),
-        patience.as_millis() * 5,
-    )
+    let (statement, transaction) = ((patience * 4 / 5).as_millis(), (patience * 5).as_millis());
+    let fixed = [
+        ("standard_conforming_strings", "on"),
+        ("client_encoding", "UTF8"),
+        ("bytea_output", "hex"),
+        ("DateStyle", "ISO, MDY"),
+        ("IntervalStyle", "postgres"),
+        ("TimeZone", "UTC"),
+        ("array_nulls", "on"),
+        ("transform_null_equals", "off"),
+        ("row_security", "on"),
+        ("default_transaction_isolation", "read committed"),
+        ("default_transaction_deferrable", "off"),
+        ("client_min_messages", "warning"),
+        ("client_connection_check_interval", "1000"),
+        ("idle_session_timeout", "0"),
+        ("transaction_timeout", "0"),
+    ];
+    let timed = [
+        ("statement_timeout", statement),
+        ("lock_timeout", statement),
+        ("idle_in_transaction_session_timeout", transaction),
+    ];
+    let fixed = fixed.into_iter().map(|(name, value)| (name, value.to_owned()));
+    fixed.chain(timed.into_iter().map(|(name, wait)| (name, wait.to_string()))).collect()
 }
 
 /// What to do about a connection that was refused.

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use trefoil_storage::data_dir::{HighWater, Reached};
+use trefoil_storage::database::Count;
 use trefoil_storage::store::StoreError;
 
 /// The row of the installation.
@@ -73,6 +74,8 @@ pub(crate) struct Hold {
     pub(crate) fleet: Option<String>,
     /// The last change of the registry that this node has in memory.
     seen: Arc<AtomicU64>,
+    /// Its transactions that were acknowledged, for the vault beside it.
+    count: Count,
 }
 
 /// The row of the installation as it is stored.
@@ -101,8 +104,8 @@ impl Hold {
         lock(&address, &link, LOCK_WAIT, fleet.as_deref())?;
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (node, sum) = (Node::default(), Sum::default());
-        let (in_doubt, seen) = (None, Arc::default());
-        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen };
+        let (in_doubt, seen, count) = (None, Arc::default(), Count::default());
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen, count };
         let verified = hold.verified(&link)?;
         link.batch(&format!("BEGIN; {}", Scope::All.local()))?;
         link.be_patient(START)?;
@@ -158,8 +161,8 @@ impl Hold {
         let Node { term, generation, registry } = node;
         let (code, sum) = (hex::encode(self.code(node, sum)), hex::encode(self.mac.hide(sum)?));
         Ok(format!(
-            "UPDATE node SET term = {term}, generation = {generation}, registry = {registry}, sum = '\\x{sum}',
-             mac = '\\x{code}' WHERE id = 0"
+            "UPDATE node SET term = {term}, generation = {generation}, registry = {registry}, sum = decode('{sum}', 'hex'),
+             mac = decode('{code}', 'hex') WHERE id = 0"
         ))
     }
 
@@ -212,6 +215,10 @@ impl Hold {
     /// The last change of the registry that this node has in memory, for those who bring it up to date.
     pub(crate) fn seen(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.seen)
+    }
+
+    pub(crate) fn count(&self) -> Count {
+        Arc::clone(&self.count)
     }
 
     /// Transactions until now.
@@ -282,6 +289,7 @@ impl Hold {
     }
 
     fn reach(&mut self) {
+        self.count.store(self.node.generation, Ordering::Release);
         let reached = Reached { count: self.node.generation, digest: [0; 32] };
         if let Some(mark) = &mut self.mark
             && let Err(cause) = mark.reach(reached)

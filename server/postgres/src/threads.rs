@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
+use trefoil_storage::database::Count;
 use trefoil_storage::store::StoreError;
 
 /// Calls that may wait.
@@ -107,6 +108,8 @@ pub(crate) struct Threads {
     patience: Duration,
     supervisor: Supervisor,
     place: String,
+    /// Transactions that were acknowledged.
+    pub(crate) count: Count,
 }
 
 impl Threads {
@@ -131,7 +134,7 @@ impl Threads {
                 Ok(taken) => taken,
                 Err(cause) => return drop(tell.send(Err(cause))),
             };
-            let _ = tell.send(Ok((hold.generation(), hold.seen())));
+            let _ = tell.send(Ok((hold.count(), (hold.generation(), hold.seen()))));
             drop(tell);
             let place = own.to_string();
             Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }
@@ -139,7 +142,7 @@ impl Threads {
         };
         threads.push(supervisor.spawn("store-writer", writer).map_err(failed)?);
         let ended = |_| StoreError::Fault("the thread that writes has ended".to_owned());
-        let begun = told.recv().map_err(ended)??;
+        let (count, begun) = told.recv().map_err(ended)??;
         for number in 0..READERS {
             let (address, mac, asked) = (address.clone(), RowMac::of(&secret), asked.clone());
             let reader = Reader { address, mac, patience };
@@ -154,6 +157,7 @@ impl Threads {
             patience,
             supervisor: supervisor.clone(),
             place: address.to_string(),
+            count,
         };
         Ok((started, begun))
     }

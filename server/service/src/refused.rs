@@ -411,6 +411,14 @@ impl From<StoreError> for Refused {
                 tracing::warn!(why, "the store's database cannot be reached");
                 Refused::StoreAway
             }
+            StoreError::Locked(why) => {
+                tracing::warn!(why, "the store cannot be written");
+                Refused::StoreAway
+            }
+            StoreError::Full(why) => {
+                tracing::warn!(why, "the disk is full");
+                Refused::NoRoom
+            }
             // The process ends, or has no hold on the database at the moment.
             StoreError::InUse(_) | StoreError::Unusable(_) => Refused::StoreAway,
             StoreError::OldKeys => Refused::KeysReplaced,

@@ -116,7 +116,8 @@ impl Pruner {
         retained: &Retained,
     ) -> Result<bool, RetentionError> {
         // A full disk must not prevent pruning, which frees space.
-        let failed = |cause: &RetentionError| matches!(cause, RetentionError::Store(StoreError::Fault(_)));
+        let failed =
+            |cause: &RetentionError| matches!(cause, RetentionError::Store(cause) if cause.is_fault());
         if disk.with_reserve(|| self.step(store, now, retained), failed)? {
             return Ok(true);
         }

@@ -3,7 +3,8 @@
 //! One thread per rotation. It takes templates of the old epoch one by one, blinds each, has the key-holder encrypt it under the
 //! next keys, and replaces it in the store and in memory. Until the last is replaced both epochs decide; then the key-holder
 //! erases the old one. A kill loses nothing: the store names the next key from the beginning to the end, every template
-//! has its epoch, and a process that starts and finds a next key resumes the rotation.
+//! has its epoch, and a process that starts and finds a next key resumes the rotation. One that stopped for an error is tried again every
+//! [`AGAIN`].
 //!
 //! In a fleet one node at a time rotates a tenant's keys: two would each replace at the key-holder what the other has stored. The others show its rotation as
 //! running. A node that lost its right stops before the next template, and goes on once it has the right again. Each node looks every few seconds
@@ -34,6 +35,10 @@ const CHUNK: usize = 64;
 /// Pause after a temporary failure, such as a key-holder that is away.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// A rotation that stopped for an error is tried again after this time.
+const AGAIN: Duration = Duration::from_secs(30);
+/// Tries of a template that was deleted, enrolled or renewed again between two steps of its renewal.
+const TRIES: usize = 5;
 /// How long a node without the right may still be at one template, and the database may believe in a connection that is gone.
 const FLEET_RENEWAL: Duration = Duration::from_secs(15);
 /// How long a node that starts waits for the right of the process before.
@@ -78,7 +83,7 @@ enum Ended {
     Running,
     Done,
     /// With the epochs that the tenant had then.
-    Failed((u32, u32), String),
+    Failed((u32, u32), String, Instant),
 }
 
 impl Rotations {
@@ -117,7 +122,7 @@ impl Rotations {
 
     fn failed(&self, tenant: &TenantId, cause: &Refused) {
         let epochs = self.service.directory.tenant(tenant).map_or((0, 0), |current| epochs(&current));
-        self.of().insert(*tenant, Ended::Failed(epochs, cause.to_string()));
+        self.of().insert(*tenant, Ended::Failed(epochs, cause.to_string(), Instant::now()));
     }
 
     /// Starts the thread, unless another node rotates the tenant's keys.
@@ -145,7 +150,7 @@ impl Rotations {
                     tracing::error!(
                         tenant = hex::encode(tenant),
                         %cause,
-                        "the rotation stopped: start it again"
+                        "the rotation stopped, and is tried again"
                     );
                     rotations.failed(&tenant, &cause);
                 }
@@ -160,31 +165,30 @@ impl Rotations {
         self.service.directory.rotating().into_iter().for_each(|tenant| self.go_on(tenant));
     }
 
-    /// Goes on with rotations of a fleet at which no node works. Call it every few seconds.
+    /// Goes on with rotations that stopped for an error, and in a fleet with those at which no node works. Call it every few seconds.
     pub fn take_up(self: &Arc<Self>) {
-        let Some(fleet) = self.service.store.fleet() else { return };
+        let fleet = self.service.store.fleet();
         for tenant in self.service.directory.rotating() {
             let Ok(current) = self.service.directory.tenant(&tenant) else { continue };
-            let is_known = match self.of().get(&tenant) {
-                Some(Ended::Running) => true,
-                // One that failed here waits for an operator, or for another node.
-                Some(Ended::Failed(then, _)) => *then == epochs(&current),
-                Some(Ended::Done) | None => false,
+            let is_free = match self.of().get(&tenant) {
+                Some(Ended::Running) => false,
+                Some(Ended::Failed(then, _, at)) => *then != epochs(&current) || at.elapsed() >= AGAIN,
+                Some(Ended::Done) | None => true,
             };
             // If the database gives no answer, the next look asks again.
-            if !is_known && fleet.is_at_work(Work::KeyRotation, &tenant) == Ok(false) {
+            let is_left = fleet.is_none_or(|fleet| fleet.is_at_work(Work::KeyRotation, &tenant) == Ok(false));
+            if is_free && is_left {
                 self.go_on(tenant);
             }
         }
     }
 
     fn go_on(self: &Arc<Self>, tenant: TenantId) {
-        let Err(cause) = self.start(tenant, None) else { return };
-        if self.service.store.fleet().is_some() && cause.is_passing() {
+        if let Err(cause) = self.start(tenant, None) {
             tracing::warn!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on yet; it is tried again");
-            self.of().remove(&tenant);
-        } else {
-            tracing::error!(tenant = hex::encode(tenant), %cause, "a rotation cannot go on: start it again");
+            if self.service.store.fleet().is_some() && cause.is_passing() {
+                self.of().remove(&tenant);
+            }
         }
     }
 
@@ -206,7 +210,7 @@ impl Rotations {
         let (state, why) = match ended {
             _ if is_running => (State::Running, None),
             // Otherwise another node went on.
-            Some(Ended::Failed(then, why)) if then == (oldest, newest) => (State::Stopped, Some(why)),
+            Some(Ended::Failed(then, why, _)) if then == (oldest, newest) => (State::Stopped, Some(why)),
             _ if oldest != newest => (State::Stopped, None),
             _ => (State::Idle, None),
         };
@@ -332,9 +336,14 @@ fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> 
             break;
         }
         for handle in chunk {
-            match patiently(service, alone, || renew(service, &current, &handle))? {
-                Renewed::Done => {}
-                Renewed::Dead => drop(dead.insert(handle)),
+            let renewed = patiently(service, alone, || {
+                let mut tries = (0..TRIES).map(|_| renew(service, &current, &handle));
+                // What it is by now shows when it is read again.
+                let last = tries.find(|renewed| !matches!(renewed, Ok(Renewed::Overtaken)));
+                last.unwrap_or_else(|| Err(Refused::fault(KeyHolderError::Rotation)))
+            })?;
+            if matches!(renewed, Renewed::Dead) {
+                dead.insert(handle);
             }
         }
     }
@@ -369,6 +378,8 @@ enum Renewed {
     Done,
     /// The key-holder has shredded it, or its total budget is spent: no login can use it.
     Dead,
+    /// It changed at the key-holder meanwhile.
+    Overtaken,
 }
 
 /// Renews one template. A template that was deleted or enrolled again in the meantime stays as it is.
@@ -388,6 +399,8 @@ fn renew(service: &Service, tenant: &Tenant, handle: &Handle) -> Result<Renewed,
     let name = |generation| TemplateName { tenant: tenant.id, handle: *handle, generation };
     let encrypted = match service.key_holder.renew(Renewal { name: name(from), to, blinded }) {
         Err(KeyHolderError::UnknownSubjects(_) | KeyHolderError::NoAttempts(_)) => return Ok(Renewed::Dead),
+        // Deleted between two steps of the key-holder.
+        Err(KeyHolderError::Rotation) => return Ok(Renewed::Overtaken),
         other => other?,
     };
     let renewed = unblind(encrypted, share);

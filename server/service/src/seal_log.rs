@@ -20,6 +20,7 @@
 
 use crate::counters::Counters;
 use crate::door::Asker;
+use arc_swap::ArcSwapOption;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -64,6 +65,8 @@ pub enum Unanswered {
 pub struct Standing {
     waiting: AtomicBool,
     reached: AtomicU64,
+    /// Why the store takes nothing, if that is not for want of room.
+    away: ArcSwapOption<String>,
 }
 
 impl Standing {
@@ -88,6 +91,18 @@ impl Standing {
     /// Whether a seal waits for the store.
     pub fn waits(&self) -> bool {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Why a seal waits, if the store is away or held by another program.
+    pub fn away(&self) -> Option<String> {
+        let why = self.waits().then(|| self.away.load_full()).flatten()?;
+        Some(format!("a seal waits for the store: {why}"))
+    }
+
+    fn begin(&self, cause: &StoreError) {
+        let is_away = matches!(cause, StoreError::Locked(_) | StoreError::Unreachable(_));
+        self.away.store(is_away.then(|| Arc::new(cause.to_string())));
+        self.waiting.store(true, Ordering::Relaxed);
     }
 }
 
@@ -229,7 +244,7 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
         cause: StoreError,
     ) -> Result<(), StoreError> {
         tracing::error!(%cause, number = seal.number, "a seal could not be stored; it is tried again until it is");
-        self.standing.waiting.store(true, Ordering::Relaxed);
+        self.standing.begin(&cause);
         let (mut first, mut unstored) = (Some(sealed), VecDeque::from([seal]));
         let (mut is_open, mut tries, mut last) = (true, 1_u32, cause);
         loop {
@@ -253,7 +268,10 @@ impl<F: Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError>> Writer<'_, F> {
             }
             tries = tries.saturating_add(1);
             match self.put_all(&mut unstored) {
-                Err(cause) => last = cause,
+                Err(cause) => {
+                    self.standing.begin(&cause);
+                    last = cause;
+                }
                 Ok(()) => break,
             }
         }

@@ -158,13 +158,18 @@ impl Service {
         };
         death
             .or_else(unready)
-            .or_else(|| self.store.unready())
+            .or_else(|| self.store_away())
             .or_else(register)
             .or_else(behind)
             .or_else(closed)
             .or_else(room)
             .or_else(away)
             .or_else(older)
+    }
+
+    /// Why the store takes nothing now, or `None`.
+    fn store_away(&self) -> Option<String> {
+        self.store.unready().or_else(|| self.seal_log.away())
     }
 
     /// Why no request that fills the disk is accepted, or `None`.
@@ -183,7 +188,7 @@ impl Service {
     /// Refuses requests that fill the disk while there is little room, while a seal waits for the store, or while the store is
     /// away. Erasures and revocations are not refused here.
     pub fn check_room(&self) -> Result<(), Refused> {
-        if let Some(why) = self.store.unready() {
+        if let Some(why) = self.store_away() {
             tracing::debug!(why, "refused while the store is away");
             return Err(Refused::StoreAway);
         }

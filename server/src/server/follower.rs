@@ -4,7 +4,6 @@ use super::Server;
 use crate::app::App;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// See the module.
 pub(crate) struct Follower {
@@ -20,9 +19,9 @@ impl Server {
 }
 
 impl Follower {
-    /// When the file of the next version was last written; `None` if there is none.
-    pub(crate) fn written(&self) -> Option<SystemTime> {
-        self.app.service.trust_root.written(&self.directory)
+    /// The contents of the file of the next version; `None` if there is none.
+    pub(crate) fn waiting(&self) -> Option<Vec<u8>> {
+        self.app.service.trust_root.waiting(&self.directory)
     }
 
     /// Shows the newest version that can be reached.

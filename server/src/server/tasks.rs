@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use trefoil_key_holder::vault::SqliteVault;
 use trefoil_service::enrolments::IDEMPOTENCY_LIFETIME_S;
 use trefoil_service::retention::Pruner;
 use trefoil_service::rotation::Rotations;
@@ -14,7 +15,7 @@ use trefoil_storage::disk;
 
 /// How often the key-holder is asked what it counts.
 const KEY_HOLDER_INTERVAL: Duration = Duration::from_secs(1);
-/// How often a node of a fleet looks for rotations at which no node works.
+/// How often a node looks for rotations at which nobody works.
 const ROTATIONS_INTERVAL: Duration = Duration::from_secs(2);
 /// How often the uses of API keys are stored.
 const USAGE_INTERVAL: Duration = Duration::from_secs(2);
@@ -45,14 +46,22 @@ pub(super) fn watched<T: Send + 'static>(
     })
 }
 
-pub(super) async fn watch_key_holder(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+pub(super) async fn watch_key_holder(
+    service: Arc<Service>,
+    vault: Option<Arc<SqliteVault>>,
+    mut stop: watch::Receiver<bool>,
+) {
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
-        let service = Arc::clone(&service);
+        let (service, vault) = (Arc::clone(&service), vault.clone());
         blocking(move || {
+            // An older store beside it is then noticed at the next start.
+            if let Some(Err(cause)) = vault.map(|vault| vault.note_beside()) {
+                tracing::warn!(%cause, "the count of the store was not noted in the vault");
+            }
             look_at_key_holder(&service);
             service.look_at_clock();
         })
@@ -128,7 +137,7 @@ pub(super) async fn sweep(service: Arc<Service>, patience: Duration, mut stop: w
     }
 }
 
-/// Goes on with rotations of keys whose node is gone.
+/// Goes on with rotations of keys that stopped, or whose node is gone.
 pub(super) async fn take_up_rotations(rotations: Arc<Rotations>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {

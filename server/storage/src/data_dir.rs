@@ -16,7 +16,7 @@ mod record;
 pub use error::{DataDirError, failed};
 pub use high_water::{HighWater, Reached};
 pub use inspect::inspect;
-pub use private_file::{no_follow, read_private, refuse_exposed};
+pub use private_file::{lock_holder, no_follow, read_private, refuse_exposed};
 
 use private_file::refuse_foreign;
 use record::Record;
@@ -100,10 +100,23 @@ impl DataDir {
             .custom_flags(no_follow())
             .open(&lock_path)
             .map_err(|cause| failed(&lock_path, "open", cause))?;
-        lock.try_lock().map_err(|_| DataDirError::Locked { path: path.display().to_string() })?;
+        lock.try_lock().map_err(|_| {
+            let holder = lock_holder(&lock_path).map_or(String::new(), |holder| format!(", number {holder}"));
+            DataDirError::Locked { path: path.display().to_string(), holder }
+        })?;
         let directory = DataDir { path: path.to_owned(), lock };
         Record::begin(&directory.path)?;
         Ok(directory)
+    }
+
+    /// Whether an installation was made in the directory, or files of one are there.
+    pub fn is_made(path: &Path) -> bool {
+        path.join(record::FILE).exists() || Record::missing(path).is_some()
+    }
+
+    /// The process that serves from the directory, by its number, if the system tells.
+    pub fn holder(path: &Path) -> Option<u32> {
+        lock_holder(&path.join("lock"))
     }
 
     /// The path of a file in the directory.
@@ -209,7 +222,7 @@ impl DataDir {
     /// The mark of this name, which begins at 0 the first time.
     pub fn high_water(&self, name: &str) -> Result<HighWater, DataDirError> {
         if !self.has(name)? {
-            self.write(name, &Reached::default().to_bytes())?;
+            self.begin_mark(name)?;
         }
         self.note(name)?;
         HighWater::open(&self.join(name))
@@ -217,7 +230,7 @@ impl DataDir {
 
     /// Begins a mark at 0, even if one was noted, because its database was restored.
     pub fn begin_mark(&self, name: &str) -> Result<(), DataDirError> {
-        self.write(name, &Reached::default().to_bytes())
+        self.write(name, &HighWater::begun(&self.join(name))?)
     }
 
     /// The bytes of a file that may change or be removed, written from `make` if it is missing.

@@ -10,7 +10,8 @@
 //! Opening a file checks it for damage: SQLite's own check of every page and index, then the sum of the rows. Rows that are loaded
 //! before the first write are read in the transaction that computed the sum, so nothing changes between check and use. Damage that
 //! SQLite finds later, or a transaction of another program, ends the process ([`Supervisor::damaged`]). A lost or damaged write-ahead log
-//! leaves a sound file with fewer transactions than the file's mark ([`HighWater`]) counts.
+//! leaves a sound file with fewer transactions than the file's mark ([`HighWater`]) counts. An older copy with its older mark is noticed by the file
+//! beside it ([`Database::follow`]): each has the other's count in its own HMAC.
 
 #![expect(
     clippy::disallowed_types,
@@ -24,8 +25,9 @@ mod log;
 mod residue;
 mod rows;
 
-use crate::data_dir::{DatabaseFile, HighWater, Reached};
+use crate::data_dir::{DatabaseFile, HighWater, Reached, lock_holder};
 use crate::supervisor::Supervisor;
+pub use connection::open_still;
 use connection::{
     BUSY_TIMEOUT, check_pages, check_version, make_private, open_reader, others, prepare, user_version,
 };
@@ -33,13 +35,13 @@ pub use copy::{Pinned, check_copy};
 pub use error::{StoreError, conflict_or_fault, fault};
 use log::{Log, log_of};
 pub use rows::RowKey;
-use rows::Rows;
+use rows::{Counts, Rows};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use trefoil_matching::VaultState;
@@ -69,9 +71,20 @@ struct Write {
     survives: Survives,
     /// Empty the write-ahead log afterwards, so that deleted bytes are gone from it too.
     scrub: bool,
-    /// Accept the file although a later count is remembered.
-    older_than: Option<VaultState>,
+    recount: Option<Recount>,
 }
+
+/// What a write does to the counts alone.
+#[derive(Clone, Copy)]
+enum Recount {
+    /// Accept the file although a later count is remembered.
+    AcceptOlder(VaultState),
+    /// Note the count of the file beside it.
+    NoteBeside,
+}
+
+/// Durable transactions of a file, for the one beside it.
+pub type Count = Arc<AtomicU64>;
 
 /// An open database. Dropping it finishes the waiting writes.
 pub struct Database {
@@ -82,6 +95,8 @@ pub struct Database {
     writer: Option<JoinHandle<()>>,
     durable: Arc<Durable>,
     reached: u64,
+    seen: u64,
+    beside: Arc<OnceLock<Count>>,
     supervisor: Supervisor,
 }
 
@@ -121,14 +136,16 @@ impl Checked {
 /// The count of transactions that survives a power cut.
 #[derive(Default)]
 struct Durable {
-    generation: AtomicU64,
+    generation: Count,
     restored: AtomicU64,
+    beside: AtomicU64,
 }
 
 impl Durable {
-    fn set(&self, VaultState { generation, restored }: VaultState) {
+    fn set(&self, Counts { state: VaultState { generation, restored }, beside }: Counts) {
         self.generation.store(generation, Ordering::Release);
         self.restored.store(restored, Ordering::Release);
+        self.beside.store(beside, Ordering::Release);
     }
 }
 
@@ -139,6 +156,7 @@ struct Writer {
     others: i64,
     rows: Rows,
     durable: Arc<Durable>,
+    beside: Arc<OnceLock<Count>>,
     mark: Option<HighWater>,
     path: PathBuf,
     log: Log,
@@ -168,7 +186,8 @@ impl Database {
         let rows = Rows::verify(&checked, key, schema)?;
         rows.follow(&connection).map_err(fault)?;
         let durable: Arc<Durable> = Arc::default();
-        durable.set(rows.state());
+        durable.set(rows.counts());
+        let (seen, beside) = (rows.counts().beside, Arc::<OnceLock<Count>>::default());
         let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
         let (writes, queue) = sync_channel(QUEUE_MAX);
         let mut writer = Writer {
@@ -176,6 +195,7 @@ impl Database {
             others,
             rows,
             durable: Arc::clone(&durable),
+            beside: Arc::clone(&beside),
             mark,
             path: path.clone(),
             log,
@@ -192,7 +212,36 @@ impl Database {
             writer: Some(writer),
             durable,
             reached,
+            seen,
+            beside,
             supervisor,
+        })
+    }
+
+    /// Opens a file that no process has open with the checks of [`Database::open`], to be read only. `reached` is the count in its mark.
+    pub fn look(
+        path: &Path,
+        reached: u64,
+        version: i64,
+        schema: &str,
+        key: RowKey,
+    ) -> Result<Database, StoreError> {
+        let checked = open_still(path).map_err(fault)?;
+        check_pages(&checked)?;
+        check_version(path, user_version(&checked)?, version)?;
+        let (durable, counts) = (Arc::<Durable>::default(), Rows::verify(&checked, key, schema)?.counts());
+        durable.set(counts);
+        Ok(Database {
+            path: path.to_owned(),
+            checked: Checked::new(checked),
+            readers: Mutex::default(),
+            writes: None,
+            writer: None,
+            durable,
+            reached,
+            seen: counts.beside,
+            beside: Arc::default(),
+            supervisor: Supervisor::default(),
         })
     }
 
@@ -225,29 +274,56 @@ impl Database {
 
     /// How many transactions are on the disk, and how often an older copy of the file was accepted.
     pub fn state(&self) -> VaultState {
-        let Durable { generation, restored } = &*self.durable;
+        let Durable { generation, restored, .. } = &*self.durable;
         VaultState {
             generation: generation.load(Ordering::Acquire),
             restored: restored.load(Ordering::Acquire),
         }
     }
 
+    /// How many transactions are on the disk, from now on too.
+    pub fn count(&self) -> Count {
+        Arc::clone(&self.durable.generation)
+    }
+
+    /// The count that the file beside this one had reached when this one was written last, as it was opened.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Has every transaction from now on note the count of the file beside this one.
+    pub fn follow(&self, beside: Count) {
+        // A second one would be another file.
+        let _ = self.beside.set(beside);
+    }
+
+    /// Notes that count now, if it changed.
+    pub fn note_beside(&self) -> Result<(), StoreError> {
+        match self.beside.get().map(|beside| beside.load(Ordering::Acquire)) {
+            Some(count) if count != self.durable.beside.load(Ordering::Acquire) => {
+                self.recount(Recount::NoteBeside)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Accepts this file although a later state of it is remembered. Both counts continue above that state.
-    ///
-    /// # Panics
-    /// Never: the writer lives as long as the database.
     pub fn accept_older(&self, remembered: VaultState) -> Result<(), StoreError> {
+        self.recount(Recount::AcceptOlder(remembered))
+    }
+
+    fn recount(&self, recount: Recount) -> Result<(), StoreError> {
         let (answer, wait) = sync_channel(1);
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
         let stopped = || StoreError::Fault("the writer has stopped".to_owned());
-        let accept = Write {
+        let write = Write {
             run: Box::new(|_| Box::new(move |committed| drop(answer.send(committed)))),
             survives: Survives::PowerCut,
             scrub: false,
-            older_than: Some(remembered),
+            recount: Some(recount),
         };
         self.checked.end();
-        writes.send(accept).map_err(|_| stopped())?;
+        writes.send(write).map_err(|_| stopped())?;
         wait.recv().map_err(|_| stopped())?
     }
 
@@ -340,7 +416,7 @@ impl Database {
         };
         self.checked.end();
         let writes = self.writes.as_ref().expect("the sender lives as long as the database");
-        writes.try_send(Write { run: Box::new(run), survives, scrub, older_than: None }).map_err(|error| {
+        writes.try_send(Write { run: Box::new(run), survives, scrub, recount: None }).map_err(|error| {
             match error {
                 TrySendError::Full(_) => StoreError::Busy,
                 TrySendError::Disconnected(_) => StoreError::Fault("the writer has stopped".to_owned()),
@@ -379,15 +455,15 @@ impl Writer {
             let set = self.synchronise(survives, &mut synchronous);
             let mark = self.rows.mark();
             let begun = set.and_then(|()| self.execute("BEGIN IMMEDIATE")).and_then(|()| self.check_alone());
-            let older_than = writes.iter().find_map(|write| write.older_than);
+            let recount = writes.iter().find_map(|write| write.recount);
             let mut acknowledgements = Vec::with_capacity(writes.len());
             for write in writes {
                 acknowledgements.push((write.run)(begun.clone().map(|()| &*self)));
             }
-            let committed = begun.and_then(|()| self.commit(&mark, older_than));
+            let committed = begun.and_then(|()| self.commit(&mark, recount));
             match &committed {
                 Ok(()) if survives == Survives::PowerCut => {
-                    self.durable.set(self.rows.state());
+                    self.durable.set(self.rows.counts());
                     self.reach();
                 }
                 Ok(()) => {}
@@ -423,7 +499,7 @@ impl Writer {
 
     /// Notes how many transactions are durable.
     fn reach(&mut self) {
-        let count = self.rows.state().generation;
+        let count = self.rows.counts().state.generation;
         if let Some(mark) = &mut self.mark
             && let Err(cause) = mark.reach(Reached { count, digest: [0; 32] })
         {
@@ -451,12 +527,16 @@ impl Writer {
         }
     }
 
-    /// Ends the transaction with the count and sum of its rows. Without a commit both stay as they were.
-    fn commit(&mut self, mark: &[u8; 32], older_than: Option<VaultState>) -> Result<(), StoreError> {
-        let before = self.rows.state();
-        let sealed = match older_than {
-            Some(remembered) => self.rows.accept_older(&self.connection, remembered),
-            None => self.rows.seal(&self.connection, mark),
+    /// Ends the transaction with the counts and sum of its rows. Without a commit all stay as they were.
+    fn commit(&mut self, mark: &[u8; 32], recount: Option<Recount>) -> Result<(), StoreError> {
+        let before = self.rows.counts();
+        let beside = self.beside.get().map_or(before.beside, |beside| beside.load(Ordering::Acquire));
+        let sealed = match recount {
+            Some(Recount::AcceptOlder(remembered)) => {
+                self.rows.accept_older(&self.connection, remembered, beside)
+            }
+            Some(Recount::NoteBeside) => self.rows.note(&self.connection, beside),
+            None => self.rows.seal(&self.connection, mark, beside),
         };
         let committed = sealed.and_then(|()| self.execute("COMMIT"));
         if committed.is_err() {
@@ -466,7 +546,19 @@ impl Writer {
     }
 
     fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection.execute_batch(sql).map_err(fault)
+        self.connection.execute_batch(sql).map_err(|cause| match fault(cause) {
+            StoreError::Locked(cause) => {
+                let mut shared = self.path.as_os_str().to_owned();
+                shared.push("-shm");
+                let holder = lock_holder(Path::new(&shared)).or_else(|| lock_holder(&self.path));
+                let holder = holder.map_or(String::new(), |holder| format!(", process {holder},"));
+                let path = self.path.display();
+                StoreError::Locked(format!(
+                    "another program{holder} holds a lock of {path} ({cause}): end it, or let it finish"
+                ))
+            }
+            other => other,
+        })
     }
 
     /// Runs one write; undoes it alone if it fails.

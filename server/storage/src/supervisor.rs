@@ -51,7 +51,7 @@ impl Supervisor {
     ) -> io::Result<JoinHandle<T>> {
         let (supervisor, name) = (self.clone(), name.into());
         let thread = std::thread::Builder::new().name(name.clone());
-        thread.spawn(move || supervisor.watch(&name, work))
+        thread.spawn(move || supervisor.watch(&name, work)).map_err(no_thread)
     }
 
     /// Runs `work` on this thread.
@@ -116,6 +116,13 @@ impl Supervisor {
     fn told(&self) -> MutexGuard<'_, Vec<Tell>> {
         self.0.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The error of a thread that the system does not give, with its cure.
+pub fn no_thread(cause: io::Error) -> io::Error {
+    let cure = "raise the limit of threads (TasksMax= of the unit, pids.max of the container, `ulimit -u`) or of address space (`ulimit -v`), or start \
+                fewer with pipeline.workers and proofs.workers";
+    io::Error::new(cause.kind(), format!("the system gives no further thread ({cause}); {cure}"))
 }
 
 impl fmt::Display for Death {

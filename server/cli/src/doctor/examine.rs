@@ -1,7 +1,8 @@
 //! Examines an installation: faults, their places, and what to do.
 //!
 //! This changes nothing and takes no lock, so it works on a stopped and on a running installation. Each check reads files as a
-//! start would, and reports faults that a start, a caller or an operator would meet. It does not compute the sum over every row, as a start does.
+//! start would, and reports faults that a start, a caller or an operator would meet. Where no service runs, the checks of a start themselves run over what is
+//! stored.
 
 mod databases;
 mod nodes;
@@ -11,7 +12,7 @@ mod tls;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use trefoil_api::Finding;
+use trefoil_api::{Finding, Level};
 use trefoil_attest::{KeySetStatus, TrustRoot, VaultState};
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
 use trefoil_key_holder::identity::Identity;
@@ -23,7 +24,7 @@ use trefoil_server::findings;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::Supervisor;
-use trefoil_storage::data_dir;
+use trefoil_storage::data_dir::{self, DataDir};
 use trefoil_storage::disk::RESERVE_FILE;
 
 /// If the newest seal is older than this, the clock may be wrong.
@@ -42,17 +43,26 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
     if let Some(foreign) = foreign(directory) {
         return vec![foreign];
     }
-    let mut found = files(directory);
-    found.extend(tls::examine(config, now));
-    found.extend(keys(config, now));
+    let mut stored = files(directory);
     let (in_store, newest) = match trefoil_server::server::database(config) {
         Ok(None) => databases::store(directory, now),
         Ok(Some(address)) => databases::postgres(&address, config, now),
         Err(cause) => (vec![configuration(&cause)], None),
     };
-    found.extend(in_store);
+    stored.extend(in_store);
     let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
-    found.extend(key_holder(config, now, sealed));
+    stored.extend(key_holder(config, now, sealed));
+    // A service that runs has passed these checks, and changes the files meanwhile.
+    if stored.iter().all(|finding| finding.level < Level::Broken)
+        && DataDir::holder(directory).is_none()
+        && let Err(cause) = trefoil_server::server::would_start(config, now)
+    {
+        let refused = Finding::broken("start-refused", directory.display(), cause.to_string());
+        stored.push(refused.do_this("as it says: `trefoil serve` refuses to start with these words"));
+    }
+    let mut found = stored;
+    found.extend(tls::examine(config, now));
+    found.extend(keys(config, now));
     found.extend(disk(config));
     found.extend(service::examine(config, &tls::certificate_path(config), token_file));
     found
@@ -102,7 +112,7 @@ fn file(cause: &data_dir::DataDirError) -> Finding {
         E::Unfinished { path } => ("restore-unfinished", path),
         E::UnfinishedNode { path } => ("node-unfinished", path),
         E::Io { path, .. }
-        | E::Locked { path }
+        | E::Locked { path, .. }
         | E::Incomplete { path, .. }
         | E::Occupied { path, .. }
         | E::Length { path, .. } => ("file-unreadable", path),

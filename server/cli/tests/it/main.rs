@@ -7,6 +7,7 @@
 )]
 
 mod admin;
+mod ages;
 mod backup;
 mod batches;
 mod boundary;
@@ -21,6 +22,7 @@ mod connections;
 mod crash;
 mod credentials;
 mod damage;
+mod deletions;
 mod demo;
 mod deployment;
 mod described;
@@ -48,6 +50,7 @@ mod gateway;
 mod http;
 mod http2;
 mod intake;
+mod kept_times;
 mod key_holder;
 mod key_holder_process;
 mod keys;
@@ -89,12 +92,14 @@ mod scan;
 mod second_look;
 mod service;
 mod session;
+mod session_settings;
 mod sessions;
 mod shared_key_holder;
 mod shutdown;
 mod siblings;
 mod small_disk;
 mod started;
+mod starts;
 mod status;
 mod store;
 mod subjects;

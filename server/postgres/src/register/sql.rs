@@ -128,7 +128,7 @@ pub(super) fn open(session: SessionId, known_at: u64, until: u64) -> String {
     let session = hex::encode(session);
     format!(
         "WITH row AS MATERIALIZED (SELECT since FROM {} AND since < {known_at}), opened AS (
-             INSERT INTO register_positions SELECT '\\x{session}'::bytea, 0, ''::bytea, {until} FROM row
+             INSERT INTO register_positions SELECT decode('{session}', 'hex'), 0, ''::bytea, {until} FROM row
              ON CONFLICT (session) DO UPDATE SET until = greatest(register_positions.until, EXCLUDED.until)
          ) SELECT since FROM row",
         row!()
@@ -139,7 +139,7 @@ pub(super) fn open(session: SessionId, known_at: u64, until: u64) -> String {
 pub(super) fn last(session: SessionId) -> String {
     let session = hex::encode(session);
     format!(
-        "SELECT position, encode(value, 'hex') FROM register_positions WHERE session = '\\x{session}' AND EXISTS (SELECT 1 FROM {})",
+        "SELECT position, encode(value, 'hex') FROM register_positions WHERE session = decode('{session}', 'hex') AND EXISTS (SELECT 1 FROM {})",
         row!()
     )
 }

@@ -49,7 +49,7 @@ pub fn revoke(
 /// that was retired since it started.
 fn without_service(directory: &DataDir) -> Result<DataDir, KeysError> {
     DataDir::open(directory.path()).map_err(|cause| match cause {
-        DataDirError::Locked { path } => KeysError::Revocation(format!(
+        DataDirError::Locked { path, .. } => KeysError::Revocation(format!(
             "a service runs from {path} and may sign with this key set: stop it, revoke, and start it again"
         )),
         other => other.into(),

@@ -4,7 +4,6 @@ use super::{KeySetId, KeySetStatus, KeysError, Opened, TrustRoot, VERSIONS, foll
 use arc_swap::ArcSwap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::store::fleet::NodeKeys;
 
@@ -50,10 +49,10 @@ impl Shown {
         }
     }
 
-    /// When the file of the next version was last written; `None` if there is none.
-    pub fn written(&self, directory: &Path) -> Option<SystemTime> {
+    /// The contents of the file of the next version; `None` if there is none.
+    pub fn waiting(&self, directory: &Path) -> Option<Vec<u8>> {
         let file = format!("{}.json", self.root.load().version() + 1);
-        std::fs::metadata(directory.join(VERSIONS).join(file)).and_then(|about| about.modified()).ok()
+        std::fs::read(directory.join(VERSIONS).join(file)).ok()
     }
 
     /// Takes newer versions from the directory. Returns the version that is shown from now on, if it is another.

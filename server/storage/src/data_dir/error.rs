@@ -24,10 +24,12 @@ pub enum DataDirError {
         path: String,
     },
     /// Another process has it open.
-    #[error("{path} is used by another trefoil process; stop that one or give another --data-dir")]
+    #[error("{path} is used by another trefoil process{holder}; stop that one or give another --data-dir")]
     Locked {
         /// The directory.
         path: String,
+        /// Its number, if the system tells.
+        holder: String,
     },
     /// Others may read a secret.
     #[error("{path} is readable by others (mode {mode:o}); check who read it, then `chmod go= {path}`")]
@@ -85,7 +87,7 @@ pub enum DataDirError {
         /// The record.
         path: String,
         /// A file that is made after it.
-        beside: &'static str,
+        beside: String,
     },
     /// The record of the directory cannot be read.
     #[error("{path}: {cause}; restore the whole directory from one backup")]

@@ -53,6 +53,17 @@ pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
     Ok(bytes)
 }
 
+/// The process that has an exclusive lock on a file or a part of it, by its number, if the system tells.
+pub fn lock_holder(path: &Path) -> Option<u32> {
+    let of = format!(":{}", fs::metadata(path).ok()?.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_of_file = words.get(3) == Some(&"WRITE") && words.get(5)?.ends_with(&of);
+        words.get(4).filter(|_| is_of_file)?.parse().ok()
+    })
+}
+
 /// Opens a file, but no link.
 pub fn no_follow() -> i32 {
     // A pipe in place of a file is opened without waiting for its writer.

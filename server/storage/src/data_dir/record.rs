@@ -24,8 +24,17 @@ pub(super) struct Record {
     files: BTreeMap<String, String>,
 }
 
-/// The first secret of a directory: that of a service, of an issuer's machine, of a key-holder.
-const FIRST: [&str; 3] = ["master.key", "signing.keys", "vault.key"];
+/// How the names of files end that are made after the record, of which each directory has one soon.
+const MADE: [&str; 8] = [
+    ".sqlite",
+    ".mark",
+    "master.key",
+    "vault.key",
+    "issuer.key",
+    "signing.keys",
+    "trust-root.json",
+    "-private-key.pem",
+];
 
 /// What would happen if a file were made again.
 pub(super) fn loss(name: &str) -> &'static str {
@@ -62,12 +71,16 @@ impl Record {
             return Err(missing);
         }
         let id = hex::encode(rand::random::<[u8; 32]>());
-        Record { id, files: BTreeMap::new() }.write(directory)
+        Record { id, files: BTreeMap::new() }.write(directory)?;
+        tracing::info!("made a new installation in {}", directory.display());
+        Ok(())
     }
 
     /// Why a directory without a record is not a new one, if so.
     pub(super) fn missing(directory: &Path) -> Option<DataDirError> {
-        let beside = FIRST.into_iter().find(|name| directory.join(name).exists())?;
+        let names = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut names = names.map(|entry| entry.file_name().display().to_string());
+        let beside = names.find(|name| MADE.iter().any(|made| name.ends_with(made)))?;
         Some(DataDirError::Incomplete { path: directory.join(FILE).display().to_string(), beside })
     }
 
@@ -81,6 +94,11 @@ impl Record {
             true => Ok(record),
             false => Err(refused("its id is not 64 hexadecimal digits".to_owned())),
         }
+    }
+
+    /// The identifier of the installation.
+    pub(super) fn id(&self) -> &str {
+        &self.id
     }
 
     /// The names, with the fingerprint of a file that never changes and none for a file that may.

@@ -66,6 +66,21 @@ pub(super) fn check_version(path: &Path, found: i64, version: i64) -> Result<(),
     )))
 }
 
+/// Opens a file to read it and leaves everything as it is: one that no process has open as immutable, so that SQLite makes no files beside it.
+pub fn open_still(path: &Path) -> rusqlite::Result<Connection> {
+    let length = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        std::fs::metadata(name).map(|metadata| metadata.len()).ok()
+    };
+    let is_open = length("-shm").is_some() || length("-wal").is_some_and(|length| length > 0);
+    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let how = if is_open { "" } else { "?immutable=1" };
+    Connection::open_with_flags(format!("file:{escaped}{how}"), flags)
+}
+
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

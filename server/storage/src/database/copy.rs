@@ -124,7 +124,7 @@ pub fn check_copy(path: &Path, version: i64, schema: &str, key: RowKey) -> Resul
     let connection = open_reader(path).map_err(fault)?;
     check_pages(&connection)?;
     check_version(path, user_version(&connection)?, version)?;
-    Rows::verify(&connection, key, schema).map(|rows| rows.state())
+    Rows::verify(&connection, key, schema).map(|rows| rows.counts().state)
 }
 
 #[cfg(test)]

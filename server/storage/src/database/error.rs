@@ -15,6 +15,12 @@ pub enum StoreError {
     /// Too many writes wait.
     #[error("too many writes wait for the disk")]
     Busy,
+    /// Another program holds the file, which is well.
+    #[error("{0}")]
+    Locked(String),
+    /// The disk is full.
+    #[error("store: {0}")]
+    Full(String),
     /// The database failed; the text is for the log.
     #[error("store: {0}")]
     Fault(String),
@@ -63,15 +69,19 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the file could not be read or written, as with a full disk.
     pub fn is_fault(&self) -> bool {
-        matches!(self, StoreError::Fault(_))
+        matches!(self, StoreError::Fault(_) | StoreError::Full(_))
     }
 }
 
-/// The text of a database error, without statement values. Damage is a separate error.
+/// The text of a database error, without statement values. Damage, a lock and a full disk are errors of their own.
 pub fn fault(cause: impl std::fmt::Display + 'static) -> StoreError {
-    match (&cause as &dyn Any).downcast_ref().is_some_and(is_damage) {
-        true => StoreError::Damaged(cause.to_string()),
-        false => StoreError::Fault(cause.to_string()),
+    use rusqlite::ErrorCode as Code;
+    let sqlite: Option<&rusqlite::Error> = (&cause as &dyn Any).downcast_ref();
+    match sqlite.and_then(rusqlite::Error::sqlite_error_code) {
+        _ if sqlite.is_some_and(is_damage) => StoreError::Damaged(cause.to_string()),
+        Some(Code::DatabaseBusy | Code::DatabaseLocked) => StoreError::Locked(cause.to_string()),
+        Some(Code::DiskFull) => StoreError::Full(cause.to_string()),
+        _ => StoreError::Fault(cause.to_string()),
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! The sum counts each row, so two equal rows do not cancel, as they would in an exclusive or. It must be secret: an attacker who knew it at
 //! many times could solve for old rows that cancel out. An older copy of the whole
-//! file is valid by itself. Its count reveals it to a party that remembers a higher one ([`super::Database::state`]).
+//! file is valid by itself. Its count reveals it to a party that remembers a higher one ([`super::Database::state`]), such as the file beside it,
+//! whose HMAC includes it.
 
 #![expect(
     clippy::disallowed_methods,
@@ -31,7 +32,7 @@ const DIGEST_BYTES: usize = 32;
 /// The table with the file's count and HMAC, which is not part of the sum.
 const TABLE: &str = "authentic";
 const SCHEMA: &str = "CREATE TABLE authentic (
-    id INTEGER PRIMARY KEY CHECK (id = 0), generation INTEGER NOT NULL, restored INTEGER NOT NULL, hmac BLOB NOT NULL
+    id INTEGER PRIMARY KEY CHECK (id = 0), generation INTEGER NOT NULL, restored INTEGER NOT NULL, beside INTEGER NOT NULL, hmac BLOB NOT NULL
 ) STRICT;";
 
 /// The key of a file's rows.
@@ -42,7 +43,15 @@ pub struct RowKey(hmac::Key);
 pub(super) struct Rows {
     key: RowKey,
     sum: Arc<Sum>,
-    state: VaultState,
+    counts: Counts,
+}
+
+/// What the HMAC has besides the sum.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counts {
+    pub(super) state: VaultState,
+    /// The transactions of the file beside it, as of the last one of this file.
+    pub(super) beside: u64,
 }
 
 /// Four words, each changed separately, and only by the writing thread.
@@ -80,10 +89,11 @@ impl RowKey {
     }
 
     /// The HMAC in the file.
-    fn seal(&self, VaultState { generation, restored }: VaultState, sum: Digest) -> Digest {
+    fn seal(&self, counts: Counts, sum: Digest) -> Digest {
         let mut context = hmac::Context::with_key(&self.0);
-        update(&mut context, b'g', &generation.to_le_bytes());
-        update(&mut context, b'g', &restored.to_le_bytes());
+        for count in [counts.state.generation, counts.state.restored, counts.beside] {
+            update(&mut context, b'g', &count.to_le_bytes());
+        }
         update(&mut context, b'g', &sum);
         digest_of(&context.sign())
     }
@@ -141,10 +151,8 @@ impl Rows {
     /// Makes the table of a new file, inside the transaction that makes the others.
     pub(super) fn create(connection: &Connection, key: &RowKey) -> Result<(), StoreError> {
         connection.execute_batch(SCHEMA).map_err(fault)?;
-        let state = VaultState::default();
-        let values =
-            (state.generation, state.restored, key.seal(state, sum(connection, key).map_err(fault)?.bytes()));
-        connection.execute("INSERT INTO authentic VALUES (0, ?, ?, ?)", values).map(drop).map_err(fault)
+        let hmac = key.seal(Counts::default(), sum(connection, key).map_err(fault)?.bytes());
+        connection.execute("INSERT INTO authentic VALUES (0, 0, 0, 0, ?)", [hmac]).map(drop).map_err(fault)
     }
 
     /// Checks every row of the file. `schema` has the statements that made the tables.
@@ -154,22 +162,23 @@ impl Rows {
             return altered("its tables are not those that this program makes");
         }
         let kept = connection
-            .query_row("SELECT generation, restored, hmac FROM authentic", [], |row| {
-                Ok((VaultState { generation: row.get(0)?, restored: row.get(1)? }, row.get::<_, Digest>(2)?))
+            .query_row("SELECT generation, restored, beside, hmac FROM authentic", [], |row| {
+                let state = VaultState { generation: row.get(0)?, restored: row.get(1)? };
+                Ok((Counts { state, beside: row.get(2)? }, row.get::<_, Digest>(3)?))
             })
             .optional();
-        let Some((state, hmac)) = kept.map_err(fault)? else {
+        let Some((counts, hmac)) = kept.map_err(fault)? else {
             return altered("the row that vouches for all others is missing");
         };
         let sum = sum(connection, &key).map_err(fault)?;
-        if !same(&key.seal(state, sum.bytes()), &hmac) {
+        if !same(&key.seal(counts, sum.bytes()), &hmac) {
             return altered("a row was edited, added, removed or brought back, or it belongs to another key");
         }
-        Ok(Rows { key, sum: Arc::new(sum), state })
+        Ok(Rows { key, sum: Arc::new(sum), counts })
     }
 
-    pub(super) fn state(&self) -> VaultState {
-        self.state
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// The sum now, for [`Rows::go_back`] if the next write is undone.
@@ -182,18 +191,26 @@ impl Rows {
     }
 
     /// The transaction is not committed.
-    pub(super) fn undo(&mut self, mark: &Digest, state: VaultState) {
+    pub(super) fn undo(&mut self, mark: &Digest, counts: Counts) {
         self.sum.set(mark);
-        self.state = state;
+        self.counts = counts;
     }
 
     /// Ends a transaction that changed rows since `mark`: counts it, and writes the HMAC.
-    pub(super) fn seal(&mut self, connection: &Connection, mark: &Digest) -> Result<(), StoreError> {
-        if self.sum.bytes() == *mark {
-            return Ok(());
-        }
-        let state = VaultState { generation: self.state.generation + 1, ..self.state };
-        self.put(connection, state)
+    pub(super) fn seal(
+        &mut self,
+        connection: &Connection,
+        mark: &Digest,
+        beside: u64,
+    ) -> Result<(), StoreError> {
+        if self.sum.bytes() == *mark { Ok(()) } else { self.note(connection, beside) }
+    }
+
+    /// Ends a transaction that notes the count of the file beside this one, also without a changed row.
+    pub(super) fn note(&mut self, connection: &Connection, beside: u64) -> Result<(), StoreError> {
+        let VaultState { generation, restored } = self.counts.state;
+        let state = VaultState { generation: generation + 1, restored };
+        self.put(connection, Counts { state, beside })
     }
 
     /// Notes that this file is older than the remembered state, and continues with both counts above the remembered ones.
@@ -201,18 +218,20 @@ impl Rows {
         &mut self,
         connection: &Connection,
         remembered: VaultState,
+        beside: u64,
     ) -> Result<(), StoreError> {
-        let VaultState { generation, restored } = self.state;
+        let VaultState { generation, restored } = self.counts.state;
         let generation = generation.max(remembered.generation) + 1;
         let restored = restored.max(remembered.restored) + 1;
-        self.put(connection, VaultState { generation, restored })
+        self.put(connection, Counts { state: VaultState { generation, restored }, beside })
     }
 
-    fn put(&mut self, connection: &Connection, state: VaultState) -> Result<(), StoreError> {
-        let values = (state.generation, state.restored, self.key.seal(state, self.sum.bytes()));
-        let update = "UPDATE authentic SET generation = ?, restored = ?, hmac = ?";
+    fn put(&mut self, connection: &Connection, counts: Counts) -> Result<(), StoreError> {
+        let Counts { state: VaultState { generation, restored }, beside } = counts;
+        let values = (generation, restored, beside, self.key.seal(counts, self.sum.bytes()));
+        let update = "UPDATE authentic SET generation = ?, restored = ?, beside = ?, hmac = ?";
         connection.prepare_cached(update).and_then(|mut update| update.execute(values)).map_err(fault)?;
-        self.state = state;
+        self.counts = counts;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::records::{
     AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Operator, OperatorToken, PolicyVersion,
     Present, Registry, Revocation, Root, Session, Subject, Template, Tenant, Usage, UsageWrite,
 };
-use crate::database::StoreError;
+use crate::database::{Count, StoreError};
 use trefoil_attest::Restoration;
 use trefoil_attest::tree::Hash;
 use trefoil_matching::TemplateName;
@@ -23,6 +23,12 @@ pub trait Store: Send + Sync + 'static {
     /// What it has if several nodes use it at a time.
     fn fleet(&self) -> Option<&dyn Fleet> {
         None
+    }
+    /// How many transactions are durable, for the vault beside it.
+    fn count(&self) -> Count;
+    /// The count of the vault beside it as of its last transaction when it was opened, and from now on notes it. 0 if it never had one.
+    fn follow(&self, _vault: Count) -> u64 {
+        0
     }
     /// Makes the file complete without its write-ahead log.
     fn checkpoint(&self) -> Result<(), StoreError>;

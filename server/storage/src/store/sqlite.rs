@@ -11,7 +11,7 @@ use super::records::{
 };
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
-use crate::database::{Database, RowKey, StoreError, check_copy, fault};
+use crate::database::{Count, Database, RowKey, StoreError, check_copy, fault};
 use rows::{
     all, check_keys, delete_leftover, execute, insert_answer, insert_leftover, insert_policy, present,
     put_session, read_api_key, read_issuer_key, read_policy, read_root, read_session, read_subject,
@@ -50,6 +50,16 @@ impl Sqlite {
         secret: &[u8; 32],
     ) -> Result<Sqlite, StoreError> {
         let database = Database::open(file, VERSION, SCHEMA, RowKey::of(secret), supervisor)?;
+        database.refuse_older()?;
+        Ok(Sqlite(database))
+    }
+
+    /// See [`Database::look`].
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`].
+    pub fn look(path: &Path, reached: u64, secret: &[u8; 32]) -> Result<Sqlite, StoreError> {
+        let database = Database::look(path, reached, VERSION, SCHEMA, RowKey::of(secret))?;
         database.refuse_older()?;
         Ok(Sqlite(database))
     }
@@ -105,6 +115,15 @@ const PAGE_BYTES: u64 = 16_384;
 const FREE_PAGES_STEP: u64 = 64;
 
 impl Store for Sqlite {
+    fn count(&self) -> Count {
+        self.0.count()
+    }
+
+    fn follow(&self, vault: Count) -> u64 {
+        self.0.follow(vault);
+        self.0.seen()
+    }
+
     fn checkpoint(&self) -> Result<(), StoreError> {
         self.0.checkpoint()
     }

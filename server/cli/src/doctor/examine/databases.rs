@@ -1,7 +1,7 @@
 //! Checks of the databases: versions, the newest seal against the clock, lock-outs and frozen tenants.
 
 use super::{Finding, IDLE_S, nodes, older_vault, time};
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use rusqlite::{Connection, OptionalExtension as _};
 use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
 use trefoil_key_holder::vault::{self, VAULT_FILE};
@@ -12,6 +12,7 @@ use trefoil_server::findings::{self, MALFORMED, frozen};
 use trefoil_service::past::{self, BEHIND_S};
 use trefoil_service::{POSTGRES_MARK, STORE_FILE};
 use trefoil_storage::data_dir::{HighWater, read_private};
+use trefoil_storage::database::open_still;
 use trefoil_storage::store::{self, AcceptedClock, LAST_ACCEPTED_CLOCK, StoreError, accepted_clock};
 use trefoil_types::TenantId;
 use zeroize::Zeroizing;
@@ -233,9 +234,7 @@ fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
         return Err(broken.do_this("start the service once, if it never ran; else restore the whole directory from the newest backup"));
     }
     let open = || -> rusqlite::Result<(Connection, i64)> {
-        let flags =
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(uri(path), flags)?;
+        let connection = open_still(path)?;
         let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         Ok((connection, found))
     };
@@ -244,21 +243,6 @@ fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
     match found == version {
         true => Ok(connection),
         false => Err(Finding::broken("schema-other", place, what).do_this("use the program that wrote it")),
-    }
-}
-
-/// A file that no process has open is opened as immutable, so that SQLite makes no files beside it.
-fn uri(path: &Path) -> String {
-    let length = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        std::fs::metadata(name).map(|metadata| metadata.len()).ok()
-    };
-    let is_open = length("-shm").is_some() || length("-wal").is_some_and(|length| length > 0);
-    let escaped = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    match is_open {
-        true => format!("file:{escaped}"),
-        false => format!("file:{escaped}?immutable=1"),
     }
 }
 
