@@ -1,6 +1,5 @@
 //! Reads from a TLS certificate how long it is valid and for which names. This is for operators; rustls verifies certificates.
 
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use std::net::IpAddr;
 use std::path::Path;
@@ -25,8 +24,9 @@ impl Certificate {
     /// The file cannot be read or holds no certificate; the text names it.
     pub fn read(path: &Path) -> Result<Certificate, String> {
         let named = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
-        let der = CertificateDer::from_pem_file(path).map_err(|cause| named(&cause))?;
-        Certificate::parse(der).map_err(|cause| named(&cause))
+        let file = std::fs::read(path).map_err(|cause| named(&cause))?;
+        let mut chain = trefoil_contents::pem::certificates(&file).map_err(|cause| named(&cause))?;
+        Certificate::parse(chain.swap_remove(0)).map_err(|cause| named(&cause))
     }
 
     /// Reads the DER of a certificate.

@@ -8,8 +8,7 @@ use crate::certificate::Certificate;
 use crate::client_ca::ClientCa;
 use crate::config::Tls;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::CertificateDer;
 use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use sha3::{Digest as _, Sha3_256};
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
+use trefoil_contents::pem;
 pub use trefoil_key_holder::tls::provider;
 use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
@@ -217,8 +217,12 @@ pub fn check_pair(certificate: &Path, key: &Path) -> Result<(), TlsError> {
 
 fn read_pair(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     let chain = read_chain(certificate)?;
-    let secret = PrivateKeyDer::from_pem_file(key)
-        .map_err(|cause| TlsError::Pem { path: key.display().to_string(), cause: cause.to_string() })?;
+    let refused = |cause: String| TlsError::Pem { path: key.display().to_string(), cause };
+    let file = Zeroizing::new(std::fs::read(key).map_err(|cause| refused(cause.to_string()))?);
+    let secret = pem::private_key(&file).map_err(refused)?;
+    if provider().key_provider.load_private_key(secret.clone_key()).is_err() {
+        return Err(refused(format!("the key is damaged or of a kind that is not supported; {}", pem::KEYS)));
+    }
     CertifiedKey::from_der(chain, secret, &provider()).map_err(|cause| match cause {
         rustls::Error::InconsistentKeys(_) => TlsError::Mismatch {
             certificate: certificate.display().to_string(),
@@ -247,8 +251,10 @@ fn self_signed(names: &[String], directory: &DataDir, now: SystemTime) -> Result
         // A file that cannot be read is refused where it is read.
         _ => return Ok(()),
     }
-    let secret = Zeroizing::new(read_private(&directory.join(PRIVATE_KEY_FILE))?);
-    let key = rcgen::KeyPair::from_pem(&String::from_utf8_lossy(&secret))?;
+    let secret = read_private(&directory.join(PRIVATE_KEY_FILE))?;
+    let refused =
+        |cause| TlsError::Pem { path: directory.join(PRIVATE_KEY_FILE).display().to_string(), cause };
+    let key = rcgen::KeyPair::try_from(&pem::private_key(&secret).map_err(refused)?)?;
     directory.replace_kept(CERTIFICATE_FILE, certificate(names, &key, now)?.as_bytes())?;
     tracing::warn!(
         file = %path.display(),
@@ -275,13 +281,8 @@ fn note(directory: &DataDir) -> Result<(), TlsError> {
 
 pub(crate) fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let refused = |cause: String| TlsError::Pem { path: path.display().to_string(), cause };
-    let certificates = CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|cause| refused(cause.to_string()))?;
-    match certificates.is_empty() {
-        true => Err(refused("holds no certificate".to_owned())),
-        false => Ok(certificates),
-    }
+    let file = std::fs::read(path).map_err(|cause| refused(cause.to_string()))?;
+    pem::certificates(&file).map_err(refused)
 }
 
 #[cfg(test)]
@@ -291,6 +292,7 @@ mod tests {
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier as _;
     use rustls::pki_types::UnixTime;
+    use rustls::pki_types::pem::PemObject as _;
 
     const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 

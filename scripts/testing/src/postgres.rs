@@ -310,6 +310,12 @@ impl Server {
         }
     }
 
+    /// A program that is found in the path, as the server's user, in the directory of its sockets.
+    #[must_use]
+    pub fn command_of(&self, name: &str) -> Command {
+        as_its_user(Path::new(name), self.folder.path())
+    }
+
     /// A program of the server, as its user.
     fn command(&self, name: &str) -> Command {
         as_its_user(&self.programs.join(name), self.folder.path())
@@ -344,7 +350,11 @@ pub(crate) fn give_away(path: &Path) {
 }
 
 /// A port of the loopback address that nobody has now.
-pub(crate) fn free_port() -> u16 {
+///
+/// # Panics
+/// When there is none.
+#[must_use]
+pub fn free_port() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     free.expect("a free port").port()
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::repo::Repo;
 
 /// The crates that a client links, each before those that depend on it, with all their dependencies in this repository.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "trefoil-types",
     "trefoil-attest",
     "trefoil-kernels",
@@ -14,6 +14,7 @@ const PACKAGES: [&str; 9] = [
     "trefoil-zkp",
     "trefoil-api",
     "trefoil-wallet",
+    "trefoil-contents",
     "trefoil-client",
 ];
 

@@ -427,6 +427,7 @@ fn changed(present: Policy, audiences: Vec<String>, fmr_class: Option<u8>, level
 fn read_policy(path: &Path) -> Result<Policy, String> {
     let bytes = super::remote::read(path)?;
     serde_json::from_slice(&bytes).map_err(|cause| {
+        let cause = trefoil_contents::parse_error(cause);
         format!("{}: is not a policy in JSON ({cause}); API.md shows one, and --audience makes one without a file", path.display())
     })
 }

@@ -6,7 +6,7 @@ use super::exit::{fail, text};
 use super::pages;
 use super::passphrase::Passphrase;
 use super::remote::{self, Remote};
-use super::values::{digest, expiry, tenant};
+use super::values::{address, digest, expiry, tenant};
 use clap::Subcommand;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,7 +65,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
         /// The admin API, such as https://127.0.0.1:9443.
-        #[arg(long, value_name = "URL")]
+        #[arg(long, value_name = "URL", value_parser = address)]
         admin: String,
         #[command(flatten)]
         ca: remote::Ca,
@@ -343,7 +343,7 @@ fn export(
         return Ok(String::new());
     }
     let directory = output.ok_or("several credentials need --output DIR")?;
-    std::fs::create_dir_all(directory).map_err(|cause| format!("{}: {cause}", directory.display()))?;
+    trefoil_storage::data_dir::make(directory).map_err(text)?;
     for name in &names {
         if name.contains('/') || name.starts_with('.') {
             return Err(format!("`{name}` cannot be a file name; export it alone with --output FILE"));

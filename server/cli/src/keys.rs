@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::Pin;
 use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
+use trefoil_contents::parse_error;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
 use trefoil_service::clock::SystemClock;
@@ -328,14 +329,15 @@ pub(super) fn trust_root(data_dir: &Path) -> Result<TrustRoot, String> {
     let bytes = std::fs::read(&path).map_err(|cause| {
         format!("{}: cannot be read ({cause}); start the service once, or give --data-dir", path.display())
     })?;
-    TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
+    TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {}", path.display(), parse_error(cause)))
 }
 
 /// Replaces the pinned file, in its present form.
 fn accept(pinned_path: &Path, next_path: &Path) -> Result<(), String> {
     let read = |path: &Path| {
-        let bytes = std::fs::read(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-        let root = TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))?;
+        let bytes = remote::read(path)?;
+        let root = TrustRoot::from_file(&bytes);
+        let root = root.map_err(|cause| format!("{}: {}", path.display(), parse_error(cause)))?;
         Ok::<_, String>((bytes, root))
     };
     let ((old, pinned), (_, next)) = (read(pinned_path)?, read(next_path)?);

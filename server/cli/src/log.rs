@@ -4,6 +4,7 @@ mod head_file;
 
 use super::exit::{USAGE, fail};
 use super::remote;
+use super::values::address;
 use super::verify::read_trust_root;
 use clap::Subcommand;
 use std::io::Write as _;
@@ -74,7 +75,7 @@ enum Command {
     /// Hand in a cosigned checkpoint to the service, which serves it to auditors.
     HandIn {
         /// Address of the public API, such as https://127.0.0.1:8443.
-        #[arg(long, value_name = "URL")]
+        #[arg(long, value_name = "URL", value_parser = address)]
         service: String,
         #[command(flatten)]
         ca: remote::Ca,
@@ -122,7 +123,7 @@ struct Place {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Address of the public API, such as https://127.0.0.1:8443.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address)]
     service: Option<String>,
 }
 
@@ -215,7 +216,7 @@ impl Audit {
     fn checkpoint(&self, source: &dyn Source) -> Result<Option<Checkpoint>, Failure> {
         let (place, note) = match &self.checkpoint {
             Some(path) => {
-                let note = std::fs::read_to_string(path).map_err(|cause| named(path, &cause))?;
+                let note = text(path)?.to_string();
                 (path.display().to_string(), note)
             }
             None if self.witnesses == 0 => return Ok(None),
@@ -280,7 +281,7 @@ fn restoration(Restoration { first, time }: &Restoration) -> String {
 }
 
 fn hand_in(service: &str, ca: &remote::Ca, checkpoint: &Path) -> Result<(), Failure> {
-    let note = std::fs::read_to_string(checkpoint).map_err(|cause| named(checkpoint, &cause))?;
+    let note = text(checkpoint)?;
     let Remote { runtime, log, ca } = Remote::new(service, ca)?;
     let (size, witnesses) = runtime.block_on(log.hand_in(&note)).map_err(|cause| {
         let refused = matches!(cause.code(), Some("cosignature-refused" | "malformed-request"));
@@ -306,9 +307,10 @@ fn witness_key(name: &str, output: &Path) -> Result<(), Failure> {
 }
 
 fn cosign(name: &str, key: &Path, trust_root: &Path, head: &Path) -> Result<(), Failure> {
-    let text = Zeroizing::new(std::fs::read_to_string(key).map_err(|cause| named(key, &cause))?);
     let mut seed = Zeroizing::new([0; 32]);
-    hex::decode_to_slice(text.trim(), &mut seed[..]).map_err(|cause| named(key, &cause))?;
+    hex::decode_to_slice(text(key)?.trim(), &mut seed[..]).map_err(|_| {
+        named(key, &"expected 64 hexadecimal digits, as `trefoil log witness-key` writes them")
+    })?;
     let key = WitnessKey::from_seed(name, &seed).map_err(undecided)?;
     let trust_root = read_root(trust_root)?;
     let head = read_head(head, &trust_root)?;
@@ -326,12 +328,19 @@ fn witness(text: &str) -> Result<Witness, String> {
     Witness::parse(text).map_err(|cause| cause.to_string())
 }
 
+/// The text of a file, which may be a secret.
+fn text(path: &Path) -> Result<Zeroizing<String>, Failure> {
+    let file = Zeroizing::new(remote::read(path).map_err(undecided)?);
+    let text = trefoil_contents::text(&file).map_err(|cause| named(path, &cause))?;
+    Ok(Zeroizing::new(text.to_owned()))
+}
+
 fn read_root(path: &Path) -> Result<TrustRoot, Failure> {
     read_trust_root(path).map_err(|cause| (cause, UNDECIDED))
 }
 
 fn read_head(path: &Path, trust_root: &TrustRoot) -> Result<Head, Failure> {
-    let bytes = std::fs::read(path).map_err(|cause| named(path, &cause))?;
+    let bytes = remote::read(path).map_err(undecided)?;
     head_file::read(&bytes, trust_root.issuer()).map_err(|cause| {
         named(path, &format_args!("{cause}; give the file that `trefoil log audit --head` wrote"))
     })

@@ -38,7 +38,8 @@ impl Passphrase {
             let remedy = format!("readable by others (mode {mode:o}); `chmod go= {}`", path.display());
             return Err(failed(&remedy));
         }
-        let text = Zeroizing::new(std::fs::read_to_string(path).map_err(|cause| failed(&cause))?);
+        let file = Zeroizing::new(std::fs::read(path).map_err(|cause| failed(&cause))?);
+        let text = trefoil_contents::text(&file).map_err(|cause| failed(&cause))?;
         Ok(Zeroizing::new(text.lines().next().unwrap_or("").to_owned()))
     }
 }

@@ -7,6 +7,7 @@ mod unproven;
 
 use super::admin::place::{Found, Place};
 use super::exit::fail;
+use super::values::address;
 use clap::Args;
 use serde_json::json;
 use std::io::Write as _;
@@ -20,6 +21,7 @@ use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::time;
+use trefoil_storage::data_dir::GITIGNORE;
 
 /// The relying party of the example.
 const AUDIENCE: &str = "https://shop.example";
@@ -50,7 +52,7 @@ pub(super) struct Quickstart {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The service's public API, such as https://127.0.0.1:8443. Absent: as configured.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address)]
     service: Option<String>,
     #[command(flatten)]
     place: Place,
@@ -74,6 +76,8 @@ impl Quickstart {
             .mode(0o700)
             .create(&self.directory)
             .map_err(|cause| format!("{}: {cause}; give --directory a new one", self.directory.display()))?;
+        // The faces and the API key stay out of a repository that the directory is in.
+        self.private(GITIGNORE, "*\n")?;
         let service = self.service.clone().unwrap_or_else(|| found.service.clone());
         let file = |name: &str| self.directory.join(name).display().to_string();
         self.private("face.json", &json!(enrolled.as_slice()).to_string())?;

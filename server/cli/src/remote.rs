@@ -1,5 +1,8 @@
 //! The connection of a command to a running service.
 
+use super::values::address;
+use std::fs::File;
+use std::io::Read;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
@@ -10,7 +13,7 @@ use zeroize::Zeroizing;
 #[derive(clap::Args)]
 pub(super) struct Remote {
     /// The service's public API, such as https://127.0.0.1:8443.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address)]
     service: String,
     #[command(flatten)]
     ca: Ca,
@@ -133,20 +136,40 @@ fn run(calls: Pin<&mut dyn Future<Output = ()>>) -> Result<(), String> {
 
 /// The first line of a file.
 pub(super) fn first_line(path: &Path) -> Result<String, String> {
-    let text = String::from_utf8(read(path)?);
-    let text =
-        text.map_err(|_| format!("{}: is no text; give the file whose first line is meant", path.display()))?;
+    let file = Zeroizing::new(read(path)?);
+    let text = trefoil_contents::text(&file)
+        .map_err(|cause| format!("{}: {cause}; give the file whose first line is meant", path.display()))?;
     Ok(text.lines().next().unwrap_or("").trim().to_owned())
 }
 
 /// A whole file, with its name in the error.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|cause| {
-        format!(
-            "{}: cannot be read ({cause}); check the path, and that you may read the file",
-            path.display()
-        )
-    })
+    read_at_most(path, u64::MAX)
+}
+
+/// A file of at most so many bytes, or standard input for `-`, without a byte order mark.
+pub(super) fn read_at_most(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let name = path.display();
+    let unreadable = |cause: std::io::Error| {
+        format!("{name}: cannot be read ({cause}); check the path, and that you may read the file")
+    };
+    let mut bytes = Vec::new();
+    let file: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(std::io::stdin())
+    } else {
+        let file = File::open(path).map_err(unreadable)?;
+        bytes.reserve(file.metadata().map_or(0, |about| about.len().min(bytes_max)) as usize + 1);
+        Box::new(file)
+    };
+    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(format!("{name}: more than {bytes_max} bytes, at most so many are read"));
+    }
+    if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = bytes[..] {
+        return Err(format!("{name}: {}; save it in UTF-8", trefoil_contents::described(&bytes)));
+    }
+    bytes.drain(..bytes.len() - trefoil_contents::unmarked(&bytes).len());
+    Ok(bytes)
 }
 
 /// Writes to a file, or to standard output without one.

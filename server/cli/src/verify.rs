@@ -48,7 +48,7 @@ pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
     trefoil verify compact.cbor --seal seal-17.cbor --trust-root trust-root.json --at 2026-11-20T09:47:40Z --any-audience --any-nonce --json"
 )]
 pub(super) struct Verify {
-    /// The attestation or the receipt of a change: CBOR, base64, or the JSON answer of the service.
+    /// The attestation or the receipt of a change: CBOR, base64, or the JSON answer of the service. `-` is standard input.
     #[arg(required_unless_present = "proof", requires = "trust_root")]
     file: Option<PathBuf>,
     /// The issuer's trust root, JSON or CBOR, from a channel you trust.
@@ -234,7 +234,7 @@ impl Verify {
 /// The trust root in a file.
 pub(super) fn read_trust_root(path: &Path) -> Result<TrustRoot, String> {
     let bytes = read(path, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
-    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &cause))
+    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &trefoil_contents::parse_error(cause)))
 }
 
 /// The audience in an attestation, verified or not.
@@ -260,5 +260,6 @@ pub(super) fn attestation_bytes(path: &Path, file: &[u8]) -> Result<Vec<u8>, Str
     if let Ok(Receipt { attestation, .. }) = serde_json::from_slice(file) {
         return Ok(attestation.0);
     }
-    Ok(BASE64.decode(file.trim_ascii()).unwrap_or_else(|_| file.to_vec()))
+    let unwrapped: Vec<u8> = file.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    Ok(BASE64.decode(unwrapped).unwrap_or_else(|_| file.to_vec()))
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::{Enrolment, Hex, Nonce, ProofSession, Vector};
 use trefoil_client::OpenRequest;
+use trefoil_contents::parse_error;
 use trefoil_service::time;
 use trefoil_types::IssuerKeyId;
 use trefoil_types::TenantId;
@@ -166,7 +167,7 @@ struct Claim {
 
 #[derive(clap::Args)]
 pub(super) struct Face {
-    /// JSON: an array of 128 numbers, or a string of base64 (512 bytes, float32, little-endian).
+    /// JSON: an array of 128 numbers, or a string of base64 (512 bytes, float32, little-endian). `-` is standard input.
     #[arg(long, value_name = "FILE")]
     embedding: PathBuf,
 }
@@ -195,6 +196,7 @@ impl Command {
             Command::Receive { credential, place, issuer_key } => {
                 let file = CredentialFile::from_json(&remote::read(&credential)?);
                 let file = file.map_err(|cause| {
+                    let cause = parse_error(cause);
                     format!("{}: {cause}; `trefoil issuer export` writes one", credential.display())
                 })?;
                 let mut open = place.open()?;
@@ -271,7 +273,8 @@ impl Which {
 impl Face {
     pub(super) fn read(&self) -> Result<Vector, String> {
         let bytes = Zeroizing::new(remote::read(&self.embedding)?);
-        serde_json::from_slice(&bytes).map_err(|cause| format!("{}: {cause}", self.embedding.display()))
+        let named = |cause| format!("{}: {}", self.embedding.display(), parse_error(cause));
+        serde_json::from_slice(&bytes).map_err(named)
     }
 }
 

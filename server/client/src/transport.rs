@@ -21,13 +21,13 @@ use hyper_util::rt::TokioExecutor;
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use trefoil_contents::{parse_error, pem};
 
 /// Longest answer that is read: 32 full attestations in base64 have 1.2 MB, a trust root of 64 key sets 250 KB.
 const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -98,7 +98,8 @@ impl Transport {
     pub(super) async fn json<T: DeserializeOwned>(&self, outgoing: Outgoing) -> Result<T, ClientError> {
         let route = outgoing.route();
         let body = self.bytes(outgoing).await?;
-        serde_json::from_slice(&body).map_err(|cause| ClientError::Answer { route, cause: cause.to_string() })
+        serde_json::from_slice(&body)
+            .map_err(|cause| ClientError::Answer { route, cause: parse_error(cause) })
     }
 
     /// Makes a change. `said` makes of the answer what its receipt must say; `None` if the answer is about something else than the request.
@@ -209,11 +210,8 @@ fn provider() -> CryptoProvider {
 fn pinned(certificate_pem: &[u8], identity_pem: Option<&[u8]>) -> Result<rustls::ClientConfig, ClientError> {
     let refused = |cause: &dyn std::fmt::Display| ClientError::Certificate(cause.to_string());
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(certificate_pem) {
-        roots.add(certificate.map_err(|cause| refused(&cause))?).map_err(|cause| refused(&cause))?;
-    }
-    if roots.is_empty() {
-        return Err(refused(&"there is no certificate in it"));
+    for certificate in pem::certificates(certificate_pem).map_err(|cause| refused(&cause))? {
+        roots.add(certificate).map_err(|cause| refused(&cause))?;
     }
     let builder = rustls::ClientConfig::builder_with_provider(Arc::new(provider()))
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -221,11 +219,9 @@ fn pinned(certificate_pem: &[u8], identity_pem: Option<&[u8]>) -> Result<rustls:
     let builder = builder.with_root_certificates(roots);
     let Some(identity) = identity_pem else { return Ok(builder.with_no_client_auth()) };
     let unusable = |cause: &dyn std::fmt::Display| ClientError::Identity(cause.to_string());
-    let chain = CertificateDer::pem_slice_iter(identity).collect::<Result<Vec<_>, _>>();
-    let key = PrivateKeyDer::from_pem_slice(identity).map_err(|cause| unusable(&cause))?;
-    builder
-        .with_client_auth_cert(chain.map_err(|cause| unusable(&cause))?, key)
-        .map_err(|cause| unusable(&cause))
+    let chain = pem::certificates(identity).map_err(|cause| unusable(&cause))?;
+    let key = pem::private_key(identity).map_err(|cause| unusable(&cause))?;
+    builder.with_client_auth_cert(chain, key).map_err(|cause| unusable(&cause))
 }
 
 /// The certificates of authorities that this machine trusts, PEM: for a service whose certificate is signed by one of them.

@@ -34,7 +34,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use thiserror::Error;
 use trefoil_matching::{Vault as _, VaultState};
-use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
+use trefoil_storage::data_dir::{self, DataDir, DataDirError, GITIGNORE, read_private};
 use trefoil_storage::database::{Pinned, StoreError};
 use trefoil_storage::disk::RESERVE_FILE;
 use trefoil_storage::supervisor::Supervisor;
@@ -246,7 +246,7 @@ fn listed(data: &Path, databases: &[Kept]) -> Result<Vec<Listed>, BackupError> {
 fn is_kept(name: &str, databases: &[Kept]) -> bool {
     let of_a_database = databases.iter().any(|kept| name.starts_with(kept.name));
     let passing = [".draft", ".mark", ".sqlite", "-wal", "-shm"].iter().any(|end| name.ends_with(end));
-    !of_a_database && !passing && !matches!(name, RECORD | RESERVE_FILE | "lock" | "keys.lock")
+    !of_a_database && !passing && !matches!(name, RECORD | RESERVE_FILE | GITIGNORE | "lock" | "keys.lock")
 }
 
 /// The archive: for each file the length of its name (2 bytes, big endian), its name, its length (8), and its bytes.
@@ -447,6 +447,7 @@ pub fn restore(
         );
         return Err(BackupError::Role(text));
     }
+    data_dir::make(into)?;
     make_empty(into)
         .map_err(|refused| refused.unwrap_or_else(|| BackupError::Over(into.display().to_string())))?;
     // Only its name counts, so it needs no draft: a kill leaves an empty directory, or one from which no process starts.
@@ -522,7 +523,7 @@ fn take_vault(directory: &DataDir, now: u64) -> Result<VaultState, BackupError> 
 fn make_empty(path: &Path) -> Result<(), Option<BackupError>> {
     let failed = |cause| Some(io_at(path)(cause));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-    match fs::read_dir(path).map_err(failed)?.next() {
+    match data_dir::occupant(path).map_err(|cause| Some(cause.into()))? {
         Some(_) => Err(None),
         None => fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(failed),
     }

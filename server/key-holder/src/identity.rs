@@ -4,12 +4,12 @@
 //! impersonate either.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use thiserror::Error;
+use trefoil_contents::pem;
 use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 
@@ -73,15 +73,11 @@ impl Identity {
     /// # Errors
     /// [`IdentityError`].
     pub fn read(certificate: &Path, key: &Path) -> Result<Identity, IdentityError> {
-        let refused = |path: &Path, cause: rustls::pki_types::pem::Error| IdentityError::Pem {
-            path: path.display().to_string(),
-            cause: cause.to_string(),
-        };
-        Ok(Identity {
-            certificate: CertificateDer::from_pem_file(certificate)
-                .map_err(|cause| refused(certificate, cause))?,
-            key: PrivateKeyDer::from_pem_slice(&read_private(key)?).map_err(|cause| refused(key, cause))?,
-        })
+        let refused = |path: &Path, cause| IdentityError::Pem { path: path.display().to_string(), cause };
+        let file = std::fs::read(certificate).map_err(|cause| refused(certificate, cause.to_string()))?;
+        let mut chain = pem::certificates(&file).map_err(|cause| refused(certificate, cause))?;
+        let key = pem::private_key(&read_private(key)?).map_err(|cause| refused(key, cause))?;
+        Ok(Identity { certificate: chain.swap_remove(0), key })
     }
 
     /// The fingerprint, which the other side pins.

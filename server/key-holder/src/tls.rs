@@ -19,10 +19,10 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-/// The provider with the hybrid group first, then X25519 for clients without it.
+/// The provider with the hybrid group first, X25519 for clients without it, and the curves of NIST for those that may use no other.
 pub fn provider() -> CryptoProvider {
     CryptoProvider {
-        kx_groups: vec![kx_group::X25519MLKEM768, kx_group::X25519],
+        kx_groups: vec![kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1],
         ..aws_lc_rs::default_provider()
     }
 }

@@ -35,6 +35,7 @@ mod fleet;
 mod inspect;
 mod link;
 mod node;
+mod pool;
 mod records;
 mod register;
 mod roles;

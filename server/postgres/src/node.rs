@@ -17,6 +17,7 @@
 
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
+use crate::pool;
 use crate::schema::VERSION;
 use crate::scope::Scope;
 use crate::table::{RowMac, Rows, Sum, Telling, Value};
@@ -97,6 +98,7 @@ impl Hold {
         opening: Opening,
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
+        pool::refuse(&address, &link, patience)?;
         let Opening { mark, restored, fleet } = opening;
         if restored && fleet.is_some() {
             be_alone(&address, &link)?;

@@ -2,8 +2,7 @@
 
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 use std::io;
 use std::path::Path;
@@ -29,13 +28,11 @@ impl Tls {
             Some(path) => {
                 let named =
                     |cause: &dyn std::fmt::Display| format!("sslrootcert {}: {cause}", path.display());
-                let pem = std::fs::read(path).map_err(|cause| named(&cause))?;
-                for certificate in CertificateDer::pem_slice_iter(&pem) {
-                    let certificate = certificate.map_err(|cause| named(&cause))?;
+                let file = std::fs::read(path).map_err(|cause| named(&cause))?;
+                for certificate in
+                    trefoil_contents::pem::certificates(&file).map_err(|cause| named(&cause))?
+                {
                     store.add(certificate).map_err(|cause| named(&cause))?;
-                }
-                if store.is_empty() {
-                    return Err(named(&"there is no certificate in it"));
                 }
             }
             None => {

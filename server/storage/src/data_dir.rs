@@ -21,7 +21,7 @@ pub use private_file::{lock_holder, no_follow, read_private, refuse_exposed};
 use private_file::refuse_foreign;
 use record::Record;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
@@ -69,10 +69,7 @@ impl DataDir {
         make(path)?;
         let mark = path.join(Self::UNFINISHED_NODE);
         if mark.symlink_metadata().is_err() {
-            let entry = fs::read_dir(path).map_err(|cause| failed(path, "list", cause))?.next();
-            if let Some(entry) = entry {
-                let entry = entry.map_err(|cause| failed(path, "list", cause))?;
-                let found = entry.file_name().display().to_string();
+            if let Some(found) = occupant(path)? {
                 return Err(DataDirError::Occupied { path: path.display().to_string(), found });
             }
             // Only its name counts, so it needs no draft: a kill leaves an empty directory, or one that is marked.
@@ -251,7 +248,7 @@ impl DataDir {
 
     /// Makes a directory inside, readable by the owner only.
     pub fn make_directory(&self, name: &str) -> Result<(), DataDirError> {
-        make(&self.join(name))
+        make_plain(&self.join(name))
     }
 
     /// Removes a file, if it exists.
@@ -269,13 +266,35 @@ impl DataDir {
     }
 }
 
-/// Makes a directory that only its owner may use, if it is missing.
-fn make(path: &Path) -> Result<(), DataDirError> {
+/// Keeps the secrets of a directory out of a repository that it is made in.
+pub const GITIGNORE: &str = ".gitignore";
+
+/// Makes a directory for secrets that only its owner may use, if it is missing. Git ignores what will be in it.
+pub fn make(path: &Path) -> Result<(), DataDirError> {
+    if path.exists() {
+        return make_plain(path);
+    }
+    make_plain(path)?;
+    let path = path.join(GITIGNORE);
+    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&path);
+    file.and_then(|mut file| file.write_all(b"*\n")).map_err(|cause| failed(&path, "write", cause))
+}
+
+fn make_plain(path: &Path) -> Result<(), DataDirError> {
     if path.is_file() {
         return Err(DataDirError::NotADirectory { path: path.display().to_string() });
     }
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|cause| failed(path, "create the directory", cause))
+}
+
+/// The name of an entry of a directory, but for the one that [`make`] makes.
+pub fn occupant(path: &Path) -> Result<Option<String>, DataDirError> {
+    let names = fs::read_dir(path).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.file_name().display().to_string())).collect::<io::Result<Vec<_>>>()
+    });
+    let names = names.map_err(|cause| failed(path, "list", cause))?;
+    Ok(names.into_iter().find(|name| name != GITIGNORE))
 }
 
 /// Why a directory is not whole yet, or `None`.

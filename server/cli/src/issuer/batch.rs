@@ -1,5 +1,6 @@
 //! Many members from a CSV file. Strict: a header, five fields, no quotes; the error names the line.
 
+use super::super::remote;
 use super::super::values::{digest, expiry};
 use std::path::Path;
 use trefoil_issuer::NewMember;
@@ -8,8 +9,8 @@ use trefoil_service::time;
 const HEADER: &str = "name,commitment,level,expires,roles";
 
 pub(super) fn read(path: &Path) -> Result<Vec<NewMember>, String> {
-    let text = std::fs::read_to_string(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-    parse(&text).map_err(|cause| format!("{}: {cause}", path.display()))
+    let file = remote::read(path)?;
+    trefoil_contents::text(&file).and_then(parse).map_err(|cause| format!("{}: {cause}", path.display()))
 }
 
 fn parse(text: &str) -> Result<Vec<NewMember>, String> {

@@ -48,12 +48,12 @@ pub(super) fn write(head: &Head, issuer: &str) -> String {
 
 /// The head in such a file, if it is of this issuer's log.
 pub(super) fn read(text: &[u8], issuer: &str) -> Result<Head, String> {
-    let file: File = serde_json::from_slice(text).map_err(|cause| cause.to_string())?;
+    let file: File = serde_json::from_slice(text).map_err(trefoil_contents::parse_error)?;
     if file.format != FORMAT {
-        return Err(format!("format {}, this program knows {FORMAT}", file.format));
+        return Err(format!("its format is not {FORMAT}, which this program knows"));
     }
     if file.issuer != issuer {
-        return Err(format!("a head of {}, the trust root is of {issuer}", file.issuer));
+        return Err(format!("a head of another issuer; the trust root is of {issuer}"));
     }
     let state = |(generation, restored)| VaultState { generation, restored };
     let restoration = |(first, time)| Restoration { first, time };

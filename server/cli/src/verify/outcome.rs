@@ -88,13 +88,7 @@ fn reason(cause: &VerifyError, at: At) -> String {
 }
 
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
-    let unreadable =
-        |cause: std::io::Error| named(path, &format_args!("cannot be read ({cause}); check the path"));
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > bytes_max {
-        return Err(format!("{}: {size} bytes, at most {bytes_max} are read", path.display()));
-    }
-    std::fs::read(path).map_err(unreadable)
+    crate::remote::read_at_most(path, bytes_max)
 }
 
 pub(crate) fn named(path: &Path, cause: &dyn std::fmt::Display) -> String {

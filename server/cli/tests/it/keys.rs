@@ -61,8 +61,14 @@ fn init_makes_encrypted_keys_once_and_shows_only_what_is_public() {
     let after_init = files(&data);
     let names: Vec<&str> =
         after_init.keys().map(|path| path.strip_prefix(&data).unwrap().to_str().unwrap()).collect();
-    let expected =
-        ["installation.toml", "keys.lock", "signing.keys", "trust-root.json", "trust-roots/1.json"];
+    let expected = [
+        ".gitignore",
+        "installation.toml",
+        "keys.lock",
+        "signing.keys",
+        "trust-root.json",
+        "trust-roots/1.json",
+    ];
     assert_eq!(names, expected);
     assert!(after_init.values().all(|(mode, _)| *mode == 0o600));
     assert_eq!(data.metadata().unwrap().permissions().mode() & 0o777, 0o700);

@@ -182,3 +182,18 @@ fn a_file_in_place_of_the_directory_is_inspected_as_one() {
     fs::write(&file, "").unwrap();
     assert!(matches!(inspect(&file)[..], [DataDirError::NotADirectory { .. }]));
 }
+
+#[test]
+fn git_ignores_a_made_directory_which_still_counts_as_empty() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("data");
+    make(&path).unwrap();
+    assert_eq!(fs::read_to_string(path.join(GITIGNORE)).unwrap(), "*\n");
+    assert_eq!(occupant(&path).unwrap(), None);
+    drop(DataDir::open_unfinished_node(&path).unwrap());
+    assert!(occupant(&path).unwrap().is_some());
+    let own = parent.path().join("own");
+    fs::create_dir(&own).unwrap();
+    make(&own).unwrap();
+    assert!(!own.join(GITIGNORE).exists(), "it is the operator's");
+}

@@ -38,8 +38,8 @@ pub enum CredentialError {
     #[error("not a credential: {0}")]
     Json(String),
     /// Another format or version.
-    #[error("format is `{0}`, this program reads {CREDENTIAL_FORMAT}")]
-    Format(String),
+    #[error("its format is not {CREDENTIAL_FORMAT}, which this program reads")]
+    Format,
     /// A field has the wrong length or value.
     #[error("`{0}` is out of range")]
     Field(&'static str),
@@ -60,7 +60,7 @@ impl CredentialFile {
         let file: CredentialFile =
             serde_json::from_slice(bytes).map_err(|cause| CredentialError::Json(cause.to_string()))?;
         if file.format != CREDENTIAL_FORMAT {
-            return Err(CredentialError::Format(file.format));
+            return Err(CredentialError::Format);
         }
         if file.path.len() != DEPTH {
             return Err(CredentialError::Field("path"));

@@ -65,7 +65,7 @@ fn of_keys(url: &str, certificate: &[u8], token_file: &Path) -> Vec<Finding> {
         "give the file of an operator's token, of which a viewer's will do: --admin-token-file FILE";
     let place = token_file.display();
     let token = match std::fs::read_to_string(token_file) {
-        Ok(text) => text.lines().next().unwrap_or_default().trim().to_owned(),
+        Ok(text) => text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim().to_owned(),
         Err(cause) => {
             let what =
                 format!("it cannot be read ({cause}), so the running service was not asked about its keys");

@@ -7,7 +7,7 @@ use trefoil_server::certificate::Certificate;
 use trefoil_server::client_ca::ClientCa;
 use trefoil_server::config::Config;
 use trefoil_server::findings;
-use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE};
+use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE, TlsError};
 use trefoil_storage::data_dir;
 
 /// The place of the certificate.
@@ -58,8 +58,12 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
         found.extend((!is_own).then(|| super::file(&cause)));
     }
     if let Err(cause) = tls::check_pair(&path, &key) {
-        let what = cause.to_string();
-        let remedy = "set tls.private_key to the key that the certificate was made for";
+        let text = cause.to_string();
+        let what = text.strip_prefix(&format!("{place}: ")).unwrap_or(&text);
+        let (what, remedy) = match &cause {
+            TlsError::Pem { .. } => what.split_once("; ").unwrap_or((what, "")),
+            _ => (what, "set tls.private_key to the key that the certificate was made for"),
+        };
         found.push(Finding::broken("certificate-key", place, what).do_this(remedy));
     }
     found.extend(client_ca(config, now));

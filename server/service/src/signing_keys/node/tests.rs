@@ -89,7 +89,7 @@ fn a_node_has_what_nodes_share_and_keys_of_its_own() {
         assert!(root.key_set(&opened.keys.id()).is_some_and(|set| set.status == KeySetStatus::Active));
     }
     let (first, node) = (files(&world.path()), files(&place(&world, "two")));
-    let own = ["installation.toml", "keys.passphrase", "signing.keys", "lock", "keys.lock"];
+    let own = [".gitignore", "installation.toml", "keys.passphrase", "signing.keys", "lock", "keys.lock"];
     let public = ["trust-root.json", "trust-roots/1.json", "trust-roots/2.json"];
     let shared = SHARED.iter().map(|(name, _)| *name).chain(public).chain([POSTGRES_MARK]);
     let mut expected: Vec<_> = own.into_iter().chain(shared.clone()).map(PathBuf::from).collect();
