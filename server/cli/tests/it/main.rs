@@ -71,6 +71,7 @@ mod program;
 mod proxy;
 mod quorum;
 mod receipts;
+mod refusals;
 mod register;
 mod relay;
 mod reload;
