@@ -1,7 +1,10 @@
 //! What request handlers share.
 
+#![expect(clippy::disallowed_types, reason = "for the operator's findings, off the path of a login")]
+
 use crate::bodies::{self, Encoding};
 use crate::config::{Config, Limits};
+use crate::findings::Stood;
 use crate::limits::LiveLimits;
 use crate::listener::connections::Connections;
 use crate::listener::raise_descriptor_limit;
@@ -10,8 +13,8 @@ use crate::metrics::{Gauges, Metrics};
 use crate::problem::Problem;
 use crate::refusals::Refusals;
 use crate::tls::Pair;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use trefoil_api::Receipt;
 use trefoil_attest::What;
 use trefoil_matching::Status;
@@ -34,6 +37,8 @@ pub(crate) struct App {
     pub(crate) admin_connections: Arc<Connections>,
     /// Chooses the refusals that the log shows.
     pub(crate) refusals: Refusals,
+    /// The findings when it was last asked for them.
+    pub(crate) stood: Mutex<Stood>,
     /// Whether it ends soon, and callers are to go to other nodes.
     pub(crate) leaving: AtomicBool,
 }
@@ -113,6 +118,7 @@ impl App {
             key_holders: service.key_holder.seats(),
             budget_trips: counted.as_deref().map_or_else(Vec::new, |status| self.trips(status)),
             counted,
+            outcomes: service.outcomes(),
         }
     }
 }

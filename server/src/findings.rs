@@ -2,11 +2,14 @@
 
 use crate::config::Tls;
 use crate::tls::SOON_S;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use trefoil_api::Finding;
 use trefoil_service::clock::Step;
+use trefoil_service::outcomes::{Outcomes, TenantOutcomes};
 use trefoil_service::past;
 use trefoil_service::time::format as time;
+use trefoil_storage::disk::Disk;
 use trefoil_storage::store::fleet::{Node, NodeKeys};
 use trefoil_types::TenantId;
 
@@ -120,16 +123,6 @@ pub fn awaits_restart(place: impl Display, since: u64, now: u64) -> Finding {
     found.do_this("give relying parties the next trust root, then restart this node; seals by the old keys are refused from that time on")
 }
 
-/// What a running node alone can find: `trefoil doctor` asks it for these.
-pub const OF_RUNNING: [&str; 6] = [
-    "keys-await-restart",
-    "keys-shared",
-    "trust-root-behind",
-    "trust-root-split",
-    "clock-stepped",
-    "clock-ahead",
-];
-
 /// Keys and trust roots of the fleet's nodes against those of the node with this name.
 pub fn fleet_keys(own: &NodeKeys, own_name: &str, nodes: &[Node]) -> Vec<Finding> {
     let others = nodes.iter().filter(|node| node.name != own_name);
@@ -164,15 +157,26 @@ pub fn fleet_keys(own: &NodeKeys, own_name: &str, nodes: &[Node]) -> Vec<Finding
     found
 }
 
+/// What stood when the service was last asked, by code and place: such a finding goes only once its value is clearly better than the one at
+/// which it came.
+pub type Stood = BTreeSet<(String, String)>;
+
+/// Whether this finding stood.
+fn stood(before: &Stood, code: &str, place: &impl Display) -> bool {
+    before.contains(&(code.to_owned(), place.to_string()))
+}
+
 /// Too little free space on the disk, or soon too little, in MiB.
-pub fn disk(place: impl Display, free: u64, low: u64) -> Option<Finding> {
-    if free < low {
-        let what = format!("{free} MiB are free, less than disk.low_water_mib = {low}: logins are refused");
+pub fn disk(place: impl Display, free: u64, low: u64, before: &Stood) -> Option<Finding> {
+    let (refuses, soon) = (stood(before, "disk-low", &place), stood(before, "disk-low-soon", &place));
+    let below = |mark: u64, stood: bool| free < if stood { Disk::clear_of(mark) } else { mark };
+    if below(low, refuses) {
+        let what = format!("{free} MiB are free, and disk.low_water_mib is {low}: logins are refused");
         Some(
             Finding::broken("disk-low", place, what)
                 .do_this("make room; the service recovers within seconds"),
         )
-    } else if free < low.saturating_mul(2) {
+    } else if below(low.saturating_mul(2), refuses || soon) {
         let what = format!("{free} MiB are free; below {low} logins are refused");
         Some(Finding::warning("disk-low-soon", place, what).do_this("make room"))
     } else {
@@ -197,8 +201,9 @@ pub fn frozen(place: impl Display, tenant: &TenantId) -> Finding {
 }
 
 /// Subjects of a tenant that are tried again and again without an attempt left: so many times `recent`ly, in the last ten minutes.
-pub fn budget_trips(name: impl Display, tenant: &TenantId, recent: u64) -> Option<Finding> {
-    if recent < TRIPS_MANY {
+pub fn budget_trips(name: impl Display, tenant: &TenantId, recent: u64, before: &Stood) -> Option<Finding> {
+    let place = format!("tenant {name}");
+    if recent < if stood(before, "budgets-trip", &place) { TRIPS_MANY / 2 } else { TRIPS_MANY } {
         return None;
     }
     let what = format!(
@@ -209,7 +214,61 @@ pub fn budget_trips(name: impl Display, tenant: &TenantId, recent: u64) -> Optio
          wrong hands, and `trefoil admin budget reset` lets a subject in again afterwards",
         hex::encode(tenant)
     );
-    Some(Finding::warning("budgets-trip", format!("tenant {name}"), what).do_this(remedy))
+    Some(Finding::warning("budgets-trip", place, what).do_this(remedy))
+}
+
+/// Almost as many nonces as are remembered.
+pub fn nonces(remembered: usize, most: usize, before: &Stood) -> Option<Finding> {
+    let place = "pipeline.nonces";
+    let fifths = if stood(before, "nonces-full-soon", &place) { 3 } else { 4 };
+    if remembered * 5 <= most * fifths {
+        return None;
+    }
+    let what = format!(
+        "{remembered} nonces of the last two minutes are remembered, of at most {most}; at that number logins are refused"
+    );
+    let remedy = "raise pipeline.nonces, which costs memory, and start the service again";
+    Some(Finding::warning("nonces-full-soon", place, what).do_this(remedy))
+}
+
+/// More logins wait for a batch than is usual.
+pub fn queue(waiting: usize, most: usize, before: &Stood) -> Option<Finding> {
+    let place = "pipeline.queue";
+    let quarters = if stood(before, "queue-full-soon", &place) { 1 } else { 2 };
+    if waiting * 4 <= most * quarters {
+        return None;
+    }
+    let what =
+        format!("{waiting} of at most {most} logins wait for a batch; at that number logins are refused");
+    let remedy = "more logins come than the cores match: add cores or another service";
+    Some(Finding::warning("queue-full-soon", place, what).do_this(remedy))
+}
+
+/// A tenant that refuses more logins than the model of its policy explains.
+pub fn refusals(of: &TenantOutcomes) -> Option<Finding> {
+    let (found, is_of_hour) = of.excess?;
+    let Outcomes { not_matched, locked_out, turned_away, .. } = found;
+    let (embedder, share) = &of.model;
+    let window = if is_of_hour { "hour" } else { "day" };
+    let expected = share.map_or_else(
+        || "more than half".to_owned(),
+        |share| {
+            format!("and `{embedder}` refuses {:.1} % of the right people at its threshold", 100.0 * share)
+        },
+    );
+    let what = format!(
+        "{} of {} logins of the last {window} were refused ({not_matched} did not match, {turned_away} were turned away for too many failing subjects; \
+         {locked_out} attempts had no budget left), {expected}",
+        found.refused(),
+        found.logins()
+    );
+    let remedy = format!(
+        "see that the application sends what `{embedder}` gives, unchanged and for photographs like those enrolled; for another model make a tenant with \
+         its name and a score that you calibrated (API.md, \"A policy\"). If the model is right, somebody may be trying faces: `trefoil admin usage {}` shows with which \
+         API key, and `trefoil admin api-key revoke` ends it",
+        hex::encode(of.tenant)
+    );
+    Some(Finding::warning("refusals-many", format!("tenant {}", of.name), what).do_this(remedy))
 }
 
 #[cfg(test)]
@@ -239,6 +298,34 @@ mod tests {
         assert_eq!(NodeKeys::read("01010101 3:0303"), None, "cut off");
     }
 
+    /// Values that go to and fro around a mark make one finding, which comes once and goes once.
+    #[test]
+    fn a_finding_of_a_measured_value_does_not_flap() {
+        type Measured = fn(u64, &Stood) -> Option<Finding>;
+        let free: Measured = |free, before| disk("/data", free, 100, before);
+        let used: Measured = |used, before| nonces(used as usize, 100, before);
+        let trips: Measured = |trips, before| budget_trips("shop", &TenantId::new([7; 16]), trips, before);
+        let (low, soon) = ("disk-low", "disk-low-soon");
+        let queued: Measured = |waiting, before| queue(waiting as usize, 100, before);
+        let (full, tripping, waits) = ("nonces-full-soon", "budgets-trip", "queue-full-soon");
+        let measured: [(Measured, &[(u64, &str)]); 5] = [
+            (queued, &[(50, ""), (51, waits), (50, waits), (26, waits), (25, ""), (50, ""), (51, waits)]),
+            (free, &[(300, ""), (99, low), (101, low), (111, low), (112, soon), (101, soon), (99, low)]),
+            (free, &[(201, ""), (199, soon), (201, soon), (224, soon), (225, ""), (201, ""), (199, soon)]),
+            (used, &[(80, ""), (81, full), (80, full), (61, full), (60, ""), (80, ""), (81, full)]),
+            (trips, &[(59, ""), (60, tripping), (59, tripping), (30, tripping), (29, ""), (59, "")]),
+        ];
+        for (finding, values) in measured {
+            let mut before = Stood::new();
+            for (value, expected) in values {
+                let found = finding(*value, &before);
+                let code = found.as_ref().map_or("", |found| found.code.as_str());
+                assert_eq!(code, *expected, "{value} of {values:?}");
+                before = found.into_iter().map(|found| (found.code, found.place)).collect();
+            }
+        }
+    }
+
     #[test]
     fn keys_that_wait_for_a_restart_are_broken_once_the_old_ones_retire() {
         let level = |now| awaits_restart("trust-root.json", 100, now).level;
@@ -248,8 +335,9 @@ mod tests {
     #[test]
     fn refused_attempts_are_a_finding_at_the_rate_of_the_alert() {
         let tenant = TenantId::new([7; 16]);
-        assert_eq!(budget_trips("shop", &tenant, TRIPS_MANY - 1), None);
-        let found = budget_trips("shop", &tenant, TRIPS_MANY).unwrap();
+        let new = Stood::new();
+        assert_eq!(budget_trips("shop", &tenant, TRIPS_MANY - 1, &new), None);
+        let found = budget_trips("shop", &tenant, TRIPS_MANY, &new).unwrap();
         assert_eq!((found.level, found.place.as_str()), (trefoil_api::Level::Warning, "tenant shop"));
         assert!(found.remedy.contains(&format!("usage {}", "07".repeat(16))), "{found:?}");
         let alerts = include_str!("../../scripts/deploy/prometheus/alerts.yml");

@@ -5,12 +5,12 @@
 pub(crate) mod process;
 pub(crate) mod proofs;
 pub(crate) mod requests;
+pub(crate) mod tenants;
 pub(crate) mod text;
 
 use crate::listener::connections::{self, Connections};
 use crate::problem::Code;
 use proofs::ProofGauges;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 use text::Text;
@@ -18,9 +18,9 @@ use trefoil_cache::{Cache as _, Watched, exposition};
 use trefoil_key_holder::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
+use trefoil_service::outcomes::TenantOutcomes;
 use trefoil_service::tenant::Tenant;
 use trefoil_service::wiring::observer;
-use trefoil_storage::store::UsageCounts;
 use trefoil_storage::store::fleet::Figures;
 use trefoil_types::TenantId;
 
@@ -67,6 +67,8 @@ pub(crate) struct Gauges<'a> {
     pub counted: Option<Arc<Status>>,
     /// Attempts that a spent budget refused, for each tenant that exists.
     pub budget_trips: Vec<(TenantId, u64)>,
+    /// How the logins of each tenant ended lately.
+    pub outcomes: Vec<TenantOutcomes>,
     /// Bytes under the data directory: free, and the mark below which requests are refused.
     pub disk: [u64; 2],
     /// Whether a seal waits for the store.
@@ -133,6 +135,7 @@ impl Metrics {
         render_fleet(&mut text, gauges.fleet);
         render_key_holders(&mut text, &gauges.key_holders);
         render_counted(&mut text, gauges.counted.as_deref(), &gauges.budget_trips);
+        tenants::outcomes(&mut text, gauges);
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
         text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
         let [nonces, nonces_max] = gauges.nonces;
@@ -176,29 +179,6 @@ pub(crate) fn verdicts(tenants: &[Arc<Tenant>]) -> String {
         })
         .collect();
     exposition(&watched, "trefoil_verdict_cache", Instant::now())
-}
-
-/// The uses of each tenant's API keys. Labels name tenants by their identifiers, of which only the operator creates more.
-pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
-    let mut text = Text::default();
-    let help = "Logins decided, by tenant";
-    text.family("trefoil_tenant_logins_total", "counter", help);
-    for (tenant, counts) in by_tenant {
-        for (decision, count) in [("match", counts.matched), ("no_match", counts.not_matched)] {
-            let labels = format!("{{tenant=\"{tenant}\",decision=\"{decision}\"}}");
-            text.sample("trefoil_tenant_logins_total", &labels, count as f64);
-        }
-    }
-    let mut family = |name: &str, help: &str, count: fn(&UsageCounts) -> u64| {
-        text.family(name, "counter", help);
-        for (tenant, counts) in by_tenant {
-            text.sample(name, &format!("{{tenant=\"{tenant}\"}}"), count(counts) as f64);
-        }
-    };
-    family("trefoil_tenant_enrolments_total", "Subjects enrolled, by tenant", |counts| counts.enrolments);
-    let help = "Requests of callers with an API key that were refused or failed, by tenant; in batches each login counts";
-    family("trefoil_tenant_refusals_total", help, |counts| counts.refusals);
-    text.into_string()
 }
 
 /// Free disk space, and the pruning that frees more.

@@ -34,7 +34,7 @@ use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 use thiserror::Error;
 use tokio::sync::watch;
@@ -69,7 +69,7 @@ use trefoil_service::second_look::SecondLook;
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened, Shown};
 use trefoil_service::templates::Templates;
-use trefoil_service::{log_store, signing_keys};
+use trefoil_service::{log_store, outcomes, signing_keys};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
@@ -276,6 +276,7 @@ impl Server {
             templates: Templates::new(config.store.templates_in_memory),
             intake: ArcSwapOption::from_pointee(pipeline.intake()),
             counters,
+            outcomes: outcomes::Watch::default(),
             trust_root: shown,
             draining: AtomicBool::new(false),
             supervisor,
@@ -300,6 +301,7 @@ impl Server {
             public_connections: Connections::new(&limits),
             admin_connections: Connections::new(&limits),
             refusals: Refusals::default(),
+            stood: Mutex::default(),
             leaving: AtomicBool::new(false),
             limits,
             config,

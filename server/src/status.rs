@@ -1,21 +1,22 @@
 //! The service's health for the operator's page, from the values of `/metrics` at the time of the request.
 
 use crate::app::App;
-use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL};
+use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL, Stood};
 use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, process, requests, text};
 use crate::server::node_name;
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use trefoil_api::{
     BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, Hex, KeyHolderCounts,
-    KeyHolderSeat, ListenerConnections, LoginCounts, ProblemCount, ProofCounts, RequestTimes, SealCounts,
-    ServiceStatus, StageTimes,
+    KeyHolderSeat, ListenerConnections, LoginCounts, LoginOutcomes, ProblemCount, ProofCounts, RequestTimes,
+    SealCounts, ServiceStatus, StageTimes, TenantLogins,
 };
 use trefoil_cache::Cache as _;
 use trefoil_key_holder::logging;
 use trefoil_matching::{LANES, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts};
+use trefoil_service::outcomes::{Outcomes, TenantOutcomes};
 use trefoil_service::register::FAST_S;
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::tenant::Tenant;
@@ -63,6 +64,7 @@ pub(crate) fn status(app: &App) -> ServiceStatus {
         requests: requests.collect(),
         problems: problems.collect(),
         caches: service.directory.all().iter().map(|tenant| cache(tenant)).collect(),
+        tenants: gauges.outcomes.iter().map(logins_of).collect(),
         key_holders: gauges.key_holders.into_iter().map(seat).collect(),
         nodes: service
             .store
@@ -89,9 +91,10 @@ fn node(node: fleet::Node) -> FleetNode {
 }
 
 /// Findings that need attention, the worst first.
-fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
+pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let (service, now) = (&app.service, app.service.now());
     let directory = &app.config.server.data_dir;
+    let mut stood = app.stood.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = Vec::new();
     let [certificate, keys, authority] = gauges.expiries;
     let renew = findings::renewal(&app.config.tls);
@@ -124,7 +127,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
         found.extend(differences.into_iter().filter(|found| !waits(found)));
     }
     let [free, low] = gauges.disk;
-    let short = findings::disk(directory.display(), free >> 20, low >> 20);
+    let short = findings::disk(directory.display(), free >> 20, low >> 20, &stood);
     let key_holder = "key-holder";
     let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
     // The only key-holder, or more than one of three.
@@ -146,15 +149,11 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     if let Some(Status { malformed, frozen, .. }) = gauges.counted.as_deref() {
         found.extend(findings::malformed(key_holder, *malformed, frozen));
     }
-    found.extend(tripping(app));
+    found.extend(tripping(app, &stood));
+    found.extend(gauges.outcomes.iter().filter_map(findings::refusals));
     let [nonces, most] = gauges.nonces;
-    if nonces * 5 > most * 4 {
-        let what = format!(
-            "{nonces} nonces of the last two minutes are remembered, of at most {most}; at that number logins are refused"
-        );
-        let remedy = "raise pipeline.nonces, which costs memory, and start the service again";
-        found.push(Finding::warning("nonces-full-soon", "pipeline.nonces", what).do_this(remedy));
-    }
+    found.extend(findings::nonces(nonces, most, &stood));
+    found.extend(findings::queue(gauges.intake_depth, app.config.pipeline.queue, &stood));
     let lost = logging::lines_lost();
     if lost > 0 {
         let what = format!("{lost} lines could not be written since the start");
@@ -162,6 +161,7 @@ fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
         found.push(Finding::warning("log-lines-lost", "log", what).do_this(remedy));
     }
     found.sort_by_key(|finding| Reverse(finding.level));
+    *stood = found.iter().map(|finding| (finding.code.clone(), finding.place.clone())).collect();
     found
 }
 
@@ -174,10 +174,11 @@ fn seat_away(holder: &SeatState) -> Option<Finding> {
 }
 
 /// Tenants whose subjects are tried again and again without an attempt left.
-fn tripping(app: &App) -> Vec<Finding> {
+fn tripping(app: &App, before: &Stood) -> Vec<Finding> {
     let recent = app.service.key_holder_watch.budget_trips();
-    let found =
-        |tenant: &Arc<Tenant>| findings::budget_trips(&tenant.name, &tenant.id, recent.recent(&tenant.id));
+    let found = |tenant: &Arc<Tenant>| {
+        findings::budget_trips(&tenant.name, &tenant.id, recent.recent(&tenant.id), before)
+    };
     app.service.directory.all().iter().filter_map(found).collect()
 }
 
@@ -217,6 +218,23 @@ fn cache(tenant: &Tenant) -> CacheCounts {
         evictions: stats.evictions,
         admissions_won: stats.admissions_won,
         admissions_lost: stats.admissions_lost,
+    }
+}
+
+fn logins_of(tenant: &TenantOutcomes) -> TenantLogins {
+    let outcomes = |Outcomes { matched, not_matched, locked_out, turned_away }| LoginOutcomes {
+        matched,
+        not_matched,
+        locked_out,
+        turned_away,
+    };
+    TenantLogins {
+        tenant: Hex(tenant.tenant.to_bytes()),
+        name: tenant.name.clone(),
+        hour: outcomes(tenant.hour),
+        day: outcomes(tenant.day),
+        model_refuses: tenant.model.1,
+        refuses_too_many: tenant.excess.is_some(),
     }
 }
 

@@ -32,14 +32,15 @@ pub enum QuantiseError {
     #[error("an embedding has exactly {DIM} coordinates, this vector has {0}")]
     Length(usize),
     /// A coordinate is NaN or infinite.
-    #[error("coordinate {0} is not a finite number")]
+    #[error("number {} of {DIM} is NaN or infinite; look at what the model gave for this photograph", .0 + 1)]
     NotFinite(usize),
     /// The vector has no direction.
-    #[error("the vector is zero or too short to have a direction")]
+    #[error("all its numbers are zero; look at what the model gave for this photograph")]
     Zero,
     /// The squared length after rounding is outside 29,900..=32,768: no face embedder produces such vectors.
     #[error(
-        "the squared length {0} after rounding is outside {HONEST_NORM_SQUARED_MIN}..={NORM_SQUARED_MAX}"
+        "many of its numbers have the same size, as if it were made by hand or reduced to signs, and no face model gives that; send its output \
+         unchanged"
     )]
     OutsideBand(i32),
 }

@@ -4,6 +4,7 @@
 extern crate alloc;
 
 mod access;
+mod calibration;
 mod id;
 mod login;
 mod policy;

@@ -1,5 +1,6 @@
 //! The policy that decides a tenant's requests.
 
+use crate::calibration::{Calibrated, calibrated, known};
 use crate::{DIM, ProbeMode};
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -28,7 +29,7 @@ pub const SCORE_MAX: i32 = 32_768;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Policy {
-    /// Embedding model whose vectors are compared, 1 to 64 bytes.
+    /// Embedding model whose vectors are compared, 1 to 64 bytes. `threshold` has classes for `facenet-128`; another one needs a score.
     #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>"))]
     pub embedder: String,
     /// Numbers in its vectors; cannot change. This version accepts 128.
@@ -98,7 +99,7 @@ impl ProofNeed {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", deny_unknown_fields))]
 pub enum Threshold {
-    /// The score calibrated for the policy's embedder, see [`CALIBRATED`].
+    /// The score calibrated for the policy's embedder.
     FmrClass(#[cfg_attr(feature = "schema", schemars(range(min = 2, max = 4)))] u8),
     /// A score of the operator's own calibration.
     Calibrated {
@@ -119,19 +120,21 @@ impl Threshold {
     pub fn score(self, embedder: &str) -> Option<(i32, u8)> {
         match self {
             Threshold::Calibrated { score, fmr_class } => Some((score, fmr_class)),
-            Threshold::FmrClass(class) => CALIBRATED
-                .iter()
-                .find(|(name, known, _)| *name == embedder && *known == class)
-                .map(|(_, class, score)| (*score, *class)),
+            Threshold::FmrClass(class) => {
+                let Calibrated { score, .. } = calibrated(embedder, class)?;
+                Some((*score, class))
+            }
+        }
+    }
+
+    /// The share of the right people that it refuses; `None` if that is not known for this embedder, as of an operator's own score.
+    pub fn refuses(self, embedder: &str) -> Option<f64> {
+        match self {
+            Threshold::Calibrated { .. } => None,
+            Threshold::FmrClass(class) => calibrated(embedder, class).map(|known| known.refuses),
         }
     }
 }
-
-/// Scores per embedder and false-match class: 2,566 probes against 352 templates of LFW, one enrolment photo each,
-/// thresholds at the empirical false-match rate. A set of this size does not establish rates below 1e-3: the score for
-/// class 4 is the empirical one of this set, and no promise.
-const CALIBRATED: [(&str, u8, i32); 3] =
-    [("facenet-128", 2, 11_781), ("facenet-128", 3, 16_046), ("facenet-128", 4, 21_362)];
 
 /// How often a template may be tried before it answers only "no". These limits bound how much a malicious service can learn about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +201,9 @@ fn attestation_lifetime_default() -> u64 {
     LIFETIME_SECONDS_MAX
 }
 
+/// Of a name.
+const ONE_LINE: &str = "without line breaks and other control characters";
+
 /// A field of a policy that is out of its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfRange {
@@ -225,8 +231,11 @@ impl Policy {
         let name = |text: &str, bytes_max: usize| {
             (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control)
         };
+        if self.embedder.is_empty() {
+            return wrong("/embedder", format!("name the model that makes the vectors; {}", known()));
+        }
         if !name(&self.embedder, MODEL_BYTES_MAX) {
-            return wrong("/embedder", "expected 1 to 64 bytes of text".to_owned());
+            return wrong("/embedder", format!("expected 1 to 64 bytes of text, {ONE_LINE}"));
         }
         if self.dimension != DIM as u32 {
             let given = self.dimension;
@@ -240,7 +249,7 @@ impl Policy {
             return wrong("/audiences", format!("expected 1 to {AUDIENCES_MAX} audiences"));
         }
         if let Some(i) = self.audiences.iter().position(|a| !name(a, NAME_BYTES_MAX)) {
-            return wrong(&format!("/audiences/{i}"), "expected 1 to 255 bytes of text".to_owned());
+            return wrong(&format!("/audiences/{i}"), format!("expected 1 to 255 bytes of text, {ONE_LINE}"));
         }
         if !(1..=LIFETIME_SECONDS_MAX).contains(&self.attestation_lifetime_s) {
             return wrong("/attestation_lifetime_s", "expected 1 to 120 seconds".to_owned());
@@ -253,13 +262,7 @@ impl Policy {
             return wrong("/attempts/delay_s", format!("expected 0 to {DELAY_S_MAX} seconds"));
         }
         let Some((score, _)) = self.threshold_score() else {
-            let known: Vec<String> =
-                CALIBRATED.iter().map(|(name, class, _)| format!("{name} {class}")).collect();
-            let detail = format!(
-                "no calibration for this embedder and class; known are {}; for another embedder give a score of your own calibration, \
-                 `{{\"calibrated\": {{\"score\": S, \"fmr_class\": K}}}}`",
-                known.join(", ")
-            );
+            let detail = format!("no calibration for this embedder and class; {}", known());
             return wrong("/threshold", detail);
         };
         if !(-SCORE_MAX..=SCORE_MAX).contains(&score) {
@@ -331,7 +334,18 @@ mod tests {
         let refused = |policy: Policy, pointer: &str| {
             assert_eq!(policy.check().unwrap_err().pointer, pointer);
         };
-        refused(Policy { embedder: String::new(), ..policy() }, "/embedder");
+        refused(Policy { embedder: "two\nlines".to_owned(), ..policy() }, "/embedder");
+        for (embedder, pointer) in [("", "/embedder"), ("arcface-128", "/threshold")] {
+            let wrong = Policy { embedder: embedder.to_owned(), ..policy() }.check().unwrap_err();
+            assert_eq!(wrong.pointer, pointer);
+            for words in
+                ["known are facenet-128 2, facenet-128 3, facenet-128 4", "\"calibrated\"", "--score S"]
+            {
+                assert!(wrong.detail.contains(words), "{words}: {wrong}");
+            }
+        }
+        assert_eq!(Threshold::FmrClass(3).refuses("arcface-128"), None);
+        assert_eq!(Threshold::Calibrated { score: 16_046, fmr_class: 3 }.refuses("facenet-128"), None);
         for dimension in [0, 127, 129, 256, 512] {
             refused(Policy { dimension, ..policy() }, "/dimension");
         }

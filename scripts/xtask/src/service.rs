@@ -10,7 +10,7 @@ use crate::repo::Repo;
 use crate::steps::shown;
 
 /// The tenant of the examples.
-const TENANT: [&str; 3] = ["shop", "--audience", "https://shop.example"];
+const TENANT: [&str; 5] = ["shop", "--audience", "https://shop.example", "--embedder", "facenet-128"];
 
 /// A running service; ended when dropped.
 pub(crate) struct Service {

@@ -3,7 +3,7 @@
 use super::Base64;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha3::{Digest as _, Sha3_256};
 use std::fmt;
@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for VectorVisitor {
     type Value = Vector;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an array of {DIM} numbers, or base64 of {} bytes (f32, little-endian)", 4 * DIM)
+        write!(f, "an array of {DIM} numbers, or base64 of {} bytes (32-bit floats, little-endian)", 4 * DIM)
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Vector, E> {
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for VectorVisitor {
         })?;
         if bytes.len() != 4 * DIM {
             return Err(E::custom(format_args!(
-                "expected {} bytes, {DIM} numbers (the tenant's `dimension`) of f32, got {}",
+                "expected {} bytes, {DIM} numbers (the tenant's `dimension`) of 32 bits, got {}",
                 4 * DIM,
                 bytes.len()
             )));
@@ -86,24 +86,43 @@ impl<'de> Visitor<'de> for VectorVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Vector, A::Error> {
         let mut vector = Vector([0.0; DIM]);
         for i in 0..DIM {
-            let number: f64 = numbers.next_element()?.ok_or_else(|| wrong_length(i))?;
-            let narrow = number as f32;
-            if !narrow.is_finite() {
-                return Err(A::Error::invalid_value(Unexpected::Float(number), &"a number that fits f32"));
+            let number: Option<f64> = numbers.next_element().map_err(|cause| no_number(i, cause))?;
+            vector.0[i] = number.ok_or_else(|| wrong_length(i))? as f32;
+            if !vector.0[i].is_finite() {
+                return Err(too_large(i));
             }
-            vector.0[i] = narrow;
         }
-        match numbers.next_element::<f64>()? {
+        match numbers.next_element::<IgnoredAny>()? {
             None => Ok(vector),
             Some(_) => Err({
                 let mut given = DIM + 1;
-                while numbers.next_element::<serde::de::IgnoredAny>()?.is_some() {
+                while numbers.next_element::<IgnoredAny>()?.is_some() {
                     given += 1;
                 }
                 wrong_length(given)
             }),
         }
     }
+}
+
+/// What stands where a number is expected; the body may also break off there.
+fn no_number<E: serde::de::Error>(at: usize, cause: E) -> E {
+    let cause_text = cause.to_string();
+    if cause_text.starts_with("EOF") {
+        return cause;
+    }
+    if cause_text.starts_with("number out of range") {
+        return too_large(at);
+    }
+    E::custom(format_args!(
+        "number {} of {DIM} is not a number: JSON has no NaN and no Infinity, and takes no quotes around a number; look at what the model \
+         gave for this photograph",
+        at + 1
+    ))
+}
+
+fn too_large<E: serde::de::Error>(at: usize) -> E {
+    E::custom(format_args!("number {} of {DIM} is beyond 3.4e38, the largest that a face may have", at + 1))
 }
 
 fn wrong_length<E: serde::de::Error>(given: usize) -> E {

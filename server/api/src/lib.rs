@@ -16,6 +16,7 @@ mod batch;
 mod encoding;
 mod face;
 mod operators;
+mod outcomes;
 mod pin;
 mod policy;
 #[cfg(feature = "openapi")]
@@ -33,6 +34,7 @@ pub use operators::{
     CreatedOperatorToken, DeletedTenant, Operator, OperatorPage, OperatorToken, OwnTenant, ResetAttempts,
     ResetMalformed, RevokedApiKey, StartedRotation,
 };
+pub use outcomes::{LoginOutcomes, TenantLogins};
 pub use pin::{Pin, PinError};
 pub use policy::policy_digest;
 pub use source::Source;

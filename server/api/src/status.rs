@@ -1,6 +1,6 @@
 //! The service's health, for operators.
 
-use super::Hex;
+use super::{Hex, TenantLogins};
 use serde::{Deserialize, Serialize};
 
 /// The severity of a finding.
@@ -102,6 +102,9 @@ pub struct ServiceStatus {
     pub problems: Vec<ProblemCount>,
     /// The verdict cache of each tenant.
     pub caches: Vec<CacheCounts>,
+    /// How the logins of each tenant ended lately, the tenant with most refusals of the day first.
+    #[serde(default)]
+    pub tenants: Vec<TenantLogins>,
     /// Three key-holders, where there are three.
     pub key_holders: Vec<KeyHolderSeat>,
     /// The nodes of the fleet, as the database saw them some seconds ago; empty for a service that is alone.

@@ -40,7 +40,7 @@ const UNSETTLED: u8 = 3;
     after_help = "The service, its certificate and its token are found through the configuration that `trefoil serve` reads: --config,\n\
     TREFOIL_<SECTION>_<KEY> and --data-dir. From another machine give --admin, --ca and --admin-token-file.\n\n\
     Examples, in this order:\n  \
-    trefoil admin tenant create shop --audience https://shop.example\n  \
+    trefoil admin tenant create shop --audience https://shop.example --embedder facenet-128\n  \
     trefoil admin api-key create --tenant 0011... --scope enrol --scope authenticate --output api.key\n  \
     trefoil admin api-key list --tenant 0011...\n  \
     trefoil admin api-key revoke 0123456789abcdef --tenant 0011...\n  \
@@ -137,10 +137,11 @@ enum Command {
 enum Tenant {
     /// Make a tenant with a policy.
     #[command(
-        after_help = "Examples:\n  trefoil admin tenant create shop --audience https://shop.example\n  \
-        trefoil admin tenant create bank --audience https://bank.example --level-min 2\n  \
-        trefoil admin tenant create kiosk --audience https://kiosk.example --fmr-class 3\n  \
-        trefoil admin tenant create trial --audience https://trial.example --proof none\n  \
+        after_help = "Examples:\n  trefoil admin tenant create shop --audience https://shop.example --embedder facenet-128\n  \
+        trefoil admin tenant create bank --audience https://bank.example --embedder facenet-128 --level-min 2\n  \
+        trefoil admin tenant create kiosk --audience https://kiosk.example --embedder facenet-128 --fmr-class 3\n  \
+        trefoil admin tenant create gate --audience https://gate.example --embedder my-model --score 17500 --fmr-class 4\n  \
+        trefoil admin tenant create trial --audience https://trial.example --embedder facenet-128 --proof none\n  \
         trefoil admin tenant create lab --policy policy.json     the `policy` of POST /v1/tenants"
     )]
     Create {
@@ -149,13 +150,22 @@ enum Tenant {
         /// A relying party for which attestations may be made; may be repeated.
         #[arg(long, value_name = "NAME", required_unless_present = "policy", conflicts_with = "policy")]
         audience: Vec<String>,
-        /// The model that makes the embeddings.
-        #[arg(long, value_name = "NAME", default_value = "facenet-128", conflicts_with = "policy")]
+        /// The model that makes the embeddings: `facenet-128`, whose false-match classes are calibrated, or another one with --score.
+        #[arg(
+            long,
+            value_name = "NAME",
+            default_value = "",
+            hide_default_value = true,
+            conflicts_with = "policy"
+        )]
         embedder: String,
         /// k of the false-match rate 10^-k: 2, 3 or 4. A smaller k refuses fewer people, but a caller with an API key can then read templates
         /// of accounts for which it finds a look-alike. server/API.md has the figures.
         #[arg(long, value_name = "K", default_value_t = Threshold::DEFAULT_CLASS, conflicts_with = "policy")]
         fmr_class: u8,
+        /// Smallest inner product that matches, at scale 175, which you calibrated to --fmr-class for this model.
+        #[arg(long, value_name = "S", allow_negative_numbers = true, conflicts_with = "policy")]
+        score: Option<i32>,
         /// Whether a login needs a credential proof: `credential`, or `none` for a tenant without credentials, which cannot change later. With
         /// `none` only the API key authenticates a login, and each attestation says so.
         #[arg(long, value_name = "NEED", default_value = "credential", value_parser = proof_need, conflicts_with = "policy")]
@@ -216,6 +226,9 @@ enum PolicyOf {
         /// k of the false-match rate 10^-k: 2, 3 or 4.
         #[arg(long, value_name = "K", conflicts_with = "policy")]
         fmr_class: Option<u8>,
+        /// Smallest inner product that matches, which you calibrated to the class for this model.
+        #[arg(long, value_name = "S", allow_negative_numbers = true, conflicts_with = "policy")]
+        score: Option<i32>,
         /// Lowest credential level that a session must prove.
         #[arg(long, value_name = "N", conflicts_with = "policy")]
         level_min: Option<u8>,
@@ -305,6 +318,7 @@ impl Command {
                 audience,
                 embedder,
                 fmr_class,
+                score,
                 proof,
                 level_min,
                 policy,
@@ -312,7 +326,10 @@ impl Command {
             }) => {
                 let policy = match policy {
                     Some(path) => read_policy(&path)?,
-                    None => Policy { proof, ..policy_of(embedder, fmr_class, audience, level_min) },
+                    None => Policy {
+                        proof,
+                        ..policy_of(embedder, threshold(fmr_class, score), audience, level_min)
+                    },
                 };
                 let request = CreateTenant { name, policy };
                 let created = once.create(service, async |admin| admin.create_tenant(&request).await)?;
@@ -340,15 +357,23 @@ impl Command {
                 let deleted = service.change(async |admin| admin.delete_tenant(tenant).await)?;
                 show(json, &deleted, || format!("deleted, {} templates destroyed\n", deleted.templates))
             }
-            Command::Policy(PolicyOf::Set { tenant, audience, fmr_class, level_min, policy, if_version }) => {
+            Command::Policy(PolicyOf::Set {
+                tenant,
+                audience,
+                fmr_class,
+                score,
+                level_min,
+                policy,
+                if_version,
+            }) => {
                 let whole = policy.as_deref().map(read_policy).transpose()?;
                 let version = service.change(async |admin| {
                     let shown = admin.tenant(tenant).await?;
                     // A change in between must not be undone by the policy that was read before it.
                     let if_version = if_version.or(whole.is_none().then_some(shown.policy_version));
-                    let policy = whole
-                        .clone()
-                        .unwrap_or_else(|| changed(shown.policy, audience.clone(), fmr_class, level_min));
+                    let policy = whole.clone().unwrap_or_else(|| {
+                        changed(shown.policy, audience.clone(), (fmr_class, score), level_min)
+                    });
                     admin.set_policy(tenant, &policy, if_version).await
                 })?;
                 show(json, &version, || policies(std::slice::from_ref(&version.version)))
@@ -398,11 +423,16 @@ fn set_disabled(service: &Service, json: bool, tenant: Hex<16>, disabled: bool) 
     show(json, &summary, || tenants(std::slice::from_ref(&summary.summary)))
 }
 
+/// A class of the model, or a score that its operator calibrated to it.
+fn threshold(fmr_class: u8, score: Option<i32>) -> Threshold {
+    score.map_or(Threshold::FmrClass(fmr_class), |score| Threshold::Calibrated { score, fmr_class })
+}
+
 /// The policy of the flags; the service checks it.
-fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min: u8) -> Policy {
+fn policy_of(embedder: String, threshold: Threshold, audiences: Vec<String>, level_min: u8) -> Policy {
     Policy {
         embedder,
-        threshold: Threshold::FmrClass(fmr_class),
+        threshold,
         audiences,
         proof: ProofNeed::Credential,
         level_min,
@@ -415,10 +445,16 @@ fn policy_of(embedder: String, fmr_class: u8, audiences: Vec<String>, level_min:
 }
 
 /// A policy with the fields of the flags replaced.
-fn changed(present: Policy, audiences: Vec<String>, fmr_class: Option<u8>, level_min: Option<u8>) -> Policy {
+fn changed(
+    present: Policy,
+    audiences: Vec<String>,
+    (fmr_class, score): (Option<u8>, Option<i32>),
+    level_min: Option<u8>,
+) -> Policy {
+    let class = fmr_class.or(score.and(present.threshold_score().map(|(_, class)| class)));
     Policy {
         audiences: if audiences.is_empty() { present.audiences } else { audiences },
-        threshold: fmr_class.map_or(present.threshold, Threshold::FmrClass),
+        threshold: class.map_or(present.threshold, |class| threshold(class, score)),
         level_min: level_min.unwrap_or(present.level_min),
         ..present
     }

@@ -27,7 +27,7 @@ pub(super) struct Doctor {
     config: Option<PathBuf>,
     #[command(flatten)]
     overrides: Overrides,
-    /// File whose first line is an operator's token, with which a running service is asked what it finds about its keys. Absent: admin.token of the
+    /// File whose first line is an operator's token, with which a running service is asked what it finds itself. Absent: admin.token of the
     /// data directory.
     #[arg(long, value_name = "FILE")]
     admin_token_file: Option<PathBuf>,

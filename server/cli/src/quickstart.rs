@@ -29,6 +29,8 @@ const AUDIENCE: &str = "https://shop.example";
 const CREDENTIAL_LIFE_S: u64 = 30 * 86_400;
 /// The embedder of the photographs, and of the tenant's policy.
 const EMBEDDER: &str = "facenet-128";
+/// The flags of its tenant.
+const TENANT: [&str; 4] = ["--audience", AUDIENCE, "--embedder", EMBEDDER];
 
 #[derive(Args)]
 #[command(
@@ -112,8 +114,7 @@ impl Quickstart {
         self.private("passphrase", &(random::<32>() + "\n"))?;
 
         say("1. The operator makes a tenant and an API key");
-        let tenant =
-            step(&[&["admin", "tenant", "create", "quickstart", "--audience", AUDIENCE], &admin[..]])?;
+        let tenant = step(&[&["admin", "tenant", "create", "quickstart"], &TENANT[..], &admin[..]])?;
         let tenant = word(&tenant, 1)?;
         let scopes = ["--scope", "enrol", "--scope", "authenticate", "--scope", "issue", "--output", key];
         step(&[&["admin", "api-key", "create", "--tenant", &tenant], &scopes[..], &admin])?;

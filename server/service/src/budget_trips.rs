@@ -22,6 +22,8 @@ struct Counted {
 #[derive(Clone, Debug, Default)]
 pub struct BudgetTrips {
     newest: Arc<Counted>,
+    /// Those that came since the first answer.
+    seen: Arc<BTreeMap<TenantId, u64>>,
     /// The older one first; `None` before the first answer.
     kept: Option<[Arc<Counted>; 2]>,
 }
@@ -37,10 +39,17 @@ impl BudgetTrips {
     pub(crate) fn then(&self, counts: &[(TenantId, u64)], now_s: u64) -> BudgetTrips {
         let newest = Arc::new(Counted { at_s: now_s, of: counts.iter().copied().collect() });
         let both = || [Arc::clone(&newest), Arc::clone(&newest)];
+        let began_again = self.began_again(counts);
+        let came = |(tenant, count): &(TenantId, u64)| {
+            let before = if began_again { 0 } else { self.newest.of(tenant) };
+            let more = if self.kept.is_some() { count.saturating_sub(before) } else { 0 };
+            (*tenant, self.seen(tenant) + more)
+        };
+        let seen = Arc::new(counts.iter().map(came).collect());
         let kept = match &self.kept {
             // What a key-holder in another process counted before is not known to be of late.
             None => both(),
-            Some(_) if self.began_again(counts) => {
+            Some(_) if began_again => {
                 let nothing = Arc::new(Counted { at_s: now_s, of: BTreeMap::new() });
                 [Arc::clone(&nothing), nothing]
             }
@@ -50,13 +59,18 @@ impl BudgetTrips {
                 _ => both(),
             },
         };
-        BudgetTrips { newest, kept: Some(kept) }
+        BudgetTrips { newest, seen, kept: Some(kept) }
     }
 
     /// How many of a tenant came in the last minutes, at most ten.
     pub fn recent(&self, tenant: &TenantId) -> u64 {
         let before = self.kept.as_ref().map_or(0, |[older, _]| older.of(tenant));
         self.newest.of(tenant).saturating_sub(before)
+    }
+
+    /// How many of a tenant came since the service began to watch.
+    pub fn seen(&self, tenant: &TenantId) -> u64 {
+        self.seen.get(tenant).copied().unwrap_or(0)
     }
 
     /// A count that fell is one of another process.
@@ -105,5 +119,14 @@ mod tests {
         assert_eq!([trips.recent(&ONE), trips.recent(&OTHER)], [1, 9]);
         let deleted = trips.then(&[(OTHER, 9)], 3);
         assert_eq!([deleted.recent(&ONE), deleted.recent(&OTHER)], [0, 9]);
+    }
+
+    #[test]
+    fn those_that_were_seen_add_up_over_a_key_holder_that_began_again() {
+        let mut trips = BudgetTrips::default();
+        for (at_s, (count, seen)) in (0..).step_by(400).zip([(50, 0), (52, 2), (52, 2), (1, 3), (4, 6)]) {
+            trips = trips.then(&[(ONE, count)], at_s);
+            assert_eq!((trips.seen(&ONE), trips.seen(&OTHER)), (seen, 0), "{count}");
+        }
     }
 }

@@ -43,6 +43,7 @@ pub mod log_store;
 pub mod logins;
 pub mod notes;
 pub mod operators;
+pub mod outcomes;
 pub mod pace;
 pub mod past;
 pub mod proofs;

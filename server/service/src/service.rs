@@ -15,6 +15,7 @@ use crate::leftovers::Leftovers;
 use crate::log_store::LogError;
 use crate::notes::Notes;
 use crate::operators::Operators;
+use crate::outcomes;
 use crate::pace::Pace;
 use crate::past::{Past, behind};
 use crate::proofs::ProofPool;
@@ -97,6 +98,8 @@ pub struct Service {
     pub intake: ArcSwapOption<Intake<Asker>>,
     /// The counts.
     pub counters: Arc<Counters>,
+    /// How the logins of each tenant ended lately.
+    pub outcomes: outcomes::Watch,
     /// The trust root, which relying parties pin.
     pub trust_root: Shown,
     /// Whether it accepts no more requests.

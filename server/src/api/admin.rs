@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use trefoil_api::{
     ApiKeyPage, ChangedPolicy, ChangedTenant, CreateApiKey, CreateTenant, CreatedApiKey, CreatedTenant,
-    DeletedTenant, Hex, ResetAttempts, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation, TenantPage,
+    DeletedTenant, Hex, Level, ResetAttempts, ResetMalformed, RevokedApiKey, SetPolicy, StartedRotation,
+    TenantPage,
 };
 use trefoil_attest::What;
 use trefoil_matching::{KeyHolderError, Status};
@@ -320,7 +321,12 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
                 .collect::<String>()
                 .into_response()
         }
-        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
+        Some(why) => {
+            let found = crate::status::attention(&app, &app.gauges());
+            let cure = found.iter().find(|found| found.level == Level::Broken);
+            let cure = cure.map_or(String::new(), |found| format!(". Do: {}", found.remedy));
+            (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}{cure}\n")).into_response()
+        }
     }
 }
 
@@ -339,7 +345,7 @@ fn counted(status: &Status) -> String {
 /// `GET /metrics`: Prometheus text. The counts of the service come first, those of its verdict cache after them.
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> Response {
     let page = app.metrics.render(&app.service.counters, &app.gauges())
-        + &metrics::usage(&app.service.directory.tenant_usage())
+        + &metrics::tenants::usage(&app.service.directory.tenant_usage())
         + &metrics::verdicts(&app.service.directory.all());
     ([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response()
 }

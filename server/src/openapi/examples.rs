@@ -9,12 +9,13 @@ use trefoil_api::{
     CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant,
     DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, FleetNode, Hex,
     KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts,
-    Nonce, Operator, OperatorPage, OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode,
-    ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
-    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, Revoked,
-    RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
-    SessionPage, SetPolicy, StageTimes, StartedRotation, Subject, SubjectPage, SubjectState, TenantDetail,
-    TenantPage, TenantSummary, Threshold, UsagePage, Vector,
+    LoginOutcomes, Nonce, Operator, OperatorPage, OperatorToken, OwnTenant, Policy, PolicyPage,
+    PolicyVersion, ProbeMode, ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession,
+    PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes,
+    ResetAttempts, ResetMalformed, Revoked, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus,
+    Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, Subject,
+    SubjectPage, SubjectState, TenantDetail, TenantLogins, TenantPage, TenantSummary, Threshold, UsagePage,
+    Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -173,6 +174,14 @@ pub(crate) fn status() -> ServiceStatus {
             evictions: 0,
             admissions_won: 0,
             admissions_lost: 0,
+        }],
+        tenants: vec![TenantLogins {
+            tenant: TENANT,
+            name: "shop".to_owned(),
+            hour: LoginOutcomes { matched: 40, not_matched: 9, locked_out: 1, turned_away: 0 },
+            day: LoginOutcomes { matched: 60, not_matched: 10, locked_out: 1, turned_away: 0 },
+            model_refuses: Some(0.2303),
+            refuses_too_many: false,
         }],
         nodes: vec![FleetNode {
             name: "auth-1/4711".to_owned(),

@@ -209,7 +209,7 @@ impl Code {
             Code::BodyTooLarge => "the body is over the route's limit",
             Code::MediaTypeUnsupported => "another `Content-Type`",
             Code::FieldInvalid => "a field is missing, unknown or out of range",
-            Code::EmbeddingInvalid => "not a face: zeros, not finite, or not from an embedder",
+            Code::EmbeddingInvalid => "not a face: all zeros, NaN or infinite, or many numbers of one size",
             Code::ProbeModeMismatch => "the face comes in the other probe mode",
             Code::ShareRefused => "a share is malformed, old, used or for another request",
             Code::ProofRejected => "the envelope is malformed or its proof does not verify",

@@ -161,7 +161,7 @@ pub(super) async fn make_room(service: Arc<Service>, mut stop: watch::Receiver<b
     }
 }
 
-/// Stores the uses of API keys.
+/// Stores the uses of API keys, and looks how their logins ended.
 pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
@@ -169,7 +169,11 @@ pub(super) async fn keep_usage(service: Arc<Service>, mut stop: watch::Receiver<
             () = tokio::time::sleep(USAGE_INTERVAL) => {}
         }
         let service = Arc::clone(&service);
-        if let Err(cause) = blocking(move || service.directory.store_usage(service.now())).await {
+        let kept = blocking(move || {
+            service.outcomes();
+            service.directory.store_usage(service.now())
+        });
+        if let Err(cause) = kept.await {
             tracing::warn!(%cause, "uses of API keys were not stored, and are kept for the next time");
         }
     }

@@ -67,7 +67,8 @@ impl Disk {
             }
         };
         self.free.store(free, Ordering::Relaxed);
-        let low = free < self.limits.low_water_bytes;
+        let mark = self.limits.low_water_bytes;
+        let low = free < if self.low.load(Ordering::Relaxed) { Disk::clear_of(mark) } else { mark };
         if self.low.swap(low, Ordering::Relaxed) != low {
             let (path, low_water) = (self.directory.display(), self.limits.low_water_bytes);
             match low {
@@ -85,6 +86,12 @@ impl Disk {
         }
     }
 
+    /// The free space at which a mark, once passed, counts as not passed any more: an eighth above it, so that the service does not refuse and
+    /// accept by turns around the mark.
+    pub fn clear_of(mark: u64) -> u64 {
+        mark.saturating_add(mark / 8)
+    }
+
     /// Free bytes at the last check.
     pub fn free(&self) -> u64 {
         self.free.load(Ordering::Relaxed)
@@ -98,8 +105,8 @@ impl Disk {
     /// Why requests are refused, or `None`.
     pub fn low(&self) -> Option<String> {
         self.low.load(Ordering::Relaxed).then(|| {
-            let (path, mark) = (self.directory.display(), self.limits.low_water_bytes);
-            format!("{} bytes are free under {path}, less than {mark}: make room", self.free())
+            let (path, clear) = (self.directory.display(), Disk::clear_of(self.limits.low_water_bytes));
+            format!("{} bytes are free under {path}, and {clear} are needed: make room", self.free())
         })
     }
 
@@ -168,6 +175,12 @@ mod tests {
         let full = Disk::open(directory.path(), limits(u64::MAX, 1 << 20));
         assert!(full.low().unwrap().contains("make room"));
         assert!(!directory.path().join(RESERVE_FILE).exists(), "what is left is not reserved");
+        let mark = roomy.free() - roomy.free() / 16;
+        let near = Disk::open(directory.path(), limits(mark, 0));
+        assert_eq!(near.low(), None);
+        near.low.store(true, Ordering::Relaxed);
+        near.look();
+        assert!(near.low().is_some(), "above the mark, and not clear of it");
     }
 
     #[test]

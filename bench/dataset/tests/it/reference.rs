@@ -93,6 +93,8 @@ fn facenet_thresholds_are_the_recorded_ones() {
     assert_eq!(thresholds, [11781, 16046, 21362]);
     let refused = thresholds.map(|threshold| format!("{:.2}", 100.0 * (1.0 - accuracy.at(threshold).tar)));
     assert_eq!(refused, ["0.31", "2.57", "23.03"]);
+    let of_policy = [2, 3, 4].map(|class| trefoil_types::Threshold::FmrClass(class).refuses("facenet-128"));
+    assert_eq!(of_policy.map(|share| format!("{:.2}", 100.0 * share.unwrap())), refused, "those of a policy");
     let classes = ["2 | 11,781 | 0.31", "3 | 16,046 | 2.57", "4 | 21,362 | 23.03"];
     let page =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../server/API.md")).unwrap();

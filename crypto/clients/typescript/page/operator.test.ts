@@ -105,7 +105,7 @@ test("logins, refusals and tenants appear with what to do", async () => {
   await logIn(service, folder, { audience: "shop.example", nonce: "5f".repeat(16) });
   await says("#tiles", /Logins[^]*1 since the start/);
   await says("#requests", /POST \/v1\/authentications\s+200/);
-  await says("#tenants", /shop \([0-9a-f]{8}…\)/);
+  await says("#tenants", /Logins of each tenant[^]*shop \([0-9a-f]{8}…\)\s+1 \/ 1\s+0 \/ 0\s+0 \/ 0\s+0 \/ 0\s+0 % \/ 0 %\s+not known/);
   await says("#key-holders", /Attempts, lately\s+1, of which 0 failed/);
   await says("#stages", /Match, with the templates encrypted\s+\d/);
   await says("#refusals", /The caller is not authenticated \(caller-unauthenticated\)/);

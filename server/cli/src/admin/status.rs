@@ -6,7 +6,9 @@ use super::table::table;
 use crate::doctor;
 use crate::exit::fail;
 use std::process::ExitCode;
-use trefoil_api::{BudgetTrips, FleetNode, KeyHolderCounts, Level, LoginCounts, ServiceStatus};
+use trefoil_api::{
+    BudgetTrips, FleetNode, KeyHolderCounts, Level, LoginCounts, LoginOutcomes, ServiceStatus, TenantLogins,
+};
 use trefoil_key_holder::output;
 use trefoil_service::time;
 
@@ -75,7 +77,24 @@ fn text(status: &ServiceStatus) -> String {
         [] => "nothing wants attention\n".to_owned(),
         found => found.iter().map(doctor::line).collect(),
     };
-    format!("{head}{decided} and {} seals{attempts}\n{}{found}", seals.stored, trips(status))
+    let lines = logins_of_tenants(status) + &trips(status);
+    format!("{head}{decided} and {} seals{attempts}\n{lines}{found}", seals.stored)
+}
+
+/// A line for each tenant with logins, for the hour and the day.
+fn logins_of_tenants(status: &ServiceStatus) -> String {
+    let all = |of: &LoginOutcomes| of.matched + of.not_matched + of.turned_away;
+    let words = |of: &LoginOutcomes| {
+        let LoginOutcomes { matched, not_matched, locked_out, turned_away } = of;
+        format!(
+            "{matched} matched, {not_matched} did not, {locked_out} locked out, {turned_away} turned away"
+        )
+    };
+    let line = |of: &TenantLogins| {
+        let (name, id, hour, day) = (&of.name, hex::encode(of.tenant.0), words(&of.hour), words(&of.day));
+        format!("tenant {name} ({id}): logins of the last hour: {hour}; of the last day: {day}\n")
+    };
+    status.tenants.iter().filter(|of| all(&of.day) > 0).map(line).collect()
 }
 
 /// A line for each tenant on whose subjects attempts were refused.

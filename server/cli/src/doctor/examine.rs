@@ -64,7 +64,12 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
     found.extend(tls::examine(config, now));
     found.extend(keys(config, now));
     found.extend(disk(config));
-    found.extend(service::examine(config, &tls::certificate_path(config), token_file));
+    let (running, attention) = service::examine(config, &tls::certificate_path(config), token_file);
+    found.extend(running);
+    // What is found here too has the place that an operator can see.
+    let is_news = |news: &Finding| !found.iter().any(|known| known.code == news.code);
+    let news: Vec<Finding> = attention.into_iter().filter(is_news).collect();
+    found.extend(news);
     found
 }
 
@@ -262,7 +267,7 @@ fn disk(config: &Config) -> Vec<Finding> {
     };
     let low = config.disk.low_water_mib;
     let well = || Finding::ok("disk", directory.display(), format!("{free} MiB are free"));
-    let mut found = vec![findings::disk(place, free, low).unwrap_or_else(well)];
+    let mut found = vec![findings::disk(place, free, low, &findings::Stood::new()).unwrap_or_else(well)];
     let (reserve, wanted) = (directory.join(RESERVE_FILE), config.disk.reserve_mib);
     let has = std::fs::metadata(&reserve).map_or(0, |metadata| metadata.len() >> 20);
     if has < wanted {

@@ -1,6 +1,6 @@
 //! The quickstart of a tenant without credentials: only an API key and a face.
 
-use super::{AUDIENCE, Calls, Quickstart, random, say, step, word};
+use super::{AUDIENCE, Calls, Quickstart, TENANT, random, say, step, word};
 use crate::exit::text;
 use crate::{keys, remote};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ impl Quickstart {
         let admin = calls.admin();
         let admin = admin.each_ref().map(String::as_str);
         say("1. The operator makes a tenant that asks for no proof, and an API key");
-        let proof = ["--audience", AUDIENCE, "--proof", "none"];
+        let proof = [&TENANT[..], &["--proof", "none"]].concat();
         let tenant = step(&[&["admin", "tenant", "create", "quickstart"], &proof[..], &admin])?;
         let tenant = word(&tenant, 1)?;
         let scopes = ["--scope", "enrol", "--scope", "authenticate", "--output", &calls.key];

@@ -58,8 +58,15 @@ impl Operator {
 async fn tenants_and_api_keys_from_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::new(directory.path());
-    let (code, out, error) =
-        operator.run(&["tenant", "create", "shop", "--audience", "https://shop.example"]);
+    let (code, out, error) = operator.run(&[
+        "tenant",
+        "create",
+        "shop",
+        "--audience",
+        "https://shop.example",
+        "--embedder",
+        "facenet-128",
+    ]);
     assert_eq!(code, 0, "{error}");
     let tenant = out.trim().strip_prefix("tenant ").unwrap();
     let file = directory.path().join("api.key");
@@ -93,7 +100,15 @@ async fn tenants_and_api_keys_from_the_command_line() {
     assert_eq!(revoked["state"], "revoked");
     caller.post("/v1/authentications", &json!({})).await.problem(401, "caller-unauthenticated");
 
-    let gone = operator.json(&["tenant", "create", "gone", "--audience", "https://gone.example"]);
+    let gone = operator.json(&[
+        "tenant",
+        "create",
+        "gone",
+        "--audience",
+        "https://gone.example",
+        "--embedder",
+        "facenet-128",
+    ]);
     let gone = gone["tenant_id"].as_str().unwrap();
     assert!(operator.refused(&["tenant", "delete", gone]).contains("tenant disable"));
     assert_eq!(operator.run(&["tenant", "disable", gone]).0, 0);
@@ -117,7 +132,15 @@ async fn a_change_is_believed_only_if_its_receipt_verifies_under_the_pinned_trus
     let (directory, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (operator, other) = (Operator::new(directory.path()), Operator::new(elsewhere.path()));
     let foreign = format!("{}/trust-root.json", other.data);
-    let tenant = operator.json(&["tenant", "create", "shop", "--audience", "https://shop.example"]);
+    let tenant = operator.json(&[
+        "tenant",
+        "create",
+        "shop",
+        "--audience",
+        "https://shop.example",
+        "--embedder",
+        "facenet-128",
+    ]);
     let tenant = tenant["tenant_id"].as_str().unwrap();
     let create = ["api-key", "create", "--tenant", tenant, "--scope", "enrol"];
     let (exit, out, error) = operator.run_under(&foreign, &create);
@@ -299,7 +322,17 @@ async fn subjects_and_sessions_from_the_command_line() {
 async fn a_subject_of_a_tenant_without_credentials_is_enrolled_from_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::new(directory.path());
-    let create = ["tenant", "create", "app", "--audience", "https://app.example", "--proof", "none"];
+    let create = [
+        "tenant",
+        "create",
+        "app",
+        "--audience",
+        "https://app.example",
+        "--embedder",
+        "facenet-128",
+        "--proof",
+        "none",
+    ];
     let created = operator.json(&create);
     let tenant = created["tenant_id"].as_str().unwrap().to_owned();
     let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();

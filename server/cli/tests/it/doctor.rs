@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use trefoil_key_holder::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
 
-fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &[(&str, &str)]) -> Output {
+pub(crate) fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &[(&str, &str)]) -> Output {
     let [public, admin] = [&program.public, &program.admin].map(|listener| listener.address.to_string());
     Command::new(env!("CARGO_BIN_EXE_trefoil"))
         .args(["doctor", "--listen", &public, "--admin-listen", &admin, "--data-dir"])

@@ -129,7 +129,7 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     let (create, said) =
         printed.split_once("$ trefoil admin tenant create").unwrap().1.split_once('\n').unwrap();
     let tenant = said.split_whitespace().nth(1).unwrap();
-    let flags = create.replace("quickstart --audience https://shop.example", tenant);
+    let flags = create.replace("quickstart --audience https://shop.example --embedder facenet-128", tenant);
     let shown: Value =
         serde_json::from_str(&reader.done(&format!("trefoil admin tenant show{flags} --json"))).unwrap();
     assert_eq!(shown["policy"]["threshold"]["fmr_class"], 4, "{shown}");

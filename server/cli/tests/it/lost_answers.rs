@@ -134,7 +134,17 @@ async fn a_creation_whose_answer_is_lost_is_repeated_and_creates_one() {
     assert_eq!(tenants().await, 1);
 
     // Lost once: the command asks again by itself.
-    let create = |name: &str| command(&["tenant", "create", name, "--audience", "https://shop.example"]);
+    let create = |name: &str| {
+        command(&[
+            "tenant",
+            "create",
+            name,
+            "--audience",
+            "https://shop.example",
+            "--embedder",
+            "facenet-128",
+        ])
+    };
     let created = path.loses(1, async || tenants().await == 2, create("one")).await;
     assert_eq!(code(&created), 0, "{}", said(&created));
     let list = service.admin.get("/v1/tenants").await.text().to_owned();

@@ -77,6 +77,7 @@ mod proxy;
 mod quorum;
 mod quorum_thresholds;
 mod receipts;
+mod refusals;
 mod register;
 mod relay;
 mod reload;

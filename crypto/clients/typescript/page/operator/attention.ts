@@ -1,7 +1,7 @@
 /** What wants attention by the rates of the last minutes. What stands now the service says itself, in the words of `trefoil doctor`. */
 
 import { span } from "../time.js";
-import { between, elapsed, quantile, share, slower, together } from "./history.js";
+import { between, elapsed, quantile, slower, together } from "./history.js";
 import type { Durations, Finding, RequestTimes, Status } from "./status.js";
 
 const LOGINS = "/v1/authentications";
@@ -42,16 +42,6 @@ export function attention(before: Status, now: Status): Finding[] {
   const p99 = quantile(logins, now.request_bounds_s, 0.99);
   if (p99 !== undefined && p99 > SECOND && slower(logins, now.request_bounds_s, SECOND) >= 3) {
     add("warning", "slow-logins", `the slowest hundredth of the logins took over a second ${minutes}`, "see the stages below, then processor and disk");
-  }
-  if (now.queue.used > now.queue.limit / 2) {
-    const what = `${now.queue.used} of ${now.queue.limit} logins wait for a batch`;
-    add("warning", "queue-full", what, "more logins come than the cores match: add cores or another service");
-  }
-  const failures = share(before, now, ({ key_holder }) => key_holder?.failures ?? 0, ({ key_holder }) => key_holder?.attempts ?? 0);
-  const attempts = (now.key_holder?.attempts ?? 0) - (before.key_holder?.attempts ?? 0);
-  if (failures !== undefined && failures > 0.5 && attempts >= 60) {
-    const what = `more than half of ${attempts} attempts failed ${minutes}: somebody may be trying faces`;
-    add("warning", "failed-attempts", what, "see which tenant's logins fail; budgets stop each subject's attempts by themselves");
   }
   return found.sort((one, other) => rank(one) - rank(other));
 }

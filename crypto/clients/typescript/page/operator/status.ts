@@ -42,6 +42,22 @@ export interface CacheCounts {
   readonly admissions_lost: number;
 }
 
+/** Logins by their end. */
+export interface LoginOutcomes {
+  readonly matched: number;
+  readonly not_matched: number;
+  readonly locked_out: number;
+  readonly turned_away: number;
+}
+
+/** How the logins of a tenant ended lately. */
+export interface TenantLogins {
+  readonly tenant: string;
+  readonly hour: LoginOutcomes;
+  readonly day: LoginOutcomes;
+  readonly model_refuses: number | null;
+}
+
 export interface KeyHolderSeat {
   readonly seat: number;
   readonly address: string;
@@ -94,6 +110,7 @@ export interface Status {
   readonly requests: readonly RequestTimes[];
   readonly problems: readonly ProblemCount[];
   readonly caches: readonly CacheCounts[];
+  readonly tenants: readonly TenantLogins[];
   readonly key_holders: readonly KeyHolderSeat[];
   readonly key_holder: KeyHolderCounts | null;
   readonly proofs: { readonly accepted: number; readonly refused: number; readonly waiting: number };

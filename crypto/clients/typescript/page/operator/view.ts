@@ -3,7 +3,7 @@
 import { span } from "../time.js";
 import { attention, earlier, rank, refusals } from "./attention.js";
 import { between, type History, quantile, rate, share, slower } from "./history.js";
-import type { CacheCounts, Finding, Status } from "./status.js";
+import type { CacheCounts, Finding, LoginOutcomes, Status } from "./status.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LOGINS = "/v1/authentications";
@@ -64,7 +64,7 @@ export function show(history: History, page: (id: string) => HTMLElement): void 
   fill(page("stages"), stages(before, now));
   fill(page("requests"), requests(before, now));
   fill(page("refusals"), refusalRows(before, now));
-  fill(page("tenants"), tenants(before, now));
+  fill(page("tenants"), [...tenantLogins(now), ...tenants(before, now)]);
   fill(page("key-holders"), keyHolders(before, now));
   fill(page("rest"), rest(now));
   const minutes = history.seconds < 1 ? "Rates and percentiles need a second look: in two seconds." : over(history.seconds);
@@ -86,7 +86,7 @@ function findings(before: Status, now: Status): HTMLElement[] {
   const calm = element("li", "", "calm");
   calm.append(
     badge("ok", "All well"),
-    element("p", "Nothing wants attention. Watched: certificate, signing keys, disk, key-holder, attempts without a budget, log, refusals, errors, slow logins."),
+    element("p", "Nothing wants attention. Watched: certificate, signing keys, disk, key-holder, attempts without a budget, refusals of each tenant, log, errors, slow logins."),
   );
   return [calm];
 }
@@ -200,6 +200,29 @@ function refusalRows(before: Status, now: Status): HTMLElement[] {
     });
   const heads = ["Refusal", "Route", "Lately", "Since the start", "What the caller does"];
   return [rows.length > 0 ? table("Refusals and faults by code", heads, rows) : element("p", "Nothing was refused.", "empty")];
+}
+
+/** How the logins of each tenant ended, where it had any today. */
+function tenantLogins(now: Status): HTMLElement[] {
+  const rows = now.tenants
+    .filter(({ day }) => day.matched + day.not_matched + day.turned_away > 0)
+    .map(({ tenant, hour, day, model_refuses }) => {
+      const both = (count: (of: LoginOutcomes) => number): string => `${whole(count(hour))} / ${whole(count(day))}`;
+      const refused = (of: LoginOutcomes): number => of.not_matched + of.turned_away;
+      const part = (of: LoginOutcomes): string => (refused(of) > 0 ? percent(refused(of) / (of.matched + refused(of))) : "0 %");
+      const model = model_refuses === null ? "not known" : percent(model_refuses);
+      return [
+        named(now, tenant),
+        both(({ matched }) => matched),
+        both(({ not_matched }) => not_matched),
+        both(({ locked_out }) => locked_out),
+        both(({ turned_away }) => turned_away),
+        `${part(hour)} / ${part(day)}`,
+        model,
+      ];
+    });
+  const heads = ["Tenant", "Matched", "No match", "Of these without an attempt left", "Turned away", "Refused", "Expected of its model"];
+  return rows.length > 0 ? [table("Logins of each tenant: last hour / last day", heads, rows)] : [];
 }
 
 function tenants(before: Status, now: Status): HTMLElement[] {

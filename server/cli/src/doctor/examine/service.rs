@@ -1,4 +1,4 @@
-//! The running service: whether it takes requests, and what it alone finds about its keys.
+//! The running service: whether it takes requests, and what it finds itself.
 
 use super::WAIT;
 use crate::remote;
@@ -7,7 +7,6 @@ use std::path::Path;
 use trefoil_api::Finding;
 use trefoil_client::{Admin, ClientError};
 use trefoil_server::config::Config;
-use trefoil_server::findings;
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 
 /// Why there is no answer.
@@ -29,12 +28,16 @@ impl From<ClientError> for Unanswered {
     }
 }
 
-/// The process, if it runs, and shows this certificate. Whether it takes requests needs no token; what it finds about its keys needs one.
-pub(super) fn examine(config: &Config, certificate: &Path, token_file: Option<&Path>) -> Vec<Finding> {
+/// The process, if it runs, and shows this certificate; and what it finds itself, which needs a token.
+pub(super) fn examine(
+    config: &Config,
+    certificate: &Path,
+    token_file: Option<&Path>,
+) -> (Vec<Finding>, Vec<Finding>) {
     let address = reachable(config.server.admin_listen);
     if address.port() == 0 || TcpStream::connect_timeout(&address, WAIT).is_err() {
         let nothing = "nothing listens here: the service is stopped, or elsewhere";
-        return vec![Finding::ok("service", address, nothing)];
+        return (vec![Finding::ok("service", address, nothing)], Vec::new());
     }
     let url = format!("https://{address}");
     let asked = || -> Result<(Vec<u8>, Option<String>), Unanswered> {
@@ -47,20 +50,29 @@ pub(super) fn examine(config: &Config, certificate: &Path, token_file: Option<&P
         Ok(answered) => answered,
         Err(Unanswered { what, .. }) => {
             let remedy = "find out which process listens here, and correct server.admin_listen or stop it";
-            return vec![Finding::warning("service-unreachable", address, what).do_this(remedy)];
+            return (
+                vec![Finding::warning("service-unreachable", address, what).do_this(remedy)],
+                Vec::new(),
+            );
         }
     };
     let own = config.server.data_dir.join(ADMIN_TOKEN_FILE);
-    let mut found = of_keys(&url, &certificate, token_file.unwrap_or(&own));
-    found.push(match unready {
+    let (unasked, attention) = match attention(&url, &certificate, token_file.unwrap_or(&own)) {
+        Ok(attention) => (None, attention),
+        Err(unasked) => (Some(unasked), Vec::new()),
+    };
+    let running = match unready {
         None => Finding::ok("service", address, "runs and takes requests"),
-        Some(why) => Finding::broken("service-not-ready", address, why).do_this("see its log"),
-    });
-    found
+        Some(why) => {
+            let (why, cure) = why.split_once(". Do: ").unwrap_or((&why, "see its log"));
+            Finding::broken("service-not-ready", address, why).do_this(cure)
+        }
+    };
+    (unasked.into_iter().chain([running]).collect(), attention)
 }
 
-/// What the service finds about its keys, or why it did not say.
-fn of_keys(url: &str, certificate: &[u8], token_file: &Path) -> Vec<Finding> {
+/// What wants attention as the service says, or why it did not say.
+fn attention(url: &str, certificate: &[u8], token_file: &Path) -> Result<Vec<Finding>, Finding> {
     const GIVE: &str =
         "give the file of an operator's token, of which a viewer's will do: --admin-token-file FILE";
     let place = token_file.display();
@@ -68,29 +80,25 @@ fn of_keys(url: &str, certificate: &[u8], token_file: &Path) -> Vec<Finding> {
         Ok(text) => text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim().to_owned(),
         Err(cause) => {
             let what =
-                format!("it cannot be read ({cause}), so the running service was not asked about its keys");
-            return vec![Finding::warning("admin-token-unreadable", place, what).do_this(GIVE)];
+                format!("it cannot be read ({cause}), so the running service was not asked what it finds");
+            return Err(Finding::warning("admin-token-unreadable", place, what).do_this(GIVE));
         }
     };
     let asked = || -> Result<Vec<Finding>, Unanswered> {
         let admin = Admin::new(url, certificate, &token)?;
         Ok(answer(async { admin.status().await })?.attention)
     };
-    match asked() {
-        Ok(attention) => {
-            let is_of_keys = |found: &Finding| findings::OF_RUNNING.contains(&found.code.as_str());
-            attention.into_iter().filter(is_of_keys).collect()
-        }
-        Err(Unanswered { is_of_token: true, .. }) => {
+    asked().map_err(|Unanswered { what, is_of_token }| match is_of_token {
+        true => {
             let what = "the service runs and does not accept this token, which is revoked, has expired, or is another service's; so it was not asked \
-                        about its keys";
-            vec![Finding::warning("admin-token-refused", place, what).do_this(GIVE)]
+                        what it finds";
+            Finding::warning("admin-token-refused", place, what).do_this(GIVE)
         }
-        Err(Unanswered { what, .. }) => {
-            let what = format!("the service did not say what it finds about its keys: {what}");
-            vec![Finding::warning("service-silent", url, what).do_this("ask again, and see its log")]
+        false => {
+            let what = format!("the service did not say what it finds: {what}");
+            Finding::warning("service-silent", url, what).do_this("ask again, and see its log")
         }
-    }
+    })
 }
 
 fn answer<T>(asking: impl Future<Output = Result<T, ClientError>>) -> Result<T, Unanswered> {

@@ -75,7 +75,8 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
     };
     let (post, get, delete) = (Method::POST, Method::GET, Method::DELETE);
     let whole = enrolment.to_string();
-    let nan = whole.replacen('[', "[NaN, ", 1).replace("\"embedding\":\"", "\"embedding\":NaN,\"x\":\"");
+    let second =
+        |number: &str| whole.replace("\"embedding\":", &format!("\"embedding\":[0.5,{number}],\"x\":"));
     let missing = json!({"consent_ref": "form 7"}).to_string();
     let an_hour_ago = json!(service.clock.unix_s() - 3600);
     let in_an_hour = json!(service.clock.unix_s() + 3600);
@@ -112,9 +113,9 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             post.clone(),
             &bob,
             &[key],
-            &nan,
+            &second("NaN"),
             "malformed-json",
-            says("not JSON", "line 1, column", "Send one JSON value"),
+            says("number 2 of 128 is not a number", "line 1, column", "JSON has no NaN"),
         ),
         raw(
             "no embedding",
@@ -195,14 +196,14 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "embedding",
             json!(vec!["x"; 128]),
             "field-invalid",
-            says("string", "/embedding/0", "Correct the fields"),
+            says("not a number", "/embedding/0", "takes no quotes around a number"),
         ),
         enrol(
             "beyond f32",
             "embedding",
             json!(vec![1e39_f64; 128]),
             "field-invalid",
-            says("floating point", "/embedding", "a number that fits f32"),
+            says("number 1 of 128", "/embedding", "beyond 3.4e38"),
         ),
         enrol(
             "zeros",
@@ -210,6 +211,22 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             json!(vec![0; 128]),
             "embedding-invalid",
             says("zero", "/embedding", "128 numbers that the tenant's embedder gives"),
+        ),
+        enrol(
+            "one size",
+            "embedding",
+            json!(vec![0.1_f32; 128]),
+            "embedding-invalid",
+            says("same size", "/embedding", "send its output unchanged"),
+        ),
+        raw(
+            "beyond every number",
+            post.clone(),
+            &bob,
+            &[key],
+            &second("1e999"),
+            "field-invalid",
+            says("number 2 of 128", "/embedding/1", "beyond 3.4e38"),
         ),
         enrol(
             "base64 of URLs",
@@ -587,7 +604,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
         &mut wrong,
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!((on_public, on_admin + 5), (48, 12));
+    assert_eq!((on_public, on_admin + 5), (50, 12));
     assert!(service.server.shutdown().await);
 }
 

@@ -181,10 +181,26 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         operator(&["api-key", "create", "--tenant", &tenant, "--scope", "enrol", "--expires", "tomorrow"]),
         says("tomorrow", "--expires", "2026-11-20T09:47:40Z"),
     );
+    let model = |name: &'static str| ["tenant", "create", "x", "--audience", "x", "--embedder", name];
     answers(
         "unknown class",
-        operator(&[&["tenant", "create", "x", "--audience", "x", "--fmr-class", "9"], &at[..]].concat()),
+        operator(&[&model("facenet-128")[..], &["--fmr-class", "9"], &at[..]].concat()),
         says("no calibration", "/policy/threshold", "known are"),
+    );
+    answers(
+        "no model",
+        operator(&[&["tenant", "create", "x", "--audience", "x"], &at[..]].concat()),
+        says("name the model", "/policy/embedder", "known are facenet-128 2"),
+    );
+    answers(
+        "another model without a score",
+        operator(&[&model("arcface-128")[..], &at[..]].concat()),
+        says("no calibration", "/policy/threshold", "--score S --fmr-class K"),
+    );
+    answers(
+        "a score out of range",
+        operator(&[&model("arcface-128")[..], &["--score", "-99999"], &at[..]].concat()),
+        says("-32768 to 32768", "/policy/threshold/calibrated/score", "Correct the fields"),
     );
     answers(
         "policy is no JSON",
@@ -240,7 +256,7 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         says("an issuer directory already", "issuer", "--directory"),
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(count, 34);
+    assert_eq!(count, 37);
 }
 
 /// Two services with certificates that no client takes: for another name, and one that has expired. Their addresses and certificates.
