@@ -69,7 +69,7 @@ use trefoil_service::second_look::SecondLook;
 use trefoil_service::sessions::Sessions;
 use trefoil_service::signing_keys::{KeysError, Opened, Shown};
 use trefoil_service::templates::Templates;
-use trefoil_service::{log_store, outcomes, signing_keys};
+use trefoil_service::{log_store, outcomes, signing_keys, time};
 use trefoil_sign::SigningKeys;
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::{DataDir, DataDirError};

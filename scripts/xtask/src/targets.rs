@@ -27,7 +27,16 @@ const CHECKS: [Check; 3] = [
     Check {
         target: "wasm32-unknown-unknown",
         what: "what clients link",
-        arguments: &["-p", "trefoil-types", "-p", "trefoil-attest", "-p", "trefoil-api", "-p", "trefoil-wallet"],
+        arguments: &[
+            "-p",
+            "trefoil-types",
+            "-p",
+            "trefoil-attest",
+            "-p",
+            "trefoil-api",
+            "-p",
+            "trefoil-wallet",
+        ],
         cross_compiler: false,
     },
     // Graviton, Ampere, a Raspberry Pi; NEON selects other code in Plonky3.

@@ -132,7 +132,10 @@ impl Shares {
     fn insert(&self, tenant: &TenantId, name: [u8; 32]) -> bool {
         let is_new = self.names.pin().insert(name);
         if is_new {
-            self.of_tenants.pin().get_or_insert_with(*tenant, AtomicUsize::default).fetch_add(1, Ordering::Relaxed);
+            self.of_tenants
+                .pin()
+                .get_or_insert_with(*tenant, AtomicUsize::default)
+                .fetch_add(1, Ordering::Relaxed);
         }
         is_new
     }
