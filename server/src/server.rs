@@ -206,9 +206,7 @@ impl Server {
         let (Opened { keys, trust_root }, shown) = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
         let (store, store_path) = store::open(&supervisor, &directory, &config, clock.unix_s())?;
-        if config.store.accept_clock {
-            accept_clock(store.as_ref(), clock.unix_s())?;
-        }
+        accept_clock(&config, store.as_ref(), clock.unix_s())?;
         let Stored { mut head, sealed, restored } =
             Stored::check(store.as_ref(), &trust_root, clock.unix_s())?;
         let (key_holder, vault) =
@@ -230,29 +228,15 @@ impl Server {
         let pruner = config.retention.keeping().map(|keeping| Pruner::new(keeping, store.as_ref()));
         let pruner = pruner.transpose().map_err(|cause| stored("seals", &cause))?;
         let pipeline = Pipeline::new(issuer, accounts.registry(), Arc::clone(&key_holder), Tier::detected());
-        let seals = Arc::clone(&store);
-        let (release, seal_log) = seal_log::SealLog::start(
-            move |number, bytes, completed| log_store::put_seal(seals.as_ref(), number, bytes, completed),
-            Arc::clone(&counters),
-            Arc::clone(&standing),
-            &supervisor,
-        )
-        .map_err(|cause| StartError::Thread(no_thread(cause).to_string()))?;
+        let (release, seal_log) = start_seal_log(&store, &counters, &standing, &supervisor)?;
         let shared = FleetLog::of(&store, &watch, register.clone(), past.accepted(), &standing);
         let told = (watch.vaults(), restored, shared);
         let chains = Arc::new(Chains::new(config.proofs.cache_capacity));
-        let (nonces, seal_log_is) = (config.pipeline.nonces, Arc::clone(&standing));
-        let door = Arc::new(FrontDoor::new(nonces, Arc::clone(&chains), register.clone(), seal_log_is));
+        let (nonces, dated_by) = (config.pipeline.nonces, Arc::clone(&standing));
+        let door = Arc::new(FrontDoor::new(nonces, Arc::clone(&chains), register.clone(), dated_by));
         let dated = PipelineClock { clock: Arc::clone(&clock), seal_log: Arc::clone(&standing) };
-        let pipeline = start_pipeline(
-            &config,
-            pipeline,
-            keys,
-            head,
-            Arc::new(dated),
-            (Arc::clone(&door), release),
-            told,
-        )?;
+        let ends = (Arc::clone(&door), release);
+        let pipeline = start_pipeline(&config, pipeline, keys, head, Arc::new(dated), ends, told)?;
         let service = Arc::new(Service {
             clock_watch: ClockWatch::default(),
             past,
@@ -539,7 +523,10 @@ fn signing_keys_of(config: &Config, issuer: &str, now: u64) -> Result<(Opened, S
 }
 
 /// Takes this machine's clock for right although the newest seals are dated ahead of it.
-fn accept_clock(store: &dyn Store, now: u64) -> Result<(), StartError> {
+fn accept_clock(config: &Config, store: &dyn Store, now: u64) -> Result<(), StartError> {
+    if !config.store.accept_clock {
+        return Ok(());
+    }
     let accepted = past::accept_clock(store, now)
         .map_err(|cause| StartError::Stored { what: "seals", cause: cause.to_string() })?;
     match accepted {
@@ -623,6 +610,19 @@ fn not_opened(path: &Path, cause: StoreError) -> StartError {
 const SEAL_SPACING: u64 = 2;
 /// How long a node that leaves decides what comes on connections that it has told to end.
 const SENT_ON_MAX: Duration = Duration::from_millis(500);
+
+/// Starts to keep seals in the store.
+fn start_seal_log(
+    store: &Arc<dyn Store>,
+    counters: &Arc<Counters>,
+    standing: &Arc<seal_log::Standing>,
+    supervisor: &Supervisor,
+) -> Result<(SealLog, std::thread::JoinHandle<()>), StartError> {
+    let store = Arc::clone(store);
+    let put = move |number, bytes, completed| log_store::put_seal(store.as_ref(), number, bytes, completed);
+    SealLog::start(put, Arc::clone(counters), Arc::clone(standing), supervisor)
+        .map_err(|cause| StartError::Thread(no_thread(cause).to_string()))
+}
 
 fn start_pipeline(
     config: &Config,

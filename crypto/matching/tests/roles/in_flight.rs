@@ -49,6 +49,12 @@ impl Vault for Meeting {
     fn put_opening_key(&self, key: &[u8]) -> Result<(), VaultError> {
         self.inner.put_opening_key(key)
     }
+    fn opened_until(&self) -> Result<u64, VaultError> {
+        self.inner.opened_until()
+    }
+    fn put_opened_until(&self, time: u64) -> Result<(), VaultError> {
+        self.inner.put_opened_until(time)
+    }
     fn delete_subject(&self, tenant: &TenantId, handle: &Handle, generation: u32) -> Result<(), VaultError> {
         self.inner.delete_subject(tenant, handle, generation)
     }
