@@ -157,7 +157,7 @@ fn a_version_that_another_node_did_not_make_is_not_taken() {
     let world = served();
     let (one, shown) = (world.open().unwrap(), Shown::new(&world.open().unwrap()));
     let directory = world.path();
-    assert!(matches!((shown.follow(&directory), shown.written(&directory)), (Ok(None), None)));
+    assert!(matches!((shown.follow(&directory), shown.waiting(&directory)), (Ok(None), None)));
     // Of other keys, and half a file.
     let other = served();
     add(&other, "two").unwrap();
@@ -168,7 +168,7 @@ fn a_version_that_another_node_did_not_make_is_not_taken() {
     assert!(refused(shown.follow(&directory)).contains("2.json"));
     assert_eq!((*shown.root()).clone(), one.trust_root);
     assert_eq!(world.open().unwrap().trust_root, one.trust_root);
-    assert!(shown.written(&directory).is_some());
+    assert!(shown.waiting(&directory).is_some());
 
     // A service that runs shows what was added beside it, and nothing that lists its keys no more.
     let root = add(&world, "two").unwrap();
