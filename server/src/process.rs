@@ -11,12 +11,15 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use trefoil_key_holder::logging::{Filter, Logging};
 use trefoil_key_holder::{memory, output, systemd};
 use trefoil_pipeline::Clock;
 use trefoil_service::{signing_keys, time};
+use trefoil_storage::supervisor::no_thread;
 
 /// Version and commit.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("COMMIT_OF_BUILD"), ")");
@@ -67,10 +70,33 @@ fn run(
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().max_io_events_per_tick(EVENTS_PER_TICK).build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
-    let ended = runtime.block_on(serve(config, (configured, reading), clock, sockets));
+    let starting = watch_start(runtime.handle().clone())?;
+    let ended = runtime.block_on(serve(config, (configured, reading), clock, sockets, starting));
     // A blocking task may wait forever for a thread that panicked.
     runtime.shutdown_background();
     ended
+}
+
+/// How long a start may wait for one thread.
+const THREAD_MAX: Duration = Duration::from_secs(10);
+
+/// Ends the process if the runtime gets no thread for what it has to do: it would wait for one for ever. Drop the answer once the service serves.
+fn watch_start(runtime: Handle) -> Result<Sender<()>, String> {
+    let (starting, serves) = channel::<()>();
+    let watch = move || {
+        while serves.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            let (ran, runs) = channel();
+            runtime.spawn_blocking(move || ran.send(()).is_ok());
+            let is_stuck = runs.recv_timeout(THREAD_MAX).is_err();
+            if is_stuck && serves.recv_timeout(THREAD_MAX) == Err(RecvTimeoutError::Timeout) {
+                let cause = no_thread(std::io::ErrorKind::WouldBlock.into());
+                eprintln!("trefoil: the start waits for a thread: {cause}");
+                std::process::exit(1);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("start-watch".to_owned()).spawn(watch);
+    thread.map(|_| starting).map_err(|cause| no_thread(cause).to_string())
 }
 
 /// Serves until a signal comes. The error says why it ended without one.
@@ -79,21 +105,24 @@ async fn serve(
     (configured, (source, filter)): (Config, (Source, Filter)),
     clock: Arc<dyn Clock>,
     sockets: [Option<TcpListener>; 2],
+    starting: Sender<()>,
 ) -> Result<(), String> {
-    // Before the addresses are printed, because their reader may send a signal at once.
-    let (mut signals, reloads) = (signals(), signal(SignalKind::hangup()));
+    let reloads = signal(SignalKind::hangup());
     let living = tokio::spawn(live());
-    let server = if config.store.standby {
+    let (server, mut signals) = if config.store.standby {
         refuse_sockets(&sockets)?;
+        let mut signals = signals();
         match standby::taken_over(config, &clock, stopped_by(&mut signals)).await? {
-            Some(server) => server,
+            Some(server) => (server, signals),
             None => return Ok(()),
         }
     } else {
         let data = config.server.data_dir.clone();
         let started = Server::start_on(sockets, config, Arc::clone(&clock)).await;
-        started.map_err(|cause| not_started(&cause, &data))?
+        // Only now, so that a signal ends a start at once, and before the addresses are printed, whose reader may send one.
+        (started.map_err(|cause| not_started(&cause, &data))?, signals())
     };
+    drop(starting);
     say_what_runs(&server, clock.unix_s());
     output::tell(&format!(
         "public API    https://{}\nadmin API     https://{}\ncertificate   {}\nadmin token   {}\ntrust root    {}\n",

@@ -11,6 +11,8 @@
 #![expect(clippy::disallowed_methods, reason = "counts lines that were lost; waits where nobody is served")]
 
 use crate::config::{Log, LogFormat};
+use signal_hook::consts::{SIGALRM, SIGUSR1, SIGUSR2};
+use signal_hook::flag;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fs::File;
 use std::io::{self, Write};
@@ -85,6 +87,10 @@ impl Logging {
             }
         };
         std::panic::set_hook(Box::new(log_panic));
+        // Sent by programs that rotate logs and by mistake; their default effect is the end of the process.
+        for signal in [SIGUSR1, SIGUSR2, SIGALRM] {
+            flag::register(signal, Arc::default()).map_err(|cause| cause.to_string())?;
+        }
         Ok(Logging { lines, filter })
     }
 

@@ -13,11 +13,12 @@ pub fn protect() -> io::Result<()> {
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     if let Err(cause) = lock() {
-        tracing::warn!(
-            %cause,
-            "memory cannot be locked, so the system may write keys to its swap space: allow it (LimitMEMLOCK=infinity in systemd, \
-             --ulimit memlock=-1 in a container), or have no swap, or an encrypted one"
-        );
+        match std::fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() > 1) {
+            true => {
+                tracing::warn!(%cause, "memory is not locked, so keys may reach swap space: set LimitMEMLOCK=infinity")
+            }
+            false => tracing::info!(%cause, "memory is not locked; this machine has no swap space now"),
+        }
     }
     Ok(())
 }

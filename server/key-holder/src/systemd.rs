@@ -7,6 +7,11 @@ use sd_notify::NotifyState;
 use std::net::TcpListener;
 use std::time::Duration;
 
+/// Whether a unit of systemd has started this process and waits for its messages.
+pub fn is_manager() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some()
+}
+
 /// The sockets that systemd passed, one for each of `names`, if it passed any. A socket unit names each with
 /// `FileDescriptorName=`; without names the sockets are taken in this order.
 ///

@@ -7,7 +7,7 @@ use crate::systemd::{Unit, copy, socket};
 use std::collections::BTreeSet;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use trefoil_postgres::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 
 fn folder() -> PathBuf {
@@ -68,6 +68,8 @@ async fn the_units_start_the_service_with_the_sample_configuration_and_its_crede
     let names = sockets.map(|unit| value(unit, "FileDescriptorName")).join(":");
     let (public, admin) = (socket(), socket());
     let arguments = arguments("trefoil.service", &data);
+    let made = as_the_page_says("keys init", &data, Some(&credentials));
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let unit = Unit::start_with(
         directory.path(),
         vec![copy(&public), copy(&admin)],
@@ -95,7 +97,7 @@ async fn the_units_start_the_service_with_the_sample_configuration_and_its_crede
 fn keys_are_rotated_as_the_page_says(data: &Path, credential: &str, credentials: &Path) {
     let page = read("README.md");
     let line = page.lines().find(|line| line.starts_with("systemd-run ")).unwrap();
-    let (manager, command) = line.split_once(" /usr/bin/trefoil ").unwrap();
+    let (manager, _) = line.split_once(" /usr/bin/trefoil ").unwrap();
     let options: Vec<&str> = manager.split(' ').skip(1).collect();
     if let Ok(help) = Command::new("systemd-run").arg("--help").output() {
         let help = String::from_utf8_lossy(&help.stdout).into_owned();
@@ -115,17 +117,22 @@ fn keys_are_rotated_as_the_page_says(data: &Path, credential: &str, credentials:
     ] {
         assert!(options.contains(&option.as_str()), "{line} lacks {option}");
     }
-    let place = format!("{}/", folder().display());
-    for (has_credential, code) in [(false, 1), (true, 0)] {
-        let mut rotated = Command::new(env!("CARGO_BIN_EXE_trefoil"));
-        rotated.args(command.split(' ').map(|word| word.replace("/etc/trefoil/", &place)));
-        rotated.arg("--data-dir").arg(data).env_remove("CREDENTIALS_DIRECTORY");
-        if has_credential {
-            rotated.env("CREDENTIALS_DIRECTORY", credentials);
-        }
-        let output = rotated.output().unwrap();
+    for (credentials, code) in [(None, 1), (Some(credentials), 0)] {
+        let output = as_the_page_says("keys rotate", data, credentials);
         assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// What the line of `systemd-run` in README.md runs, with another command of `keys`.
+fn as_the_page_says(keys: &str, data: &Path, credentials: Option<&Path>) -> Output {
+    let page = read("README.md");
+    let line = page.lines().find(|line| line.starts_with("systemd-run ")).unwrap();
+    let (_, command) = line.split_once(" /usr/bin/trefoil ").unwrap();
+    let (command, place) = (command.replace("keys rotate", keys), format!("{}/", folder().display()));
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    program.args(command.split(' ').map(|word| word.replace("/etc/trefoil/", &place)));
+    program.arg("--data-dir").arg(data).env_remove("CREDENTIALS_DIRECTORY");
+    program.envs(credentials.map(|credentials| ("CREDENTIALS_DIRECTORY", credentials))).output().unwrap()
 }
 
 #[test]

@@ -96,6 +96,7 @@ mod shutdown;
 mod siblings;
 mod small_disk;
 mod started;
+mod starts;
 mod status;
 mod store;
 mod subjects;

@@ -97,7 +97,7 @@ fn service(folder: &Path, sockets: [OwnedFd; 2], names: &str) -> (Unit, PathBuf)
     let data = folder.join("data");
     // Addresses that nobody could listen on.
     let elsewhere = ["--listen", "192.0.2.1:1", "--admin-listen", "192.0.2.1:2"];
-    let place = ["serve", "--data-dir", data.to_str().unwrap()];
+    let place = ["serve", "--init", "--data-dir", data.to_str().unwrap()];
     (Unit::start(folder, sockets.into(), names, &[&place[..], &elsewhere].concat()), data)
 }
 

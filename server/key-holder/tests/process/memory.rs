@@ -30,7 +30,7 @@ fn memory_is_kept_out_of_files() {
     let status = proc(&running, "status");
     let locked = status.lines().find(|line| line.starts_with("VmLck")).unwrap();
     // Where it may not lock memory, it says what to do about it.
-    let warned = std::fs::read_to_string(house.log_path()).unwrap().contains("memory cannot be locked");
+    let warned = std::fs::read_to_string(house.log_path()).unwrap().contains("memory is not locked");
     assert_ne!(locked.split_whitespace().nth(1) == Some("0"), !warned, "{locked}");
     // The memory file of a process that cannot be dumped belongs to root.
     let owner = std::fs::metadata(format!("/proc/{}/mem", running.pid())).unwrap().uid();

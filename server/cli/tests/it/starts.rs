@@ -1,0 +1,172 @@
+//! What a start does before it serves: it makes no installation by mistake, ends or serves under any limit, and a signal ends it.
+
+use crate::program::Program;
+use crate::siblings;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than the program gives itself, on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn serve(folder: &Path, limit: &str, rest: &[&str]) -> Child {
+    Command::new("sh")
+        .args([
+            "-c",
+            &format!("{limit}; exec \"$0\" serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 \"$@\""),
+        ])
+        .arg(env!("CARGO_BIN_EXE_trefoil"))
+        .args(rest)
+        .env("TREFOIL_KEYS_PRECOMPUTE", "brief")
+        .env("TREFOIL_PROOFS_CACHE_CAPACITY", "1000")
+        .current_dir(folder)
+        .stdout(File::create(folder.join("out")).unwrap())
+        .stderr(File::create(folder.join("log")).unwrap())
+        .spawn()
+        .unwrap()
+}
+
+fn text(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Waits until it is so, or ends the test.
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_start_ends_or_serves_whatever_memory_it_gets_and_a_signal_ends_it() {
+    for kib in [131_072, 300_000, 420_000, 524_288, 532_000, 540_000, 548_000, 556_000, 700_000] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = serve(folder.path(), &format!("ulimit -v {kib}"), &["--data-dir", "data"]);
+        let mut ended = None;
+        until(&format!("{kib} KiB: neither ended nor serves"), || {
+            ended = child.try_wait().unwrap();
+            ended.is_some() || text(folder.path(), "out").contains("trust root")
+        });
+        let log = text(folder.path(), "log");
+        match ended {
+            Some(ended) => assert!(!ended.success() && !log.is_empty(), "{kib}: {ended} {log}"),
+            None => {
+                signal(&child, "-TERM");
+                assert_eq!(child.wait().unwrap().code(), Some(0), "{kib}: {log}");
+            }
+        }
+        let of_threads = log.contains("gives no further thread");
+        assert!(!of_threads || log.contains("TasksMax=") && log.contains("ulimit -v"), "{log}");
+    }
+}
+
+#[test]
+fn before_it_listens_a_signal_ends_it_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    // A server that accepts and says nothing: the start waits for the database.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let store = format!("postgres://trefoil@{}/trefoil?sslmode=disable", silent.local_addr().unwrap());
+    let mut child = serve(
+        folder.path(),
+        "export TREFOIL_STORE_TIMEOUT_MS=60000",
+        &["--data-dir", "data", "--store", &store],
+    );
+    let _held = silent.accept().unwrap();
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().signal(), Some(15), "{}", text(folder.path(), "log"));
+}
+
+/// Programs that rotate logs send such signals.
+#[tokio::test(flavor = "multi_thread")]
+async fn signals_that_others_send_end_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::start(&folder.path().join("data"), Stdio::null(), &[]);
+    for name in ["-USR1", "-USR2", "-ALRM"] {
+        program.signal(name);
+        program.serves(1).await;
+    }
+    assert_eq!(program.terminate().code(), Some(0));
+}
+
+#[test]
+fn a_new_installation_is_said_and_where_a_file_or_a_unit_names_the_directory_it_takes_a_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("trefoil.toml"), format!("[server]\ndata_dir = {:?}\n", at("named"))).unwrap();
+    std::fs::write(at("limits.toml"), "[limits]\nbody_timeout_s = 60\n").unwrap();
+    let unit = "export NOTIFY_SOCKET=/nowhere";
+    for (limit, arguments, makes) in [
+        ("true", &["--data-dir", "typed"][..], Some("typed")),
+        ("true", &["--config", "limits.toml"], Some("trefoil-data")),
+        ("true", &["--config", "trefoil.toml"], None),
+        ("true", &["--config", "trefoil.toml", "--data-dir", "mistyped"], Some("mistyped")),
+        (unit, &["--data-dir", "of-a-unit"], None),
+        (unit, &["--data-dir", "of-a-unit", "--init"], Some("of-a-unit")),
+        ("true", &["--config", "trefoil.toml", "--init"], Some("named")),
+        ("true", &["--config", "trefoil.toml"], Some("")),
+        (unit, &["--data-dir", "of-a-unit"], Some("")),
+    ] {
+        let mut child = serve(folder.path(), limit, arguments);
+        let mut ended = None;
+        until("neither ended nor serves", || {
+            ended = child.try_wait().unwrap();
+            ended.is_some() || text(folder.path(), "out").contains("trust root")
+        });
+        let log = text(folder.path(), "log");
+        let said = log.lines().find(|line| line.contains("made a new installation in"));
+        match makes {
+            None => {
+                assert_eq!(ended.and_then(|ended| ended.code()), Some(1), "{arguments:?}: {log}");
+                assert!(log.contains("there is no installation in") && log.contains("--init"), "{log}");
+                assert!(log.contains("trefoil restore") && said.is_none(), "{log}");
+            }
+            Some(name) => {
+                assert!(ended.is_none(), "{arguments:?}: {log}");
+                assert_eq!(
+                    said.is_some_and(|said| said.ends_with(name)),
+                    !name.is_empty(),
+                    "{arguments:?}: {log}"
+                );
+                signal(&child, "-TERM");
+                assert_eq!(child.wait().unwrap().code(), Some(0), "{arguments:?}: {log}");
+            }
+        }
+        assert!(!log.lines().any(|line| line.contains("WARN") && line.len() > 200), "{log}");
+    }
+    assert!(!at("nothing").exists());
+}
+
+/// A program that holds the store's lock is named, and the disk is not blamed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_of_another_program_is_named_with_its_holder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let program = Program::start(&data, File::create(&log).unwrap(), &[("TREFOIL_STORE_URL", "")]);
+    siblings::alone(program.admin.address);
+    let other = rusqlite::Connection::open(data.join("store.sqlite")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    program.create_tenant().await.problem(503, "store-unavailable");
+    let holder = format!("another program, process {}, holds a lock of", std::process::id());
+    until("the lock is named", || text(folder.path(), "log").contains(&holder));
+    let said = text(folder.path(), "log");
+    assert!(said.contains("store.sqlite") && !said.contains("disk"), "{said}");
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    let refused = Command::new(env!("CARGO_BIN_EXE_trefoil"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data-dir"])
+        .arg(&data)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains(&format!("another trefoil process, number {}", program.id())), "{told}");
+    program.serves(1).await;
+    assert_eq!(program.terminate().code(), Some(0));
+}
