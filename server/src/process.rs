@@ -8,7 +8,6 @@ use crate::server::{Follower, Server, Standing, StartError};
 use crate::standby;
 use crate::tls::{Pair, SOON_S};
 use std::net::TcpListener;
-use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -68,7 +67,6 @@ fn run(
         memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
     raise_descriptor_limit(2 * config.limits.connections);
-    threads_are_given()?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.enable_all().max_io_events_per_tick(EVENTS_PER_TICK).build();
     let runtime = runtime.map_err(|cause| cause.to_string())?;
@@ -77,25 +75,6 @@ fn run(
     // A blocking task may wait forever for a thread that panicked.
     runtime.shutdown_background();
     ended
-}
-
-/// Threads beside those of the runtime that a start needs at least.
-const THREADS: usize = 24;
-
-/// Refuses a system that gives too few threads for a start, which would wait for them.
-fn threads_are_given() -> Result<(), String> {
-    let count = THREADS + 2 * std::thread::available_parallelism().map_or(1, NonZero::get);
-    let mut held = Vec::new();
-    for _ in 0..count {
-        let (release, wait) = channel::<()>();
-        let thread = std::thread::Builder::new().spawn(move || wait.recv().is_ok());
-        held.push((release, thread.map_err(|cause| no_thread(cause).to_string())?));
-    }
-    for (release, thread) in held {
-        drop(release);
-        let _ = thread.join();
-    }
-    Ok(())
 }
 
 /// How long a start may wait for one thread.

@@ -31,7 +31,7 @@ pub(super) async fn publish(
     // The root may revoke a credential, which a full disk must not prevent.
     let publish = move |service: &Service| {
         let root = || SignedRoot { statement: statement.clone(), signature: signature.clone() };
-        let failed = |refused: &Refused| *refused == Refused::Fault;
+        let failed = |refused: &Refused| matches!(refused, Refused::Fault | Refused::NoRoom);
         let publish = || service.directory.publish_root(&tenant, root(), service.now());
         service.disk.with_reserve(publish, failed)
     };

@@ -1,6 +1,6 @@
 //! What a start checks of the stored data before it uses it, and `trefoil doctor` where no service runs.
 
-use super::{StartError, not_opened, store};
+use super::{StartError, not_opened};
 use crate::config::{Config, Place};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -94,7 +94,7 @@ pub(super) fn check_vault(
 pub fn would_start(config: &Config, now: u64) -> Result<(), StartError> {
     let directory = &config.server.data_dir;
     let [path, vault] = [STORE_FILE, VAULT_FILE].map(|name| directory.join(name));
-    if store::database(config)?.is_some() || !path.exists() {
+    if !config.store.url.0.is_empty() || !path.exists() {
         return Ok(());
     }
     let opened = look(directory, STORE_FILE, "master.key", Sqlite::look)?;

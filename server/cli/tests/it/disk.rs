@@ -156,7 +156,7 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     let next = house.customer.next_root(root, 2, 1);
     // No space is left, not even a reserve: an honest error, and nothing half done.
     let status = house.customer.send_root(&next).await.status;
-    assert!(status == 201 || status == 500, "{status}");
+    assert!(status == 201 || status == 503, "{status}");
 
     house.disk.empty();
     house.until_ready(200, "ready").await;

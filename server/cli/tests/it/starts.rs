@@ -47,7 +47,7 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
 
 #[test]
 fn a_start_ends_or_serves_whatever_memory_it_gets_and_a_signal_ends_it() {
-    for kib in [131_072, 300_000, 400_000, 524_288, 600_000, 700_000, 850_000] {
+    for kib in [131_072, 300_000, 420_000, 524_288, 532_000, 540_000, 548_000, 556_000, 700_000] {
         let folder = tempfile::tempdir().unwrap();
         let mut child = serve(folder.path(), &format!("ulimit -v {kib}"), &["--data-dir", "data"]);
         let mut ended = None;
