@@ -18,6 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use trefoil_api::SESSIONS_IN_MEMORY_MAX;
 use trefoil_cache::Sampling;
+use trefoil_contents::shown;
 pub use trefoil_key_holder::config::{Log, LogFormat};
 pub use trefoil_key_holder::settings::ConfigError;
 use trefoil_key_holder::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
@@ -339,7 +340,8 @@ impl Config {
 /// `https://HOST` or `https://HOST:PORT`, or empty.
 fn check_url(url: &str) -> Result<(), ConfigError> {
     let refused = |why: &str| {
-        let cause = format!("`{url}` {why}; write it as https://auth.example or https://auth.example:8443");
+        let cause =
+            format!("{} {why}; write it as https://auth.example or https://auth.example:8443", shown(url));
         Err(ConfigError::Range { key: "server.public_url", cause })
     };
     if url.is_empty() {

@@ -701,10 +701,13 @@ fn is_text(text: &str, bytes_max: usize) -> bool {
 fn text<'de, D: Deserializer<'de>>(deserializer: D, bytes_max: usize) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if is_text(&text, bytes_max) {
-        Ok(text)
-    } else {
-        Err(D::Error::custom(format_args!("expected 1 to {bytes_max} bytes of text")))
+        return Ok(text);
     }
+    let cause = match text.chars().any(char::is_control) {
+        true => "expected one line of text, without line breaks and other control characters",
+        false => return Err(D::Error::custom(format_args!("expected 1 to {bytes_max} bytes of text"))),
+    };
+    Err(D::Error::custom(cause))
 }
 
 #[cfg(test)]

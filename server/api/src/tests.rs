@@ -64,3 +64,19 @@ fn times_and_delays_that_no_store_can_hold_are_refused() {
     assert_eq!(policy(31_536_000).check(), Ok(()));
     assert_eq!(policy(31_536_001).check().unwrap_err().pointer, "/attempts/delay_s");
 }
+
+#[test]
+fn a_name_with_a_line_break_is_told_what_is_wrong_with_it() {
+    let named = |name: &str| {
+        let tenant = serde_json::json!({"embedding": vec![1; DIM], "consent_ref": name});
+        serde_json::from_value::<Enrolment>(tenant).err().map(|cause| cause.to_string()).unwrap_or_default()
+    };
+    assert_eq!(named("form 7"), "");
+    for name in ["form 7\n", "a\tb", "\u{7f}"] {
+        assert_eq!(
+            named(name),
+            "expected one line of text, without line breaks and other control characters"
+        );
+    }
+    assert_eq!(named(""), "expected 1 to 256 bytes of text");
+}

@@ -2,9 +2,11 @@
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
+use trefoil_key_holder::arguments::hidden;
 
 /// Prints the mistake with its hint, and ends the process as the parser would.
-pub(super) fn exit(mut cause: Error) -> ! {
+pub(super) fn exit(cause: Error) -> ! {
+    let mut cause = hidden(cause);
     if let Some(hint) = hint(&cause) {
         cause.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
     }

@@ -7,6 +7,14 @@ pub(super) fn tenant(text: &str) -> Result<Hex<16>, String> {
     Hex::parse(text).ok_or_else(|| "expected 32 hexadecimal digits".to_owned())
 }
 
+/// The address of a service. Errors show it.
+pub(super) fn address(text: &str) -> Result<String, String> {
+    match text.contains('@') {
+        true => Err("an address has no user and no password; credentials come from files".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 pub(super) fn nonce(text: &str) -> Result<Nonce, String> {
     let bytes = hex::decode(text).ok().and_then(Nonce::new);
     bytes.ok_or_else(|| "expected 32 to 128 hexadecimal digits".to_owned())

@@ -27,7 +27,7 @@ impl FromStr for Address {
         let rest = text.strip_prefix("tls://").ok_or(form)?;
         let (authority, fingerprint) = rest.split_once('#').ok_or(form)?;
         let (host, port) = authority.rsplit_once(':').ok_or(form)?;
-        if host.is_empty() || port.parse::<u16>().is_err() {
+        if host.is_empty() || host.contains('@') || port.parse::<u16>().is_err() {
             return Err(form.to_owned());
         }
         Ok(Address { authority: authority.to_owned(), fingerprint: fingerprint.parse()? })
@@ -52,6 +52,7 @@ mod tests {
             "tls://127.0.0.1#00",
             "tls://127.0.0.1:7443#00",
             &format!("tls://:7443#{print}"),
+            &format!("tls://user:secret@127.0.0.1:7443#{print}"),
             &format!("tls://127.0.0.1#{print}"),
             &format!("tls://127.0.0.1:99999#{print}"),
         ] {

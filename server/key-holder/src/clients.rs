@@ -4,6 +4,7 @@
 //! batches: it neither sets a policy nor lifts a freeze. A client that operates the key-holder decides nothing and enrols no subject.
 
 use crate::identity::Fingerprint;
+use crate::settings::located;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,8 +80,8 @@ impl Clients {
         }
         let bytes = directory.file(CLIENTS_FILE, Default::default)?;
         let refused = |cause: String| ClientsError::File { path: path.display().to_string(), cause };
-        let text = std::str::from_utf8(&bytes).map_err(|cause| refused(cause.to_string()))?;
-        let clients: Clients = toml::from_str(text).map_err(|cause| refused(cause.to_string()))?;
+        let text = trefoil_contents::text(&bytes).map_err(refused)?;
+        let clients: Clients = toml::from_str(text).map_err(|cause| refused(located(text, &cause)))?;
         clients.by_fingerprint().map_err(refused)?;
         Ok(clients)
     }

@@ -24,6 +24,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use thiserror::Error;
+use trefoil_contents::parse_error;
 use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
 use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
 
@@ -290,7 +291,7 @@ fn check_file(path: &Path, mut before: Option<Head>) -> Result<Option<Head>, Job
         let broken =
             |cause: String| JobLogError::Broken { path: path.display().to_string(), line: index + 1, cause };
         let line = line.strip_suffix(b"\n").ok_or_else(|| broken("it has no end".to_owned()))?;
-        let entry: Entry = serde_json::from_slice(line).map_err(|cause| broken(cause.to_string()))?;
+        let entry: Entry = serde_json::from_slice(line).map_err(|cause| broken(parse_error(cause)))?;
         let follows = |head: Head| entry.n == head.next && entry.prev == hex::encode(head.digest);
         if !before.is_none_or(follows) {
             return Err(broken("it does not follow from the line before".to_owned()));

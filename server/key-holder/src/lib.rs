@@ -20,6 +20,7 @@
 //! ```
 
 mod address;
+pub mod arguments;
 pub mod backup;
 mod channel;
 pub mod cli;

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, reload};
+use trefoil_contents::shown;
 
 /// Most waiting lines: a second of them at 4,096 requests a second with one line each.
 const QUEUE_MAX: usize = 4096;
@@ -133,13 +134,14 @@ impl Filter {
 fn parse(log: &Log) -> Result<EnvFilter, String> {
     if let Some(word) = no_level(&log.filter) {
         return Err(format!(
-            "log.filter: {word:?} is no level (error, warn, info, debug, trace, or off); for a module write NAME=LEVEL"
+            "log.filter: {} is no level (error, warn, info, debug, trace, or off); for a module write NAME=LEVEL",
+            shown(word)
         ));
     }
-    EnvFilter::builder().parse(with_silent_libraries(&log.filter)).map_err(|cause| {
+    EnvFilter::builder().parse(with_silent_libraries(&log.filter)).map_err(|_| {
         format!(
-            "log.filter: `{}` is not a filter ({cause}); write it as `info`, or with levels for parts such as `trefoil_server=debug,warn`",
-            log.filter
+            "log.filter: {} is not a filter; write it as `info`, or with levels for parts such as `trefoil_server=debug,warn`",
+            shown(&log.filter)
         )
     })
 }

@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 use std::path::Path;
 use thiserror::Error;
+use trefoil_contents::{parse_error, shown};
 
 /// The prefix of all our variables.
 const FAMILY: &str = "TREFOIL_";
@@ -136,12 +137,12 @@ impl<T: DeserializeOwned> Layers<T> {
     /// [`ConfigError`] names the file, the key and the remedy.
     pub fn file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let (name, list) = (path.display().to_string(), self.program.list);
-        let text = std::fs::read_to_string(path)
+        let file = std::fs::read(path)
             .map_err(|cause| ConfigError::Unreadable { path: name.clone(), cause: cause.to_string() })?;
         let refused = |cause: String| ConfigError::File { path: name.clone(), cause, list };
-        let file: toml::Table = text.parse().map_err(|cause: toml::de::Error| {
-            refused(format!("this is not TOML: {}", cause.to_string().trim_end()))
-        })?;
+        let text = trefoil_contents::text(&file).map_err(refused)?;
+        let file: toml::Table =
+            text.parse().map_err(|cause| refused(format!("this is not TOML: {}", located(text, &cause))))?;
         for (section, keys) in file {
             let sections: Vec<String> = self.table.keys().cloned().collect();
             let known = self.table.get_mut(&section).and_then(toml::Value::as_table_mut);
@@ -149,15 +150,15 @@ impl<T: DeserializeOwned> Layers<T> {
                 let hint = self
                     .other_program(&section, path)
                     .unwrap_or_else(|| did_you_mean(&section, &sections, |name| format!("[{name}]")));
-                return Err(refused(format!("unknown section or key `{section}`{hint}")));
+                return Err(refused(format!("unknown section or key {}{hint}", unknown(&section, &hint))));
             };
             for (key, value) in keys {
                 let names: Vec<String> = known.keys().cloned().collect();
-                let unknown = || {
+                let nothing = || {
                     let hint = did_you_mean(&key, &names, |name| format!("`{section}.{name}`"));
-                    refused(format!("unknown key `{section}.{key}`{hint}"))
+                    refused(format!("unknown key {} in [{section}]{hint}", unknown(&key, &hint)))
                 };
-                let slot = known.get_mut(&key).ok_or_else(unknown)?;
+                let slot = known.get_mut(&key).ok_or_else(nothing)?;
                 if slot.type_str() != value.type_str() {
                     let (want, got) = (slot.type_str(), value.type_str());
                     return Err(refused(format!("key `{section}.{key}` is {got}, expected {want}")));
@@ -221,7 +222,7 @@ impl<T: DeserializeOwned> Layers<T> {
     /// Why the values are invalid, with the key. Each layer refuses such a value, so this succeeds.
     pub fn read(&self) -> Result<T, String> {
         let read = self.table.clone().try_into();
-        read.map_err(|cause: toml::de::Error| cause.to_string().trim_end().replace('\n', " "))
+        read.map_err(|cause: toml::de::Error| parse_error(cause).trim_end().replace('\n', " "))
     }
 
     /// A value out of its range, with the place where it was set.
@@ -267,15 +268,27 @@ fn names<'a>(table: &'a toml::Table, prefix: &'a str) -> impl Iterator<Item = St
 fn parsed(slot: &toml::Value, text: &str) -> Result<toml::Value, String> {
     Ok(match slot {
         toml::Value::Integer(_) => toml::Value::Integer(
-            text.parse().map_err(|_| format!("`{text}` is not a whole number, such as {slot}"))?,
+            text.parse().map_err(|_| format!("{} is not a whole number, such as {slot}", shown(text)))?,
         ),
         toml::Value::Boolean(_) => {
-            toml::Value::Boolean(text.parse().map_err(|_| format!("`{text}` is neither true nor false"))?)
+            let neither = |_| format!("{} is neither true nor false", shown(text));
+            toml::Value::Boolean(text.parse().map_err(neither)?)
         }
         toml::Value::Array(_) if text.is_empty() => toml::Value::Array(Vec::new()),
         toml::Value::Array(_) => toml::Value::Array(text.split(',').map(|item| item.trim().into()).collect()),
         _ => toml::Value::String(text.to_owned()),
     })
+}
+
+/// Where a text is not TOML, and why.
+pub(crate) fn located(text: &str, cause: &toml::de::Error) -> String {
+    let before = cause.span().and_then(|at| text.get(..at.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, parse_error(cause.message()))
+}
+
+/// A name that does not exist. It is a mistyped one if another is near; else it may be a secret in the wrong place.
+fn unknown(name: &str, hint: &str) -> String {
+    if hint.is_empty() { shown(name) } else { format!("`{name}`") }
 }
 
 /// "; did you mean ...?", if a name is similar enough.
@@ -301,7 +314,8 @@ fn did_you_mean(name: &str, names: &[String], show: impl Fn(&str) -> String) -> 
 /// The text that it is instead, with an example.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
-        format!("`{text}` is not an IP address with a port; write it as 127.0.0.1:8443 or [::1]:8443 (names are not looked up)")
+        let text = shown(text);
+        format!("{text} is not an IP address with a port; write it as 127.0.0.1:8443 or [::1]:8443 (names are not looked up)")
     })
 }
 

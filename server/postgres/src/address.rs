@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use trefoil_contents::shown;
 use zeroize::Zeroizing;
 
 /// Longest wait for one address of the server.
@@ -52,27 +53,35 @@ impl fmt::Display for Address {
     }
 }
 
+/// What a user and a password have as `%XX`. Unescaped, nobody knows where the password ends.
+const ESCAPED: [char; 4] = ['@', '/', '?', '#'];
+
 /// Hides the password of an address, whether or not the address is valid.
 #[must_use]
 pub fn without_password(url: &str) -> String {
-    if url.is_empty() {
-        return String::new();
-    }
-    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
-    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let shown = match authority.rsplit_once('@') {
-        None => authority.to_owned(),
-        Some((user, host)) => match user.split_once(':') {
-            None => format!("{user}@{host}"),
-            Some((user, _)) => format!("{user}:***@{host}"),
-        },
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return if url.is_empty() { String::new() } else { shown(url) };
     };
-    let Some((path, query)) = path.split_once('?') else { return format!("{scheme}://{shown}{path}") };
-    let query = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name @ "password", _)) => format!("{name}=***"),
+    let (user, place) = rest.rsplit_once('@').map_or(("", rest), |(user, place)| (user, place));
+    let (name, password) = user.split_once([':', '/', '?']).map_or((user, ""), |(name, _)| (name, ":***"));
+    if user.contains(ESCAPED) {
+        return format!("{scheme}://{name}{password}");
+    }
+    // A user and a password without a machine.
+    let is_port = |port: &str| port.starts_with(|one: char| one.is_ascii_digit() || one == ':');
+    match place.split_once(':') {
+        Some((name, port)) if user.is_empty() && !is_port(port) => return format!("{scheme}://{name}:***"),
+        _ => {}
+    }
+    let (place, query) = place.split_once('?').map_or((place, None), |(place, query)| (place, Some(query)));
+    let hidden = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if name.contains("pass") => format!("{name}=***"),
         _ => pair.to_owned(),
-    });
-    format!("{scheme}://{shown}{path}?{}", query.collect::<Vec<_>>().join("&"))
+    };
+    let query = query.map(|query| query.split('&').map(hidden).collect::<Vec<_>>().join("&"));
+    let (at, query) =
+        (if user.is_empty() { "" } else { "@" }, query.map_or(String::new(), |query| format!("?{query}")));
+    format!("{scheme}://{name}{password}{at}{place}{query}")
 }
 
 impl Address {
@@ -85,6 +94,11 @@ impl Address {
         let refused = |cause: &dyn fmt::Display| format!("{shown}: {cause}");
         if !(url.starts_with("postgres://") || url.starts_with("postgresql://")) {
             return Err(refused(&"not an address of PostgreSQL; write it as postgres://USER@HOST/DATABASE"));
+        }
+        let unescaped = |(user, _): (&str, &str)| user.contains(ESCAPED);
+        if url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).is_some_and(unescaped) {
+            let cure = "write a special character of the password as %XX (%40 for @, %2F for /), or put the password into a file: store.password_file";
+            return Err(refused(&cure));
         }
         let (plain, mode, roots) = tls_of(url);
         let mut config: Config = plain.parse().map_err(|_| {
@@ -117,7 +131,8 @@ impl Address {
             }
             Some(other) => {
                 return Err(refused(&format!(
-                    "sslmode={other} is not supported; use verify-full, or disable for a unix socket or a loopback address"
+                    "sslmode={} is not supported; use verify-full, or disable for a unix socket or a loopback address",
+                    trefoil_contents::shown(other)
                 )));
             }
             None => None,
@@ -179,7 +194,7 @@ fn unknown(url: &str) -> Option<String> {
         |known: &&str| known.bytes().zip(name.bytes()).take_while(|(one, other)| one == other).count();
     let nearest = known().max_by_key(alike).filter(|known| alike(known) > 2);
     let hint = nearest.map_or("leave it out".to_owned(), |known| format!("did you mean {known}?"));
-    Some(format!("there is no parameter `{name}`; {hint}"))
+    Some(format!("there is no parameter {}; {hint}", shown(name)))
 }
 
 /// The address without what tokio-postgres does not know of, the mode of TLS, and the file of authorities.
@@ -333,7 +348,16 @@ mod tests {
     fn a_password_is_never_shown() {
         for (url, shown) in [
             ("postgres://u:secret@h/d", "postgres://u:***@h/d"),
-            ("postgres://u:se:c@ret@h/d?sslmode=disable", "postgres://u:***@h/d?sslmode=disable"),
+            ("postgres://u:se:c@ret@h/d?sslmode=disable", "postgres://u:***"),
+            ("postgres://u:sec/ret@h/d", "postgres://u:***"),
+            ("postgres://u:sec?ret@h/d", "postgres://u:***"),
+            ("postgres://u:sec%40ret@h:5432/d", "postgres://u:***@h:5432/d"),
+            ("postgres://u:secret", "postgres://u:***"),
+            ("postgres://u:sec?ret", "postgres://u:***"),
+            ("postgres://h:5432/d", "postgres://h:5432/d"),
+            ("postgres://[::1]:5432/d", "postgres://[::1]:5432/d"),
+            ("postgres:///d?password=sec@ret&user=u", "postgres://:***"),
+            ("host=db user=u password=secret", "a text of 30 characters"),
             ("postgres:///d?password=secret&user=u", "postgres:///d?password=***&user=u"),
             ("postgres://u@h/d", "postgres://u@h/d"),
             ("", ""),

@@ -10,6 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
+use trefoil_contents::{parse_error, shown};
 
 /// The media type of most bodies.
 pub(crate) const JSON: &str = "application/json";
@@ -95,14 +96,19 @@ fn is_well_formed(bytes: &[u8]) -> bool {
 fn not_json(bytes: &[u8], cause: &serde_json::Error) -> Problem {
     let detail = match bytes.iter().all(u8::is_ascii_whitespace) {
         true => "the body is empty, and this route takes a JSON object".to_owned(),
-        false => format!("the body is not JSON at line {}, column {}: {cause}", cause.line(), cause.column()),
+        false => format!(
+            "the body is not JSON at line {}, column {}: {}",
+            cause.line(),
+            cause.column(),
+            parse_error(cause)
+        ),
     };
     Problem::new(Code::MalformedJson, detail)
 }
 
 /// The error of a field, without the parser's position, because there is a pointer, and without names of our code.
 fn field(cause: &serde_json::Error) -> String {
-    let text = cause.to_string();
+    let text = parse_error(cause);
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
     match text {
         "expected value" | "expected `\"`" | "expected ident" => {
@@ -167,13 +173,17 @@ fn check_media_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> 
     }
     let detail = match given {
         "" => format!("there is no Content-Type; send Content-Type: {expected}"),
-        given => format!("Content-Type is {given}; send Content-Type: {expected}"),
+        given => format!("Content-Type is {}; send Content-Type: {expected}", shown(given)),
     };
     Err(Problem::new(Code::MediaTypeUnsupported, detail))
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn is_name(name: &str) -> bool {
+    name.len() <= 32 && name.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0156".contains(&byte))
 }
 
 /// RFC 6901.
@@ -183,8 +193,11 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
         pointer.push('/');
         match segment {
             Segment::Seq { index } => pointer.push_str(&index.to_string()),
-            Segment::Map { key } => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
-            Segment::Enum { variant } => pointer.push_str(variant),
+            // Names of ours; a caller's own may be a value in the wrong place.
+            Segment::Map { key: name } | Segment::Enum { variant: name } if is_name(name) => {
+                pointer.push_str(name)
+            }
+            Segment::Map { .. } | Segment::Enum { .. } => pointer.push('?'),
             Segment::Unknown => pointer.push('?'),
         }
     }

@@ -1,6 +1,7 @@
 //! The address of the admin listener, and the remedy when it does not answer.
 
 use crate::remote;
+use crate::values::address;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use trefoil_client::{Admin, Client, ClientError};
@@ -17,7 +18,7 @@ pub(crate) struct Place {
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
     /// The admin API, such as https://127.0.0.1:9443. Absent: as configured.
-    #[arg(long, value_name = "URL", global = true)]
+    #[arg(long, value_name = "URL", value_parser = address, global = true)]
     admin: Option<String>,
     /// The certificate that it must show, or the one that signed it, PEM. Absent: as configured.
     #[arg(long = "ca", value_name = "FILE", global = true)]
@@ -34,7 +35,7 @@ pub(super) struct Caller {
     #[arg(long, value_name = "FILE")]
     api_key_file: PathBuf,
     /// The public API, such as https://127.0.0.1:8443. Absent: as configured.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = address)]
     service: Option<String>,
 }
 

@@ -1,6 +1,9 @@
 //! A gateway and a key-holder under load, each in a process of its own. This process knows the faces and so the scores: no score
 //! is found in anything that a gateway shows or remembers, and where probes are shared, no face in either.
 
+mod fields;
+mod provoked;
+
 use crate::enrolment::join_all;
 use crate::gateway::Plan;
 use crate::http::Reply;

@@ -5,6 +5,7 @@
 
 use super::Passphrase;
 use super::sealed::{Keys, Stored};
+use crate::settings::located;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
@@ -70,8 +71,8 @@ pub struct Counted {
 pub(super) enum ManifestError {
     #[error("damaged")]
     Damaged,
-    #[error("of the format {0}, and this program reads {FORMAT}")]
-    Format(String),
+    #[error("of another format than {FORMAT}, which this program reads")]
+    Format,
     #[error("no manifest ({0})")]
     Text(String),
     #[error("made with another passphrase")]
@@ -90,9 +91,9 @@ impl Manifest {
         struct Record {
             id: String,
         }
-        let text = |cause: &dyn ToString| ManifestError::Text(cause.to_string());
-        let record = std::str::from_utf8(record).map_err(|cause| text(&cause))?;
-        let Record { id } = toml::from_str(record).map_err(|cause| text(&cause))?;
+        let record = trefoil_contents::text(record).map_err(ManifestError::Text)?;
+        let unusual = |cause| ManifestError::Text(located(record, &cause));
+        let Record { id } = toml::from_str(record).map_err(unusual)?;
         Ok(Manifest {
             format: FORMAT.to_owned(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -139,10 +140,10 @@ impl Manifest {
         struct Format {
             format: String,
         }
-        let no_manifest = |cause: toml::de::Error| ManifestError::Text(cause.message().to_owned());
+        let no_manifest = |cause| ManifestError::Text(located(body, &cause));
         let Format { format } = toml::from_str(body).map_err(no_manifest)?;
         if format != FORMAT {
-            return Err(ManifestError::Format(format));
+            return Err(ManifestError::Format);
         }
         let manifest: Manifest = toml::from_str(body).map_err(no_manifest)?;
         if !manifest.is_bounded() {
@@ -242,6 +243,6 @@ mod tests {
             assert_eq!(refused(&hostile), ManifestError::Damaged, "{hostile}");
         }
         assert!(matches!(refused("made_at = 1\n"), ManifestError::Text(_)));
-        assert!(matches!(refused(&body.replace("backup/1", "backup/2")), ManifestError::Format(_)));
+        assert!(matches!(refused(&body.replace("backup/1", "backup/2")), ManifestError::Format));
     }
 }

@@ -112,7 +112,7 @@ fn a_mistyped_section_or_key_of_a_file_names_what_exists() {
     let path = folder.path().join("trefoil.toml");
     for (text, said) in [
         ("[servr]\nthreads = 1", "unknown section or key `servr`; did you mean [server]?"),
-        ("[server]\nthread = 1", "unknown key `server.thread`; did you mean `server.threads`?"),
+        ("[server]\nthread = 1", "unknown key `thread` in [server]; did you mean `server.threads`?"),
         ("threads = 1", "unknown section or key `threads`"),
         ("[server]\nthreads = \"1\"", "`server.threads` is string, expected integer"),
         ("[server", "this is not TOML"),

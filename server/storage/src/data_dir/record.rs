@@ -75,8 +75,9 @@ impl Record {
         let path = directory.join(FILE);
         let refused = |cause: String| DataDirError::Record { path: path.display().to_string(), cause };
         let bytes = read_private(&path)?;
-        let text = std::str::from_utf8(&bytes).map_err(|cause| refused(cause.to_string()))?;
-        let record: Record = toml::from_str(text).map_err(|cause| refused(cause.message().to_owned()))?;
+        let text = trefoil_contents::text(&bytes).map_err(refused)?;
+        let unusual = |cause: toml::de::Error| refused(trefoil_contents::parse_error(cause.message()));
+        let record: Record = toml::from_str(text).map_err(unusual)?;
         match hex::decode(&record.id).is_ok_and(|id| id.len() == 32) {
             true => Ok(record),
             false => Err(refused("its id is not 64 hexadecimal digits".to_owned())),
