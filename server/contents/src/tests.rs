@@ -18,7 +18,6 @@ fn a_file_is_described_by_kind_and_length() {
         (b"\x30\x82\x09\x09\x02\x01\x03\x30", "a PKCS#12 file of 8 bytes"),
         (b"\x30\x82\x01\x01\x30\x82\x01", "a DER file of 7 bytes"),
         (b"\x30\x02\x01\n", "a DER file of 4 bytes"),
-        (b"\xfe\xed\xfe\xed\0\0", "a Java key store of 6 bytes"),
     ] {
         assert_eq!(described(file), expected);
     }

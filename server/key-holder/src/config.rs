@@ -336,12 +336,12 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, name) in [
-            ("[server]\nlisen = \"0.0.0.0:1\"", "server.lisen"),
+            ("[server]\nlisen = \"0.0.0.0:1\"", "`lisen` in [server]"),
             ("[sever]\nlisten = \"0.0.0.0:1\"", "sever"),
             ("listen = \"0.0.0.0:1\"", "listen"),
             ("[server]\nlisten = 7", "is integer, expected string"),
             ("[vault]\nattempts_survive = \"fire\"", "power-cut"),
-            ("[quorum]\nset = 1", "quorum.set"),
+            ("[quorum]\nset = 1", "`set` in [quorum]"),
             ("[server", "line 1"),
         ] {
             let cause = load(text).unwrap_err().to_string();

@@ -99,8 +99,8 @@ mod tests {
             assert!(file.contains(from), "{file}");
             read(file.replacen(from, to, 1).as_bytes(), ISSUER).unwrap_err()
         };
-        assert!(refused("log-head/3", "log-head/2").contains("this program knows trefoil:log-head/3"));
-        assert!(refused("auth.example", "other.example").contains("a head of https://other.example"));
+        assert!(refused("log-head/3", "log-head/2").contains("its format is not trefoil:log-head/3"));
+        assert!(refused("auth.example", "other.example").contains("a head of another issuer"));
         assert!(refused("\"seals\": 3", "\"seals\": 7").contains("2 nodes do not belong to 7 seals"));
         assert!(refused("\"seals\"", "\"more\": 1, \"seals\"").contains("unknown field"));
         assert!(read(b"{}", ISSUER).is_err());

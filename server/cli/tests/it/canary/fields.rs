@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use std::fs::File;
 use trefoil_testing::contains;
 
+/// The listener, the path, headers, and bodies with what is wrong with each.
+type Requests<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], Vec<(String, String)>);
+
 /// A request with the canary in the place of each field, and as one.
 fn spoiled(body: &Value) -> Vec<(String, String)> {
     let mut all = vec![
@@ -58,7 +61,7 @@ async fn neither_answers_nor_the_log_nor_metrics_show_a_field_of_a_request() {
     let enrolment = json!({"embedding": face, "consent_ref": "a.example"});
     let root = json!({"statement": BASE64.encode([0; 132]), "signature": BASE64.encode([0; 3309])});
     let idempotent = [("idempotency-key", "k")];
-    let mut requests: Vec<(&str, &str, &[(&str, &str)], Vec<(String, String)>)> = vec![
+    let mut requests: Vec<Requests<'_>> = vec![
         ("public", "/v1/authentications", &[], spoiled(&login)),
         ("public", &templates, &idempotent, spoiled(&enrolment)),
         ("public", "/v1/credentials/roots", &[], spoiled(&root)),

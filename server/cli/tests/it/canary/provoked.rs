@@ -50,6 +50,9 @@ fn shown(output: &[u8], pieces: &Patterns) -> BTreeSet<String> {
     spread.chain(search(&lower, pieces)).chain(search(output, pieces)).collect()
 }
 
+/// What the file is taken for, the arguments and the variables.
+type Provocation<'a> = (&'a str, &'a [&'a str], &'a [(&'a str, &'a str)]);
+
 /// What a file may hold instead of what belongs there.
 fn contents() -> Vec<(&'static str, Vec<u8>)> {
     let values =
@@ -195,7 +198,7 @@ fn no_error_shows_what_is_in_a_file() {
         let password = [("TREFOIL_STORE_PASSWORD_FILE", f.as_str()), ("TREFOIL_STORE_URL", address)];
         let authorities = [("TREFOIL_STORE_URL", rooted.as_str())];
         let enrol = ["admin", "subject", "enrol", &handle, "--consent", "c", "--service", at, "--ca", &ca];
-        let commands: &[(&str, &[&str], &[(&str, &str)])] = &[
+        let commands: &[Provocation<'_>] = &[
             ("tls.private_key", &fresh, &own_key),
             ("tls.certificate", &look, &certificate),
             ("tls.client_ca", &look, &callers),
