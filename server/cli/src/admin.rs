@@ -340,17 +340,7 @@ impl Command {
                 let all = service.call(all_tenants)?;
                 show(json, &all, || tenants(&all))
             }
-            Command::Tenant(Tenant::Show { tenant }) => {
-                let shown = service.call(async |admin| admin.tenant(tenant).await)?;
-                let policy =
-                    serde_json::to_string_pretty(&shown.policy).map_err(|cause| cause.to_string())?;
-                let root = shown.root_generation.map_or("none".to_owned(), |root| root.to_string());
-                show(json, &shown, || {
-                    let numbers = format!("{} version {}", shown.policy_id, shown.policy_version);
-                    let head = tenants(std::slice::from_ref(&shown.summary));
-                    format!("{head}\ncredential root {root}\npolicy {numbers} {policy}\n")
-                })
-            }
+            Command::Tenant(Tenant::Show { tenant }) => show_tenant(service, json, tenant),
             Command::Tenant(Tenant::Disable { tenant }) => set_disabled(service, json, tenant, true),
             Command::Tenant(Tenant::Enable { tenant }) => set_disabled(service, json, tenant, false),
             Command::Tenant(Tenant::Delete { tenant }) => {
@@ -416,6 +406,17 @@ impl Command {
             }
         }
     }
+}
+
+fn show_tenant(service: &Service, json: bool, tenant: Hex<16>) -> Result<String, String> {
+    let shown = service.call(async |admin| admin.tenant(tenant).await)?;
+    let policy = serde_json::to_string_pretty(&shown.policy).map_err(|cause| cause.to_string())?;
+    let root = shown.root_generation.map_or("none".to_owned(), |root| root.to_string());
+    show(json, &shown, || {
+        let numbers = format!("{} version {}", shown.policy_id, shown.policy_version);
+        let head = tenants(std::slice::from_ref(&shown.summary));
+        format!("{head}\ncredential root {root}\npolicy {numbers} {policy}\n")
+    })
 }
 
 fn set_disabled(service: &Service, json: bool, tenant: Hex<16>, disabled: bool) -> Result<String, String> {

@@ -513,7 +513,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             "/v1/tenants",
             changed("threshold", json!({"fmr_class": 9})),
             "field-invalid",
-            says("no calibration", "/policy/threshold", "give a score of your own calibration"),
+            says("no calibration", "/policy/threshold", "a score of your own calibration"),
         ),
         (
             "no audience",
