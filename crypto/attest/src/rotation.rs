@@ -4,6 +4,9 @@
 //! makes it acceptable to anybody who pinned that one, and by every key set that it makes active, which shows that their
 //! secret keys exist and are held by someone who agrees. A key set that was active before has shown that already: a node of
 //! a fleet changes its own keys without those of the others. All three families of a key set sign, or it has not signed.
+//!
+//! A key set joins as active, which takes its own cosignature, and never as retired. It leaves only when it is retired: a revoked
+//! one stays in every later version, so that no version can trust it again.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +17,7 @@ use crate::error::DecodeError;
 use crate::family::Family;
 use crate::statement::TREFOIL_CLAIM;
 use crate::suite::Suite;
-use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot};
+use crate::trust_root::{KeySetStatus, TRUST_ROOT_FORMAT, TrustRoot, TrustedKeySet};
 use trefoil_types::KeySetId;
 
 /// Most cosignatures of one version. A rotation has two; other active key sets may sign too.
@@ -59,7 +62,7 @@ pub enum UpdateError {
     },
     /// Made from another version before than the pinned one.
     OtherPrevious,
-    /// A key set that was active is not listed any more.
+    /// A key set that was active or revoked is not listed any more. A revoked one must stay: left out, it could be listed anew.
     Vanished(KeySetId),
     /// A key set that was retired or revoked is trusted again, or for longer.
     Resurrected(KeySetId),
@@ -67,6 +70,8 @@ pub enum UpdateError {
     NotCosignedByOld,
     /// A key set that becomes active in the new version has not cosigned.
     NotCosignedByNew(KeySetId),
+    /// A key set that the pinned version does not list is not active, so nobody has shown that its keys exist.
+    NeverActive(KeySetId),
     /// A cosignature of a key set that has no part in the change, or two of one key set.
     UnexpectedCosigner(KeySetId),
     /// A cosignature does not verify.
@@ -92,6 +97,7 @@ impl UpdateError {
             Self::Resurrected(_) => "resurrected",
             Self::NotCosignedByOld => "not-cosigned-by-old",
             Self::NotCosignedByNew(_) => "not-cosigned-by-new",
+            Self::NeverActive(_) => "never-active",
             Self::UnexpectedCosigner(_) => "unexpected-cosigner",
             Self::Signature { .. } => "signature",
         }
@@ -118,7 +124,7 @@ impl fmt::Display for UpdateError {
                 write!(f, "made from another version before than the pinned one; do not accept")
             }
             Self::Vanished(id) => {
-                write!(f, "active key set {} is not listed any more; do not accept", id)
+                write!(f, "active or revoked key set {} is not listed any more; do not accept", id)
             }
             Self::Resurrected(id) => {
                 write!(f, "key set {} was retired or revoked and is trusted more again; do not accept", id)
@@ -128,6 +134,9 @@ impl fmt::Display for UpdateError {
             }
             Self::NotCosignedByNew(id) => {
                 write!(f, "key set {} becomes active and has not cosigned; do not accept", id)
+            }
+            Self::NeverActive(id) => {
+                write!(f, "key set {} is listed for the first time and is not active; do not accept", id)
             }
             Self::UnexpectedCosigner(id) => {
                 write!(f, "key set {} has cosigned twice or has no part in the change; do not accept", id)
@@ -199,19 +208,21 @@ impl TrustRoot {
         out
     }
 
-    /// No key set is trusted more than before, and none that signs today disappears.
+    /// No key set is trusted more than before. Only retired ones disappear, and only active ones join.
     fn check_statuses(&self, next: &Self) -> Result<(), UpdateError> {
+        use KeySetStatus::{Active, Retired, Revoked};
         for old in self.key_sets() {
             let id = old.keys.id();
             match (old.status, next.key_set(&id).map(|new| new.status)) {
-                (KeySetStatus::Active, None) => return Err(UpdateError::Vanished(id)),
-                (KeySetStatus::Active, Some(_)) | (_, None | Some(KeySetStatus::Revoked { .. })) => {}
-                (KeySetStatus::Retired { since: old }, Some(KeySetStatus::Retired { since }))
-                    if since <= old => {}
+                (Active | Revoked { .. }, None) => return Err(UpdateError::Vanished(id)),
+                (Active, Some(_)) | (Retired { .. }, None) | (_, Some(Revoked { .. })) => {}
+                (Retired { since: old }, Some(Retired { since })) if since <= old => {}
                 _ => return Err(UpdateError::Resurrected(id)),
             }
         }
-        Ok(())
+        let joins = |new: &&TrustedKeySet| new.status != Active && self.key_set(&new.keys.id()).is_none();
+        let inactive = next.key_sets().iter().find(joins);
+        inactive.map_or(Ok(()), |new| Err(UpdateError::NeverActive(new.keys.id())))
     }
 
     fn check_cosignatures(&self, next: &Self) -> Result<(), UpdateError> {

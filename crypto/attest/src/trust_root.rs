@@ -76,7 +76,7 @@ impl fmt::Display for TrustRootError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Issuer => "the issuer must be 1 to 255 bytes without control characters",
-            Self::KeySetCount => "a trust root holds 1 to 64 key sets; drop the oldest retired ones",
+            Self::KeySetCount => "a trust root holds 1 to 64 key sets; leave out the oldest retired ones, not active or revoked ones",
             Self::RepeatedKeySet => "a key set is listed twice; list it once with its current status",
             Self::EmptyValidity => "a key set's not_before must be earlier than its not_after",
             Self::Version => "only versions from 2 on name the one before and carry cosignatures, at most 4",

@@ -936,29 +936,29 @@ oot");n.format("trust_root.format",jr);let o=n.text("trust_root.issuer",tt),f=n.
 outOfRange("trust_root.key_sets");let s=r===3?jf:ei(n);return n.finish("trust_root"),new e(o,c,s)}static fromJson(t){if(typeof t!="string")throw new TypeError("\
 a trust root in text form is a string");if(t.length>Nf||Zt(t).length>Nf)throw new Te("the JSON text is too long; pass exactly one object");let n=Ff(t),[r,o,f]=Kr(
 n,["format","issuer","key_sets"],...Kf);if(r!==jr)throw new Te("unknown format or version; update this program");if(typeof o!="string"||!On(o,tt))throw new Te("\
-the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>Mf)throw new Te("a trust root holds 1 to 64 key sets; \
-drop the oldest retired ones");let c=f.map(ri);if(Hf(c))throw new Te("a key set is listed twice; list it once with its current status");return new e(o,c,Za(n))}},
-Kf=["version","previous","cosignatures"];function Za(e){let[t,n,r]=Kf.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return jf;let o=typeof n=="string"?
-qf(n):void 0;if(typeof t!="bigint"||t<2n||o===void 0||!Array.isArray(r))throw new Te("version 1 has neither version, previous nor cosignatures; later ones have \
-all three");if(r.length>Pf)throw new Te("a trust root has at most 4 cosignatures");let f=r.map($a);return{version:t,previous:o,cosignatures:f}}function $a(e){let[
-t,...n]=Kr(e,["key_set",...vt.map(f=>f.id)]),r=typeof t=="string"?qf(t):void 0;if(r===void 0)throw new Te("a key set's id is 64 lower-case hexadecimal digits");
-let o=Ht(f=>Vf(n[vt.indexOf(f)],f,f.signatureBytes));return{keySetId:r,signatures:o}}function qf(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},
-(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function ei(e){let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),o=e.array("trust\
-_root.cosignatures",0,Pf),f=Array.from({length:o},()=>(e.array("trust_root.cosignature",4),{keySetId:e.bytes("trust_root.cosignature.key_set",32),signatures:Ht(
-s=>e.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:f}}function Hf(e){
-return new Set(e.map(t=>gt(t.id))).size!==e.length}function _f(e){let t=new it;return zf(t,e),Object.freeze({id:Ct(t.finish()),...e})}function zf(e,t){e.array(6).
-text(Df);for(let n of vt)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).uint(t.notAfter)}function ti(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.
-format("key_set.format",Df);let t=Ht(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),n=e.uint("key_set.not_before"),r=e.offset,o=e.uint("key_set.not_after");if(n>=
-o)throw e.outOfRange("key_set.not_after",r);let f=e.offset,c=e.uint("trust_root.status"),s=e.uint("trust_root.since"),i=ni(c,s);if(i===void 0)throw e.outOfRange(
-"trust_root.status",f);return _f({publicKeys:t,notBefore:n,notAfter:o,status:i})}function ni(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"\
-retired",since:t};if(e===2n)return{state:"revoked",since:t}}function ri(e){let t=["id","status","not_before","not_after",...vt.map(A=>A.id)],[n,r,o,f,...c]=Kr(e,
-t,"since"),s=e.get("since")??null,i=Ht(A=>fi(c[vt.indexOf(A)],A));if(typeof o!="bigint"||typeof f!="bigint"||o>=f)throw new Te("a key set's not_before must be e\
-arlier than its not_after");let h=_f({publicKeys:i,notBefore:o,notAfter:f,status:oi(r,s)});if(gt(h.id)===n)return h;throw new Te("a key set's id does not match \
-its keys; fetch the file again")}function oi(e,t){if(e==="active"&&t===null)return{state:e};if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,
-since:t};throw new Te("status is active without since, or retired or revoked with since")}function fi(e,t){return Vf(e,t,t.publicKeyBytes)}function Vf(e,t,n){let r=typeof e==
-"string"?Bn(e):void 0;if(r?.length!==n)throw new Te(`${t.id} is not unpadded base64url of the right length`);return r}function Kr(e,t,...n){if(!(e instanceof Map))
-throw new Te("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(r)&&!t.includes(r))throw new Te(`unexpected JSON: unknown field ${JSON.
-stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected JSON: field ${r} is missing`);return e.get(r)})}var ci=60,qr=10,_r=Symbol("trefoil: dangerous: any nonce"),Yf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
+the issuer must be 1 to 255 bytes without control characters");if(!Array.isArray(f)||f.length<1||f.length>Mf)throw new Te("a trust root holds 1 to 64 key sets");
+let c=f.map(ri);if(Hf(c))throw new Te("a key set is listed twice; list it once with its current status");return new e(o,c,Za(n))}},Kf=["version","previous","cos\
+ignatures"];function Za(e){let[t,n,r]=Kf.map(c=>e.get(c)??null);if(t===null&&n===null&&r===null)return jf;let o=typeof n=="string"?qf(n):void 0;if(typeof t!="bi\
+gint"||t<2n||o===void 0||!Array.isArray(r))throw new Te("version 1 has neither version, previous nor cosignatures; later ones have all three");if(r.length>Pf)throw new Te(
+"a trust root has at most 4 cosignatures");let f=r.map($a);return{version:t,previous:o,cosignatures:f}}function $a(e){let[t,...n]=Kr(e,["key_set",...vt.map(f=>f.
+id)]),r=typeof t=="string"?qf(t):void 0;if(r===void 0)throw new Te("a key set's id is 64 lower-case hexadecimal digits");let o=Ht(f=>Vf(n[vt.indexOf(f)],f,f.signatureBytes));
+return{keySetId:r,signatures:o}}function qf(e){if(/^[0-9a-f]{64}$/.test(e))return Uint8Array.from({length:32},(t,n)=>Number.parseInt(e.slice(2*n,2*n+2),16))}function ei(e){
+let t=e.offset,n=e.uint("trust_root.version"),r=e.bytes("trust_root.previous",32),o=e.array("trust_root.cosignatures",0,Pf),f=Array.from({length:o},()=>(e.array(
+"trust_root.cosignature",4),{keySetId:e.bytes("trust_root.cosignature.key_set",32),signatures:Ht(s=>e.bytes("trust_root.cosignature",s.signatureBytes))}));if(n<
+2n)throw e.outOfRange("trust_root.version",t);return{version:n,previous:r,cosignatures:f}}function Hf(e){return new Set(e.map(t=>gt(t.id))).size!==e.length}function _f(e){
+let t=new it;return zf(t,e),Object.freeze({id:Ct(t.finish()),...e})}function zf(e,t){e.array(6).text(Df);for(let n of vt)e.bytes(t.publicKeys[n.id]);e.uint(t.notBefore).
+uint(t.notAfter)}function ti(e){e.array("trust_root.key_set",3),e.array("key_set",6),e.format("key_set.format",Df);let t=Ht(h=>e.bytes(`key_set.${h.id}`,h.publicKeyBytes)),
+n=e.uint("key_set.not_before"),r=e.offset,o=e.uint("key_set.not_after");if(n>=o)throw e.outOfRange("key_set.not_after",r);let f=e.offset,c=e.uint("trust_root.st\
+atus"),s=e.uint("trust_root.since"),i=ni(c,s);if(i===void 0)throw e.outOfRange("trust_root.status",f);return _f({publicKeys:t,notBefore:n,notAfter:o,status:i})}
+function ni(e,t){if(e===0n&&t===0n)return{state:"active"};if(e===1n)return{state:"retired",since:t};if(e===2n)return{state:"revoked",since:t}}function ri(e){let t=[
+"id","status","not_before","not_after",...vt.map(A=>A.id)],[n,r,o,f,...c]=Kr(e,t,"since"),s=e.get("since")??null,i=Ht(A=>fi(c[vt.indexOf(A)],A));if(typeof o!="b\
+igint"||typeof f!="bigint"||o>=f)throw new Te("a key set's not_before must be earlier than its not_after");let h=_f({publicKeys:i,notBefore:o,notAfter:f,status:oi(
+r,s)});if(gt(h.id)===n)return h;throw new Te("a key set's id does not match its keys; fetch the file again")}function oi(e,t){if(e==="active"&&t===null)return{state:e};
+if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,since:t};throw new Te("status is active without since, or retired or revoked with since")}function fi(e,t){
+return Vf(e,t,t.publicKeyBytes)}function Vf(e,t,n){let r=typeof e=="string"?Bn(e):void 0;if(r?.length!==n)throw new Te(`${t.id} is not unpadded base64url of the\
+ right length`);return r}function Kr(e,t,...n){if(!(e instanceof Map))throw new Te("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(
+r)&&!t.includes(r))throw new Te(`unexpected JSON: unknown field ${JSON.stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected JSON: field ${r} i\
+s missing`);return e.get(r)})}var ci=60,qr=10,_r=Symbol("trefoil: dangerous: any nonce"),Yf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
 proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Xt=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
 si(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,requestDigest:s}=t,{decision:i="match",probeMode:h,proofLevel:A,policyVersion:g,fmrClass:E=0}=t,{acceptNoProof:k=!1,
 clockSkew:T=qr}=t;if(!(n instanceof We))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!On(r,tt))throw new TypeError("audience must\

@@ -17,6 +17,7 @@ export const UPDATE_ERROR_CODES = [
   "resurrected",
   "not-cosigned-by-old",
   "not-cosigned-by-new",
+  "never-active",
   "unexpected-cosigner",
   "signature",
 ] as const;
@@ -69,6 +70,11 @@ export function acceptTrustRoot(pinned: TrustRoot, next: TrustRoot): void {
     "made from another version before than the pinned one; do not accept",
   );
   for (const set of pinned.keySets) checkStatus(set, next.keySet(set.id));
+  for (const { id, status } of next.keySets) {
+    const joins = status.state !== "active" && pinned.keySet(id) === undefined;
+    const message = `key set ${toHex(id)} is listed for the first time and is not active; do not accept`;
+    refuseIf(joins, "never-active", message);
+  }
   checkCosignatures(pinned, next);
 }
 
@@ -76,16 +82,15 @@ function refuseIf(refused: boolean, code: UpdateErrorCode, message: string): voi
   if (refused) throw new UpdateError(code, message);
 }
 
-/** No key set is trusted more than before, and none that signs today disappears. */
-function checkStatus(old: KeySet, next: KeySet | undefined): void {
-  const named = `key set ${toHex(old.id)}`;
-  if (old.status.state === "active") {
-    refuseIf(next === undefined, "vanished", `active ${named} is not listed any more; do not accept`);
+/** No key set is trusted more than before, and only retired ones disappear. */
+function checkStatus({ id, status: old }: KeySet, next: KeySet | undefined): void {
+  const named = `key set ${toHex(id)}`;
+  if (next === undefined) {
+    refuseIf(old.state !== "retired", "vanished", `active or revoked ${named} is not listed any more; do not accept`);
     return;
   }
-  if (next === undefined || next.status.state === "revoked") return;
-  const shorter =
-    old.status.state === "retired" && next.status.state === "retired" && next.status.since <= old.status.since;
+  if (old.state === "active" || next.status.state === "revoked") return;
+  const shorter = old.state === "retired" && next.status.state === "retired" && next.status.since <= old.since;
   refuseIf(!shorter, "resurrected", `${named} was retired or revoked and is trusted more again; do not accept`);
 }
 

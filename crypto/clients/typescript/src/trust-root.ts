@@ -131,7 +131,7 @@ export class TrustRoot {
       throw new JsonError("the issuer must be 1 to 255 bytes without control characters");
     }
     if (!Array.isArray(entries) || entries.length < 1 || entries.length > KEY_SETS_MAX) {
-      throw new JsonError("a trust root holds 1 to 64 key sets; drop the oldest retired ones");
+      throw new JsonError("a trust root holds 1 to 64 key sets");
     }
     const keySets = (entries as readonly JsonValue[]).map(keySetFromJson);
     if (isRepeated(keySets)) {

@@ -12,6 +12,8 @@ use crate::fixture::{ISSUER, NOT_AFTER, NOT_BEFORE, NOW, blesses, rng};
 
 const RETIRED: KeySetStatus = KeySetStatus::Retired { since: NOW };
 const REVOKED: KeySetStatus = KeySetStatus::Revoked { since: NOW };
+/// Retired so late that its seals verify until its validity ends.
+const FOR_EVER: KeySetStatus = KeySetStatus::Retired { since: u64::MAX };
 
 /// Three key sets: `a` signs in version 1, `b` in version 2, `c` in version 3.
 struct Issuer {
@@ -104,13 +106,24 @@ fn cases() -> Vec<(&'static str, TrustRoot, TrustRoot, &'static str)> {
     let one_of_two = joined.successor(one_of_two).unwrap();
     let one_of_two = cosigned(one_of_two, &mut [&mut issuer.b, &mut issuer.c], &mut issuer.rng);
     let alone = with(&one_of_two, &[&one_of_two.cosignatures()[0]]);
+    // Key sets that leave, and some that join without a cosignature of their own. One active set cosigns each version.
+    let mut by = |pinned: &TrustRoot, sets: &[(&SigningKeys, KeySetStatus)], signer: &mut SigningKeys| {
+        cosigned(pinned.successor(listed(sets)).unwrap(), &mut [signer], &mut issuer.rng)
+    };
+    let Issuer { a, b, c, .. } = &Issuer::new();
+    let forgotten = by(&again, &[active(b)], &mut issuer.b);
+    let reprieved = by(&again, &[active(b), (a, FOR_EVER)], &mut issuer.b);
+    let left = by(&second, &[active(b)], &mut issuer.b);
+    let returned = by(&left, &[active(b), (a, RETIRED)], &mut issuer.b);
+    let uncosigned = by(&first, &[active(a), (c, FOR_EVER)], &mut issuer.a);
+    let never = by(&first, &[active(a), (c, REVOKED)], &mut issuer.a);
     vec![
         ("the next version", first.clone(), second.clone(), "accepted"),
         ("the version after it", second.clone(), third.clone(), "accepted"),
         ("the pinned version itself", second.clone(), second.clone(), "accepted"),
         ("a skipped version", first.clone(), third.clone(), "skipped"),
         ("a rollback", second.clone(), first.clone(), "rollback"),
-        ("another version 2", second.clone(), again, "fork"),
+        ("another version 2", second.clone(), again.clone(), "fork"),
         ("a version after another one", second.clone(), after_again, "other-previous"),
         ("another issuer", elsewhere, second.clone(), "issuer"),
         ("no cosignature", first.clone(), with(&second, &[]), "not-cosigned-by-old"),
@@ -122,10 +135,16 @@ fn cases() -> Vec<(&'static str, TrustRoot, TrustRoot, &'static str)> {
         ("strange keys", first.clone(), with(&second, &[by_a, by_b, &by_c]), "unexpected-cosigner"),
         ("cosignatures of another version", first.clone(), with(&second, &third_by), "signature"),
         ("an active key set dropped", first.clone(), vanished, "vanished"),
-        ("a retired key set trusted for longer", second, revived, "resurrected"),
-        ("a second active key set", first, joined.clone(), "accepted"),
+        ("a retired key set trusted for longer", second.clone(), revived, "resurrected"),
+        ("a second active key set", first.clone(), joined.clone(), "accepted"),
         ("one of two active key sets replaced", joined.clone(), one_of_two, "accepted"),
         ("one of two replaced without the new one", joined, alone, "not-cosigned-by-new"),
+        ("a revoked key set dropped", again.clone(), forgotten, "vanished"),
+        ("a revoked key set retired for ever", again, reprieved, "resurrected"),
+        ("a retired key set dropped", second, left.clone(), "accepted"),
+        ("a dropped key set listed again", left, returned, "never-active"),
+        ("a new key set that is retired for ever", first.clone(), uncosigned, "never-active"),
+        ("a new key set that is revoked", first, never, "never-active"),
     ]
 }
 
@@ -186,7 +205,7 @@ fn shared_rotation_vectors_are_decided_as_stated() {
     }
     let manifest: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let cases = manifest["cases"].as_array().unwrap();
-    assert!(cases.len() >= 21);
+    assert!(cases.len() >= 27);
     for case in cases {
         let root = |field: &str| {
             let path = directory.join(case[field].as_str().unwrap());

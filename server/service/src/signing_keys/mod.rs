@@ -172,12 +172,14 @@ fn with_status(trust_root: &TrustRoot, id: &KeySetId, status: KeySetStatus) -> V
     trust_root.key_sets().iter().map(changed).collect()
 }
 
-/// New keys before those that are there. If these are too many, the oldest that do not sign go: they are last, and their seals no longer verify.
+/// New keys before those that are there. If these are too many, the oldest retired ones go: they are last, and their seals no longer verify.
+/// Revoked ones stay, see [`TrustRoot::accept`].
 fn joined_by(new: &SigningKeys, others: Vec<TrustedKeySet>) -> Vec<TrustedKeySet> {
     let mut key_sets = vec![TrustedKeySet { keys: new.public().clone(), status: KeySetStatus::Active }];
     key_sets.extend(others);
     while key_sets.len() > KEY_SETS_MAX
-        && let Some(oldest) = key_sets.iter().rposition(|set| set.status != KeySetStatus::Active)
+        && let Some(oldest) =
+            key_sets.iter().rposition(|set| matches!(set.status, KeySetStatus::Retired { .. }))
     {
         key_sets.remove(oldest);
     }

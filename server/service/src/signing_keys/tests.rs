@@ -145,3 +145,23 @@ fn files_that_do_not_belong_together_are_refused_with_the_way_out() {
     world.data().write(KEYS_FILE, b"TFKEYS03 and more bytes than a header has, in all").unwrap();
     assert!(world.refused().contains("no key file of this version"));
 }
+
+#[test]
+fn a_full_trust_root_drops_retired_key_sets_and_never_revoked_ones() {
+    let keys = generate(NOW).unwrap();
+    let set = |number: u8, status| {
+        let mut set = TrustedKeySet { keys: keys.public().clone(), status };
+        set.keys.slh_dsa_sha2_128f[0] ^= number + 1;
+        set
+    };
+    let (retired, revoked) = (KeySetStatus::Retired { since: NOW }, KeySetStatus::Revoked { since: NOW });
+    let full = |statuses: &dyn Fn(u8) -> KeySetStatus| {
+        (0..KEY_SETS_MAX as u8).map(|number| set(number, statuses(number))).collect::<Vec<_>>()
+    };
+    let mut kept = full(&|number| if number == 5 { retired } else { revoked });
+    let joined = joined_by(&keys, kept.clone());
+    kept.remove(5);
+    assert_eq!(joined[1..], kept[..]);
+    let none_retired = TrustRoot::new(ISSUER, joined_by(&keys, full(&|_| revoked)));
+    assert_eq!(none_retired, Err(TrustRootError::KeySetCount));
+}

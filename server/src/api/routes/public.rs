@@ -374,7 +374,10 @@ fn seals(routes: Routes) -> Routes {
         )
         .route(
             cached(Operation::get("/v1/log/checkpoint", "checkpoint"))
-                .says("Fetch the largest head that a witness has cosigned.", "With all cosignatures of it.")
+                .says(
+                    "Fetch the largest head that a witness has cosigned.",
+                    "With all cosignatures of it, and the seal that signs it. Without witnesses, the newest head.",
+                )
                 .answers_text("text/plain", "A signed note.", note)
                 .reads()
                 .fails(&[Code::SealUnknown]),
@@ -382,12 +385,30 @@ fn seals(routes: Routes) -> Routes {
         )
         .route(
             cached(Operation::get("/v1/log/checkpoint/{size}", "checkpointOfSize"))
-                .says("Fetch a head of the log.", "With all cosignatures of it.")
+                .says("Fetch a head of the log.", "With the seal that signs it, and all cosignatures.")
                 .path::<u64>("size", "The number of seals of the log.", 8)
                 .answers_text("text/plain", "A signed note.", note)
                 .reads()
                 .fails(&[Code::SealUnknown]),
             cosignatures::of_size,
+        )
+        .route(
+            cached(Operation::get("/v1/log/tile/{level}/{*index}", "logTile"))
+                .says("Fetch a tile of the log.", "C2SP tlog-tiles, with the prefix `/v1/log`. It never changes.")
+                .path::<String>("level", "A level of tiles, or `entries`.", "entries")
+                .path::<String>("index", "Like `x001/234`; of a partial tile like `000.p/5`.", "000")
+                .answers_body(
+                    200,
+                    Body {
+                        media_type: "application/octet-stream",
+                        shape: Shape::Opaque,
+                        about: "Hashes, or entries with their lengths; an entry is the digest of a seal.".to_owned(),
+                        example: None,
+                    },
+                )
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            log::tile,
         )
 }
 
