@@ -2,6 +2,7 @@
 //! list belongs to the committed files.
 
 mod cbor;
+mod crafted;
 mod receipts;
 
 use std::collections::HashSet;
@@ -65,6 +66,9 @@ fn shared_vectors_belong_together() {
     }
     if blesses("bases") || blesses("two-active") {
         write("trust-root-two-active.json", two_active());
+    }
+    if blesses("crafted") {
+        crafted::write_bases();
     }
     let cases = cases(&Bases::read());
     let names: HashSet<&str> = cases.iter().filter_map(|case| case["name"].as_str()).collect();
@@ -176,6 +180,7 @@ fn cases(bases: &Bases) -> Vec<Value> {
     cases.extend(reveal_cases(bases));
     cases.extend(proof_cases(bases));
     cases.extend(receipts::cases(bases));
+    cases.extend(crafted::cases());
     cases.extend(truncated_cases("cut at", "full.cbor", &bases.full));
     cases.extend(truncated_cases("compact, cut at", "compact.cbor", &bases.compact));
     cases
