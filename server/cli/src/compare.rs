@@ -1,10 +1,9 @@
 //! `trefoil compare`: whether two attestations contradict each other, offline.
 
-use super::verify::{FILE_BYTES_MAX, attestation_bytes, mark, named, read};
+use super::verify::{FILE_BYTES_MAX, attestation_bytes, mark, named, read, read_trust_root};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use trefoil_attest::json::TRUST_ROOT_JSON_BYTES_MAX;
 use trefoil_attest::{
     Attestation, Evidence, ExpectedNonce, Policy, Relation, Seal, Statement, TrustRoot, Verified, compare,
     verify, verify_with_seal,
@@ -68,8 +67,7 @@ impl Compare {
 
     /// The error says why nothing can be decided.
     fn decide(&self) -> Result<Relation, String> {
-        let root = read(&self.trust_root, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
-        let root = TrustRoot::from_file(&root).map_err(|cause| named(&self.trust_root, &cause))?;
+        let root = read_trust_root(&self.trust_root)?;
         let seals: Vec<Seal> = self.seal.iter().map(|path| seal(path)).collect::<Result<_, _>>()?;
         let bytes = |path| attestation_bytes(path, &read(path, FILE_BYTES_MAX)?);
         let (one, other) = (bytes(&self.one)?, bytes(&self.other)?);

@@ -4,6 +4,7 @@ mod newest;
 
 use super::exit::{USAGE, fail};
 use super::remote;
+use super::verify::read_trust_root;
 use clap::{Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -333,12 +334,8 @@ pub(super) fn trust_root(data_dir: &Path) -> Result<TrustRoot, String> {
 
 /// Replaces the pinned file, in its present form.
 fn accept(pinned_path: &Path, next_path: &Path) -> Result<(), String> {
-    let read = |path: &Path| {
-        let bytes = std::fs::read(path).map_err(|cause| format!("{}: {cause}", path.display()))?;
-        let root = TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))?;
-        Ok::<_, String>((bytes, root))
-    };
-    let ((old, pinned), (_, next)) = (read(pinned_path)?, read(next_path)?);
+    let (pinned, next) = (read_trust_root(pinned_path)?, read_trust_root(next_path)?);
+    let old = std::fs::read(pinned_path).map_err(|cause| format!("{}: {cause}", pinned_path.display()))?;
     pinned.accept(&next).map_err(|cause| format!("{}: {cause}", next_path.display()))?;
     let form = if old.trim_ascii_start().starts_with(b"{") { Form::Json } else { Form::Cbor };
     let draft = pinned_path.with_extension("draft");

@@ -1,6 +1,7 @@
 //! `trefoil verify`: an attestation against a trust root, offline.
 
 mod expected;
+mod other;
 mod outcome;
 mod proof;
 mod receipt;
@@ -32,10 +33,15 @@ const UNDECIDED: u8 = 3;
 /// Largest file that is read: an attestation in base64 inside a JSON answer is below 40 KB.
 pub(super) const FILE_BYTES_MAX: u64 = 256 * 1024;
 
+/// What belongs where another file was given.
+const ATTESTATION: &str = "give the service's answer to a login or a change, or the attestation in it";
+const SEAL: &str = "give the issuer's /v1/seals/{number}, or /v1/seals/{number}/pruned";
+const TRUST_ROOT: &str = "give the file that `trefoil keys export-trust-root` wrote";
+
 #[derive(clap::Args)]
 #[command(
-    after_help = "Exit codes: 0 valid, 1 invalid, 2 wrong usage, 3 cannot decide (a file cannot be read, or a\n\
-    compact attestation without --seal). With --proof, valid means that the proof verifies\n\
+    after_help = "Exit codes: 0 valid, 1 invalid, 2 wrong usage, 3 cannot decide (a file cannot be read or is\n\
+    another one of ours, or a compact attestation without --seal). With --proof, valid means that the proof verifies\n\
     and, together with an attestation, that it backs it.\n\n\
     A relying party gives --audience and --nonce: else the attestation could have been made for someone else, or be\n\
     used twice. --any-audience and --any-nonce go without these checks, and the answer says so. Receipts need neither.\n\n\
@@ -126,7 +132,10 @@ impl Verify {
             None => None,
             Some(path) => {
                 let bytes = read(path, FILE_BYTES_MAX)?;
-                Some(Given::decode(&bytes).map_err(|cause| named(path, &cause))?)
+                Some(
+                    Given::decode(&bytes)
+                        .map_err(|cause| named(path, &other::instead(SEAL, &bytes, &cause)))?,
+                )
             }
         };
         let bytes = attestation_bytes(file, &read(file, FILE_BYTES_MAX)?)?;
@@ -234,7 +243,7 @@ impl Verify {
 /// The trust root in a file.
 pub(super) fn read_trust_root(path: &Path) -> Result<TrustRoot, String> {
     let bytes = read(path, TRUST_ROOT_JSON_BYTES_MAX as u64)?;
-    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &cause))
+    TrustRoot::from_file(&bytes).map_err(|cause| named(path, &other::instead(TRUST_ROOT, &bytes, &cause)))
 }
 
 /// The audience in an attestation, verified or not.
@@ -248,8 +257,16 @@ struct Changed {
     receipt: Receipt,
 }
 
-/// The attestation inside a file. The verifier refuses an unknown form.
+/// The attestation inside a file that is not known to be something else. The verifier refuses an unknown form.
 pub(super) fn attestation_bytes(path: &Path, file: &[u8]) -> Result<Vec<u8>, String> {
+    let bytes = attestation_in(path, file)?;
+    match Attestation::decode(&bytes).is_err().then(|| other::recognised(file)).flatten() {
+        Some(what) => Err(named(path, &format_args!("this is {what}; {ATTESTATION}"))),
+        None => Ok(bytes),
+    }
+}
+
+fn attestation_in(path: &Path, file: &[u8]) -> Result<Vec<u8>, String> {
     if let Ok(Authenticated { attestation, .. }) = serde_json::from_slice(file) {
         let none = || named(path, &"the answer has no attestation, because its request asked for none");
         return attestation.map(|attestation| attestation.0).ok_or_else(none);

@@ -61,6 +61,7 @@ mod mistakes;
 mod modes;
 mod nodes;
 mod operators;
+mod other_files;
 mod pages;
 mod partitions;
 mod plaintext;
