@@ -3,8 +3,8 @@
 //! The formats are those of C2SP: a checkpoint is a signed note, and a cosignature is of type 0x06, ML-DSA-44 over a
 //! `cosigned_message` (tlog-cosignature). They are taken over because witnesses, and tools for them, exist; and because
 //! a witness must not be the issuer, its one family of signatures is a second opinion beside the issuer's three. COSE
-//! would have fitted our other formats and no witness. The issuer signs heads by its seals, so a checkpoint here carries
-//! cosignatures only, and its origin is the issuer's name.
+//! would have fitted our other formats and no witness. A checkpoint's origin is the issuer's name. The issuer signs heads by
+//! its seals, so its own signature line carries the seal that signs the head (see [`issuer_line`]).
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -15,7 +15,7 @@ use base64ct::{Base64, Encoding as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::key_set::Hex;
-use crate::seal::SealHeader;
+use crate::seal::{SEAL_FORMAT, Seal, SealHeader};
 use crate::tree::Hash;
 
 /// Bytes of a witness's ML-DSA-44 public key (FIPS 204 table 2).
@@ -27,6 +27,8 @@ pub const NOTE_BYTES_MAX: usize = 256 * 1024;
 
 /// Signature type of ML-DSA-44 cosignatures.
 const COSIGNATURE_TYPE: u8 = 0x06;
+/// What begins a signature type without an assigned byte (C2SP signed-note); a longer name follows.
+const NAMED_TYPE: u8 = 0xff;
 /// Label of `cosigned_message`.
 const LABEL: &[u8; 12] = b"subtree/v1\n\0";
 /// What begins a signature line: an em dash and a space.
@@ -101,6 +103,38 @@ impl fmt::Display for WitnessError {
 }
 
 impl core::error::Error for WitnessError {}
+
+/// The issuer's signature line under the head that a seal signs: the signature is the seal. Its type is 0xff and the name
+/// of the seal's format, its public key the identifier of the key set. None for the first seal, which signs no head, and for
+/// an issuer that a note cannot name.
+#[must_use]
+pub fn issuer_line(seal: &Seal) -> Option<String> {
+    let SealHeader { issuer, key_set_id, .. } = &seal.header;
+    Checkpoint::signed_by(&seal.header).filter(|_| is_key_name(issuer))?;
+    let kind = [&[NAMED_TYPE], SEAL_FORMAT.as_bytes()].concat();
+    Some(signature_line(issuer, key_id(issuer, &kind, key_set_id.as_bytes()), &[&seal.encode()]))
+}
+
+/// Whether a note's signature line can have this name.
+fn is_key_name(name: &str) -> bool {
+    let forbidden = |c: char| c.is_whitespace() || c.is_control() || c == '+';
+    !name.is_empty() && name.len() <= 255 && !name.contains(forbidden)
+}
+
+fn signature_line(name: &str, key_id: [u8; 4], signature: &[&[u8]]) -> String {
+    let blob = [&key_id[..], &signature.concat()].concat();
+    format!("{SIGNATURE_LINE}{name} {}\n", Base64::encode_string(&blob))
+}
+
+fn key_id(name: &str, kind: &[u8], public_key: &[u8]) -> [u8; 4] {
+    let hash = Sha256::new()
+        .chain_update(name)
+        .chain_update(b"\n")
+        .chain_update(kind)
+        .chain_update(public_key)
+        .finalize();
+    core::array::from_fn(|at| hash[at])
+}
 
 impl Checkpoint {
     /// The head that a seal signs: the log of all seals before it. None for the first seal, which has none before it.
@@ -198,10 +232,9 @@ impl Witness {
     /// [`WitnessError::Key`] for a name that is empty, longer than 255 bytes, or holds white space, `+` or control
     /// characters.
     pub fn new(name: &str, public_key: [u8; PUBLIC_KEY_BYTES]) -> Result<Self, WitnessError> {
-        let forbidden = |c: char| c.is_whitespace() || c.is_control() || c == '+';
-        match name.is_empty() || name.len() > 255 || name.contains(forbidden) {
-            true => Err(WitnessError::Key),
-            false => Ok(Self { name: name.into(), public_key }),
+        match is_key_name(name) {
+            true => Ok(Self { name: name.into(), public_key }),
+            false => Err(WitnessError::Key),
         }
     }
 
@@ -242,18 +275,11 @@ impl Witness {
     /// A note's signature line for a signature over [`Checkpoint::cosigned_message`] at `time`.
     #[must_use]
     pub fn signature_line(&self, time: u64, signature: &[u8]) -> String {
-        let blob = [&self.key_id()[..], &time.to_be_bytes(), signature].concat();
-        format!("{SIGNATURE_LINE}{} {}\n", self.name, Base64::encode_string(&blob))
+        signature_line(&self.name, self.key_id(), &[&time.to_be_bytes(), signature])
     }
 
     fn key_id(&self) -> [u8; 4] {
-        let hash = Sha256::new()
-            .chain_update(&self.name)
-            .chain_update(b"\n")
-            .chain_update([COSIGNATURE_TYPE])
-            .chain_update(self.public_key)
-            .finalize();
-        core::array::from_fn(|at| hash[at])
+        key_id(&self.name, &[COSIGNATURE_TYPE], &self.public_key)
     }
 
     /// The time of a `timestamped_signature` that verifies.

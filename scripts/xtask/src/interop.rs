@@ -1,14 +1,18 @@
-//! Signatures across implementations: ours must verify with CIRCL (Go) and noble (JavaScript), and theirs with ours.
+//! Signatures across implementations: ours must verify with CIRCL (Go) and noble (JavaScript), and theirs with ours. The log of a running
+//! service is read by torchwood (Go).
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::repo::Repo;
+use crate::service::Service;
 use crate::steps::Steps;
 use crate::tools;
 
 const GO: &str = "crypto/sign/interop/go";
+/// The module with the reader of the log.
+const TLOG: &str = "scripts/tlog";
 const NODE: &str = "crypto/sign/interop/node";
 /// The families that each has. CIRCL has no Falcon.
 const FAMILIES_OF_CIRCL: [&str; 2] = ["ml-dsa-65", "slh-dsa-sha2-128f"];
@@ -17,7 +21,7 @@ const FAMILIES_OF_NOBLE: [&str; 3] = ["ml-dsa-65", "falcon-512-padded-r3", "slh-
 /// Builds our side, and exchanges files with both.
 pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     let mut steps = Steps::new();
-    let build = repo.cargo(&["build", "--locked", "--workspace", "--examples"]);
+    let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);
     if steps.command("build", build) {
         add(repo, &mut steps);
     }
@@ -28,6 +32,18 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
 pub(crate) fn add(repo: &Repo, steps: &mut Steps) {
     let needed = [tools::go(repo), tools::node(repo), tools::npm(repo)];
     steps.step_with("signatures across implementations", needed, || exchange(repo));
+    steps.step_with("log, by a client of tlog-tiles", [tools::go(repo)], || tiles(repo));
+}
+
+/// A running service's log, read by an unmodified client.
+fn tiles(repo: &Repo) -> Result<String, String> {
+    let service = Service::start(repo, "tlog-service")?;
+    let (tenant, _) = service.tenant(repo)?;
+    let mut read = repo.command("go");
+    read.current_dir(repo.root().join(TLOG)).args(["run", "-mod=readonly", "."]);
+    read.args([&service.public, &service.admin]).arg(service.certificate());
+    read.arg(service.data.join("trust-root.json")).arg(service.data.join("admin.token")).arg(tenant);
+    said(read)
 }
 
 /// Exchanges files with both. Returns their output.

@@ -6,7 +6,7 @@ use crate::repo::Repo;
 /// The program that a step found, or what is missing and how to get it.
 pub(crate) type Found = Result<String, String>;
 
-/// Go, which exchanges signatures and runs h2spec.
+/// Go, which exchanges signatures, reads the log and runs h2spec.
 pub(crate) fn go(repo: &Repo) -> Found {
     at_least(repo, "go", "version", (1, 26), "Go from https://go.dev/dl")
 }

@@ -22,7 +22,7 @@ usage: cargo xtask <task>
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none
   paper [--png]     the white paper, target/trefoil.pdf, or its pages as pictures
-  interop           exchange signatures with CIRCL (Go) and noble (Node)
+  interop           exchange signatures with CIRCL (Go) and noble (Node); read the log of the built server with torchwood (Go)
   docs              fail if a page names a command or flag that does not exist, or README.md quotes what `trefoil demo` does
                     not print
   miri              unit tests of the cache and of what it shares memory through, under Miri

@@ -84,7 +84,7 @@ impl PublicLog {
         Ok(proof.into_iter().map(|node| node.0).collect())
     }
 
-    /// The largest head that witnesses have cosigned, a note, if there is one.
+    /// The largest head that witnesses have cosigned, or the newest without cosignatures, a note, if there is one.
     ///
     /// # Errors
     /// See [`ClientError`].

@@ -1,4 +1,4 @@
-//! Cosignatures of the log: witnesses hand them in, auditors fetch them.
+//! Checkpoints of the log, signed by this service, and cosignatures: witnesses hand them in, auditors fetch them.
 //!
 //! Storage is bounded without accounts: each line needs a signature of a configured witness over a head that this
 //! service has sealed, and one line is kept for each witness and head.
@@ -32,14 +32,19 @@ impl Service {
         Ok((size, names))
     }
 
-    /// The head of the log of `size` seals with all its cosignatures; without `size`, the largest head that a witness has cosigned.
-    pub fn cosigned(&self, size: Option<u64>) -> Result<String, Refused> {
+    /// The head of the log of `size` seals, signed, with all its cosignatures; without `size`, the largest head that a witness has cosigned, or
+    /// the newest head if this service has no witnesses or none has cosigned yet.
+    pub fn checkpoint(&self, size: Option<u64>) -> Result<String, Refused> {
+        let size = match size {
+            None if !self.witnesses.is_empty() => self.store.last_cosigned()?,
+            size => size,
+        };
         let size = match size {
             Some(size) => size,
-            None => self.store.last_cosigned()?.ok_or(Refused::Uncosigned)?,
+            None => self.store.last_seal()?.ok_or(Refused::NoHead)?.0,
         };
         log_store::checkpoint(self.store.as_ref(), size)
             .map_err(|cause| self.unlogged(cause))?
-            .ok_or(Refused::Uncosigned)
+            .ok_or(Refused::NoHead)
     }
 }

@@ -62,6 +62,7 @@ pub mod signing_keys;
 pub mod sources;
 pub mod templates;
 pub mod tenant;
+pub mod tiles;
 pub mod usage;
 pub mod verdicts;
 pub mod wiring;

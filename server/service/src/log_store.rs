@@ -6,7 +6,7 @@
 use thiserror::Error;
 use trefoil_attest::log::{self, Frontier};
 use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
-use trefoil_attest::witness::Checkpoint;
+use trefoil_attest::witness::{Checkpoint, issuer_line};
 use trefoil_attest::{
     Family, Last, LogEntry, PrunedSeal, Restoration, Seal, SealHeader, TrustRoot, VaultState,
 };
@@ -191,11 +191,16 @@ fn newest(store: &dyn Store) -> Result<SealHeader, LogError> {
     seal.map(|seal| seal.header).map_err(|cause| LogError::Seal { number, cause: cause.to_string() })
 }
 
-/// The head of the log at `size` as a note with the cosignatures in the store; `None` if there are none.
+/// The head of the log at `size` as a note with this service's signature, unless it was pruned, and the cosignatures in the store; `None` if there
+/// are neither.
 pub fn checkpoint(store: &dyn Store, size: u64) -> Result<Option<String>, LogError> {
-    let lines = store.cosignatures(size)?;
-    let Some(entry) = entry(store, size)?.filter(|_| !lines.is_empty()) else { return Ok(None) };
-    note(entry.header(), &lines).map(Some)
+    let Some(entry) = entry(store, size)? else { return Ok(None) };
+    let own = match &entry {
+        LogEntry::Signed(seal) => issuer_line(seal),
+        LogEntry::Pruned(_) => None,
+    };
+    let lines: Vec<String> = own.into_iter().chain(store.cosignatures(size)?).collect();
+    if lines.is_empty() { Ok(None) } else { note(entry.header(), &lines).map(Some) }
 }
 
 /// The note of the head that a seal signs, with cosignatures of it.
@@ -246,7 +251,7 @@ fn node(store: &dyn Store) -> impl FnMut(u8, u64) -> Result<Hash, LogError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::scratch::scratch;
     use tempfile::TempDir;
@@ -256,7 +261,7 @@ mod tests {
     use trefoil_types::KeySetId;
 
     /// Stores seals as the service would, with signatures of zeros.
-    fn stored(count: u64) -> ((Sqlite, TempDir), ChainHead) {
+    pub(crate) fn stored(count: u64) -> ((Sqlite, TempDir), ChainHead) {
         let (store, folder) = scratch();
         let mut head = ChainHead::GENESIS;
         for number in 0..count {

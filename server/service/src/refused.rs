@@ -296,9 +296,11 @@ pub enum Refused {
         /// The seal.
         number: u64,
     },
-    /// A head that has no cosignatures.
-    #[error("no witness has cosigned this head of the log")]
-    Uncosigned,
+    /// A head of the log without any signature.
+    #[error(
+        "no seal signs this head of the log, or its signatures were pruned and no witness has cosigned it"
+    )]
+    NoHead,
     /// An internal error. The log has the cause.
     #[error("internal error")]
     Fault,

@@ -1,4 +1,4 @@
-//! Cosignatures of the log: witnesses hand them in, auditors fetch them.
+//! Checkpoints of the log and their cosignatures: witnesses hand them in, auditors fetch them.
 
 use super::body;
 use crate::app::{App, blocking};
@@ -26,18 +26,18 @@ pub(super) async fn hand_in(State(app): State<Arc<App>>, request: Request) -> Re
     body::answer(StatusCode::OK, &json!({ "size": size, "witnesses": witnesses }))
 }
 
-/// `GET /v1/log/checkpoint`: the largest head that a witness has cosigned, with all cosignatures of it.
+/// `GET /v1/log/checkpoint`: the largest head that a witness has cosigned, with all cosignatures of it; without witnesses, the newest head.
 pub(super) async fn newest(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    Ok(answer(app.ask(|service| service.cosigned(None)).await?))
+    Ok(answer(app.ask(|service| service.checkpoint(None)).await?))
 }
 
-/// `GET /v1/log/checkpoint/{size}`: the head of the log of `size` seals, with all cosignatures of it.
+/// `GET /v1/log/checkpoint/{size}`: the head of the log of `size` seals, signed, with all cosignatures of it.
 pub(super) async fn of_size(
     State(app): State<Arc<App>>,
     size: Result<Path<u64>, PathRejection>,
 ) -> Result<Response, Problem> {
     let Path(size) = size.map_err(|_| Problem::new(Code::MalformedRequest, "a size is a whole number"))?;
-    Ok(answer(app.ask(move |service| service.cosigned(Some(size))).await?))
+    Ok(answer(app.ask(move |service| service.checkpoint(Some(size))).await?))
 }
 
 fn answer(note: String) -> Response {

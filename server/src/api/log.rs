@@ -16,6 +16,7 @@ use serde_json::json;
 use std::sync::Arc;
 use trefoil_attest::tree::Hash;
 use trefoil_service::log_store::{self, LogError};
+use trefoil_service::tiles::Tile;
 use trefoil_storage::store::Store;
 
 /// Two numbers of a path.
@@ -44,6 +45,24 @@ pub(super) async fn consistency(State(app): State<Arc<App>>, numbers: Numbers) -
     let (old_size, size) = parse(numbers)?;
     let proof = prove(app, size, move |store| log_store::consistency(store, old_size, size)).await?;
     immutable(&json!({ "old_size": old_size, "size": size, "proof": proof }))
+}
+
+/// `GET /v1/log/tile/{level}/{index}`: a tile of the log (C2SP tlog-tiles); `/v1/log` is the log's prefix. It never changes.
+pub(super) async fn tile(
+    State(app): State<Arc<App>>,
+    name: Result<Path<(String, String)>, PathRejection>,
+) -> Result<Response, Problem> {
+    let tile = name.ok().and_then(|Path((level, index))| Tile::parse(&level, &index)).ok_or_else(|| {
+        let detail = "a tile is named like 0/x001/234 or entries/000.p/5 (c2sp.org/tlog-tiles)";
+        Problem::new(Code::MalformedRequest, detail)
+    })?;
+    let bytes = blocking(move || {
+        Ok(tile.read(app.service.store.as_ref()).map_err(|cause| app.service.unlogged(cause))?)
+    });
+    let none =
+        || Problem::new(Code::SealUnknown, "the newest seal signs a log that ends before this tile does");
+    let headers = [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, IMMUTABLE)];
+    Ok((headers, bytes.await?.ok_or_else(none)?).into_response())
 }
 
 fn parse(numbers: Numbers) -> Result<(u64, u64), Problem> {

@@ -171,6 +171,7 @@ pub(super) fn described(issuer: &str, session_life_s: u64) -> Value {
         "log_inclusion": "/v1/log/inclusion/{seal}/{size}",
         "log_consistency": "/v1/log/consistency/{old_size}/{size}",
         "log_checkpoint": "/v1/log/checkpoint",
+        "log_tile": "/v1/log/tile/{level}/{index}",
         "log_cosignatures": "/v1/log/cosignatures",
         "fhe_parameters": "/v1/fhe/parameters",
         "proof_sessions": "/v1/proof-sessions",

@@ -24,10 +24,12 @@ pub(crate) fn document(listener: Listener, operations: &[Operation]) -> Value {
     let mut schemas =
         Schemas { sent: generator(Contract::Deserialize), answered: generator(Contract::Serialize) };
     schemas.answered.subschema_for::<Document<'static>>();
-    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for operation in operations {
         let described = described(operation, &mut schemas);
-        paths.entry(operation.path).or_default().insert(operation.method.name().to_owned(), described);
+        // OpenAPI has no sign for a parameter with slashes.
+        let path = operation.path.replace("{*", "{");
+        paths.entry(path).or_default().insert(operation.method.name().to_owned(), described);
     }
     let (schemas, renamed) = schemas.finish();
     let mut paths = json!(paths);

@@ -184,7 +184,9 @@ impl Code {
             Code::TenantInUse => "only a disabled tenant is deleted, and not while its keys are rotated",
             Code::ApiKeyUnknown => "the tenant has no such API key",
             Code::SessionUnknown => "the tenant has no such session",
-            Code::SealUnknown => "no seal has this number, or no witness cosigned this head",
+            Code::SealUnknown => {
+                "no seal has this number or signs this head, or the log ends before this tile does"
+            }
             Code::SealPruned => "the seal is old and its signatures were dropped",
             Code::TrustRootUnknown => "no such version",
             Code::MethodNotAllowed => "the path exists, the method does not",

@@ -45,7 +45,7 @@ impl Code {
             Code::SessionUnknown => {
                 "Open a session (POST /v1/proof-sessions) and sign the request under its key."
             }
-            Code::SealUnknown => "Ask for a number up to that of GET /v1/log/head.",
+            Code::SealUnknown => "Ask for a number, or a tile of a log, up to the size of GET /v1/log/head.",
             Code::SealPruned => "Ask for /v1/seals/N/pruned or /v1/seals/N/header.",
             Code::TrustRootUnknown => "Ask for a version from 1 to the newest.",
             Code::MethodNotAllowed => "Use a method that the header Allow names.",

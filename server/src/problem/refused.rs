@@ -97,7 +97,7 @@ impl From<Refused> for Problem {
             Refused::ProofStale(_) => Code::ProofStale,
             Refused::Upload(_) => Code::QuotaExceeded,
             Refused::Checkpoint(cause) => return checkpoint(cause),
-            Refused::LogShorter { .. } | Refused::Uncosigned => Code::SealUnknown,
+            Refused::LogShorter { .. } | Refused::NoHead => Code::SealUnknown,
             Refused::OtherLog => Code::CosignatureRefused,
             Refused::SealPruned { number } => {
                 let detail = format!(

@@ -4,7 +4,8 @@ use crate::service::{self, AUDIENCE, Service};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
-use trefoil_attest::tree::{Hash, verify_consistency, verify_inclusion};
+use trefoil_attest::tree::{Hash, leaf_hash, verify_consistency, verify_inclusion};
+use trefoil_attest::witness::{Checkpoint, issuer_line};
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_same_log};
 use trefoil_pipeline::Clock as _;
 use trefoil_storage::Supervisor;
@@ -85,8 +86,23 @@ async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
         }
         assert_eq!(verify_same_log(&header, &newest, &nodes, &path), Ok(()));
     }
-    for beyond in [format!("/v1/log/inclusion/0/{}", size + 1), format!("/v1/log/consistency/1/{}", u64::MAX)]
-    {
+    // The same as tiles.
+    let [leaves, entries] = [format!("0/000.p/{size}"), format!("entries/000.p/{size}")];
+    let leaves = service.public.get(&format!("/v1/log/tile/{leaves}")).await;
+    let entries = service.public.get(&format!("/v1/log/tile/{entries}")).await;
+    assert!(leaves.headers["cache-control"].to_str().unwrap().contains("immutable"));
+    assert_eq!((leaves.body.len(), entries.body.len()), (32 * size as usize, 34 * size as usize));
+    for (number, (leaf, entry)) in (0..).zip(leaves.body.chunks(32).zip(entries.body.chunks(34))) {
+        let digest = fetch(&service, number).await.header.digest();
+        assert_eq!((leaf, entry), (&leaf_hash(&digest)[..], &[&[0, 32], &digest[..]].concat()[..]));
+    }
+    for beyond in [
+        format!("/v1/log/inclusion/0/{}", size + 1),
+        format!("/v1/log/consistency/1/{}", u64::MAX),
+        format!("/v1/log/tile/entries/000.p/{}", size + 1),
+        "/v1/log/tile/0/x001/234".to_owned(),
+        "/v1/log/tile/1/000.p/1".to_owned(),
+    ] {
         service.public.get(&beyond).await.problem(404, "seal-unknown");
     }
     for malformed in [
@@ -94,6 +110,9 @@ async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
         format!("/v1/log/consistency/0/{size}"),
         "/v1/log/consistency/3/2".to_owned(),
         "/v1/log/inclusion/x/1".to_owned(),
+        "/v1/log/tile/entry/000".to_owned(),
+        "/v1/log/tile/0/0".to_owned(),
+        "/v1/log/tile/0/x001/".to_owned(),
     ] {
         service.public.get(&malformed).await.problem(400, "malformed-request");
     }
@@ -217,14 +236,18 @@ async fn witnesses_hand_their_cosignatures_in_and_audits_find_them_there() {
     let people = service.people(1, 1, 35).await;
     service.welcome(&people[0]).await;
     seal(&service, &people[0], 0, 3).await;
-    service.public.get("/v1/log/checkpoint").await.problem(404, "seal-unknown");
+    let unwitnessed = service.public.get("/v1/log/checkpoint").await.text().to_owned();
+    let newest = Seal::decode(&service.public.get("/v1/log/head").await.body).unwrap();
+    let (text_of_head, signed) = unwitnessed.split_once("\n\n").unwrap();
+    assert_eq!(format!("{text_of_head}\n"), Checkpoint::signed_by(&newest.header).unwrap().text());
+    assert_eq!(signed, issuer_line(&newest).unwrap());
     let (root, ca) = (text(&service.server.trust_root_path()), text(&service.server.certificate_path()));
     let url = format!("https://{}", service.public.address);
     let head = file("head.json");
     let remote = ["--service", &url, "--ca", &ca, "--trust-root", &root];
     let audit = |more: &[&str]| trefoil(&[&["log", "audit"], &remote[..], more].concat());
     ends(&audit(&["--head", &head]), 0, "no witness was asked");
-    ends(&audit(&["--witness", &keys[0], "--witnesses", "1"]), 3, "no cosigned checkpoint was handed in");
+    ends(&audit(&["--witness", &keys[0], "--witnesses", "1"]), 3, "0 of 1 required witnesses");
 
     let cosign = |name: &str| {
         let arguments = ["--name", name, "--key", &file(&name[..1]), "--trust-root", &root, "--head", &head];
@@ -241,7 +264,7 @@ async fn witnesses_hand_their_cosignatures_in_and_audits_find_them_there() {
     let flipped =
         if v.contains("+A") { v.replacen("+A", "+B", 1) } else { v[..v.len() - 9].to_owned() + "AAAAAAA=\n" };
     assert_eq!(hand_in(&flipped).status.code(), Some(1));
-    service.public.get("/v1/log/checkpoint").await.problem(404, "seal-unknown");
+    assert_eq!(service.public.get("/v1/log/checkpoint").await.text(), unwitnessed);
 
     // One after the other, the first one twice: each is there once.
     for note in [&v, &w, &v] {
@@ -250,16 +273,21 @@ async fn witnesses_hand_their_cosignatures_in_and_audits_find_them_there() {
     let newest = service.public.get("/v1/log/checkpoint").await;
     let (checkpoint, lines) = v.split_once("\n\n").unwrap();
     let (_, others) = w.split_once("\n\n").unwrap();
-    assert_eq!(newest.text(), format!("{checkpoint}\n\n{lines}{others}"));
     let size = checkpoint.lines().nth(1).unwrap();
+    let own = issuer_line(&fetch(&service, size.parse().unwrap()).await).unwrap();
+    assert_eq!(newest.text(), format!("{checkpoint}\n\n{own}{lines}{others}"));
     assert_eq!(service.public.get(&format!("/v1/log/checkpoint/{size}")).await.text(), newest.text());
-    service.public.get("/v1/log/checkpoint/1").await.problem(404, "seal-unknown");
+    let first = service.public.get("/v1/log/checkpoint/1").await.text().to_owned();
+    assert_eq!(first.split_once("\n\n").unwrap().1, issuer_line(&fetch(&service, 1).await).unwrap());
+    for none in ["0", "999"] {
+        service.public.get(&format!("/v1/log/checkpoint/{none}")).await.problem(404, "seal-unknown");
+    }
     service.public.get("/v1/log/checkpoint/x").await.problem(400, "malformed-request");
 
     let both = ["--witness", &keys[0], "--witness", &keys[1], "--witnesses", "2"];
     ends(&audit(&both), 0, "is cosigned by 2 witnesses or more");
     // The service's list is not the auditor's.
-    ends(&audit(&["--witness", &keys[2], "--witnesses", "1"]), 1, "0 of 1 required witnesses");
+    ends(&audit(&["--witness", &keys[2], "--witnesses", "1"]), 3, "0 of 1 required witnesses");
     let other =
         trefoil(&["log", "audit", "--service", &url, "--ca", &keys_file(&directory), "--trust-root", &root]);
     ends(&other, 3, "certificate");

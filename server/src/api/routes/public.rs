@@ -59,7 +59,10 @@ const SUBJECT: &str = "Who the subject is at this tenant: the proof envelope has
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(used(logins(credential_roots(subjects(routes))))))), document)
+    reference::routes(
+        pages(discovery(checkpoints_and_tiles(seals(used(logins(credential_roots(subjects(routes)))))))),
+        document,
+    )
 }
 
 /// `GET /openapi.json`
@@ -297,7 +300,6 @@ fn seals(routes: Routes) -> Routes {
     };
     let cached = |operation: Operation| operation.header("Cache-Control", "How long it may be kept.");
     let hash = examples::SESSION;
-    let note = "https://auth.example/log\n8\nRERERERERERERERERERERERERERERERERERERERERA=\n";
     routes
         .route(
             cached(number(Operation::get("/v1/seals/{number}", "seal")))
@@ -351,6 +353,12 @@ fn seals(routes: Routes) -> Routes {
                 .fails(&[Code::SealUnknown]),
             log::consistency,
         )
+}
+
+fn checkpoints_and_tiles(routes: Routes) -> Routes {
+    let cached = |operation: Operation| operation.header("Cache-Control", "How long it may be kept.");
+    let note = "https://auth.example/log\n8\nRERERERERERERERERERERERERERERERERERERERERA=\n";
+    routes
         .route(
             Operation::post("/v1/log/cosignatures", "cosign")
                 .says(
@@ -373,7 +381,10 @@ fn seals(routes: Routes) -> Routes {
         )
         .route(
             cached(Operation::get("/v1/log/checkpoint", "checkpoint"))
-                .says("Fetch the largest head that a witness has cosigned.", "With all cosignatures of it.")
+                .says(
+                    "Fetch the largest head that a witness has cosigned.",
+                    "With all cosignatures of it, and the seal that signs it. Without witnesses, the newest head.",
+                )
                 .answers_text("text/plain", "A signed note.", note)
                 .reads()
                 .fails(&[Code::SealUnknown]),
@@ -381,12 +392,30 @@ fn seals(routes: Routes) -> Routes {
         )
         .route(
             cached(Operation::get("/v1/log/checkpoint/{size}", "checkpointOfSize"))
-                .says("Fetch a head of the log.", "With all cosignatures of it.")
+                .says("Fetch a head of the log.", "With the seal that signs it, and all cosignatures.")
                 .path::<u64>("size", "The number of seals of the log.", 8)
                 .answers_text("text/plain", "A signed note.", note)
                 .reads()
                 .fails(&[Code::SealUnknown]),
             cosignatures::of_size,
+        )
+        .route(
+            cached(Operation::get("/v1/log/tile/{level}/{*index}", "logTile"))
+                .says("Fetch a tile of the log.", "C2SP tlog-tiles, with the prefix `/v1/log`. It never changes.")
+                .path::<String>("level", "A level of tiles, or `entries`.", "entries")
+                .path::<String>("index", "Like `x001/234`; of a partial tile like `000.p/5`.", "000")
+                .answers_body(
+                    200,
+                    Body {
+                        media_type: "application/octet-stream",
+                        shape: Shape::Opaque,
+                        about: "Hashes, or entries with their lengths; an entry is the digest of a seal.".to_owned(),
+                        example: None,
+                    },
+                )
+                .reads()
+                .fails(&[Code::SealUnknown]),
+            log::tile,
         )
 }
 
