@@ -60,7 +60,10 @@ const SUBJECT: &str = "Who the subject is at this tenant: the proof envelope has
 /// Routes of the public listener.
 pub(crate) fn routes() -> Routes {
     let routes = Routes::new(Listener::Public);
-    reference::routes(pages(discovery(seals(used(logins(credential_roots(subjects(routes))))))), document)
+    reference::routes(
+        pages(discovery(checkpoints_and_tiles(seals(used(logins(credential_roots(subjects(routes)))))))),
+        document,
+    )
 }
 
 /// `GET /openapi.json`
@@ -298,7 +301,6 @@ fn seals(routes: Routes) -> Routes {
     };
     let cached = |operation: Operation| operation.header("Cache-Control", "How long it may be kept.");
     let hash = examples::SESSION;
-    let note = "https://auth.example/log\n8\nRERERERERERERERERERERERERERERERERERERERERA=\n";
     routes
         .route(
             cached(number(Operation::get("/v1/seals/{number}", "seal")))
@@ -352,6 +354,12 @@ fn seals(routes: Routes) -> Routes {
                 .fails(&[Code::SealUnknown]),
             log::consistency,
         )
+}
+
+fn checkpoints_and_tiles(routes: Routes) -> Routes {
+    let cached = |operation: Operation| operation.header("Cache-Control", "How long it may be kept.");
+    let note = "https://auth.example/log\n8\nRERERERERERERERERERERERERERERERERERERERERA=\n";
+    routes
         .route(
             Operation::post("/v1/log/cosignatures", "cosign")
                 .says(

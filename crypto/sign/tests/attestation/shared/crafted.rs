@@ -32,7 +32,7 @@ pub(super) fn write_bases() {
     let mut seals = sets.iter().map(|set| {
         let header = SealHeader { key_set_id: set.id(), ..seal_of(&full).header };
         let mut seal = other.sign(&header);
-        seal.signatures[Family::MlDsa65.index()] = ml_dsa::plain(&header.to_be_signed(Family::MlDsa65));
+        seal.signatures[Family::MlDsa65.index()] = Crafted::plain(&header);
         // One coefficient must be zero, for a minus zero.
         while falcon::zeros(&seal.signatures[Family::Falcon512.index()]).is_empty() {
             seal.signatures[Family::Falcon512.index()] =
@@ -62,6 +62,11 @@ struct Crafted {
 }
 
 impl Crafted {
+    /// The ML-DSA-65 signature with z = 0 and no hint.
+    fn plain(header: &SealHeader) -> Vec<u8> {
+        ml_dsa::plain(&header.to_be_signed(Family::MlDsa65))
+    }
+
     fn message(&self, family: Family) -> Vec<u8> {
         self.seal.header.to_be_signed(family)
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use trefoil_attest::{FALCON_512_SIGNATURE_BYTES, Family, PublicKeySet};
 use trefoil_sign::{Falcon512, SignatureFamily as _};
 
-use super::{Crafted, ml_dsa};
+use super::Crafted;
 
 const SALT_BYTES: usize = 40;
 /// Header and salt.
@@ -154,12 +154,22 @@ pub(super) fn cases(base: &Crafted, signatures: &[u8], altered: &[&PublicKeySet]
     add("without padding, header 0x29", &[&[0x29], &short[1..]].concat(), false);
     add("a byte too many", &[signature, &[0]].concat(), false);
     add("a byte too few", &signature[..FALCON_512_SIGNATURE_BYTES - 1], false);
+    cases.extend(under_altered_keys(base, made, altered));
+    cases
+}
 
-    for (name, (keys, signature)) in KEYS.iter().zip(altered.iter().zip(made)) {
+/// Signatures that verify under the base's key, named to be under an altered one.
+fn under_altered_keys<'a>(
+    base: &Crafted,
+    signatures: impl Iterator<Item = &'a [u8]>,
+    altered: &[&PublicKeySet],
+) -> Vec<Value> {
+    let mut cases = Vec::new();
+    for (name, (keys, signature)) in KEYS.iter().zip(altered.iter().zip(signatures)) {
         let header = trefoil_attest::SealHeader { key_set_id: keys.id(), ..base.seal.header.clone() };
         let message = header.to_be_signed(Family::Falcon512);
         assert!(Falcon512::verify(base.keys.public_key(Family::Falcon512), &message, signature), "{name}");
-        let ml_dsa = ml_dsa::plain(&header.to_be_signed(Family::MlDsa65));
+        let ml_dsa = Crafted::plain(&header);
         let mut edits: Vec<Value> = base.renamed(&keys.id()).collect();
         edits.extend(base.replaced(Family::MlDsa65, &ml_dsa));
         edits.extend(base.replaced(Family::Falcon512, signature));
