@@ -55,6 +55,13 @@ impl Target {
         Target { from, ..self.clone() }
     }
 
+    /// The same over HTTP/2, whose frames the caller writes.
+    pub(crate) fn http2(&self) -> Target {
+        let mut tls = (*self.tls).clone();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        Target { tls: Arc::new(tls), ..self.clone() }
+    }
+
     /// A connection without TLS, whose kernel takes at most about `receive_bytes` that nobody reads, if that is given.
     pub(crate) async fn tcp(&self, receive_bytes: Option<u32>) -> io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;

@@ -96,6 +96,10 @@ pub enum Code {
     BodyTooLarge,
     /// The media type is not the one that this route accepts.
     MediaTypeUnsupported,
+    /// The body is compressed.
+    ContentCodingUnsupported,
+    /// The body is sent in a transfer coding other than `chunked`.
+    TransferCodingUnknown,
     /// The JSON is well formed but a field is unknown, missing or of the wrong kind; `errors` has JSON pointers.
     FieldInvalid,
     /// The embedding is not 128 finite numbers with a usable norm.
@@ -214,6 +218,12 @@ impl Code {
             Code::BodyTooLarge => (S::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),
             Code::MediaTypeUnsupported => {
                 (S::UNSUPPORTED_MEDIA_TYPE, "media-type-unsupported", "Wrong media type")
+            }
+            Code::ContentCodingUnsupported => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "content-coding-unsupported", "The body is coded")
+            }
+            Code::TransferCodingUnknown => {
+                (S::NOT_IMPLEMENTED, "transfer-coding-unknown", "Unknown transfer coding")
             }
             Code::FieldInvalid => (S::UNPROCESSABLE_ENTITY, "field-invalid", "A field is invalid"),
             Code::EmbeddingInvalid => {
@@ -404,6 +414,9 @@ impl Problem {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(seconds) = self.retry_after_s() {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if self.code == Code::ContentCodingUnsupported {
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -91,7 +91,7 @@ impl Attack {
                 }
                 std::future::pending().await
             }
-            Attack::ZeroWindow => zero_window(target.connect(None).await?).await,
+            Attack::ZeroWindow => zero_window(target.http2().connect(None).await?).await,
             Attack::NeverReads => never_reads(target.connect(Some(RECEIVE_BYTES)).await?).await,
             Attack::Refused => refused(target.connect(None).await?).await,
         }

@@ -46,6 +46,8 @@ pub(crate) fn packages(repo: &Repo) -> Result<(), String> {
     steps.finish()
 }
 
+/// The compiler that the README names, and the types of Node.
+const OLDEST_COMPILER: [&str; 2] = ["typescript@5.4.5", "@types/node@20.19.43"];
 /// What the TypeScript client needs, as its lock file has it.
 const INSTALL: [&str; 4] = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
 
@@ -63,6 +65,12 @@ fn typescript(repo: &Repo) -> Result<String, String> {
                           import { fetchWith } from 'trefoil-attest/node'; \
                           if (!verify || !Tenant || !fetchWith) process.exit(1)";
     execute(repo.command("node").args(["--input-type=module", "--eval", IMPORT]).current_dir(&project))?;
+    // Its types, by the oldest compiler that reads them.
+    execute(repo.command("npm").args(install).args(OLDEST_COMPILER).current_dir(&project))?;
+    std::fs::write(project.join("use.mts"), IMPORT).map_err(|why| why.to_string())?;
+    const CHECK: [&str; 8] =
+        ["tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "use.mts"];
+    execute(repo.command("npx").args(CHECK).current_dir(&project))?;
     Ok(String::new())
 }
 

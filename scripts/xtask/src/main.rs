@@ -10,6 +10,7 @@ mod described;
 mod docs;
 mod fleet;
 mod fuzz;
+mod generators;
 mod guard;
 mod h2spec;
 mod interop;
@@ -22,6 +23,7 @@ mod once;
 mod packages;
 mod paper;
 mod processor;
+mod proxies;
 mod quotes;
 mod repo;
 mod service;
@@ -38,6 +40,7 @@ mod watched;
 use std::process::ExitCode;
 
 use repo::Repo;
+use trefoil_testing::Scale;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -63,6 +66,10 @@ fn main() -> ExitCode {
         ["packages"] => clients::packages(&repo),
         ["deploy"] => deploy::run(&repo),
         ["described"] => described::run_alone(&repo),
+        ["generators"] => generators::run_alone(&repo, Scale::Test),
+        ["generators", "--all"] => generators::run_alone(&repo, Scale::Soak),
+        ["proxies"] => proxies::run_alone(&repo, false),
+        ["proxies", "--pauses"] => proxies::run_alone(&repo, true),
         ["h2spec"] => h2spec::run_alone(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
         ["numbers"] => numbers::write(&repo),

@@ -10,8 +10,8 @@ use crate::libtest::WITH_TIMES;
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, guard, h2spec, interop, miri, numbers, once, packages,
-    paper, processor, quotes, smoke, started, targets, tidy, tools,
+    clients, deny, deploy, described, docs, fuzz, generators, guard, h2spec, interop, miri, numbers, once, packages,
+    paper, processor, proxies, quotes, smoke, started, targets, tidy, tools,
 };
 
 /// The check for every change.
@@ -53,6 +53,8 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         described::add(repo, &mut steps, Scale::Test);
         interop::add(repo, &mut steps);
         h2spec::add(repo, &mut steps);
+        generators::add(repo, &mut steps, Scale::Test);
+        proxies::add(repo, &mut steps);
         guard::add(repo, &mut steps);
     } else {
         // Programs of an earlier build may be in the target directory; running them would show nothing.
@@ -79,6 +81,8 @@ pub(crate) fn soak(repo: &Repo) -> Result<(), String> {
     let build = repo.cargo(&["build", "--locked", "--package=trefoil-cli"]);
     if steps.command("build", build) {
         described::add(repo, &mut steps, Scale::Soak);
+        generators::add(repo, &mut steps, Scale::Soak);
+        proxies::add_pauses(repo, &mut steps);
     }
     steps.command("release", repo.command("scripts/release"));
     fuzz::add(repo, &mut steps, Scale::Soak);

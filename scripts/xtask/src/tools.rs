@@ -72,6 +72,23 @@ pub(crate) fn haproxy(repo: &Repo) -> Found {
     at_least(repo, "haproxy", "-v", (2, 4), "haproxy, such as apt-get install haproxy")
 }
 
+/// A proxy. It prints its version where errors go.
+pub(crate) fn nginx(repo: &Repo) -> Found {
+    let said = repo.said("nginx", &["-v"]);
+    said.map(|_| "nginx".to_owned())
+        .map_err(|_| "no nginx: install nginx, such as apt-get install nginx-light".to_owned())
+}
+
+/// A proxy.
+pub(crate) fn caddy(repo: &Repo) -> Found {
+    at_least(repo, "caddy", "version", (2, 6), "Caddy, such as apt-get install caddy")
+}
+
+/// Java, which runs a source file.
+pub(crate) fn java(repo: &Repo) -> Found {
+    at_least(repo, "java", "--version", (17, 0), "a JDK, such as apt-get install default-jdk-headless")
+}
+
 /// The system's HTTP client.
 pub(crate) fn curl(repo: &Repo) -> Found {
     at_least(repo, "curl", "--version", (7, 0), "curl, such as apt-get install curl")

@@ -17,6 +17,10 @@ usage: cargo xtask <task>
   deploy            alerts, units and the metrics of the built server, by Prometheus' and systemd's programs; a fleet in plain
                     processes, which is logged in to
   described         the built server against its own description, by schemathesis
+  generators        clients that ogen and oapi-codegen (Go) make from the description, compiled
+  generators --all  those of openapi-generator for Python, TypeScript and Java too
+  proxies           nginx, haproxy and Caddy with the settings of server/PROXIES.md before the built server
+  proxies --pauses  2,000 logins on kept connections with pauses of 4 to 70 s, by four HTTP clients and through two proxies
   h2spec            HTTP/2 of the built server, by h2spec (Go)
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
   numbers           write the numbers of all pages from bench/records/

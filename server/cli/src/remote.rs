@@ -6,6 +6,7 @@ use std::io::Read;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
+use std::time::Duration;
 use trefoil_client::{Client, ClientError};
 use trefoil_key_holder::output;
 use zeroize::Zeroizing;
@@ -30,7 +31,8 @@ impl Remote {
         let identity = identity.as_deref().map(Vec::as_slice);
         let client = Client::with_identity(&self.service, &roots, identity, &api_key, 1)
             .map_err(|cause| self.ca.named(&self.service, &cause))?;
-        Ok(Reached { client, ca: self.ca.clone() })
+        // A person waits, who may have mistyped the port.
+        Ok(Reached { client: client.retrying_for(Duration::ZERO), ca: self.ca.clone() })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::transport::Transport;
 use crate::unverified::Unverified;
 use hyper::body::Bytes;
 use serde::Serialize;
+use std::time::Duration;
 use trefoil_api::{
     Authenticated, AuthenticatedBatch, Authentication, AuthenticationBatch, BATCH_MAX, Base64, Enrolled,
     Enrolment, Erased, FheKeys, Hex, Outcome, ProofSession, PublishRoot, PublishedRoot, Replaced,
@@ -15,6 +16,9 @@ use trefoil_attest::{PrunedSeal, Seal, TrustRoot, What, consent_digest};
 use trefoil_split::SealingKey;
 use trefoil_types::{Handle, SessionId};
 use trefoil_wallet::credentials::{RootStatement, SignedRoot};
+
+/// For how long a call waits for a connection.
+const RETRY_FOR: Duration = Duration::from_secs(10);
 
 /// The public listener, for one API key. Clones share its connections. Changes and logins answer with an [`Unverified`], whose content is
 /// reached through `verified`; [`Client::login`] and its like verify by themselves.
@@ -48,7 +52,14 @@ impl Client {
         connections: usize,
     ) -> Result<Client, ClientError> {
         let transport = Transport::new(base, certificate_pem, identity_pem, connections)?;
-        Ok(Client(transport.with_bearer(api_key)?))
+        Ok(Client(transport.with_bearer(api_key)?.retrying_for(RETRY_FOR)))
+    }
+
+    /// This client, whose calls wait for so long for a service that cannot be reached, such as one that restarts; 10 s unless this says
+    /// otherwise. Nothing is sent meanwhile. A wrong name or certificate is an error at once.
+    #[must_use]
+    pub fn retrying_for(&self, retry_for: Duration) -> Client {
+        Client(self.0.retrying_for(retry_for))
     }
 
     /// Publishes a signed root of the tenant's credential tree. Needs [`trefoil_api::Scope::Issue`].

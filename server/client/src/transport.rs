@@ -1,8 +1,8 @@
 //! HTTPS to one service: HTTP/2 over TLS 1.3, one pinned certificate, a few connections, bounded answers.
 //!
 //! A request that the service has not processed is sent again, whatever its method: a closing connection
-//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7).
-//! Nothing else is repeated, because it may have been carried out.
+//! names the last stream that it accepts, and later ones were never processed (RFC 9113 section 8.7). A request for which there was no
+//! connection is sent once there is one. Nothing else is repeated, because it may have been carried out.
 
 use super::credential;
 use super::error::{ClientError, NO_ANSWER, ProblemDocument};
@@ -24,6 +24,7 @@ use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::CertificateDer;
 use serde::de::DeserializeOwned;
 use std::error::Error;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -39,6 +40,9 @@ const REPEATS_MAX: u32 = 5;
 /// Pause before the first repetition, doubled with each: a connection takes this long to notice that it is closing.
 const REPEAT_PAUSE: Duration = Duration::from_millis(5);
 
+/// Pause before a connection is tried again that could not be made, doubled with each up to a second.
+const UNREACHED_PAUSE: Duration = Duration::from_millis(50);
+
 /// A transport to one listener of the service. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Transport {
@@ -47,6 +51,8 @@ pub(super) struct Transport {
     base: String,
     /// The value of `Authorization`, if a request shows one.
     authorization: Option<HeaderValue>,
+    /// For how long a connection is tried again that cannot be made.
+    retry_for: Duration,
 }
 
 /// Why there is no answer.
@@ -85,7 +91,13 @@ impl Transport {
             turn: Arc::default(),
             base: base.to_owned(),
             authorization: None,
+            retry_for: Duration::ZERO,
         })
+    }
+
+    /// The same connections, tried again for this long where they cannot be made.
+    pub(super) fn retrying_for(&self, retry_for: Duration) -> Transport {
+        Transport { retry_for, ..self.clone() }
     }
 
     /// The same connections with this bearer credential.
@@ -146,7 +158,7 @@ impl Transport {
     }
 
     async fn exchange(&self, outgoing: &Outgoing) -> Result<(StatusCode, Bytes), Cause> {
-        let mut repeats = 0;
+        let (mut repeats, mut waited, mut pause) = (0, Duration::ZERO, UNREACHED_PAUSE);
         let response = loop {
             let request = self.request(outgoing)?;
             match self.pool().request(request).await {
@@ -154,6 +166,11 @@ impl Transport {
                 Err(cause) if repeats < REPEATS_MAX && is_unprocessed(&cause) => {
                     tokio::time::sleep(REPEAT_PAUSE * 2_u32.pow(repeats)).await;
                     repeats += 1;
+                }
+                Err(cause) if waited + pause <= self.retry_for && cause.is_connect() && may_pass(&cause) => {
+                    tokio::time::sleep(pause).await;
+                    waited += pause;
+                    pause = (2 * pause).min(Duration::from_secs(1));
                 }
                 Err(cause) => return Err(cause.into()),
             }
@@ -196,6 +213,31 @@ fn is_unprocessed(error: &(dyn Error + 'static)) -> bool {
         // A stream up to the last one of a GOAWAY ends with its own answer, or with the connection's error.
         cause.is_remote() && (cause.is_go_away() || is_refused)
     })
+}
+
+/// Whether a service that is down or starts would be the cause: another name, certificate or protocol stays wrong.
+fn may_pass(error: &(dyn Error + 'static)) -> bool {
+    use ErrorKind as E;
+    let causes = std::iter::successors(Some(error), |&cause| cause.source());
+    causes.filter_map(|cause| cause.downcast_ref()).map(innermost).any(|kind| {
+        matches!(
+            kind,
+            E::ConnectionRefused
+                | E::ConnectionReset
+                | E::ConnectionAborted
+                | E::BrokenPipe
+                | E::UnexpectedEof
+                | E::TimedOut
+                | E::HostUnreachable
+                | E::NetworkUnreachable
+        )
+    })
+}
+
+/// The TLS connector wraps errors of the socket in others, which do not name them as their source.
+fn innermost(error: &io::Error) -> ErrorKind {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    inner.map_or_else(|| error.kind(), innermost)
 }
 
 /// The hybrid key exchange X25519MLKEM768 first, X25519 for services without it.

@@ -4,7 +4,7 @@ use crate::limits::LiveLimits;
 use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -41,6 +41,7 @@ pub(super) async fn bytes(
     bytes_max: usize,
     limits: &LiveLimits,
 ) -> Result<Bytes, Problem> {
+    check_codings(request.headers())?;
     check_media_type(request.headers(), media_type)?;
     let (parts, body) = request.into_parts();
     let too_large = || too_large(bytes_max);
@@ -164,18 +165,35 @@ async fn read(body: Body, bytes_max: usize, limits: &LiveLimits) -> Result<Optio
     }
 }
 
-/// Refuses a body of another media type than this, whatever its parameters.
-fn check_media_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let essence = given.split(';').next().unwrap_or("").trim();
-    if essence.eq_ignore_ascii_case(expected) {
+/// Refuses a body that is compressed or otherwise coded.
+fn check_codings(headers: &HeaderMap) -> Result<(), Problem> {
+    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if headers.get_all(header::CONTENT_ENCODING).iter().all(plain) {
         return Ok(());
     }
-    let detail = match given {
-        "" => format!("there is no Content-Type; send Content-Type: {expected}"),
-        given => format!("Content-Type is {}; send Content-Type: {expected}", shown(given)),
+    let detail = "Content-Encoding names a coding; send the body itself, without the header";
+    Err(Problem::new(Code::ContentCodingUnsupported, detail))
+}
+
+/// Refuses a body of another media type than this, or in another charset than UTF-8, whatever its other parameters.
+fn check_media_type(headers: &HeaderMap, expected: &str) -> Result<(), Problem> {
+    let mut all = headers.get_all(header::CONTENT_TYPE).iter().map(|value| value.to_str().unwrap_or("?"));
+    let (given, another) = (all.next(), all.next());
+    let mut parts = given.unwrap_or("").split(';').map(str::trim);
+    let essence = parts.next().unwrap_or("");
+    let charsets = parts
+        .filter_map(|part| part.split_once('='))
+        .filter(|(name, _)| name.eq_ignore_ascii_case("charset"));
+    let in_utf8 =
+        charsets.into_iter().all(|(_, value)| value.trim_matches('"').eq_ignore_ascii_case("utf-8"));
+    let what = match (given, another) {
+        (None, _) => "there is no Content-Type".to_owned(),
+        (_, Some(_)) => "there are several Content-Type headers".to_owned(),
+        _ if essence.eq_ignore_ascii_case(expected) && in_utf8 => return Ok(()),
+        (Some(given), None) => format!("Content-Type is {}", shown(given)),
     };
-    Err(Problem::new(Code::MediaTypeUnsupported, detail))
+    let charset = if in_utf8 { "" } else { ", and the body in UTF-8" };
+    Err(Problem::new(Code::MediaTypeUnsupported, format!("{what}; send Content-Type: {expected}{charset}")))
 }
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {

@@ -1,10 +1,10 @@
 //! The layer around every request: it gives it an id, renders problems, contains a panic, counts, and writes the log line.
 
 use super::failures::ONE_A_SECOND;
-use super::sizes::HEAD_BYTES_MAX;
+use super::head;
 use super::uses::with_uses;
 use crate::app::App;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
@@ -39,13 +39,9 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
     // The pattern, not the path: a path names a subject.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let started = app.service.clock.monotonic_ns();
-    let (mut response, uses) = match head_bytes(&request) {
-        ..=HEAD_BYTES_MAX => with_uses(contain(next.run(request))).await,
-        bytes => {
-            let detail = format!("path and headers have {bytes} bytes, at most {HEAD_BYTES_MAX} are read");
-            let refused = Problem::new(Code::HeadTooLarge, detail).into_response();
-            (refused, None)
-        }
+    let (mut response, uses) = match head::check(&request) {
+        Ok(()) => with_uses(contain(next.run(request))).await,
+        Err(refused) => (refused.into_response(), None),
     };
     let problem = response.extensions_mut().remove::<Problem>();
     if let (Some(_), Some(uses)) = (&problem, uses) {
@@ -84,13 +80,6 @@ pub(super) async fn around(State(app): State<Arc<App>>, mut request: Request, ne
         _ => tracing::debug!(request_id = id, %method, route, status, code, us, "request"),
     }
     response
-}
-
-/// The size of a request's head. HTTP/2 counts 32 bytes for each header besides its name and value.
-fn head_bytes(request: &Request) -> usize {
-    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
-    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 32);
-    path + headers.sum::<usize>()
 }
 
 /// Turns a panic of a handler into a 500, so that it costs one request and not its connection.

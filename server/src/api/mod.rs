@@ -47,6 +47,7 @@ mod conditional;
 mod cosignatures;
 mod envelope;
 mod failures;
+mod head;
 mod jwks;
 mod log;
 mod needs;
@@ -65,6 +66,7 @@ mod usage;
 mod uses;
 
 pub(crate) use body::JSON;
+pub(crate) use head::too_large as too_large_head;
 pub(crate) use needs::Needs;
 pub(crate) use sizes::HEAD_BYTES_MAX;
 

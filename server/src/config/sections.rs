@@ -168,6 +168,11 @@ impl Limits {
         Duration::from_secs(self.idle_timeout_s)
     }
 
+    /// Deadline for the head of a request over HTTP/1.1.
+    pub(crate) fn header_timeout(&self) -> Duration {
+        Duration::from_secs(self.header_timeout_s)
+    }
+
     /// Deadline for taking an answer.
     pub(crate) fn write_timeout(&self) -> Duration {
         Duration::from_secs(self.write_timeout_s)

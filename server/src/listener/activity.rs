@@ -74,6 +74,8 @@ impl State {
 pub(super) enum Overdue {
     /// Send a request.
     FirstRequest,
+    /// Send the rest of a head, over HTTP/1.1.
+    Head,
     /// Send another request.
     Idle,
     /// Take its answers.
@@ -95,6 +97,10 @@ pub(super) struct Activity {
     paused_until: Stamp,
     /// When the last request began or ended.
     changed: Stamp,
+    /// When the first bytes of a head came, over HTTP/1.1, while no request is in work.
+    head: Stamp,
+    /// Its next answer is its last, over HTTP/1.1.
+    old: AtomicBool,
     /// The present period, a write deadline long, and the answers that were begun in it or in the one before and that the
     /// peer has not taken.
     period: AtomicUsize,
@@ -139,6 +145,8 @@ impl Activity {
             crowding: AtomicU32::new(0),
             paused_until: Stamp::default(),
             changed: Stamp::default(),
+            head: Stamp::default(),
+            old: AtomicBool::new(false),
             period: AtomicUsize::new(0),
             unsent: Default::default(),
             stalled: Stamp::default(),
@@ -193,12 +201,14 @@ impl Activity {
     }
 
     /// A request was refused for lack of capacity or of a credential: the connection is not read for a moment, so that a peer that sends
-    /// again at once costs the service little. The pause grows with each refusal.
-    pub(super) fn crowds(&self) {
+    /// again at once costs the service little. The pause grows with each refusal, and is returned.
+    pub(super) fn crowds(&self) -> Duration {
         let steps = self.crowding.load(Ordering::Relaxed);
         let longer = (steps + 1).min(PAUSE_STEPS_MAX);
         self.crowding.store(longer, Ordering::Relaxed);
-        self.paused_until.set_after(self, Duration::from_millis(PAUSE_MIN_MS << (2 * steps)));
+        let pause = Duration::from_millis(PAUSE_MIN_MS << (2 * steps));
+        self.paused_until.set_after(self, pause);
+        pause
     }
 
     /// A request was answered with capacity.
@@ -218,6 +228,22 @@ impl Activity {
     /// Whether too many of its requests in a row were refused.
     pub(super) fn is_fed_up(&self) -> bool {
         self.fed_up.load(Ordering::Relaxed)
+    }
+
+    /// It is older than a connection gets: over HTTP/1.1 the next answer says that it closes.
+    pub(super) fn ages(&self) {
+        self.old.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_old(&self) -> bool {
+        self.old.load(Ordering::Relaxed)
+    }
+
+    /// Bytes came over HTTP/1.1. Between two requests they begin a head.
+    pub(super) fn receives(&self) {
+        if matches!(self.state(), State::Silent | State::Idle) && self.head.get(self).is_none() {
+            self.head.set(self);
+        }
     }
 
     /// The peer does not take bytes that are ready for it.
@@ -260,10 +286,12 @@ impl Activity {
                 State::Idle => Some((limits.idle_timeout(), Overdue::Idle)),
                 _ => None,
             };
+            let head =
+                quiet.and(self.head.get(self)).map(|since| (since + limits.header_timeout(), Overdue::Head));
             let quiet = quiet.map(|(time, what)| (self.changed_at() + time, what));
-            // A change after this check is seen at the next one, at the end of the period.
-            let mut next = period_ends;
-            for (deadline, what) in stalled.into_iter().chain(quiet) {
+            // A change after this check is seen at the next one.
+            let mut next = period_ends.min(now + limits.header_timeout());
+            for (deadline, what) in [stalled, head, quiet].into_iter().flatten() {
                 if now >= deadline {
                     return what;
                 }
@@ -330,6 +358,7 @@ impl Turn {
         activity.working.fetch_add(1, Ordering::AcqRel);
         activity.requests.fetch_add(1, Ordering::AcqRel);
         activity.changed.set(activity);
+        activity.head.clear();
         Turn { activity: Arc::clone(activity), waits: AtomicBool::new(false) }
     }
 
@@ -379,6 +408,40 @@ impl Drop for Unsent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What an idle connection of HTTP/1.1 may do: nothing for the idle time, and nothing but end a head that it has begun.
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_has_the_idle_time_and_one_with_half_a_head_the_time_for_heads() {
+        let limits = crate::config::Config::embedded().limits;
+        assert!(
+            limits.idle_timeout_s > 90 && limits.header_timeout_s < 10,
+            "clients keep connections for 90 s"
+        );
+        for (head, expected, least, most) in [
+            (None, Overdue::Idle, limits.idle_timeout(), limits.idle_timeout()),
+            (Some(3), Overdue::Head, limits.header_timeout(), 2 * limits.header_timeout()),
+            (Some(60), Overdue::Head, limits.header_timeout(), 2 * limits.header_timeout()),
+        ] {
+            let activity = Arc::new(Activity::new());
+            activity.established();
+            drop(Turn::begin(&activity));
+            let late = Arc::clone(&activity);
+            tokio::spawn(async move {
+                let Some(seconds) = head else { return };
+                sleep(Duration::from_secs(seconds)).await;
+                late.receives();
+                sleep(Duration::from_secs(1)).await;
+                // More bytes of it buy no time.
+                late.receives();
+            });
+            let begun = Instant::now() + Duration::from_secs(head.unwrap_or(0));
+            assert_eq!(activity.overdue(&limits).await, expected);
+            let took = begun.elapsed();
+            assert!(least <= took && took <= most + Duration::from_millis(2), "{head:?}: {took:?}");
+            drop(Turn::begin(&activity));
+            assert_eq!(activity.head.get(&activity), None, "a request that came has a head");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn pauses_grow_with_refusals_shrink_with_answers_and_end() {

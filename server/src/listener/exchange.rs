@@ -10,8 +10,8 @@ use super::activity::{Activity, Turn, Unsent};
 use super::turns::Turns;
 use axum::Router;
 use axum::body::{Body, HttpBody};
-use axum::http::header::{CONNECTION, EXPECT};
-use axum::http::{HeaderValue, Request, Response, StatusCode, Version};
+use axum::http::header::{CONNECTION, EXPECT, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Buf, Bytes, Frame, Incoming, SizeHint};
 use hyper::service::Service;
@@ -78,8 +78,9 @@ impl Service<Request<Incoming>> for Exchange {
                 turn.wait();
                 discard(body).await;
             }
-            if answered(&activity, response.status(), refusals_max) && !http2 {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            let (status, headers) = (response.status(), response.headers_mut());
+            if (answered(&activity, status, refusals_max, headers) || activity.is_old()) && !http2 {
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             let unsent = Arc::new(Unsent::begin(&activity));
             drop(turn);
@@ -89,14 +90,22 @@ impl Service<Request<Incoming>> for Exchange {
 }
 
 /// Notes how a request was answered. Returns whether the connection is to end because of too many refusals in a row.
-fn answered(activity: &Activity, status: StatusCode, refusals_max: u32) -> bool {
+fn answered(activity: &Activity, status: StatusCode, refusals_max: u32, headers: &mut HeaderMap) -> bool {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            activity.crowds();
+            tell(activity.crowds(), headers);
         }
         _ => activity.eases(),
     }
     activity.answered(status.is_client_error() || status.is_server_error(), refusals_max)
+}
+
+/// Says for how long the connection is not read, if that is a second or more and the answer does not say a longer time.
+fn tell(pause: Duration, headers: &mut HeaderMap) {
+    let said = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
+    if pause >= Duration::from_secs(1) && pause.as_secs() >= said {
+        headers.insert(RETRY_AFTER, HeaderValue::from(pause.as_secs() + 1));
+    }
 }
 
 async fn discard(mut body: Incoming) {
@@ -222,8 +231,32 @@ mod tests {
     use axum::routing::get;
     use hyper_util::rt::TokioIo;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use tokio::io::AsyncWriteExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::task::yield_now;
+
+    /// A request may be on its way to an idle connection, so none is closed for its age without an answer that says so.
+    #[tokio::test]
+    async fn an_old_connection_ends_with_an_answer_that_says_so() {
+        let activity = Arc::new(Activity::new());
+        let router = Router::new().route("/", get(async || ""));
+        let exchange = Exchange::new(router, Arc::clone(&activity), Arc::new(Turns::of_requests()), u32::MAX);
+        let (mut peer, service) = tokio::io::duplex(1 << 16);
+        let serving =
+            hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(service), exchange);
+        let serving = tokio::spawn(serving);
+        let ask = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+        peer.write_all(ask).await.unwrap();
+        let mut first = vec![0; 4096];
+        let read = peer.read(&mut first).await.unwrap();
+        activity.ages();
+        peer.write_all(ask).await.unwrap();
+        let (mut last, first) = (String::new(), String::from_utf8_lossy(&first[..read]));
+        peer.read_to_string(&mut last).await.unwrap();
+        let says = "\r\nconnection: close\r\n";
+        assert!(first.starts_with("HTTP/1.1 200") && !first.contains(says), "{first}");
+        assert!(last.starts_with("HTTP/1.1 200") && last.contains(says), "{last}");
+        serving.await.unwrap().unwrap();
+    }
 
     #[expect(clippy::disallowed_methods, reason = "counts in a test")]
     #[tokio::test]

@@ -3,17 +3,17 @@
 //! `axum::serve` has no TLS, no cap on connections and no deadlines, so this crate has its own loop. [`connections`] counts
 //! connections and chooses the one to close, [`activity`] has the state and deadlines of each,
 //! [`turns`] lets only a few handshakes and a few requests of a peer compute at once. [`exchange`] follows a request and
-//! [`stream`] the bytes. A long-lived connection is asked to reconnect after
+//! [`stream`] the bytes; [`refusal`] is the answer to one that the HTTP library cannot read. A long-lived connection is asked to reconnect after
 //! [`CONNECTION_AGE_MAX`], so that load spreads again after a scale-out.
 
 mod activity;
 pub(crate) mod connections;
 mod exchange;
 mod plain;
+mod refusal;
 mod stream;
 mod turns;
 
-use crate::config::Limits;
 use crate::limits::LiveLimits;
 use activity::{Activity, Overdue, State};
 use axum::Router;
@@ -23,6 +23,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::error::Error;
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,7 +44,8 @@ const STREAMS_MAX: u32 = 128;
 /// than a few uploads.
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 512 * 1024;
-/// Bytes of a request head that the HTTP library reads. It refuses more itself, without a problem document.
+/// Bytes of a request head that the HTTP library reads. It refuses more itself: over HTTP/1.1 with a [`refusal`], over HTTP/2 without a
+/// problem document.
 const HEAD_BYTES_READ: usize = 2 * crate::api::HEAD_BYTES_MAX;
 /// Pause after a failed `accept`, which means that the process is out of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
@@ -208,27 +210,32 @@ impl Serving {
             },
         };
         activity.established();
-        let stream = TokioIo::new(Stream::new(stream, Arc::clone(activity)));
+        // HTTP/2 over TLS is negotiated (RFC 9113 section 3.2). A guess from the first bytes would read a damaged preface as HTTP/1.1.
+        let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+        let stream = TokioIo::new(Stream::new(stream, http2, Arc::clone(activity)));
         let exchange = Exchange::new(
             self.router.clone(),
             Arc::clone(activity),
             Arc::clone(&place.turns),
             limits.refusals_in_a_row,
         );
-        let builder = builder(&limits);
+        let builder = builder(http2);
         let mut connection = std::pin::pin!(builder.serve_connection(stream, exchange));
         let closed = tokio::select! {
             ended = &mut connection => return match activity.is_fed_up() {
                 true => Closed::Refusals,
+                false if activity.is_old() => Closed::Age,
                 false => ended_by_itself(ended),
             },
             _ = stop.wait_for(|stop| *stop) => Closed::Drain,
-            () = tokio::time::sleep(CONNECTION_AGE_MAX) => Closed::Age,
+            () = aged(activity, http2) => Closed::Age,
             () = activity.leave.notified() => Closed::Refusals,
             () = activity.evicted.notified() => Closed::Evicted,
             overdue = activity.overdue(&limits) => match overdue {
                 Overdue::FirstRequest => Closed::FirstRequest,
                 Overdue::Idle => Closed::Idle,
+                // Its request could never end, so nothing is lost.
+                Overdue::Head => return Closed::Head,
                 // It would not read a GOAWAY either.
                 Overdue::Stalled => return Closed::Stalled,
             },
@@ -257,6 +264,16 @@ async fn evicted(activity: &Activity) {
     }
 }
 
+/// Until it is time for GOAWAY. HTTP/1.1 has none, and a request may be on its way to a connection that is idle: there the next answer says
+/// that it is the last.
+async fn aged(activity: &Activity, http2: bool) {
+    tokio::time::sleep(CONNECTION_AGE_MAX).await;
+    if !http2 {
+        activity.ages();
+        pending::<()>().await;
+    }
+}
+
 /// Why the HTTP library ended a connection.
 fn ended_by_itself(ended: Result<(), Box<dyn Error + Send + Sync>>) -> Closed {
     let Err(cause) = ended else { return Closed::Peer };
@@ -266,18 +283,15 @@ fn ended_by_itself(ended: Result<(), Box<dyn Error + Send + Sync>>) -> Closed {
         Some(cause) if cause.is_parse() || cause.source().is_some_and(|cause| cause.is::<h2::Error>()) => {
             Closed::Malformed
         }
-        Some(cause) if cause.is_timeout() => Closed::Head,
         _ => Closed::Broken,
     }
 }
 
-fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(limits.header_timeout_s))
-        .max_buf_size(HEAD_BYTES_READ);
+fn builder(http2: bool) -> auto::Builder<TokioExecutor> {
+    let builder = auto::Builder::new(TokioExecutor::new());
+    let mut builder = if http2 { builder.http2_only() } else { builder.http1_only() };
+    // Its time for a head begins with the answer before, so it would be the time that a connection may be idle: see `Activity`.
+    builder.http1().header_read_timeout(None).max_buf_size(HEAD_BYTES_READ);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -1,4 +1,5 @@
-//! The bytes of a connection: tracks whether the peer takes them, pauses after refusals, and closes without losing the last answer.
+//! The bytes of a connection: tracks whether the peer takes them, pauses after refusals, and closes without losing the last answer. Where the
+//! HTTP library refuses a request by itself, its answer is replaced by a [`refusal`].
 //!
 //! A connection that keeps sending after refusals is not read for a moment ([`Activity::crowds`]). The kernel's buffers fill, and the peer's writes
 //! wait. This backpressure costs the service less than further refusals. Writing goes on meanwhile.
@@ -10,6 +11,8 @@
 
 use super::activity::Activity;
 use super::exchange::DISCARDED_BYTES_MAX;
+use super::refusal;
+use hyper::body::{Buf as _, Bytes};
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
@@ -27,6 +30,9 @@ const LINGER_TIME_MAX: Duration = Duration::from_secs(5);
 /// A TLS stream that pauses, and whose shutdown lingers.
 pub(super) struct Stream {
     stream: TlsStream<TcpStream>,
+    http2: bool,
+    /// What is left of the answer that replaces one of the HTTP library.
+    refusal: Bytes,
     pause: Option<Pin<Box<Sleep>>>,
     closing: Option<Closing>,
     activity: Arc<Activity>,
@@ -39,8 +45,13 @@ struct Closing {
 }
 
 impl Stream {
-    pub(super) fn new(stream: TlsStream<TcpStream>, activity: Arc<Activity>) -> Stream {
-        Stream { stream, pause: None, closing: None, activity }
+    pub(super) fn new(stream: TlsStream<TcpStream>, http2: bool, activity: Arc<Activity>) -> Stream {
+        Stream { stream, http2, refusal: Bytes::new(), pause: None, closing: None, activity }
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.note(written)
     }
 
     fn note(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -81,14 +92,33 @@ impl AsyncRead for Stream {
             // If it was made longer meanwhile, there is another pause.
             self.pause = None;
         }
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let Stream { stream, http2, activity, .. } = &mut *self;
+        let filled = buffer.filled().len();
+        let read = Pin::new(stream).poll_read(cx, buffer);
+        if !*http2 && buffer.filled().len() > filled {
+            activity.receives();
+        }
+        read
     }
 }
 
 impl AsyncWrite for Stream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.note(written)
+        if self.http2 {
+            return self.write(cx, bytes);
+        }
+        if self.refusal.is_empty() {
+            match refusal::in_place_of(bytes) {
+                Some(refusal) => self.refusal = refusal,
+                None => return self.write(cx, bytes),
+            }
+        }
+        while !self.refusal.is_empty() {
+            let rest = self.refusal.clone();
+            let written = ready!(self.write(cx, &rest))?;
+            self.refusal.advance(written);
+        }
+        Poll::Ready(Ok(bytes.len()))
     }
 
     fn poll_write_vectored(
@@ -96,6 +126,9 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let [bytes] = parts {
+            return self.poll_write(cx, bytes);
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
         self.note(written)
     }

@@ -80,7 +80,7 @@ fn security_schemes(listener: Listener) -> Value {
             },
         }),
         Listener::Admin => json!({
-            "operatorToken": {
+            "operatorCredential": {
                 "type": "http",
                 "scheme": "bearer",
                 "description": "A token of an operator, `trefoil_operator_...`, or the one in the file `admin.token` of the data directory. The roles \
@@ -118,33 +118,67 @@ impl Schemas {
             sent.insert(shown.unwrap_or(name), schema);
         }
         let mut schemas = Value::Object(sent);
-        members(&mut schemas).for_each(bound);
+        members(&mut schemas).for_each(plain);
         (schemas, renamed)
     }
 }
 
-/// Writes out the bounds that an integer format implies, because a validator need not know the format. Removes links between items of the
-/// code from descriptions.
-fn bound(schema: &mut Value) {
+/// Rewrites what generators of clients do not read, or read as something else. Removes links between items of the code from descriptions.
+fn plain(schema: &mut Value) {
     let Ok(mut whole) = schemars::Schema::try_from(schema.take()) else { return };
-    let bounds = |schema: &mut schemars::Schema| {
+    let rewrite = |schema: &mut schemars::Schema| {
         if let Some(Value::String(text)) = schema.get_mut("description") {
             *text = text.replace("[`", "`").replace("`]", "`");
         }
-        let (min, max) = match schema.get("format").and_then(Value::as_str) {
-            Some("uint8") => (0, 255),
-            Some("uint32") => (0, u64::from(u32::MAX)),
-            Some("uint64") => (0, u64::MAX),
-            _ => return,
-        };
-        for (name, bound) in [("minimum", min), ("maximum", max)] {
-            if schema.get(name).is_none() {
-                schema.insert(name.to_owned(), bound.into());
-            }
+        // The cases exclude each other: a value and `null`, or objects with other required members.
+        if let Some(cases) = schema.remove("anyOf") {
+            schema.insert("oneOf".to_owned(), cases);
         }
+        // Its members have their own.
+        if schema.get("default").is_some_and(Value::is_object) {
+            schema.remove("default");
+        }
+        whole_number(schema);
+        choice(schema);
     };
-    RecursiveTransform(bounds).transform(&mut whole);
+    RecursiveTransform(rewrite).transform(&mut whole);
     *schema = whole.to_value();
+}
+
+/// Whole numbers have the signed format in which they fit, because generators take an unsigned one for 32 bits, and bounds, because a validator
+/// need not know the format. Those of 64 bits have no largest value: many programs cannot read 2^64 - 1.
+fn whole_number(schema: &mut schemars::Schema) {
+    let (format, max) = match schema.get("format").and_then(Value::as_str) {
+        Some("uint8") => ("int32", Some(u32::from(u8::MAX))),
+        Some("uint16") => ("int32", Some(u32::from(u16::MAX))),
+        Some("uint32") => ("int64", Some(u32::MAX)),
+        Some("uint64" | "uint") => ("int64", None),
+        _ => return,
+    };
+    schema.insert("format".to_owned(), format.into());
+    for (name, bound) in [("minimum", Some(0)), ("maximum", max)] {
+        if let Some(bound) = bound
+            && schema.get(name).is_none()
+        {
+            schema.insert(name.to_owned(), bound.into());
+        }
+    }
+}
+
+/// One of several texts is an `enum`, with what each means in its description.
+fn choice(schema: &mut schemars::Schema) {
+    let Some(Value::Array(cases)) = schema.get("oneOf") else { return };
+    let Some(texts) = cases.iter().map(|case| case.get("const")).collect::<Option<Vec<_>>>() else { return };
+    let mut about = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
+    for (text, case) in texts.iter().zip(cases) {
+        let means = case.get("description").and_then(Value::as_str).unwrap_or_default();
+        about += &format!("\n* `{}`: {means}", text.as_str().unwrap_or_default());
+    }
+    let texts = texts.into_iter().cloned().collect::<Value>();
+    schema.remove("oneOf");
+    for (name, value) in [("type", "string".into()), ("enum", texts), ("description", about.into())] {
+        schema.insert(name.to_owned(), value);
+    }
 }
 
 fn members(value: &mut Value) -> impl Iterator<Item = &mut Value> {
@@ -175,7 +209,7 @@ fn described(operation: &Operation, schemas: &mut Schemas) -> Value {
         Caller::Anyone => json!([]),
         Caller::Tenant(scope) => json!([{ "apiKey": [scope.name()] }]),
         Caller::AnyKey => json!([{ "apiKey": [] }]),
-        Caller::Operator(_) => json!([{ "operatorToken": [] }]),
+        Caller::Operator(_) => json!([{ "operatorCredential": [] }]),
     };
     let description = match caller {
         Caller::Operator(needs) => format!("{description} Needs the role `{}`.", needs.role.name()),
@@ -259,13 +293,14 @@ fn header(about: &str) -> Value {
 /// The answer with one status, for any of these reasons.
 fn refusal(codes: &[Code]) -> Value {
     let mut headers = json!({ "request-id": header("Names the answer in the service's log.") });
-    if codes.iter().any(|code| code.explain().retry_after_s.is_some()) {
+    let unauthenticated = codes.contains(&Code::CallerUnauthenticated);
+    if unauthenticated || codes.iter().any(|code| code.explain().retry_after_s.is_some()) {
         headers["Retry-After"] = json!({
-            "description": "Seconds after which to repeat the request; absent where that makes no sense.",
+            "description": "Seconds after which to repeat the request, or to send the next on this connection; absent where that makes no sense.",
             "schema": { "type": "integer", "minimum": 1 },
         });
     }
-    if codes.contains(&Code::CallerUnauthenticated) {
+    if unauthenticated {
         headers["WWW-Authenticate"] = header("`Bearer`.");
     }
     let about = codes.iter().map(|code| {
@@ -303,9 +338,6 @@ fn refusal(codes: &[Code]) -> Value {
 /// The body by its media type.
 fn content(body: &Body, generator: &mut SchemaGenerator) -> Value {
     let mut content = json!({ "schema": schema(&body.shape, generator) });
-    if let Shape::Opaque = body.shape {
-        content = json!({});
-    }
     if let Some(example) = &body.example {
         content["example"] = example.clone();
     }
@@ -316,10 +348,10 @@ fn schema(shape: &Shape, generator: &mut SchemaGenerator) -> Value {
     let mut schema = match shape {
         Shape::Of(of) => of(generator).to_value(),
         Shape::Like(value) => like(value),
-        Shape::Opaque => json!({}),
+        Shape::Opaque => json!({ "type": "string", "format": "binary" }),
         Shape::Text => json!({ "type": "string" }),
     };
-    bound(&mut schema);
+    plain(&mut schema);
     schema
 }
 

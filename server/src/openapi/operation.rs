@@ -125,8 +125,13 @@ impl Operation {
             others: Vec::new(),
             polled: false,
             headers: Vec::new(),
-            // The head's size is checked before the route is known, and any handler may panic.
-            codes: vec![Code::HeadTooLarge, Code::Internal],
+            // The head is checked before the route is known, and any handler may panic.
+            codes: vec![
+                Code::HeadTooLarge,
+                Code::MalformedRequest,
+                Code::TransferCodingUnknown,
+                Code::Internal,
+            ],
         }
     }
 
@@ -261,8 +266,8 @@ impl Operation {
     pub(crate) fn takes_body(mut self, body: Body) -> Operation {
         self.request = Some(body);
         self.fails(&[
-            Code::MalformedRequest,
             Code::MediaTypeUnsupported,
+            Code::ContentCodingUnsupported,
             Code::BodyTooLarge,
             Code::BodyTimeout,
         ])

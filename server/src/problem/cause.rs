@@ -54,7 +54,7 @@ impl Retry {
 
 impl Code {
     /// Every code.
-    pub const ALL: [Code; 63] = [
+    pub const ALL: [Code; 65] = [
         Code::MalformedJson,
         Code::MalformedRequest,
         Code::IdempotencyKeyMissing,
@@ -93,6 +93,8 @@ impl Code {
         Code::SessionExpired,
         Code::BodyTooLarge,
         Code::MediaTypeUnsupported,
+        Code::ContentCodingUnsupported,
+        Code::TransferCodingUnknown,
         Code::FieldInvalid,
         Code::EmbeddingInvalid,
         Code::ProbeModeMismatch,
@@ -165,7 +167,9 @@ impl Code {
     pub fn cause(self) -> &'static str {
         match self {
             Code::MalformedJson => "the body is not JSON",
-            Code::MalformedRequest => "a path segment, query or header cannot be read, or the body broke off",
+            Code::MalformedRequest => {
+                "a path segment, query or header cannot be read, `Host` is missing or there twice, or the body broke off"
+            }
             Code::IdempotencyKeyMissing => "an enrolment without `Idempotency-Key`",
             Code::CallerUnauthenticated => "no API key or token, or one that is unknown, expired or revoked",
             Code::ScopeMissing => "the API key lacks the route's scope",
@@ -191,7 +195,9 @@ impl Code {
             Code::SealPruned => "the seal is old and its signatures were dropped",
             Code::TrustRootUnknown => "no such version",
             Code::MethodNotAllowed => "the path exists, the method does not",
-            Code::HeadTooLarge => "path and headers are over 16 KiB",
+            Code::HeadTooLarge => {
+                "path and headers are over 16 KiB, or over HTTP/1.1 there are more than 100 headers"
+            }
             Code::BodyTimeout => "the body took longer than 10 s",
             Code::TemplateExists => "the subject is enrolled",
             Code::TenantExists => "the drawn identifier was taken",
@@ -209,7 +215,11 @@ impl Code {
             Code::RootSignatureInvalid => "the root is not signed by the registered issuer key",
             Code::SessionExpired => "the session is over, or its root was withdrawn",
             Code::BodyTooLarge => "the body is over the route's limit",
-            Code::MediaTypeUnsupported => "another `Content-Type`",
+            Code::MediaTypeUnsupported => {
+                "another `Content-Type`, several of them, or a charset other than UTF-8"
+            }
+            Code::ContentCodingUnsupported => "a body with `Content-Encoding`, such as gzip",
+            Code::TransferCodingUnknown => "a `Transfer-Encoding` other than `chunked`",
             Code::FieldInvalid => "a field is missing, unknown or out of range",
             Code::EmbeddingInvalid => "not a face: all zeros, NaN or infinite, or many numbers of one size",
             Code::ProbeModeMismatch => "the face comes in the other probe mode",

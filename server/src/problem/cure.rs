@@ -72,6 +72,8 @@ impl Code {
             Code::SessionExpired => "Open a new session and sign the request under its key.",
             Code::BodyTooLarge => "Send a smaller body; `detail` says how large one may be.",
             Code::MediaTypeUnsupported => "Send the header Content-Type that `detail` names.",
+            Code::ContentCodingUnsupported => "Send the body as it is; the service takes no compressed one.",
+            Code::TransferCodingUnknown => "Send Content-Length, or Transfer-Encoding with `chunked` alone.",
             Code::FieldInvalid => "Correct the fields that `errors` points to.",
             Code::EmbeddingInvalid => {
                 "Send the 128 numbers that the tenant's embedder gives for one face, neither zeros nor an image."

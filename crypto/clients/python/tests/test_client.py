@@ -2,10 +2,14 @@
 
 import base64
 import json
+import socket
 import struct
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import pytest
 from calls import altered, answers_lost, nonce, refused
@@ -273,6 +277,40 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(
         assert problem.resent and "fresh nonce" in problem.__notes__[0] and len(sent) == 2
 
 
+def carry(one: socket.socket, other: socket.socket) -> None:
+    for some in iter(lambda: one.recv(1 << 16), b""):
+        other.sendall(some)
+
+
+def relay(listener: socket.socket, to: str) -> None:
+    """Ends a connection in its TLS handshake, and carries the next."""
+    listener.accept()[0].close()
+    near, far = listener.accept()[0], socket.create_connection(tuple(urlsplit(to).netloc.split(":")))
+    for ends in ((near, far), (far, near)):
+        threading.Thread(target=carry, args=ends, daemon=True).start()
+
+
+def test_a_service_that_cannot_be_reached_is_waited_for(service: Service, ann: Member) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        there = f"https://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(Unreachable, match="nothing was sent.*nothing listens there"):
+            Tenant(there, ann.api_key, service.trust_root, ca=service.ca, retry_for=0).seal(1)
+        # Its certificate would be as wrong later.
+        with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+            Tenant(service.url, ann.api_key, service.trust_root, retry_for=1 << 20).seal(1)
+        tenant = Tenant(there, ann.api_key, service.trust_root, ca=service.ca, retry_for=60)
+
+        def comes_back() -> None:
+            # Nobody sees a connection that is refused.
+            time.sleep(0.3)
+            listener.listen()
+            relay(listener, service.url)
+
+        threading.Thread(target=comes_back, daemon=True).start()
+        refused("seal-unknown", tenant.seal, 1 << 40)
+
+
 def problem(code: str, retry_after: float | None) -> Problem:
     return Problem(
         status=503, code=code, title="", detail="", cure="", request_id="", errors=(), retry_after=retry_after
@@ -360,7 +398,7 @@ def test_mistakes_of_the_caller_say_what_to_do(service: Service, ann: Member, te
     with pytest.raises(Unreachable, match="tls-certificate.pem"):
         Tenant(service.url, "k", service.trust_root).seal(1)
     with pytest.raises(Unreachable, match="nothing listens there"):
-        Tenant("https://127.0.0.1:1", "k", service.trust_root, ca=service.ca).seal(1)
+        Tenant("https://127.0.0.1:1", "k", service.trust_root, ca=service.ca, retry_for=0).seal(1)
     with pytest.raises(ValueError, match="prove without --chain"):
         ann.proof("chain.proof", "--chain", "8")
     with pytest.raises(ValueError, match="cut off"):

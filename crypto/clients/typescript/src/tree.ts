@@ -10,7 +10,7 @@ export const PATH_MAX = 63;
 export const HASH_BYTES = 32;
 
 /** Root of the tree without leaves: SHA-256 of nothing (RFC 9162 section 2.1.1). */
-export const EMPTY_ROOT = sha256(new Uint8Array());
+export const EMPTY_ROOT: Uint8Array = sha256(new Uint8Array());
 
 /** Hash of a leaf: SHA-256(0x00 | entry). */
 export function leafHash(entry: Uint8Array): Uint8Array {

@@ -1,9 +1,12 @@
 /** Run by client.test.ts with `SERVICE_PLACE`, where a service is. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import {
   consentDigest,
@@ -405,6 +408,25 @@ test("mistakes of the caller say what to do", async () => {
   assert.throws(() => new Tenant({ url: "127.0.0.1:8443", apiKey, trustRoot: TRUST_ROOT }), /https:\/\/host:port/);
   const nobody = new Tenant({ url: "https://127.0.0.1:1", apiKey, trustRoot: TRUST_ROOT });
   await assert.rejects(nobody.seal(1), (error) => error instanceof Unreachable && /bad port|nothing listens/.test(error.message));
+});
+
+test("a service that cannot be reached is waited for", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  await new Promise((closed) => taken.close(closed));
+  const there = { url: `https://127.0.0.1:${port}`, apiKey, trustRoot: TRUST_ROOT };
+  await assert.rejects(new Tenant({ ...there, retryFor: 0 }).seal(1), /nothing listens there/);
+  const asked = refused("seal-unknown", new Tenant({ ...there, retryFor: 60_000 }).seal(2 ** 40));
+  // Nobody sees a connection that is refused.
+  await pause(300);
+  const relay = createServer((near) => {
+    const far = connect(Number(new URL(PLACE.url).port), "127.0.0.1");
+    near.pipe(far).pipe(near);
+    for (const end of [near, far]) end.on("error", () => end.destroy()).unref();
+  });
+  relay.listen(port, "127.0.0.1").unref();
+  await asked;
 });
 
 test("two seals are of one log, by the proofs that the service gives", async () => {

@@ -4,6 +4,7 @@ use crate::remote;
 use crate::values::address;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use trefoil_client::{Admin, Client, ClientError};
 use trefoil_server::config::{Config, Overrides};
 use trefoil_server::server::ADMIN_TOKEN_FILE;
@@ -88,6 +89,7 @@ impl Place {
         let api_key = remote::first_line(&caller.api_key_file)?;
         let client =
             Client::new(url, &certificate, &api_key, 1).map_err(|cause| found.unusable(url, &cause))?;
+        let client = client.retrying_for(Duration::ZERO);
         remote::finished(call(&client))?.map_err(|cause| caller.explain(url, &found.certificate, &cause))
     }
 

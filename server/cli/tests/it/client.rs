@@ -7,8 +7,9 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use trefoil_client::{Client, ClientError, PublicLog};
@@ -35,6 +36,7 @@ const CANCEL: u32 = 8;
 
 /// A scripted service: what it does with each request in turn, and how many came.
 struct Scripted {
+    base: String,
     client: Client,
     requests: Arc<AtomicUsize>,
 }
@@ -47,12 +49,12 @@ impl Scripted {
         let came = Arc::clone(&requests);
         tokio::spawn(async move {
             loop {
-                let stream = tls.accept(socket.accept().await.unwrap().0).await.unwrap();
+                let Ok(stream) = tls.accept(socket.accept().await.unwrap().0).await else { continue };
                 serve(stream, &script, &came).await;
             }
         });
         let client = Client::new(&base, certificate.as_bytes(), "key", 1).unwrap();
-        Scripted { client, requests }
+        Scripted { base, client, requests }
     }
 
     /// The outcome of a request, and how often the service saw it.
@@ -148,6 +150,39 @@ async fn a_request_that_may_have_been_processed_is_not_sent_again() {
         let (asked, requests) = Scripted::start(vec![does, Does::Answer]).await.ask().await;
         assert!(asked.is_err() && requests == 1, "{does:?}: {asked:?}, {requests} requests");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_cannot_be_reached_is_waited_for() {
+    let (tls, certificate) = acceptor();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let base = format!("https://localhost:{}", socket.local_addr().unwrap().port());
+    let client = Client::new(&base, certificate.as_bytes(), "key", 1).unwrap();
+    let at_once = client.retrying_for(Duration::ZERO).open_session(vec![7]).await;
+    assert!(at_once.err().unwrap().is_unsent());
+    let requests = AtomicUsize::new(0);
+    let comes_back = async {
+        // Nobody sees a connection that is refused.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let socket = socket.listen(8).unwrap();
+        // It ends in its TLS handshake.
+        drop(socket.accept().await.unwrap());
+        let stream = tls.accept(socket.accept().await.unwrap().0).await.unwrap();
+        serve(stream, &[Does::Answer], &requests).await;
+    };
+    let asked = tokio::select! {
+        asked = client.open_session(vec![7]) => asked,
+        () = comes_back => panic!("the connection ended"),
+    };
+    assert!(asked.is_ok() && requests.load(Ordering::SeqCst) == 1, "{:?}", asked.err());
+    // Another certificate would be as wrong later.
+    let (_, other) = acceptor();
+    let service = Scripted::start(vec![]).await;
+    let client = Client::new(&service.base, other.as_bytes(), "key", 1).unwrap();
+    let wrong = client.retrying_for(Duration::MAX).open_session(vec![7]).await;
+    let wrong = wrong.err().unwrap().to_string();
+    assert!(wrong.contains("invalid peer certificate"), "{wrong}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -121,7 +121,7 @@ async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
 
     let mut silent = TcpStream::connect(public.address).await.unwrap();
     let mut after_tls = public.connect().await;
-    let mut half_preface = public.connect().await;
+    let mut half_preface = public.http2().connect().await;
     half_preface.write_all(b"PRI * HTTP/2.0\r\n").await.unwrap();
     let mut half_head = public.connect().await;
     half_head.write_all(b"POST /v1/authentications HTTP/1.1\r\nhost: localhost\r\n").await.unwrap();
@@ -140,7 +140,8 @@ async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
 
     assert_eq!(until_closed(&mut silent).await, "");
     assert_eq!(until_closed(&mut after_tls).await, "");
-    assert_eq!(until_closed(&mut half_preface).await, "");
+    // The service's own preface.
+    assert!(!until_closed(&mut half_preface).await.contains("HTTP"));
     let answer = until_closed(&mut half_head).await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
     let answer = until_closed(&mut half_body).await;
@@ -421,7 +422,7 @@ async fn a_head_that_is_too_large_gets_a_problem_and_one_that_cannot_be_read_is_
     let frames = http2.answer(1).await;
     assert!(String::from_utf8_lossy(&frames[1].payload).contains("head-too-large"));
     // The HTTP library answers these by itself. Where it does not read the whole request a reset follows, which may overtake the answer.
-    let refused = ask(head(40_000)).await;
+    let refused = ask(head(100_000)).await;
     assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 431"), "{refused}");
     let refused = ask("GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned()).await;
     assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");

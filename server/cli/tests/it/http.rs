@@ -46,6 +46,13 @@ impl Endpoint {
         Endpoint { bearer: Some(token.to_owned()), ..self.clone() }
     }
 
+    /// The same over HTTP/2.
+    pub(crate) fn http2(&self) -> Endpoint {
+        let mut tls = (*self.tls).clone();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        Endpoint { tls: Arc::new(tls), ..self.clone() }
+    }
+
     pub(crate) async fn connect(&self) -> TlsStream<TcpStream> {
         self.try_connect(siblings::any_of(self.address)).await.unwrap()
     }

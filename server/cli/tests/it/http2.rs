@@ -43,7 +43,7 @@ pub(crate) struct Connection(TlsStream<TcpStream>);
 impl Connection {
     /// With this setting.
     pub(crate) async fn open(endpoint: &Endpoint, setting: Option<(u16, u32)>) -> Connection {
-        let mut stream = endpoint.connect().await;
+        let mut stream = endpoint.http2().connect().await;
         stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         let setting = setting.map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat());
         stream.write_all(&frame(SETTINGS, 0, 0, &setting.unwrap_or_default())).await.unwrap();

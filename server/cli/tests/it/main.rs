@@ -48,6 +48,7 @@ mod fleet_paths;
 mod fleet_work;
 mod flood;
 mod gateway;
+mod heads;
 mod http;
 mod http2;
 mod intake;

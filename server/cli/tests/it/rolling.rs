@@ -240,7 +240,7 @@ impl Callers {
     async fn call_multiplexed(self: Arc<Self>) -> u32 {
         let mut opened = 0;
         while self.goes_on() {
-            let stream = TokioIo::new(self.public.connect().await);
+            let stream = TokioIo::new(self.public.http2().connect().await);
             let Ok((sender, connection)) = http2::handshake(TokioExecutor::new(), stream).await else {
                 continue;
             };

@@ -106,7 +106,8 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
     }
     let mut sends = service.public.connect().await;
     let began = Instant::now();
-    for _ in 0..5 {
+    // The last two say for how long the connection is not read.
+    for after in [1, 1, 1, 2, 5] {
         sends.write_all(format!("{head}{{}}").as_bytes()).await.unwrap();
         let mut answer = String::new();
         while !answer.ends_with('}') {
@@ -116,6 +117,7 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
             answer.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
         }
         assert!(answer.starts_with("HTTP/1.1 429") && answer.contains("quota-exceeded"), "{answer}");
+        assert!(answer.contains(&format!("\r\nretry-after: {after}\r\n")), "{answer}");
     }
     // Pauses of 16, 64, 256 and 1024 ms lie between five refusals, whatever else takes time. Stamps are whole milliseconds.
     assert!(began.elapsed() >= Duration::from_millis(1_350), "{:?}", began.elapsed());

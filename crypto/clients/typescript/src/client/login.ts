@@ -103,7 +103,7 @@ export class Proof {
   }
 
   /** The body of `POST /v1/proof-sessions`, secrets included. */
-  get envelope(): Uint8Array<ArrayBuffer> {
+  get envelope(): Uint8Array {
     return this.#envelope.slice();
   }
 

@@ -17,11 +17,16 @@ const SAME_AGAIN: readonly string[] = [
   "store-unavailable",
 ];
 
+/** What Node and Bun say of a connection that could not be made, though a later one may be. Browsers do not say it. */
+const NOT_REACHED = /ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused/;
+/** Milliseconds before a connection is tried again, doubled with each up to a second. */
+const NOT_REACHED_PAUSE = 50;
+
 /** A request. Sent twice, each takes effect at most once. */
 export interface Outgoing {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly body?: string | Uint8Array;
   readonly mediaType?: string;
   readonly idempotencyKey?: string;
 }
@@ -75,12 +80,17 @@ export class Transport {
     }
   }
 
-  /** The body of a success. A lost answer and some refusals are followed by the same request. */
+  /** The body of a success. A lost answer, some refusals and a connection that cannot be made are followed by the same request. */
   async bytes(outgoing: Outgoing): Promise<Uint8Array> {
     const deadline = this.deadline();
-    for (let lost = false; ; ) {
+    for (let lost = false, pause = NOT_REACHED_PAUSE; ; ) {
       const outcome = await this.#once(outgoing);
       if (outcome instanceof Uint8Array) return outcome;
+      if (outcome instanceof Unreachable && NOT_REACHED.test(outcome.message)) {
+        if (!(await waited(pause, deadline))) throw outcome;
+        pause = Math.min(2 * pause, 1_000);
+        continue;
+      }
       if (outcome instanceof Unreachable) {
         // A second time at once, over another connection: the first may have been closing.
         if (lost) throw outcome;
@@ -94,11 +104,7 @@ export class Transport {
 
   /** Waits as long as the service says, and up to a quarter longer; false if that is too long. */
   async pause({ retryAfter }: Problem, deadline: number): Promise<boolean> {
-    if (retryAfter === undefined) return false;
-    const milliseconds = retryAfter * (1_000 + 250 * Math.random());
-    if (performance.now() + milliseconds > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, milliseconds));
-    return true;
+    return retryAfter !== undefined && waited(1_000 * retryAfter, deadline);
   }
 
   async #once(outgoing: Outgoing): Promise<Outcome> {
@@ -114,7 +120,7 @@ export class Transport {
       credentials: "omit",
       cache: "no-store",
       signal: AbortSignal.timeout(this.#timeout),
-      ...(body === undefined ? {} : { body }),
+      ...(body === undefined ? {} : { body: body as BodyInit }),
     } as const;
     const route = `${method} ${path}`;
     let response: Response;
@@ -128,6 +134,14 @@ export class Transport {
     if (answer === undefined) throw new UnexpectedAnswer(`${route} answered more than ${ANSWER_BYTES_MAX} bytes`);
     return response.ok ? answer : problemDocument(route, response, answer);
   }
+}
+
+/** Waits so many milliseconds, and up to a quarter longer; false if that is after the deadline. */
+async function waited(least: number, deadline: number): Promise<boolean> {
+  const milliseconds = least * (1 + Math.random() / 4);
+  if (performance.now() + milliseconds > deadline) return false;
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+  return true;
 }
 
 /** The body, or nothing if it is too long. */

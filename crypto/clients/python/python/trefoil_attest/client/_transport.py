@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import random
@@ -17,8 +18,10 @@ from ._json import Answer
 
 ANSWER_BYTES_MAX = 1 << 21
 """Longest answer that is read: 32 logins with full attestations have 1.2 MB."""
-IDLE_S_MAX = 4.0
-"""A connection that was idle for longer is not used again: the service closes it after 5 s."""
+IDLE_S_MAX = 30.0
+"""A connection that was idle for longer is not used again. The service keeps one for two minutes, a proxy for less."""
+UNREACHED_PAUSE_S = 0.05
+"""Pause before a connection is tried again, doubled with each up to a second."""
 
 SAME_AGAIN = {
     "overloaded",
@@ -93,9 +96,10 @@ class Transport:
             raise
 
     def send(self, request: Request) -> bytes:
-        """The body of a success. A lost answer and some refusals are followed by the same request."""
+        """The body of a success. A lost answer, some refusals and a connection that cannot be made are followed by the same request."""
         deadline = self.deadline()
         lost = False
+        pause = UNREACHED_PAUSE_S
         while True:
             try:
                 return self._once(request)
@@ -103,9 +107,14 @@ class Transport:
                 problem.resent = lost
                 if problem.code not in SAME_AGAIN or not self.pause(problem, deadline):
                     raise
-            except Unreachable as cause:
+            except NothingSent as cause:
+                if not cause.may_pass or time.monotonic() + pause > deadline:
+                    raise
+                time.sleep(pause * random.uniform(1.0, 1.25))
+                pause = min(2 * pause, 1.0)
+            except Unreachable:
                 # A second time at once, over another connection: the first may have been closing.
-                if lost or isinstance(cause, NothingSent):
+                if lost:
                     raise
                 lost = True
 
@@ -159,7 +168,7 @@ class Transport:
         except OSError as cause:
             connection.close()
             where = f"{self._host}:{self._port}"
-            raise NothingSent(f"{request.route}: {where} cannot be reached, nothing was sent: {said(cause)}") from cause
+            raise NothingSent(f"{request.route}: {where} cannot be reached, nothing was sent: {said(cause)}", cause) from cause
         self._own.connection = connection
         return connection
 
@@ -188,6 +197,12 @@ def tls_context(ca: str | PathLike[str] | None, identity: str | PathLike[str] | 
 
 class NothingSent(Unreachable):
     """There was no connection."""
+
+    def __init__(self, message: str, cause: OSError) -> None:
+        super().__init__(message)
+        away = (errno.EHOSTUNREACH, errno.ENETUNREACH)
+        self.may_pass = isinstance(cause, (ConnectionError, TimeoutError, ssl.SSLEOFError)) or cause.errno in away
+        """Whether the service may be back in a moment. A wrong name or certificate stays wrong."""
 
 
 def said(cause: BaseException) -> str:
