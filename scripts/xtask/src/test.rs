@@ -10,8 +10,8 @@ use crate::libtest::WITH_TIMES;
 use crate::repo::Repo;
 use crate::steps::Steps;
 use crate::{
-    clients, deny, deploy, described, docs, fuzz, generators, guard, h2spec, interop, miri, numbers, once, packages,
-    paper, processor, proxies, quotes, smoke, started, targets, tidy, tools,
+    clients, deny, deploy, described, docs, fuzz, generators, guard, h2spec, interop, miri, numbers, once,
+    packages, paper, processor, proxies, quotes, smoke, started, targets, tidy, tools,
 };
 
 /// The check for every change.
