@@ -47,6 +47,7 @@ mod table;
 mod tests;
 mod threads;
 mod tls;
+mod usage;
 
 pub use address::{Address, PasswordFiles, without_password};
 pub use connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE, LINKS_OF_HANDLERS};
@@ -59,10 +60,10 @@ pub use register::{Bounds as RegisterBounds, PostgresRegister};
 pub use roles::{Rights, migrate};
 use scope::Scope::{self, All};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use table::{Change, Item, Record as _, Rows, Value};
 use threads::Threads;
-use trefoil_attest::{Restoration, SERVICE, tree::Hash};
+use trefoil_attest::{Restoration, tree::Hash};
 use trefoil_matching::TemplateName;
 use trefoil_storage::Supervisor;
 use trefoil_storage::database::Count;
@@ -168,22 +169,6 @@ fn put_token(rows: &Rows<'_>, token: &OperatorToken) -> Result<(), StoreError> {
 
 fn enrolled(rows: &Rows<'_>, tenant: &TenantId, handle: &Handle) -> Result<Option<Enrolled>, StoreError> {
     rows.get(&subject(tenant, handle))
-}
-
-/// Notes a write of usage in place of the one before of its process. Returns whether it is not stored yet: the answer to its commit may have been lost.
-/// The note is among the idempotency keys, as one of the service, and goes with them.
-fn note_usage(rows: &Rows<'_>, write: UsageWrite) -> Result<bool, StoreError> {
-    let UsageWrite { process, number } = write;
-    let (key, body) = (format!("usage of {process:016x}"), number.to_string());
-    let of_process = [of(&SERVICE), Value::bytes(key.as_str())];
-    let before: Option<Idempotency> = rows.get(&of_process)?;
-    if before.is_some_and(|before| before.body == body) {
-        return Ok(false);
-    }
-    rows.delete::<Idempotency>(&Idempotency::TABLE.keyed(), &of_process)?;
-    let created_at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    rows.insert(&Idempotency { tenant: SERVICE, key, request_digest: [0; 32], body, created_at })?;
-    Ok(true)
 }
 
 /// `OldKeys` unless a template under its epoch may be stored, and `Conflict` without a tenant.
@@ -301,7 +286,7 @@ impl Store for Postgres {
 
     fn add_usage(&self, write: UsageWrite, more: Vec<Usage>, oldest_day: u64) -> Result<(), StoreError> {
         self.0.write(All, move |rows| {
-            if !note_usage(rows, write)? {
+            if !usage::note(rows, write)? {
                 return Ok(());
             }
             for added in more {
