@@ -8,7 +8,7 @@
 //! register remembers instead, and begins anew no earlier than at the newest seal ([`crate::register`]).
 //!
 //! **After a seal that is dated far ahead** every login would be refused until then. With `--accept-clock` the operator says that the clock is
-//! right now ([`Service::accept_clock`]). What is refused then is every request up to that moment, and, for good, every request dated
+//! right now ([`accept_clock`]). What is refused then is every request up to that moment, and, for good, every request dated
 //! in the time of the seals that are ahead of it, because their requests become fresh when that time comes.
 //!
 //! Requests from before the start of this process are refused too, in case that the newest seals are lost.

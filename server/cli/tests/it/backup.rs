@@ -426,6 +426,10 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     let restored = program(&["restore"], &[&good]).arg("--into").arg(&into).output().unwrap();
     let a_restore = timed.elapsed();
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let told = String::from_utf8([restored.stdout, restored.stderr].concat()).unwrap();
+    for lost in ["API keys", "operators", "tenants", "subjects", "credentials", "policies", "keys", "files", "others"] {
+        assert!(told.contains(&format!("\n  {lost:<12}")), "{lost}: {told}");
+    }
     let (mut cut_backups, mut cut_restores) = (0, 0);
     for round in 0..volume(KILLS, 6) {
         let to = folder.path().join(format!("backup-{round}"));

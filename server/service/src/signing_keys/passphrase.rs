@@ -68,7 +68,7 @@ fn generated(directory: &DataDir) -> Result<Passphrase, KeysError> {
 }
 
 impl Passphrase {
-    /// The content of a file without the newline at its end.
+    /// The content of a file without a byte order mark and the newline at its end.
     pub fn read(path: &Path) -> Result<Passphrase, KeysError> {
         let named = |cause: std::io::Error| KeysError::Passphrase {
             path: path.display().to_string(),
@@ -82,6 +82,7 @@ impl Passphrase {
             return Err(named(std::io::Error::other(format!("longer than {BYTES_MAX} bytes"))));
         }
         let bytes = Zeroizing::new(std::fs::read(path).map_err(named)?);
+        let bytes = trefoil_contents::unmarked(&bytes);
         let end = bytes.iter().rposition(|byte| !b"\r\n".contains(byte)).map_or(0, |at| at + 1);
         if end < BYTES_MIN {
             return Err(named(std::io::Error::other(format!("shorter than {BYTES_MIN} bytes"))));

@@ -97,7 +97,8 @@ fn another_passphrase_replaces_the_generated_one() {
     reencrypt(&world.data(), ISSUER, &world.source, &new).unwrap();
     assert!(!world.data().join(passphrase::GENERATED_FILE).exists());
     assert!(world.refused().contains("set keys.passphrase_file"));
-    world.source.file = chosen;
+    // With a byte order mark and the line end of another editor.
+    world.source.file = world.file("marked", "\u{feff}chosen by an operator\r\n", 0o600);
     assert_eq!(world.open().unwrap().keys.id(), keys);
 }
 
