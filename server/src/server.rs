@@ -324,6 +324,7 @@ impl Server {
         let resumed = tokio::task::spawn_blocking(move || {
             let service = &resumed.service;
             look_at_key_holder(service);
+            service.look_at_clock();
             service.forget_leftovers();
             if service.keeps_house() {
                 resumed.rotations.resume();

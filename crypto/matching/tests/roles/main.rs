@@ -125,7 +125,9 @@ impl World {
         self.key = self.key_holder.public_keys(TENANT).expect("known").pop().expect("there is one");
     }
 
+    /// Some seconds after the last share was opened: a share that an earlier process may have opened is refused.
     fn restart(&mut self) {
+        self.vault.put_opened_until(0).expect("memory");
         self.key_holder =
             KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng, NOW).expect("readable");
     }

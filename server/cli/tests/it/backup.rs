@@ -427,7 +427,9 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     let a_restore = timed.elapsed();
     assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
     let told = String::from_utf8([restored.stdout, restored.stderr].concat()).unwrap();
-    for lost in ["API keys", "operators", "tenants", "subjects", "credentials", "policies", "keys", "files", "others"] {
+    for lost in
+        ["API keys", "operators", "tenants", "subjects", "credentials", "policies", "keys", "files", "others"]
+    {
         assert!(told.contains(&format!("\n  {lost:<12}")), "{lost}: {told}");
     }
     let (mut cut_backups, mut cut_restores) = (0, 0);

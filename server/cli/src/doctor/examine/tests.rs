@@ -379,7 +379,7 @@ fn an_installation_that_is_well_is_found_well_and_left_as_it_was() {
     let found = case.found();
     assert!(found.iter().all(|finding| finding.level == Level::Ok), "{found:#?}");
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
-    assert_eq!(codes, ["files", "certificate", "keys", "store", "key-holder", "disk", "service"]);
+    assert_eq!(codes, ["files", "store", "key-holder", "certificate", "keys", "disk", "service"]);
     assert_eq!(listing(), before);
 }
 

@@ -5,7 +5,6 @@ use crate::cli::{code, trefoil};
 use crate::program::Program;
 use crate::service;
 use std::net::TcpListener;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -246,14 +245,12 @@ async fn a_command_that_does_not_reach_its_service_says_what_where_and_what_to_d
         operator(&["operator", "revoke", "bob"]),
         says("bob", "<OPERATOR>", "trefoil admin operator list"),
     );
-    let issuer =
-        ["issuer", "init", "--directory", "issuer", "--tenant", &tenant, "--passphrase-file", &token];
-    std::fs::DirBuilder::new().mode(0o700).create(folder.path("issuer")).unwrap();
-    folder.file("issuer/issuer.key", "x");
+    let again =
+        ["issuer", "init", "--directory", &directory, "--tenant", &tenant, "--passphrase-file", &token];
     answers(
         "issuer made twice",
-        folder.said(&issuer, &[]),
-        says("an issuer directory already", "issuer", "--directory"),
+        folder.said(&again, &[]),
+        says("an issuer directory already", &directory, "--directory"),
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(count, 37);
