@@ -59,6 +59,8 @@ struct World {
     threshold: i32,
     /// Batches of shared probes so far.
     probes: u64,
+    /// When devices seal shares, and the key-holder opens them.
+    sealed_at: u64,
 }
 
 impl World {
@@ -72,7 +74,7 @@ impl World {
         let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rng, NOW).expect("an empty vault");
         let key = key_holder.create_tenant(TENANT, keys, policy).expect("a new tenant");
         let matcher = matcher_on(Tier::detected(), 9);
-        World { vault, key_holder, key, matcher, rng, threshold: policy.threshold, probes: 0 }
+        World { vault, key_holder, key, matcher, rng, threshold: policy.threshold, probes: 0, sealed_at: NOW }
     }
 
     /// Enrols `embedding` in lane `lane` under a handle made of `name`.
@@ -125,9 +127,9 @@ impl World {
         self.key = self.key_holder.public_keys(TENANT).expect("known").pop().expect("there is one");
     }
 
-    /// Some seconds after the last share was opened: a share that an earlier process may have opened is refused.
+    /// Shares are sealed some seconds later from now on: those that the process before may have opened are refused.
     fn restart(&mut self) {
-        self.vault.put_opened_until(0).expect("memory");
+        self.sealed_at += 10;
         self.key_holder =
             KeyHolder::new(Box::new(Arc::clone(&self.vault)), &mut self.rng, NOW).expect("readable");
     }

@@ -24,7 +24,7 @@ impl World {
 
     /// What a device of `of` makes of a face.
     pub(super) fn device(&mut self, of: &Template, face: &Embedding, nonce: &[u8]) -> SharedProbe {
-        let sealed_for = SealedFor { session: SESSION, nonce: nonce.to_vec(), issued_at: NOW };
+        let sealed_for = SealedFor { session: SESSION, nonce: nonce.to_vec(), issued_at: self.sealed_at };
         let context = sealed_for.context(&TENANT, &of.handle);
         let face: Vec<f32> = face.values().iter().map(|x| f32::from(*x)).collect();
         let key = self.key_holder.sealing_key();
@@ -37,7 +37,7 @@ impl World {
         let sealed =
             self.matcher.gather(BatchId::new([5; 16]), TENANT, &self.key, lanes).expect("a valid batch");
         let sealed = ProbeJob::from_bytes(&sealed.to_bytes()).expect("its own encoding");
-        let probes = self.key_holder.encrypt_probes(&sealed, NOW)?;
+        let probes = self.key_holder.encrypt_probes(&sealed, self.sealed_at)?;
         let probes = EncryptedProbes::from_bytes(probes.as_bytes()).expect("its own encoding");
         let key = PublicKey::from_bytes(&self.key.to_bytes()).expect("its own encoding");
         let job = self
