@@ -137,8 +137,9 @@ pub(super) async fn audit(
     _: Operator,
     page: Result<Query<Trail>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let Query(Trail { from, tenant }) = page.map_err(|_| {
-        let detail = "the query is `from` and a number, `tenant` and 32 hexadecimal digits, both, or nothing";
+    let page = page.ok().filter(|Query(trail)| i64::try_from(trail.from).is_ok());
+    let Query(Trail { from, tenant }) = page.ok_or_else(|| {
+        let detail = "the query is `from` and a number below 2^63, `tenant` and 32 hexadecimal digits, both, or nothing";
         Problem::new(Code::MalformedRequest, detail)
     })?;
     let read = move || {
