@@ -149,7 +149,7 @@ async fn no_login_is_accepted_twice_when_the_clock_steps_between_two_runs() {
     let mut world = World::new(&folder.path().join("data")).await;
     // A clock before the keys' beginning is refused at the start.
     world.step(2 * DAY);
-    for by_s in [20, 300, DAY] {
+    for by_s in [1, 20, 61, 300, 3_600, DAY] {
         for step in [-by_s, by_s] {
             let first = world.logins().await;
             if step < 0 {
