@@ -54,19 +54,14 @@ impl Operator {
     }
 }
 
+const CREATE: [&str; 7] =
+    ["tenant", "create", "shop", "--audience", "https://shop.example", "--embedder", "facenet-128"];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_and_api_keys_from_the_command_line() {
     let directory = tempfile::tempdir().unwrap();
     let operator = Operator::new(directory.path());
-    let (code, out, error) = operator.run(&[
-        "tenant",
-        "create",
-        "shop",
-        "--audience",
-        "https://shop.example",
-        "--embedder",
-        "facenet-128",
-    ]);
+    let (code, out, error) = operator.run(&CREATE);
     assert_eq!(code, 0, "{error}");
     let tenant = out.trim().strip_prefix("tenant ").unwrap();
     let file = directory.path().join("api.key");
@@ -132,15 +127,7 @@ async fn a_change_is_believed_only_if_its_receipt_verifies_under_the_pinned_trus
     let (directory, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (operator, other) = (Operator::new(directory.path()), Operator::new(elsewhere.path()));
     let foreign = format!("{}/trust-root.json", other.data);
-    let tenant = operator.json(&[
-        "tenant",
-        "create",
-        "shop",
-        "--audience",
-        "https://shop.example",
-        "--embedder",
-        "facenet-128",
-    ]);
+    let tenant = operator.json(&CREATE);
     let tenant = tenant["tenant_id"].as_str().unwrap();
     let create = ["api-key", "create", "--tenant", tenant, "--scope", "enrol"];
     let (exit, out, error) = operator.run_under(&foreign, &create);

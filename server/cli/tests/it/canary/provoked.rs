@@ -78,7 +78,7 @@ fn contents() -> Vec<(&'static str, Vec<u8>)> {
         ("a key that is no key", key),
         ("an encrypted key", pem("ENCRYPTED PRIVATE KEY", WORD)),
         ("a canary for a label", pem(WORD, WORD)),
-        ("a certificate that is none", pem("CERTIFICATE", WORD)),
+        ("no certificate in its PEM block", pem("CERTIFICATE", WORD)),
         (
             "broken base64",
             pem("PRIVATE KEY", &format!("{WORD}*{WORD}")) + &pem("CERTIFICATE", &format!("{WORD}*")),
@@ -104,6 +104,11 @@ pub(super) struct Folder {
 }
 
 impl Folder {
+    pub(super) fn has_no_leak(&self) {
+        let leaks = &self.leaks;
+        assert!(leaks.is_empty(), "{} of {}:\n{}", leaks.len(), self.provoked, leaks.join("\n"));
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -248,13 +253,7 @@ fn no_error_shows_what_is_in_a_file() {
             std::fs::write(&path, whole).unwrap();
         }
     }
-    assert!(
-        folder.leaks.is_empty(),
-        "{} of {}:\n{}",
-        folder.leaks.len(),
-        folder.provoked,
-        folder.leaks.join("\n")
-    );
+    folder.has_no_leak();
     assert_eq!(folder.provoked, 23 * 27);
 }
 
@@ -332,12 +331,6 @@ fn no_error_shows_a_password_an_argument_or_a_variable() {
         folder.provoke(&name, &["serve", "--data-dir", "data"], &[(&name, WORD)]);
         folder.provoke(&name, &["doctor", "--data-dir", "data"], &[(&name, &format!("{WORD},={WORD}"))]);
     }
-    assert!(
-        folder.leaks.is_empty(),
-        "{} of {}:\n{}",
-        folder.leaks.len(),
-        folder.provoked,
-        folder.leaks.join("\n")
-    );
+    folder.has_no_leak();
     assert_eq!(folder.provoked, 8 * 13 + 22 + 28);
 }
