@@ -205,3 +205,25 @@ fn a_role_that_owns_nothing_says_who_makes_the_tables() {
     let other = migrate(&address(&owner), &[8; 32], PATIENCE, None);
     assert!(matches!(other, Err(StoreError::Forged(_))), "{other:?}");
 }
+
+#[test]
+fn a_session_has_its_own_settings_whatever_the_database_says() {
+    let Some(server) = Server::shared() else { return };
+    let url = server.database();
+    let database = url.split(['/', '?']).nth(3).unwrap().to_owned();
+    let settings = [
+        ("standard_conforming_strings", "off", "on"),
+        ("bytea_output", "escape", "hex"),
+        ("DateStyle", "German", "ISO, MDY"),
+        ("TimeZone", "'Asia/Kathmandu'", "UTC"),
+        ("idle_session_timeout", "300", "0"),
+    ];
+    for (name, value, _) in settings {
+        server.sql("postgres", &format!("ALTER DATABASE {database} SET {name} = {value}"));
+    }
+    let link = link(&url);
+    for (name, _, own) in settings {
+        let told = link.told(&format!("SHOW {name}")).unwrap();
+        assert_eq!(told, Some(vec![Some(own.to_owned())]), "{name}");
+    }
+}
