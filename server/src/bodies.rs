@@ -240,9 +240,9 @@ pub(crate) fn operator(operator: operators::Operator) -> Operator {
 
 /// An entry of the audit trail.
 pub(crate) fn audit_entry(entry: store::AuditEntry) -> Result<AuditEntry, Problem> {
-    let store::AuditEntry { number, note, receipt } = entry;
+    let store::AuditEntry { number, statement, receipt, .. } = entry;
     let Change { tenant, changed_at, what, by, .. } =
-        Change::decode(&note.statement).map_err(Problem::internal)?;
+        Change::decode(&statement).map_err(Problem::internal)?;
     let (action, outcome) = match what {
         What::Refused { action } => (action, AuditOutcome::Refused),
         _ => (what.kind(), AuditOutcome::Done),
@@ -253,7 +253,7 @@ pub(crate) fn audit_entry(entry: store::AuditEntry) -> Result<AuditEntry, Proble
             Evidence::Full(seal) => seal.header.seal_number,
             Evidence::Compact(seal) => seal.seal_number,
         };
-        let id = Hex(statement_digest(&note.statement));
+        let id = Hex(statement_digest(&statement));
         Ok::<_, Problem>(Receipt { id, attestation: Base64(receipt), seal_number })
     };
     Ok(AuditEntry {

@@ -18,7 +18,7 @@ pub use keys::Signs;
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{held, is_true, named, stored};
-use crate::table::{Change, Item, RowMac, Rows, Value};
+use crate::table::{RowMac, Rows};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::any::Any;
 use std::cell::Cell;
@@ -29,8 +29,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use trefoil_attest::SERVICE;
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::fleet::{Apply, Figures, News, Node, NodeKeys, Right, STALE_MAX, Work};
-use trefoil_storage::store::{Registry, StoreError};
+use trefoil_storage::store::fleet::{
+    Apply, Change, Figures, Item, News, Node, NodeKeys, Right, STALE_MAX, Work,
+};
+use trefoil_storage::store::table::Value;
+use trefoil_storage::store::{Records as _, StoreError};
 use trefoil_types::TenantId;
 
 /// Between two looks at the other nodes' changes.
@@ -275,28 +278,6 @@ fn turns_ended() -> StoreError {
     StoreError::Fault("a thread that takes turns has ended".to_owned())
 }
 
-/// What the registry has of one tenant, whose identifier is `key`.
-fn registry_of(rows: &Rows<'_>, key: &[Value]) -> Result<Registry, StoreError> {
-    let accepted = "WHERE tenant = $1 AND generation >= (SELECT generation_min FROM roots WHERE tenant = $1
-                    ORDER BY generation DESC LIMIT 1) ORDER BY generation";
-    Ok(Registry {
-        tenants: rows.select("WHERE id = $1", key)?,
-        api_keys: rows.select("WHERE tenant = $1 ORDER BY id", key)?,
-        roots: rows.select(accepted, key)?,
-        issuer_keys: rows.select("WHERE tenant = $1 ORDER BY number", key)?,
-        ..Registry::default()
-    })
-}
-
-/// The operators, in a registry without tenants.
-fn operators(rows: &Rows<'_>) -> Result<Registry, StoreError> {
-    Ok(Registry {
-        operators: rows.select("ORDER BY id", &[])?,
-        operator_tokens: rows.select("ORDER BY operator, number", &[])?,
-        ..Registry::default()
-    })
-}
-
 /// The nodes that share the lock. PostgreSQL shows a role only of its own sessions since when they are, and from where.
 fn nodes(link: &Link) -> Result<Vec<Node>, StoreError> {
     let (high, house) = (HOUSE.cast_unsigned() >> 32, HOUSE.cast_unsigned() & 0xffff_ffff);
@@ -505,15 +486,17 @@ impl Ears {
         )?;
         news.everything |= changes.len() == CHANGES_MAX;
         let seen = self.seen.load(Ordering::Acquire);
-        for Change { tenant, item, generation, .. } in changes {
-            match item {
+        for change in changes {
+            let tenant = change.tenant;
+            match change.item() {
+                None => news.everything = true,
                 // This node has it in memory.
-                Item::Registry if generation <= seen => {}
-                Item::Registry if tenant == SERVICE => news.operators = true,
-                Item::Registry if news.tenants.contains(&tenant) => {}
-                Item::Registry => news.tenants.push(tenant),
-                Item::Subject(handle) => news.subjects.push((tenant, handle)),
-                Item::Session(id) => news.sessions.push((tenant, id)),
+                Some(Item::Registry) if change.generation <= seen => {}
+                Some(Item::Registry) if tenant == SERVICE => news.operators = true,
+                Some(Item::Registry) if news.tenants.contains(&tenant) => {}
+                Some(Item::Registry) => news.tenants.push(tenant),
+                Some(Item::Subject(handle)) => news.subjects.push((tenant, handle)),
+                Some(Item::Session(id)) => news.sessions.push((tenant, id)),
             }
         }
         Ok(())

@@ -5,15 +5,13 @@ use crate::address::Address;
 use crate::fleet::{Signs, nodes_and_signs};
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{holder, in_use, stored};
-use crate::records::Seal;
 use crate::roles::{Rights, rights};
 use crate::schema::{are_there, refused};
 use crate::table::{RowMac, Rows};
 use std::cell::Cell;
 use std::time::Duration;
-use trefoil_storage::store::AcceptedClock;
-use trefoil_storage::store::StoreError;
 use trefoil_storage::store::fleet::Node;
+use trefoil_storage::store::{AcceptedClock, Records as _, Seal, StoreError};
 
 /// What a look at a database shows.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::connections::{CONNECTIONS_BESIDE, CONNECTIONS_OF_A_NODE};
 use crate::scope::Scope;
 use crate::servers::{PROOF, PROVEN_FOR, Servers, TIMELINE};
-use crate::table::{Value, parameters};
+use crate::table::parameters;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -24,6 +24,7 @@ use tokio_postgres::{
     AsyncMessage, Client, Connection, Error, NoTls, Row, SimpleQueryMessage, Socket, Statement,
 };
 use trefoil_storage::store::StoreError;
+use trefoil_storage::store::table::Value;
 
 /// Longest wait for a connection, over all addresses of the server.
 pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -223,7 +224,7 @@ impl Link {
         self.patience.set(patience);
     }
 
-    pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    pub(crate) fn rows(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         self.query(sql, &parameters(values))
     }
 
@@ -255,7 +256,7 @@ impl Link {
     }
 
     /// Returns how many rows changed.
-    pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+    pub(crate) fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
         let statement = self.prepared(sql)?;
         self.within(self.client.execute(&statement, &parameters(values)))
     }

@@ -20,7 +20,7 @@ use crate::link::{CONNECT_MAX, Link};
 use crate::pool;
 use crate::schema::VERSION;
 use crate::scope::Scope;
-use crate::table::{RowMac, Rows, Sum, Telling, Value};
+use crate::table::{RowMac, Rows, Sum, Telling};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::database::Count;
 use trefoil_storage::store::StoreError;
+use trefoil_storage::store::table::{Column as _, Value};
 
 /// The row of the installation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -315,8 +316,9 @@ impl Hold {
 /// The code of the row.
 fn code(mac: &RowMac, node: &Node, sum: Sum) -> Vec<u8> {
     let Node { term, generation, registry } = *node;
-    let [version, term, generation, registry] = [VERSION, term, generation, registry].map(Value::number);
-    mac.sign("node", &[version, term, generation, registry, Value::bytes(sum.bytes())])
+    let (sum, numbers) = (sum.bytes(), [VERSION, term, generation, registry]);
+    let [version, term, generation, registry] = numbers.each_ref().map(|number| number.value());
+    mac.sign("node", &[version, term, generation, registry, Value::Bytes(Some(&sum))]).to_vec()
 }
 
 impl Stored {

@@ -3,13 +3,32 @@
 use crate::link::Link;
 use crate::node::{Hold, Node, START, Stored, stored};
 use crate::scope::Scope;
-use crate::table::Sum;
-use trefoil_storage::store::StoreError;
-use trefoil_storage::store::{ApiKey, IssuerKey, Operator, OperatorToken, PolicyVersion, Root, Tenant};
+use crate::table::{MAC, Sum};
+use trefoil_storage::store::fleet::Change;
+use trefoil_storage::store::table::{Dialect, Of, Record as _, Table};
+use trefoil_storage::store::{INDEXES, StoreError, TABLES};
 
 /// The version of the tables, and of no others that a database may have. The row of the table node has it under its code.
 pub(crate) const VERSION: u64 = 1;
+/// What no record says.
 const SCHEMA: &str = include_str!("schema.sql");
+
+/// The statements that make the tables. Those of a tenant show its rows alone to the role that serves, see [`crate::scope`].
+fn schema() -> String {
+    let dialect = Dialect { types: ["bigint", "bytea"], more: Some(MAC), end: |_| "" };
+    let of_tenants = TABLES.iter().filter_map(|table| {
+        let its = if table.name == "tenants" { "id" } else { "tenant" };
+        (table.columns[0].name == its).then(|| {
+            format!(
+                "ALTER TABLE {0} ENABLE ROW LEVEL SECURITY; CREATE POLICY of_tenant ON {0} USING (is_served({its}));",
+                table.name
+            )
+        })
+    });
+    let of_tenants: String = of_tenants.collect();
+    [&Table::made(&TABLES, &dialect), &Table::made(&[Change::TABLE], &dialect), INDEXES, SCHEMA, &of_tenants]
+        .concat()
+}
 
 /// Why this program may not use tables of this version, if so.
 pub(crate) fn refused(version: u64) -> Option<String> {
@@ -65,7 +84,7 @@ impl Hold {
                 "it is empty and was not before: restore it with PostgreSQL's tools, then start once with --store-restored",
             ));
         }
-        link.batch(SCHEMA)?;
+        link.batch(&schema())?;
         link.batch(&format!("INSERT INTO node VALUES (0, {VERSION}, 0, 0, 0, '', '')"))?;
         Ok((Node::default(), Sum::default()))
     }
@@ -85,13 +104,9 @@ impl Hold {
     /// The sum over the rows of every summed table.
     fn sum_of_rows(&self, link: &Link) -> Result<Sum, StoreError> {
         let rows = self.rows(link);
-        let sum = rows.sum_of::<Tenant>(Sum::default())?;
-        let sum = rows.sum_of::<PolicyVersion>(sum)?;
-        let sum = rows.sum_of::<ApiKey>(sum)?;
-        let sum = rows.sum_of::<Root>(sum)?;
-        let sum = rows.sum_of::<IssuerKey>(sum)?;
-        let sum = rows.sum_of::<Operator>(sum)?;
-        rows.sum_of::<OperatorToken>(sum)
+        rows.sum.set(Sum::default());
+        TABLES.iter().filter(|table| table.of == Of::Registry).try_for_each(|table| rows.add_all(table))?;
+        Ok(rows.sum.get())
     }
 }
 

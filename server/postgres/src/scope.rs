@@ -4,6 +4,7 @@
 //! it. A condition that is missing in a statement then reaches no other tenant. They do not hold the owner of the tables, and not a thief of the
 //! password, who may set it too.
 
+use trefoil_storage::store::Call;
 use trefoil_types::TenantId;
 
 /// See the module.
@@ -14,9 +15,9 @@ pub(crate) enum Scope {
     One(TenantId),
 }
 
-impl From<TenantId> for Scope {
-    fn from(tenant: TenantId) -> Scope {
-        Scope::One(tenant)
+impl From<Call> for Scope {
+    fn from(call: Call) -> Scope {
+        call.tenant.map_or(Scope::All, Scope::One)
     }
 }
 

@@ -6,33 +6,18 @@
 //! A row that was removed, or replaced by an earlier one with the same key, still has a code that fits. In tables that a start loads as a whole
 //! (tenants, policies, API keys, operators, roots) the row of `node` vouches for the sum over all rows, as a SQLite file does for all tables. In
 //! the others it is not noticed: see LIMITS.md.
-//!
-//! Text is stored as bytes. PostgreSQL's text excludes the character U+0000, and sorts by the rules of a language.
 
+use crate::fleet::KEPT_S;
 use crate::link::Link;
 use aws_lc_rs::hmac;
 use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use trefoil_storage::store::StoreError;
-use trefoil_types::{Handle, SessionId, TenantId};
-
-/// The kind of a column. Either may be NULL.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
-    Number,
-    Bytes,
-}
-
-/// A table. Its first `key` columns are the primary key.
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static [(&'static str, Kind)],
-    pub(crate) key: usize,
-    /// Whether every row is loaded at a start, and counted in the sum.
-    pub(crate) summed: bool,
-}
+use trefoil_storage::store::fleet::{Change, Item};
+use trefoil_storage::store::table::{Kind, Named, Of, Record as _, Table, Value};
+use trefoil_storage::store::{PRUNED_BYTES_MAX, Records as _, Rows as StoreRows, Seal, StoreError};
+use trefoil_types::TenantId;
 
 /// The sum of the secret digests of the rows of all summed tables, word by word. It follows each change of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,98 +45,18 @@ impl Sum {
     }
 }
 
-/// A value of a column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Value {
-    Number(Option<i64>),
-    Bytes(Option<Vec<u8>>),
-}
+/// The column behind those of a record.
+pub(crate) const MAC: &str = "mac";
 
-impl Value {
-    /// Numbers from 2^63 on become negative, and [`Fields::number`] turns them back.
-    pub(crate) fn number(number: impl Into<u64>) -> Value {
-        Value::Number(Some(number.into().cast_signed()))
-    }
-
-    /// A bound of a search. No stored number is above 2^63.
-    pub(crate) fn bound(number: u64) -> Value {
-        Value::Number(Some(i64::try_from(number).unwrap_or(i64::MAX)))
-    }
-
-    pub(crate) fn time(time: Option<u64>) -> Value {
-        Value::Number(time.map(u64::cast_signed))
-    }
-
-    pub(crate) fn bytes(bytes: impl Into<Vec<u8>>) -> Value {
-        Value::Bytes(Some(bytes.into()))
-    }
-
-    fn parameter(&self) -> &(dyn ToSql + Sync) {
-        match self {
+/// The values as parameters of a statement.
+pub(crate) fn parameters<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    let parameter = |value: &'a Value<'_>| -> &'a (dyn ToSql + Sync) {
+        match value {
             Value::Number(number) => number,
             Value::Bytes(bytes) => bytes,
         }
-    }
-}
-
-/// The values as parameters of a statement.
-pub(crate) fn parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    values.iter().map(Value::parameter).collect()
-}
-
-/// A record of a table.
-pub(crate) trait Record: Sized {
-    const TABLE: Table;
-    /// Its columns.
-    fn values(&self) -> Vec<Value>;
-    /// The record of these columns.
-    fn read(fields: &mut Fields) -> Result<Self, StoreError>;
-}
-
-/// The columns of a row, in order.
-pub(crate) struct Fields {
-    table: &'static str,
-    values: std::vec::IntoIter<Value>,
-}
-
-impl Fields {
-    pub(crate) fn strange(&self) -> StoreError {
-        StoreError::Forged(format!(
-            "a row of the table {} has a value that this program does not write",
-            self.table
-        ))
-    }
-
-    pub(crate) fn maybe_bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.values.next() {
-            Some(Value::Bytes(bytes)) => Ok(bytes),
-            _ => Err(self.strange()),
-        }
-    }
-
-    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
-        self.maybe_bytes()?.ok_or_else(|| self.strange())
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], StoreError> {
-        self.bytes()?.try_into().map_err(|_| self.strange())
-    }
-
-    pub(crate) fn text(&mut self) -> Result<String, StoreError> {
-        String::from_utf8(self.bytes()?).map_err(|_| self.strange())
-    }
-
-    pub(crate) fn time(&mut self) -> Result<Option<u64>, StoreError> {
-        match self.values.next() {
-            Some(Value::Number(number)) => Ok(number.map(i64::cast_unsigned)),
-            _ => Err(self.strange()),
-        }
-    }
-
-    pub(crate) fn number<T: TryFrom<u64>>(&mut self) -> Result<T, StoreError> {
-        let number = self.time()?.ok_or_else(|| self.strange())?;
-        T::try_from(number).map_err(|_| self.strange())
-    }
+    };
+    values.iter().map(parameter).collect()
 }
 
 /// The key of the codes.
@@ -175,13 +80,13 @@ impl RowMac {
     }
 
     /// The code of a row.
-    pub(crate) fn sign(&self, table: &str, values: &[Value]) -> Vec<u8> {
-        tag(&self.code, table, values).to_vec()
+    pub(crate) fn sign(&self, table: &str, values: &[Value<'_>]) -> [u8; 32] {
+        tag(&self.code, table, values)
     }
 
     /// The digest of a row that is summed.
-    fn digest<R: Record>(&self, record: &R) -> [u8; 32] {
-        tag(&self.digest, R::TABLE.name, &record.values())
+    fn digest(&self, table: &Table, row: &[Value<'_>]) -> [u8; 32] {
+        tag(&self.digest, table.name, row)
     }
 
     /// A sum for the database, from which its administrator learns nothing about the digests of rows.
@@ -203,25 +108,25 @@ impl RowMac {
     }
 
     /// The columns of a row, whose last one is their code.
-    fn open(&self, table: &Table, row: &Row) -> Result<Fields, StoreError> {
+    fn open<'a>(&self, table: &Table, row: &'a Row) -> Result<Vec<Value<'a>>, StoreError> {
         let strange = |_| {
             StoreError::Forged(format!(
                 "a column of the table {} has a type that this program does not make",
                 table.name
             ))
         };
-        let column = |(at, (_, kind)): (usize, &(&str, Kind))| match kind {
+        let column = |(at, column): (usize, &Named)| match column.kind {
             Kind::Number => row.try_get(at).map(Value::Number),
             Kind::Bytes => row.try_get(at).map(Value::Bytes),
         };
-        let values: Result<Vec<Value>, _> = table.columns.iter().enumerate().map(column).collect();
+        let values: Result<Vec<Value<'a>>, _> = table.columns.iter().enumerate().map(column).collect();
         let values = values.map_err(strange)?;
-        let code: Option<Vec<u8>> = row.try_get(table.columns.len()).map_err(strange)?;
+        let code: Option<&[u8]> = row.try_get(table.columns.len()).map_err(strange)?;
         let expected = self.sign(table.name, &values);
         let is_ours = code
-            .is_some_and(|code| aws_lc_rs::constant_time::verify_slices_are_equal(&code, &expected).is_ok());
+            .is_some_and(|code| aws_lc_rs::constant_time::verify_slices_are_equal(code, &expected).is_ok());
         match is_ours {
-            true => Ok(Fields { table: table.name, values: values.into_iter() }),
+            true => Ok(values),
             false => Err(StoreError::Forged(format!(
                 "a row of the table {} is not one that this installation wrote",
                 table.name
@@ -231,7 +136,7 @@ impl RowMac {
 }
 
 /// A code: the table, then each column with its kind and length.
-fn tag(key: &hmac::Key, table: &str, values: &[Value]) -> [u8; 32] {
+fn tag(key: &hmac::Key, table: &str, values: &[Value<'_>]) -> [u8; 32] {
     let mut context = hmac::Context::with_key(key);
     let mut update = |kind: u8, bytes: &[u8]| {
         context.update(&[kind]);
@@ -272,108 +177,104 @@ pub(crate) struct Telling {
     pub(crate) told: Cell<u64>,
 }
 
-/// A change of what other nodes have in memory.
-pub(crate) struct Change {
-    pub(crate) generation: u64,
-    pub(crate) number: u64,
-    pub(crate) tenant: TenantId,
-    pub(crate) item: Item,
-    /// Unix seconds.
-    pub(crate) at: u64,
-}
-
-/// What changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
-    Subject(Handle),
-    Session(SessionId),
-    /// The tenant itself or one of its policies, API keys, roots and issuers' keys; of the service's own tenant the operators.
-    Registry,
-}
-
 impl Rows<'_> {
-    /// Records in the order of `tail`, which has the conditions.
-    pub(crate) fn select<R: Record>(&self, tail: &str, values: &[Value]) -> Result<Vec<R>, StoreError> {
-        let table = R::TABLE;
-        let sql = format!("SELECT {} FROM {} {tail}", table.list(), table.name);
-        let rows = self.link.rows(&sql, values)?;
-        rows.iter().map(|row| R::read(&mut self.mac.open(&table, row)?)).collect()
+    /// Gives the columns of rows to `each`.
+    fn rows(
+        &self,
+        table: &Table,
+        tail: &str,
+        values: &[Value<'_>],
+        mut each: impl FnMut(&[Value<'_>]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let found = self.link.rows(&table.select(Some(MAC), tail), values)?;
+        found.iter().try_for_each(|row| each(&self.mac.open(table, row)?))
     }
 
-    /// The first record of [`Rows::select`].
-    pub(crate) fn one<R: Record>(&self, tail: &str, values: &[Value]) -> Result<Option<R>, StoreError> {
-        Ok(self.select(&format!("{tail} LIMIT 1"), values)?.into_iter().next())
+    /// Runs a statement over a row with its code.
+    fn execute_signed(
+        &self,
+        sql: &str,
+        table: &Table,
+        row: &[Value<'_>],
+        kept: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let code = self.mac.sign(table.name, row);
+        self.link.execute(sql, &[kept, &[Value::Bytes(Some(&code))]].concat())
     }
 
-    /// The record with this key.
-    pub(crate) fn get<R: Record>(&self, key: &[Value]) -> Result<Option<R>, StoreError> {
-        self.one(&format!("WHERE {}", R::TABLE.keyed()), key)
-    }
-
-    /// Adds a record; `Conflict` if its key exists.
-    pub(crate) fn insert<R: Record>(&self, record: &R) -> Result<(), StoreError> {
-        if self.put_in(record, "DO NOTHING")? == 0 {
-            return Err(StoreError::Conflict);
+    /// Takes the rows that meet a condition out of the sum.
+    fn subtract(&self, table: &Table, condition: &str, values: &[Value<'_>]) -> Result<(), StoreError> {
+        if table.of != Of::Registry {
+            return Ok(());
         }
-        if R::TABLE.summed {
-            self.sum.set(self.sum.get().add(&self.mac.digest(record)));
+        self.rows(table, &format!("WHERE {condition}"), values, |before| {
+            self.sum.set(self.sum.get().subtract(&self.mac.digest(table, before)));
+            Ok(())
+        })
+    }
+
+    /// Adds a row to the sum.
+    fn add(&self, table: &Table, row: &[Value<'_>]) {
+        if table.of == Of::Registry {
+            self.sum.set(self.sum.get().add(&self.mac.digest(table, row)));
         }
-        Ok(())
     }
 
-    /// Adds a record of a table that is not summed, or replaces the one with its key.
-    pub(crate) fn put<R: Record>(&self, record: &R) -> Result<(), StoreError> {
-        self.put_where(record, "TRUE").map(drop)
+    /// Adds the rows of a table to the sum.
+    pub(crate) fn add_all(&self, table: &Table) -> Result<(), StoreError> {
+        self.rows(table, "", &[], |row| {
+            self.add(table, row);
+            Ok(())
+        })
     }
 
-    /// The same, unless there is one with its key that does not meet `condition`. Returns whether it is there now.
-    pub(crate) fn put_where<R: Record>(&self, record: &R, condition: &str) -> Result<bool, StoreError> {
-        let table = R::TABLE;
-        let changed = table.columns[table.key..].iter().map(|(name, _)| *name).chain(["mac"]);
-        let changed: Vec<String> = changed.map(|name| format!("{name} = excluded.{name}")).collect();
-        let key: Vec<&str> = table.columns[..table.key].iter().map(|(name, _)| *name).collect();
-        let how = format!("({}) DO UPDATE SET {} WHERE {condition}", key.join(", "), changed.join(", "));
-        Ok(self.put_in(record, &how)? == 1)
+    /// Whether the transaction changes the registry of a fleet.
+    pub(crate) fn changes_registry(&self) -> bool {
+        self.telling.as_ref().is_some_and(|telling| telling.registry.get())
+    }
+}
+
+impl StoreRows for Rows<'_> {
+    fn query(
+        &self,
+        table: &Table,
+        tail: &str,
+        values: &[Value<'_>],
+        each: &mut dyn FnMut(&[Value<'_>]) -> Option<()>,
+    ) -> Result<(), StoreError> {
+        self.rows(table, tail, values, |row| {
+            each(row).ok_or_else(|| {
+                StoreError::Forged(format!(
+                    "a row of the table {} has a value that this program does not write",
+                    table.name
+                ))
+            })
+        })
     }
 
-    fn put_in<R: Record>(&self, record: &R, on_conflict: &str) -> Result<u64, StoreError> {
-        let (table, values) = (R::TABLE, self.signed(record));
-        let places: Vec<String> = (1..=values.len()).map(|number| format!("${number}")).collect();
-        let sql = format!(
-            "INSERT INTO {} ({}) VALUES ({}) ON CONFLICT {on_conflict}",
-            table.name,
-            table.list(),
-            places.join(", ")
-        );
-        self.link.execute(&sql, &values)
+    fn number(&self, sql: &str, values: &[Value<'_>]) -> Result<Option<u64>, StoreError> {
+        let rows = self.link.rows(sql, values)?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let number: Option<i64> = row.try_get(0).map_err(|cause| StoreError::Fault(cause.to_string()))?;
+        Ok(number.map(i64::cast_unsigned))
     }
 
-    /// Replaces the record with the same key, which exists.
-    pub(crate) fn update<R: Record>(&self, record: &R) -> Result<(), StoreError> {
-        if R::TABLE.summed {
-            let key = &record.values()[..R::TABLE.key];
-            for before in self.select::<R>(&format!("WHERE {}", R::TABLE.keyed()), key)? {
-                self.sum
-                    .set(self.sum.get().subtract(&self.mac.digest(&before)).add(&self.mac.digest(record)));
-            }
+    fn put_row(&self, table: &Table, row: &[Value<'_>], replace: Option<&str>) -> Result<bool, StoreError> {
+        let how = replace.map(|condition| table.replacing(Some(MAC), condition));
+        let sql = table.insert(Some(MAC), how.as_deref().unwrap_or("DO NOTHING"));
+        let is_there = self.execute_signed(&sql, table, row, row)? == 1;
+        if is_there {
+            self.add(table, row);
         }
-        self.update_from(record, R::TABLE.key)
+        Ok(is_there)
     }
 
-    /// The same, of one whose columns before `first` stay as they are. For a table that is not summed.
-    pub(crate) fn update_only<R: Record>(&self, record: &R, first: &str) -> Result<(), StoreError> {
-        let place = R::TABLE.columns.iter().position(|(name, _)| *name == first);
-        self.update_from(record, place.expect("the table has this column"))
-    }
-
-    fn update_from<R: Record>(&self, record: &R, first: usize) -> Result<(), StoreError> {
-        let (table, mut values) = (R::TABLE, self.signed(record));
-        values.drain(table.key..first);
-        let changed = table.columns[first..].iter().map(|(name, _)| *name).chain(["mac"]);
-        let changed: Vec<String> =
-            changed.zip(table.key + 1..).map(|(name, at)| format!("{name} = ${at}")).collect();
-        let sql = format!("UPDATE {} SET {} WHERE {}", table.name, changed.join(", "), table.keyed());
-        match self.link.execute(&sql, &values)? {
+    fn update_row(&self, table: &Table, row: &[Value<'_>], first: usize) -> Result<(), StoreError> {
+        let key = &row[..table.key];
+        self.subtract(table, &table.keyed(), key)?;
+        self.add(table, row);
+        let kept = [key, &row[first..]].concat();
+        match self.execute_signed(&table.update(Some(MAC), first), table, row, &kept)? {
             1 => Ok(()),
             _ => Err(StoreError::Forged(format!(
                 "a row of the table {} went between reading and writing it",
@@ -382,33 +283,38 @@ impl Rows<'_> {
         }
     }
 
-    /// Deletes the records that meet a condition. Returns how many there were.
-    pub(crate) fn delete<R: Record>(&self, condition: &str, values: &[Value]) -> Result<u64, StoreError> {
-        if R::TABLE.summed {
-            for before in self.select::<R>(&format!("WHERE {condition}"), values)? {
-                self.sum.set(self.sum.get().subtract(&self.mac.digest(&before)));
+    fn delete_rows(&self, table: &Table, condition: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        self.subtract(table, condition, values)?;
+        self.link.execute(&format!("DELETE FROM {} WHERE {condition}", table.name), values)
+    }
+
+    /// Through the function that sees to it that it is that header.
+    fn prune(&self, header: &Seal) -> Result<(), StoreError> {
+        let row = header.values();
+        let code = self.mac.sign(Seal::TABLE.name, &row);
+        let signed = [row.as_slice(), &[Value::Bytes(Some(&code))]].concat();
+        let pruned = self.number("SELECT prune_seal($1, $2, $3)", &signed)?;
+        let left = || self.get::<Seal>(&row[..1]);
+        match pruned {
+            Some(0) if left()?.is_some_and(|seal| seal.bytes.len() > PRUNED_BYTES_MAX) => {
+                Err(StoreError::Fault(format!(
+                    "the database does not find this header in seal {}, and keeps the seal",
+                    header.number
+                )))
             }
+            _ => Ok(()),
         }
-        self.link.execute(&format!("DELETE FROM {} WHERE {condition}", R::TABLE.name), values)
     }
 
-    /// The sum of a table, with this one.
-    pub(crate) fn sum_of<R: Record>(&self, sum: Sum) -> Result<Sum, StoreError> {
-        let rows: Vec<R> = self.select("", &[])?;
-        Ok(rows.iter().fold(sum, |sum, row| sum.add(&self.mac.digest(row))))
+    fn clean(&self, now: u64) -> Result<u64, StoreError> {
+        let clock = self.number("SELECT extract(epoch FROM now())::bigint", &[])?.unwrap_or(0);
+        let ahead = now.saturating_sub(clock);
+        let old = now.saturating_sub(KEPT_S).saturating_sub(ahead);
+        self.delete::<Change>("at < $1", &[Value::bound(old)])?;
+        Ok(ahead)
     }
 
-    /// A number that a statement returns.
-    pub(crate) fn number(&self, sql: &str, values: &[Value]) -> Result<Option<u64>, StoreError> {
-        let rows = self.link.rows(sql, values)?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let number: Option<i64> = row.try_get(0).map_err(|cause| StoreError::Fault(cause.to_string()))?;
-        Ok(number.map(i64::cast_unsigned))
-    }
-
-    /// Notes that the transaction changes what the registry has of a tenant, and tells the other nodes, each of which has a copy. Refused where the copy of
-    /// this one is old.
-    pub(crate) fn change_registry(&self, tenant: TenantId) -> Result<(), StoreError> {
+    fn change_registry(&self, tenant: TenantId) -> Result<(), StoreError> {
         let Some(telling) = &self.telling else { return Ok(()) };
         if telling.is_behind {
             return Err(StoreError::Unreachable(
@@ -419,39 +325,10 @@ impl Rows<'_> {
         self.tell(tenant, Item::Registry)
     }
 
-    /// Whether the transaction changes the registry of a fleet.
-    pub(crate) fn changes_registry(&self) -> bool {
-        self.telling.as_ref().is_some_and(|telling| telling.registry.get())
-    }
-
-    /// Tells other nodes that what they have of this is old.
-    pub(crate) fn tell(&self, tenant: TenantId, item: Item) -> Result<(), StoreError> {
+    fn tell(&self, tenant: TenantId, item: Item) -> Result<(), StoreError> {
         let Some(telling) = &self.telling else { return Ok(()) };
         let number = telling.told.replace(telling.told.get() + 1);
         let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        self.insert(&Change { generation: telling.generation, number, tenant, item, at })
-    }
-
-    /// The columns of a record and their code.
-    pub(crate) fn signed<R: Record>(&self, record: &R) -> Vec<Value> {
-        let mut values = record.values();
-        let code = self.mac.sign(R::TABLE.name, &values);
-        values.push(Value::bytes(code));
-        values
-    }
-}
-
-impl Table {
-    /// The names of its columns.
-    fn list(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).chain(["mac"]).collect();
-        names.join(", ")
-    }
-
-    /// The condition that the key is that of the first parameters.
-    pub(crate) fn keyed(&self) -> String {
-        let names = self.columns[..self.key].iter().enumerate();
-        let equal: Vec<String> = names.map(|(at, (name, _))| format!("{name} = ${}", at + 1)).collect();
-        equal.join(" AND ")
+        self.insert(&Change::new(telling.generation, number, tenant, item, at))
     }
 }

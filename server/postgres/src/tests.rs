@@ -2,8 +2,9 @@
 
 use super::*;
 use std::time::Instant;
+use trefoil_attest::Restoration;
 use trefoil_storage::data_dir::DataDir;
-use trefoil_storage::store::suite;
+use trefoil_storage::store::*;
 use trefoil_testing::postgres::Server;
 
 pub(crate) const T: TenantId = TenantId::new([1; 16]);

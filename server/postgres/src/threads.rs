@@ -30,7 +30,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
 use trefoil_storage::database::Count;
-use trefoil_storage::store::StoreError;
+use trefoil_storage::store::{Call, StoreError};
 
 /// Calls that may wait.
 const QUEUE_MAX: usize = 1024;
@@ -175,27 +175,10 @@ impl Threads {
     /// Runs `operation` in the next transaction, and returns once that is durable.
     pub(crate) fn write<T: Send + 'static>(
         &self,
-        scope: impl Into<Scope>,
+        call: Call,
         operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(None, scope.into(), operation)
-    }
-
-    /// The same, for a change that may touch many rows.
-    pub(crate) fn write_long<T: Send + 'static>(
-        &self,
-        scope: impl Into<Scope>,
-        operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        self.submit(Some(LONG), scope.into(), operation)
-    }
-
-    fn submit<T: Send + 'static>(
-        &self,
-        long: Option<Duration>,
-        scope: Scope,
-        operation: impl FnOnce(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        let (long, scope) = (call.is_long.then_some(LONG), Scope::from(call));
         self.standing.check()?;
         let (answer, wait) = bounded(1);
         let (supervisor, place) = (self.supervisor.clone(), self.place.clone());
@@ -229,10 +212,13 @@ impl Threads {
     /// Runs `operation` on a connection that reads, a second time if the connection was lost before.
     pub(crate) fn read<T: Send + 'static>(
         &self,
-        scope: impl Into<Scope>,
+        call: Call,
         operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let scope = scope.into();
+        let scope = Scope::from(call);
+        if call.is_long {
+            return self.read_long(scope, operation);
+        }
         self.ask(self.patience + MARGIN, move |rows| {
             rows.link.set_scope(scope);
             operation(rows)
@@ -240,12 +226,12 @@ impl Threads {
     }
 
     /// The same, of many rows, as they are at one moment.
-    pub(crate) fn read_long<T: Send + 'static>(
+    fn read_long<T: Send + 'static>(
         &self,
-        scope: impl Into<Scope>,
+        scope: Scope,
         operation: impl Fn(&Rows<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (patience, set) = (self.patience, scope.into().local());
+        let (patience, set) = (self.patience, scope.local());
         self.ask(LONG + MARGIN, move |rows| {
             rows.link.batch(&format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {set}"))?;
             let outcome = rows.link.be_patient(LONG).and_then(|()| operation(rows));

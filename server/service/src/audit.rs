@@ -58,8 +58,8 @@ impl Service {
         if digest != once.request_digest {
             return Err(Refused::IdempotencyKeyReused);
         }
-        let AuditEntry { number, note, .. } = entry;
-        let change = Change::decode(&note.statement).map_err(Refused::fault)?;
+        let AuditEntry { number, statement, .. } = entry;
+        let change = Change::decode(&statement).map_err(Refused::fault)?;
         let created = match change.what {
             What::TenantCreated { .. } => Created::Tenant(change.tenant),
             What::ApiKeyCreated { key, .. } => Created::ApiKey(key),
@@ -67,7 +67,7 @@ impl Service {
             What::OperatorTokenCreated { operator, token } => Created::OperatorToken(operator, token),
             other => return Err(Refused::fault(format_args!("{} is no creation", other.name()))),
         };
-        Ok(Some((created, Noted { number, statement: note.statement })))
+        Ok(Some((created, Noted { number, statement })))
     }
 
     /// Notes that an operator's role does not allow an action, and seals that.
@@ -118,7 +118,7 @@ impl Service {
         let unsealed = unsealed.map_err(|cause| StoreError::Fault(cause.to_string()))??;
         let notes: Vec<_> = unsealed
             .into_iter()
-            .map(|AuditEntry { number, note, .. }| Noted { number, statement: note.statement })
+            .map(|AuditEntry { number, statement, .. }| Noted { number, statement })
             .map(|noted| tokio::spawn(Arc::clone(self).seal_one(noted, patience)))
             .collect();
         for note in notes {

@@ -10,7 +10,7 @@ use trefoil_key_holder::backup::{self, BackupError, Kept, LogEnd, Manifest, Pass
 use trefoil_storage::Supervisor;
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Pinned;
-use trefoil_storage::store::{Sqlite, Store};
+use trefoil_storage::store::{Log as _, Sqlite, Store, Tables as _};
 
 /// The store of a service.
 const STORE: Kept = Kept { name: STORE_FILE, secret: "master.key", check: Sqlite::check_copy };

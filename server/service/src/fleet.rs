@@ -61,16 +61,15 @@ impl Service {
 
     /// Reads what changed, and no more: a change among many tenants costs each node the rows of one.
     fn take_over_registry(&self, news: &News) -> Result<(), String> {
-        let fleet = self.store.fleet().ok_or("no fleet")?;
         let is_all = news.registry || news.everything;
         let mut gone =
             if is_all { self.directory.refresh(None, || self.store.registry())? } else { Vec::new() };
         for tenant in news.tenants.iter().filter(|_| !is_all) {
-            gone.extend(self.directory.refresh(Some(tenant), || fleet.registry_of(tenant))?);
+            gone.extend(self.directory.refresh(Some(tenant), || self.store.registry_of(tenant))?);
         }
         gone.iter().for_each(|gone| self.templates.remove_tenant(gone));
         match is_all || news.operators {
-            true => self.operators.refresh(|| fleet.operators()),
+            true => self.operators.refresh(|| self.store.operators()),
             false => Ok(()),
         }
     }

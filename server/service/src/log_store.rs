@@ -259,7 +259,7 @@ pub(crate) mod tests {
     use tempfile::TempDir;
     use trefoil_attest::{KeySetStatus, SealHeader, Suite, TrustedKeySet};
     use trefoil_sign::SigningKeys;
-    use trefoil_storage::store::Sqlite;
+    use trefoil_storage::store::{Log as _, Sqlite};
     use trefoil_types::KeySetId;
 
     /// Stores seals as the service would, with signatures of zeros.

@@ -104,8 +104,8 @@ mod tests {
     use std::any::Any;
     use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    use trefoil_storage::store::StoreError;
     use trefoil_storage::store::fleet::{Apply, Figures, Node, NodeKeys, Right, Work};
-    use trefoil_storage::store::{Registry, StoreError};
 
     #[derive(Default)]
     struct Ears(AtomicBool);
@@ -117,14 +117,6 @@ mod tests {
 
         fn follow(&self, _: Apply) -> Result<(), StoreError> {
             Ok(())
-        }
-
-        fn registry_of(&self, _: &TenantId) -> Result<Registry, StoreError> {
-            Ok(Registry::default())
-        }
-
-        fn operators(&self) -> Result<Registry, StoreError> {
-            Ok(Registry::default())
         }
 
         fn catch_up(&self) -> Result<(), StoreError> {

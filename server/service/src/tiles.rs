@@ -90,6 +90,7 @@ mod tests {
     use super::*;
     use crate::log_store::tests::stored;
     use trefoil_attest::tree::{MerkleTree, leaf_hash};
+    use trefoil_storage::store::Log as _;
 
     #[test]
     fn tiles_are_those_of_the_tree_over_the_digests_that_the_newest_seal_signs() {

@@ -358,6 +358,14 @@ impl Database {
         &self,
         operation: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
+        self.read_or(|connection| operation(connection).map_err(fault))
+    }
+
+    /// The same, of an operation that has errors of its own.
+    pub fn read_or<T>(
+        &self,
+        operation: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let checked = self.checked.locked().take();
         let is_checked = checked.is_some();
         let idle = checked.or_else(|| self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop());
@@ -365,7 +373,7 @@ impl Database {
             Some(connection) => connection,
             None => open_reader(&self.path).map_err(fault)?,
         };
-        let answer = operation(&connection).map_err(fault);
+        let answer = operation(&connection);
         tell_damage(&self.supervisor, &self.path, &answer);
         if is_checked {
             self.checked.put_back(connection);

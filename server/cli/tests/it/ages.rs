@@ -149,7 +149,7 @@ async fn doctor_refuses_the_stored_data_that_a_start_refuses() {
     assert!(told.contains("start-refused") && told.contains("write-ahead log"), "{told}");
 
     let edited = rusqlite::Connection::open(data.join("store.sqlite")).unwrap();
-    edited.execute("UPDATE tenants SET name = 'other'", []).unwrap();
+    edited.execute("UPDATE tenants SET name = x'00'", []).unwrap();
     drop(edited);
     let [why, told] = refused(&data, &clock).await;
     assert!(why.contains("somebody else wrote to this file"), "{why}");

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use trefoil_storage::store::{Sqlite, Store as _};
+use trefoil_storage::store::{Log as _, Sqlite};
 
 /// Names the database to the child; absent in an ordinary run.
 const CHILD: &str = "TREFOIL_TEST_CRASH_DATABASE";

@@ -40,7 +40,7 @@ fn stored(data: &Path) -> Vec<(String, Vec<u8>)> {
     };
     let whole = [
         read("store.sqlite", "SELECT handle, wrapped_key FROM templates"),
-        read("store.sqlite", "SELECT handle, wrapped FROM templates"),
+        read("store.sqlite", "SELECT handle, wrapped FROM template_bytes"),
         read("vault.sqlite", "SELECT handle, wrapped_salt FROM subjects"),
     ];
     let pieces = |(handle, bytes): (Vec<u8>, Vec<u8>)| {

@@ -190,10 +190,15 @@ async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forke
     // Changed by its operator, who has the key of the rows.
     let secret = std::fs::read(fork.join("master.key")).unwrap();
     let key = RowKey::of(secret.as_array().unwrap());
-    let schema = include_str!("../../../storage/src/store/schema.sql");
     let store = fork.join("store.sqlite");
-    let cut =
-        Database::open(&store, trefoil_storage::store::VERSION, schema, key, &Supervisor::default()).unwrap();
+    let cut = Database::open(
+        &store,
+        trefoil_storage::store::VERSION,
+        Sqlite::schema(),
+        key,
+        &Supervisor::default(),
+    )
+    .unwrap();
     cut.write(|connection| {
         let sql = "DELETE FROM seals WHERE number > 2; DELETE FROM log_nodes WHERE (number + 1) << level > 3";
         connection.execute_batch(sql).map_err(fault)

@@ -12,7 +12,7 @@ use trefoil_attest::{
 use trefoil_pipeline::Clock as _;
 use trefoil_server::description;
 use trefoil_server::openapi::Listener;
-use trefoil_storage::store::{Note, Sqlite, Store as _};
+use trefoil_storage::store::{Note, Operators as _, Sqlite};
 use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 
 /// A new operator: the admin listener with its token, and its identifier.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use trefoil_api::{Base64, Decision, Vector};
 use trefoil_attest::{What, consent_digest, verify_change};
 use trefoil_pipeline::Clock as _;
-use trefoil_storage::store::{Idempotency, Present, Sqlite, Store as _, Template};
+use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
 use trefoil_testing::volume;
 use trefoil_types::Handle;
 

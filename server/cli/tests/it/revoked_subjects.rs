@@ -14,7 +14,7 @@ use std::time::Duration;
 use trefoil_api::{Base64, Decision, Vector};
 use trefoil_attest::{What, verify_change};
 use trefoil_pipeline::Clock as _;
-use trefoil_storage::store::{Idempotency, Present, Sqlite, Store as _, Template};
+use trefoil_storage::store::{Idempotency, Present, Sqlite, Subjects as _, Template};
 use trefoil_types::{Handle, TenantId};
 
 /// Members of a published root; so many of them are enrolled.
@@ -201,11 +201,11 @@ async fn no_login_outruns_the_revocation_of_its_subject() {
     assert!(service.server.shutdown().await);
 }
 
-/// What a gateway whose operator takes the revocation back out of its store has: the template's row, as it was.
+/// What a gateway whose operator takes the revocation back out of its store has: the template's rows, as they were.
 fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     let rows = rusqlite::Connection::open(data.join("store.sqlite")).unwrap();
-    let sql =
-        "SELECT lane, epoch, wrapped_key, wrapped, consent_ref, created_at FROM templates WHERE handle = ?";
+    let sql = "SELECT lane, epoch, wrapped_key, wrapped, CAST(consent_ref AS TEXT), created_at
+        FROM templates JOIN template_bytes USING (tenant, handle) WHERE handle = ?";
     let kept = rows.query_row(sql, [handle.as_bytes()], |row| {
         Ok(Template {
             tenant,

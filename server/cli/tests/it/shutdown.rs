@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trefoil_api::Decision;
-use trefoil_storage::store::{Sqlite, Store as _};
+use trefoil_storage::store::{Log as _, Sqlite};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {

@@ -1,14 +1,13 @@
 //! The store of a node as the other nodes' store.
 
-use super::{Parts, nodes, operators, registry_of, rights};
+use super::{Parts, nodes, rights};
+use crate::Postgres;
 use crate::address::Address;
 use crate::link::{CONNECT_MAX, Link};
-use crate::scope::Scope::All;
-use crate::{Postgres, of};
 use std::any::Any;
 use std::time::{Duration, Instant};
 use trefoil_storage::store::fleet::{Apply, Figures, Fleet, Node, NodeKeys, Right, Work};
-use trefoil_storage::store::{Registry, StoreError};
+use trefoil_storage::store::{Call, Rows as _, StoreError};
 use trefoil_types::TenantId;
 
 impl Fleet for Postgres {
@@ -18,17 +17,9 @@ impl Fleet for Postgres {
 
     fn catch_up(&self) -> Result<(), StoreError> {
         let parts = self.parts()?;
-        let last = self.0.read(All, |rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
+        let last =
+            self.0.read(Call::ALL, |rows| rows.number("SELECT registry FROM node WHERE id = 0", &[]))?;
         parts.until_seen(last.unwrap_or(0))
-    }
-
-    fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError> {
-        let key = [of(tenant)];
-        self.0.read(*tenant, move |rows| registry_of(rows, &key))
-    }
-
-    fn operators(&self) -> Result<Registry, StoreError> {
-        self.0.read(All, operators)
     }
 
     fn has_heard_since(&self, asked: Instant) -> bool {
@@ -54,7 +45,7 @@ impl Fleet for Postgres {
 
     fn is_at_work(&self, work: Work, tenant: &TenantId) -> Result<bool, StoreError> {
         let tenant = *tenant;
-        self.0.read(All, move |rows| rights::is_at_work(rows, work, &tenant))
+        self.0.read(Call::ALL, move |rows| rights::is_at_work(rows, work, &tenant))
     }
 
     fn keeps_house(&self) -> bool {

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{Opening, Postgres};
-use trefoil_storage::store::{ApiKey, IssuerKey, Note, Operator, Root, Session, Store as _, Tenant};
+use trefoil_storage::store::{
+    ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Root, Session, Sessions as _,
+    Tables as _, Tenant, Tenants as _,
+};
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
 use trefoil_types::{ApiKeyId, OperatorId, SessionId, TenantId};
@@ -213,10 +216,10 @@ fn of_a_changed_tenant_its_own_rows_are_read_and_they_are_those_of_the_whole_reg
         assert!(!news.registry && !news.everything && !news.operators, "{news:?}");
         news.tenants == [id(7)]
     });
-    let (all, fleet) = (two.registry().unwrap(), two.fleet().unwrap());
+    let all = two.registry().unwrap();
     assert_eq!((all.tenants.len(), all.api_keys.len(), all.roots.len()), (tenants, 6, 3));
     for number in [0, 7, 8] {
-        let own = fleet.registry_of(&id(number)).unwrap();
+        let own = two.registry_of(&id(number)).unwrap();
         assert_eq!(own.tenants.len(), 1, "the rows of one");
         let mut wanted = all.clone();
         wanted.tenants.retain(|tenant| tenant.id == id(number));
@@ -238,14 +241,14 @@ fn of_a_changed_tenant_its_own_rows_are_read_and_they_are_those_of_the_whole_reg
         assert!(!news.registry && news.tenants.is_empty(), "{news:?}");
         news.operators
     });
-    assert_eq!(fleet.operators().unwrap(), Registry { operators: vec![operator], ..Registry::default() });
+    assert_eq!(two.operators().unwrap(), Registry { operators: vec![operator], ..Registry::default() });
     let name = url.split(['/', '?']).nth(3).unwrap();
     server.sql(
         name,
         &format!("UPDATE tenants SET policy_version = 9 WHERE id = '\\x{}'", hex::encode(id(7).as_bytes())),
     );
-    assert!(matches!(fleet.registry_of(&id(7)), Err(StoreError::Forged(_))));
-    assert!(fleet.registry_of(&id(8)).is_ok());
+    assert!(matches!(two.registry_of(&id(7)), Err(StoreError::Forged(_))));
+    assert!(two.registry_of(&id(8)).is_ok());
 }
 
 fn api_key(tenant: TenantId, id: u8) -> ApiKey {

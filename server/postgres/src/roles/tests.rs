@@ -4,7 +4,7 @@ use super::*;
 use crate::tests::{PATIENCE, SECRET, address, fill, open, read_all};
 use std::collections::BTreeSet;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
-use trefoil_storage::store::{Store as _, suite};
+use trefoil_storage::store::{Log as _, suite};
 use trefoil_testing::postgres::Server;
 use trefoil_types::KeySetId;
 

@@ -3,13 +3,13 @@
 use super::*;
 use crate::link::Link;
 use crate::node::stored;
-use crate::records::Enrolled;
 use crate::roles::tests::{link, migrated};
-use crate::table::{Record as _, RowMac, Rows, Value};
+use crate::table::{RowMac, Rows};
 use crate::tests::{H, SECRET, T, fill, open};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use trefoil_storage::store::{Session, StoreError};
+use trefoil_storage::store::table::{Column as _, Record as _};
+use trefoil_storage::store::{Enrolled, Records as _, Rows as _, Session, StoreError};
 use trefoil_testing::postgres::Server;
 use trefoil_types::SessionId;
 
@@ -114,14 +114,14 @@ fn each_call_of_the_store_is_held_to_its_tenant_also_in_a_shared_transaction() {
         for number in 1..9 {
             scope.spawn(move || {
                 for id in 0..20 {
-                    let found = store.write(of(number), move |rows| {
+                    let found = store.write(Call::of(&of(number)), move |rows| {
                         rows.put(&session(of(number), id))?;
                         sessions(rows)
                     });
                     let found = found.unwrap();
                     assert!(found.len() == usize::from(id) + 1, "{}", found.len());
                     assert!(found.iter().all(|session| session.tenant == of(number)));
-                    let read = store.read(of(number), sessions).unwrap();
+                    let read = store.read(Call::of(&of(number)), sessions).unwrap();
                     assert!(
                         read.len() > usize::from(id)
                             && read.iter().all(|session| session.tenant == of(number))
@@ -130,10 +130,13 @@ fn each_call_of_the_store_is_held_to_its_tenant_also_in_a_shared_transaction() {
             });
         }
     });
-    assert_eq!(store.read(Scope::All, sessions).unwrap().len(), 160);
-    assert_eq!(store.read_long(of(3), sessions).unwrap().len(), 20);
-    assert_eq!(store.write(of(3), |rows| rows.delete::<Session>("true", &[])), Ok(20));
-    assert!(store.write(of(4), move |rows| rows.put(&session(of(5), 99))).is_err(), "a row of another");
+    assert_eq!(store.read(Call::ALL, sessions).unwrap().len(), 160);
+    assert_eq!(store.read(Call { is_long: true, ..Call::of(&of(3)) }, sessions).unwrap().len(), 20);
+    assert_eq!(store.write(Call::of(&of(3)), |rows| rows.delete::<Session>("true", &[])), Ok(20));
+    assert!(
+        store.write(Call::of(&of(4)), move |rows| rows.put(&session(of(5), 99))).is_err(),
+        "a row of another"
+    );
     assert_eq!(server.sql(&name, "SELECT count(*), count(DISTINCT tenant) FROM sessions"), "140|7");
 }
 
@@ -144,7 +147,7 @@ fn a_scope_and_its_policies_take_this_long() {
     let (owner, serving, _) = migrated(server);
     fill(&open(&serving).unwrap());
     let (links, mac) = ([link(&owner), link(&serving)], RowMac::of(&SECRET));
-    let key = [T.as_bytes().to_vec(), H.as_bytes().to_vec()].map(Value::bytes);
+    let key = [T.value(), H.value()];
     let condition = format!("WHERE {}", Enrolled::TABLE.keyed());
     let mut times: [[Vec<Duration>; 2]; 2] = Default::default();
     for round in 0..1200_u16 {

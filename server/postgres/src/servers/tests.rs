@@ -5,7 +5,9 @@ use crate::{Address, Opening, PasswordFiles, Postgres, PostgresRegister};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 use trefoil_storage::Supervisor;
-use trefoil_storage::store::{Register as _, Session, Spending, Store as _, StoreError};
+use trefoil_storage::store::{
+    Log as _, Register as _, Session, Sessions as _, Spending, StoreError, Tables as _,
+};
 use trefoil_testing::postgres::Server;
 use trefoil_types::{SessionId, TenantId};
 

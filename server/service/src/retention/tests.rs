@@ -10,7 +10,7 @@ use trefoil_attest::tree::Hash;
 use trefoil_attest::{Family, KeySetStatus, Seal, Suite, TrustedKeySet, VerifyError, verify_pruned_seal};
 use trefoil_pipeline::ChainHead;
 use trefoil_sign::SigningKeys;
-use trefoil_storage::store::Sqlite;
+use trefoil_storage::store::{Log as _, Sqlite, Tables as _};
 use trefoil_testing::volume;
 use trefoil_types::KeySetId;
 

@@ -12,7 +12,7 @@ use trefoil_attest::log::Frontier;
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{Family, Seal, SealHeader, Suite};
 use trefoil_pipeline::{Bound, BoundLane, ChainHead, StageTimes};
-use trefoil_storage::store::{Sqlite, Store};
+use trefoil_storage::store::{Log as _, Sqlite, Store};
 use trefoil_types::KeySetId;
 
 fn sealed(seal_number: u64) -> (Sealed<Asker>, oneshot::Receiver<Result<Answer, Unanswered>>) {

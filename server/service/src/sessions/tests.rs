@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use trefoil_cache::Sampling;
 use trefoil_storage::store::wrap::WrapKey;
-use trefoil_storage::store::{self, Registered, Spending, Sqlite};
+use trefoil_storage::store::{self, Registered, Spending, Sqlite, Tenants as _};
 use trefoil_zkp::chain::{Chain, ChainCommitment, Reveal};
 
 const EPOCH: u32 = 498_611;

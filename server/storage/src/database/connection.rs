@@ -19,8 +19,12 @@ pub(super) fn make_private(path: &Path) -> std::io::Result<()> {
     }
 }
 
+/// Statements that a connection keeps: each has about so many.
+const STATEMENTS: usize = 64;
+
 pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // The page size takes effect only before the first table exists.
     connection.pragma_update(None, "page_size", 16_384)?;
     // So does this: deleted pages can be returned to the file system.
@@ -85,6 +89,7 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(()))?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(connection)

@@ -4,7 +4,8 @@
 //! every node, which has heard of it within [`STALE_MAX`] or is unready ([`super::Store::unready`]). A change of the registry is refused on a node that has
 //! not heard of the one before.
 
-use super::{Registry, StoreError};
+use super::StoreError;
+use super::table::record;
 use std::any::Any;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -37,6 +38,53 @@ impl News {
     }
 }
 
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// A subject's template.
+    Subject(Handle),
+    /// A session that a tenant ended.
+    Session(SessionId),
+    /// The tenant itself or one of its policies, API keys, roots and issuers' keys; of the service's own tenant the operators.
+    Registry,
+}
+
+/// A change of what other nodes have in memory, as a row. Each node reads them in order; they are kept for minutes.
+pub struct Change {
+    /// The number of the transaction.
+    pub generation: u64,
+    /// Counts the changes of the transaction.
+    pub number: u64,
+    /// The tenant that it is about.
+    pub tenant: TenantId,
+    kind: u8,
+    item: [u8; 32],
+    at: u64,
+}
+record!("changes", 2, Rows, Change { generation, number, tenant, kind, item, at });
+
+impl Change {
+    /// A change of an item at this time, Unix seconds.
+    pub fn new(generation: u64, number: u64, tenant: TenantId, item: Item, at: u64) -> Change {
+        let (kind, item) = match item {
+            Item::Subject(handle) => (1, handle.to_bytes()),
+            Item::Session(id) => (2, id.to_bytes()),
+            Item::Registry => (3, [0; 32]),
+        };
+        Change { generation, number, tenant, kind, item, at }
+    }
+
+    /// What changed; `None` if this program does not know it.
+    pub fn item(&self) -> Option<Item> {
+        match self.kind {
+            1 => Some(Item::Subject(Handle::new(self.item))),
+            2 => Some(Item::Session(SessionId::new(self.item))),
+            3 => Some(Item::Registry),
+            _ => None,
+        }
+    }
+}
+
 /// Takes over news. An error means that they were not taken over; they come again.
 pub type Apply = Box<dyn FnMut(&News) -> Result<(), String> + Send>;
 
@@ -59,10 +107,6 @@ pub trait Right: Send {
 pub trait Fleet: Send + Sync {
     /// From now on tells this node's news to `apply`, on a thread of the store.
     fn follow(&self, apply: Apply) -> Result<(), StoreError>;
-    /// The part of the registry that a tenant has, with its own roots, keys and API keys.
-    fn registry_of(&self, tenant: &TenantId) -> Result<Registry, StoreError>;
-    /// The operators and their tokens, in a registry without tenants.
-    fn operators(&self) -> Result<Registry, StoreError>;
     /// Returns once this node has heard of every change of the registry until now.
     fn catch_up(&self) -> Result<(), StoreError>;
     /// Whether this node has heard of every change that was there at this time.

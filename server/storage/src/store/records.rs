@@ -1,5 +1,6 @@
 //! The rows of a store.
 
+use super::table::record;
 use trefoil_attest::HEADER_BYTES_MAX;
 use trefoil_matching::PublicKey;
 use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
@@ -21,6 +22,9 @@ pub struct AcceptedClock {
     /// See [`AcceptedClock::from`].
     pub until: u64,
 }
+record!(
+    "accepted_clocks", 1, Rows, AcceptedClock { id, first: first_seal, at, from: since, until } => id, first_seal, at, since, until
+);
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +50,23 @@ pub struct Tenant {
     /// When it was deleted, Unix seconds. The other fields are then empty.
     pub deleted_at: Option<u64>,
 }
+record!(
+    "tenants",
+    1,
+    Registry,
+    Tenant {
+        id,
+        name,
+        policy,
+        policy_version,
+        public_key,
+        next_key,
+        wrapped_key,
+        created_at,
+        disabled_at,
+        deleted_at
+    }
+);
 
 /// Whether a template under this epoch is under a tenant's newest keys, of which this is the encoding, or under newer ones. Only those may be stored: a
 /// rotation of keys destroys the keys before once no stored template is under them.
@@ -65,6 +86,7 @@ pub struct PolicyVersion {
     /// Unix seconds.
     pub made_at: u64,
 }
+record!("policies", 2, Registry, PolicyVersion { tenant, version, policy, made_at });
 
 /// The uses of an API key, on one day or since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,6 +137,10 @@ pub struct Usage {
     /// Its uses.
     pub counts: UsageCounts,
 }
+record!(
+    "usage", 3, Rows, Usage { tenant, api_key, day, counts: UsageCounts { matched, not_matched, enrolments, refusals } }
+    => tenant, api_key, day, matched, not_matched, enrolments, refusals
+);
 
 /// Names a write of usage. A write that is repeated, because its answer was lost, keeps its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,6 +173,12 @@ pub struct ApiKey {
     /// The hour of its last use, Unix seconds; stored with a delay.
     pub last_used_at: Option<u64>,
 }
+record!(
+    "api_keys",
+    2,
+    Registry,
+    ApiKey { tenant, id, tag, scopes, created_at, label, expires_at, revoked_at, last_used_at }
+);
 
 impl AsRef<ApiKey> for ApiKey {
     fn as_ref(&self) -> &ApiKey {
@@ -168,6 +200,7 @@ pub struct Operator {
     /// When all of its tokens were revoked, Unix seconds.
     pub revoked_at: Option<u64>,
 }
+record!("operators", 1, Registry, Operator { id, name, role, created_at, revoked_at });
 
 /// A token of an operator without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +218,12 @@ pub struct OperatorToken {
     /// When it was revoked, Unix seconds.
     pub revoked_at: Option<u64>,
 }
+record!(
+    "operator_tokens",
+    2,
+    Registry,
+    OperatorToken { operator, number, tag, created_at, expires_at, revoked_at }
+);
 
 /// A note of a change for the audit trail, written in the transaction of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,11 +254,14 @@ pub struct Once {
 pub struct AuditEntry {
     /// Counts from 1.
     pub number: u64,
-    /// The note, without the request.
-    pub note: Note,
+    /// See [`Note::tenant`].
+    pub tenant: TenantId,
+    /// See [`Note::statement`].
+    pub statement: Vec<u8>,
     /// Its compact receipt, once it is sealed.
     pub receipt: Option<Vec<u8>>,
 }
+record!("audit", 1, Rows, AuditEntry { number, tenant, statement, receipt });
 
 /// A credential root that an issuer published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -239,6 +281,12 @@ pub struct Root {
     /// Unix seconds.
     pub published_at: u64,
 }
+record!(
+    "roots",
+    2,
+    Registry,
+    Root { tenant, generation, root, generation_min, statement, signature, published_at }
+);
 
 /// A key under which a tenant's roots verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -252,6 +300,7 @@ pub struct IssuerKey {
     /// Unix seconds.
     pub registered_at: u64,
 }
+record!("issuer_keys", 2, Registry, IssuerKey { tenant, number, key, registered_at });
 
 /// An enrolled template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,6 +370,7 @@ pub struct Session {
     /// The session with its key, wrapped under the tenant's key; see [`super::wrap::SessionName`]. Empty once it was ended.
     pub wrapped: Vec<u8>,
 }
+record!("sessions", 2, LargeRows, Session { tenant, id, expires_at, wrapped });
 
 /// The answer to a creation, for callers that repeat the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -336,6 +386,7 @@ pub struct Idempotency {
     /// Unix seconds.
     pub created_at: u64,
 }
+record!("idempotency", 2, Rows, Idempotency { tenant, key, request_digest, body, created_at });
 
 /// The records that a process reads at its start and keeps in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

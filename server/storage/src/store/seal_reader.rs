@@ -1,8 +1,11 @@
 //! Reads the seals of a store's file, with or without a service that writes to it.
 
 use super::StoreError;
-use crate::database::fault;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
+use super::log::{Cosignature, Seal};
+use super::rows::{Records as _, Rows as _};
+use super::sqlite::OnFile;
+use super::table::Value;
+use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 
 /// A file opened for reading only.
@@ -18,25 +21,19 @@ impl SealReader {
 
     /// The number of the newest seal.
     pub fn newest(&self) -> Result<Option<u64>, StoreError> {
-        self.0.query_row("SELECT max(number) FROM seals", [], |row| row.get(0)).map_err(fault)
+        OnFile(&self.0).number("SELECT max(number) FROM seals", &[])
     }
 
     /// The cosignatures of the largest size that witnesses have cosigned, and that size.
     pub fn cosigned(&self) -> Result<Option<(u64, Vec<String>)>, StoreError> {
-        let lines = "SELECT size, line FROM cosignatures
-            WHERE size = (SELECT max(size) FROM cosignatures) ORDER BY witness";
-        let rows = || -> rusqlite::Result<Vec<(u64, String)>> {
-            self.0.prepare(lines)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-        };
-        let rows = rows().map_err(fault)?;
-        let size = rows.first().map(|(size, _)| *size);
-        Ok(size.map(|size| (size, rows.into_iter().map(|(_, line)| line).collect())))
+        let largest = "WHERE size = (SELECT max(size) FROM cosignatures) ORDER BY witness";
+        let found: Vec<Cosignature> = OnFile(&self.0).select(largest, &[])?;
+        let size = found.first().map(|first| first.size);
+        Ok(size.map(|size| (size, found.into_iter().map(|found| found.line).collect())))
     }
 
     /// A seal.
     pub fn seal(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        let Ok(number) = i64::try_from(number) else { return Ok(None) };
-        let one = "SELECT bytes FROM seals WHERE number = ?";
-        self.0.query_row(one, [number], |row| row.get(0)).optional().map_err(fault)
+        Ok(OnFile(&self.0).get::<Seal>(&[Value::bound(number)])?.map(|seal| seal.bytes))
     }
 }
