@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::{Opening, Postgres};
+use trefoil_attest::SERVICE;
+use trefoil_storage::store::fleet::News;
 use trefoil_storage::store::{
     ApiKey, IssuerKey, Log as _, Note, Operator, Operators as _, Registry, Root, Session, Sessions as _,
     Tables as _, Tenant, Tenants as _,
