@@ -3,15 +3,14 @@
 use crate::problem::Problem;
 use trefoil_api::{
     ApiKey, ApiKeyState, AttestationForm, AuditEntry, AuditOutcome, Authenticated, Authentication, Base64,
-    DayOfUse, Enrolled, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, PolicyPage, PolicyVersion,
-    PublishedRoot, Receipt, Replaced, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail,
-    TenantSummary, UnprovenAuthentication, UsagePage, Vector, policy_digest,
+    DayOfUse, Hex, LoggedKey, LoggedRoot, Operator, OperatorToken, PolicyPage, PolicyVersion, PublishedRoot,
+    Receipt, RootLogPage, RotationState, RotationStatus, Shares, TenantDetail, TenantSummary,
+    UnprovenAuthentication, UsagePage, Vector,
 };
-use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, statement_digest};
+use trefoil_attest::{Attestation, Change, Evidence, SERVICE, What, policy_digest, statement_digest};
 use trefoil_pipeline::SealedTree;
 use trefoil_service::directory::api_keys::{self, State};
-use trefoil_service::directory::{self, LoggedRoots, PolicyForm};
-use trefoil_service::enrolments::{AnswerForm, StoredAnswer};
+use trefoil_service::directory::{self, LoggedRoots};
 use trefoil_service::face::{self, Face};
 use trefoil_service::logins::{LoginRequest, Signed, Voucher};
 use trefoil_service::operators;
@@ -23,13 +22,6 @@ use trefoil_storage::store::{self, IssuerKey, Root, TenantId};
 use trefoil_types::{ApiKeyId, Handle, SessionId};
 use trefoil_wallet::credentials::RootStatement;
 use zeroize::Zeroizing;
-
-/// Policies in the store, as operators send them.
-pub(crate) const POLICIES: PolicyForm = PolicyForm {
-    read: |text| serde_json::from_str(text).map_err(|cause| cause.to_string()),
-    write: |policy| serde_json::to_string(policy).map_err(|cause| cause.to_string()),
-    digest: policy_digest,
-};
 
 /// A tenant in a list.
 pub(crate) fn summary(tenant: &Tenant) -> TenantSummary {
@@ -76,28 +68,6 @@ pub(crate) fn usage(tenant: TenantId, rows: Vec<store::Usage>, next: Option<ApiK
     let usage = rows.into_iter().map(day).collect();
     UsagePage { tenant_id: Hex(tenant.to_bytes()), usage, next: next.map(|id| Hex(id.to_bytes())) }
 }
-
-/// The stored form of answers to enrolments and replacements, for callers that repeat the request.
-pub(crate) const ANSWERS: AnswerForm = AnswerForm {
-    read: |text| {
-        #[derive(serde::Deserialize)]
-        struct Answer {
-            generation: u32,
-            replaced: Option<u32>,
-        }
-        let Answer { generation, replaced } =
-            serde_json::from_str(text).map_err(|cause| cause.to_string())?;
-        Ok(StoredAnswer { generation, replaced })
-    },
-    write: |handle, StoredAnswer { generation, replaced }| {
-        let (handle, receipt) = (Hex(handle.to_bytes()), None);
-        let written = match replaced {
-            None => serde_json::to_string(&Enrolled { handle, generation, receipt }),
-            Some(replaced) => serde_json::to_string(&Replaced { handle, generation, replaced, receipt }),
-        };
-        written.map_err(|cause| cause.to_string())
-    },
-};
 
 /// The face in a body.
 pub(crate) fn face(embedding: Option<Vector>, shares: Option<Shares>) -> Face {

@@ -20,6 +20,7 @@ use tasks::{
     take_up_rotations, watch_disk, watch_key_holder, watched,
 };
 
+use crate::api;
 use crate::app::App;
 use crate::config::{self, Config, ConfigError, Place};
 use crate::findings;
@@ -29,7 +30,6 @@ use crate::listener::{Claim, Listener};
 use crate::metrics::Metrics;
 use crate::refusals::Refusals;
 use crate::tls::{self, Pair, TlsError};
-use crate::{api, bodies};
 use arc_swap::ArcSwapOption;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -268,7 +268,6 @@ impl Server {
             disk,
             retained: Retained::default(),
             idempotency: InFlight::default(),
-            answer_form: bodies::ANSWERS,
             session_life_s: config.proofs.session_life_s,
             enrolling: RwLock::default(),
             second_look: SecondLook::default(),

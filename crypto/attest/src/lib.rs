@@ -30,6 +30,8 @@ pub mod json;
 mod key_set;
 pub mod log;
 mod policy;
+#[cfg(feature = "json")]
+mod policy_digest;
 mod pruned;
 mod request;
 mod restoration;
@@ -59,6 +61,8 @@ pub use family::{
 };
 pub use key_set::{KEY_SET_FORMAT, PublicKeySet};
 pub use policy::{CLOCK_SKEW_SECONDS_DEFAULT, CLOCK_SKEW_SECONDS_MAX, ExpectedNonce, Policy};
+#[cfg(feature = "json")]
+pub use policy_digest::policy_digest;
 pub use pruned::{LogEntry, PRUNED_SEAL_BYTES_MAX, PRUNED_SEAL_FORMAT, PrunedSeal};
 pub use request::{RequestHeader, UnprovenRequest};
 pub use restoration::{Last, Restoration};

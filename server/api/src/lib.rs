@@ -18,7 +18,6 @@ mod face;
 mod operators;
 mod outcomes;
 mod pin;
-mod policy;
 #[cfg(feature = "openapi")]
 mod schema;
 mod source;
@@ -36,7 +35,6 @@ pub use operators::{
 };
 pub use outcomes::{LoginOutcomes, TenantLogins};
 pub use pin::{Pin, PinError};
-pub use policy::policy_digest;
 pub use source::Source;
 pub use status::{
     BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, KeyHolderCounts,

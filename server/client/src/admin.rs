@@ -12,9 +12,9 @@ use trefoil_api::{
     CreateOperator, CreateOperatorToken, CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant,
     DeletedTenant, Hex, Operator, OperatorPage, Policy, PolicyPage, PolicyVersion, RegisterIssuerKey,
     RegisteredIssuerKey, ResetAttempts, ResetMalformed, RevokedApiKey, RotationStatus, Scope, ServiceStatus,
-    SetPolicy, StartedRotation, TenantDetail, TenantPage, UsagePage, policy_digest,
+    SetPolicy, StartedRotation, TenantDetail, TenantPage, UsagePage,
 };
-use trefoil_attest::{SERVICE, What};
+use trefoil_attest::{SERVICE, What, policy_digest};
 use trefoil_types::{ApiKeyId, OperatorId, TenantId};
 use trefoil_wallet::credentials::IssuerPublicKey;
 

@@ -97,7 +97,8 @@ pub(crate) fn fill(store: &Postgres) {
         tenant: T,
         key: "k".to_owned(),
         request_digest: [11; 32],
-        body: "{}".to_owned(),
+        generation: 1,
+        replaced: None,
         created_at: 12,
     };
     store.enrol(template, answer).unwrap();

@@ -22,11 +22,11 @@ use api_keys::HeldKey;
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use trefoil_attest::What;
+use trefoil_attest::{What, policy_digest};
 use trefoil_matching::{KeyHolding, PublicKey};
 use trefoil_pipeline::{LIVE_ROOTS_MAX, Registry};
 use trefoil_storage::store::wrap::WrapKey;
-use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId};
+use trefoil_storage::store::{self, IssuerKey, Root, Store, StoreError, TenantId, read_policy, write_policy};
 use trefoil_types::{ApiKeyId, OutOfRange};
 use trefoil_wallet::credentials::{IssuerKeyId, IssuerPublicKey, RootLog, RootStatement, SignedRoot};
 
@@ -43,7 +43,6 @@ pub struct Directory {
     pepper: Pepper,
     registry: Registry<VerdictCache>,
     room: VerdictRoom,
-    policies: PolicyForm,
     notes: Notes,
     snapshot: ArcSwap<Snapshot>,
     /// How often a request looked up its tenant.
@@ -88,17 +87,6 @@ impl VerdictRoom {
     }
 }
 
-/// The stored form of policies. The layer above chooses it, because stores keep what operators sent.
-#[derive(Clone, Copy)]
-pub struct PolicyForm {
-    /// Reads one.
-    pub read: fn(&str) -> Result<Policy, String>,
-    /// Writes one.
-    pub write: fn(&Policy) -> Result<String, String>,
-    /// The digest that names a policy in receipts: SHA3-256 of its canonical JSON.
-    pub digest: fn(&Policy) -> [u8; 32],
-}
-
 pub use policies::PolicyVersion;
 
 /// A page of a tenant's root log.
@@ -138,7 +126,7 @@ impl Directory {
         master: WrapKey,
         pepper: Pepper,
         room: VerdictRoom,
-        (policies, notes): (PolicyForm, Notes),
+        notes: Notes,
     ) -> Result<Directory, String> {
         let registry = store.registry().map_err(|cause| cause.to_string())?;
         let directory = Directory {
@@ -148,7 +136,6 @@ impl Directory {
             pepper,
             registry: Registry::default(),
             room,
-            policies,
             notes,
             snapshot: ArcSwap::default(),
             look_ups: Apart::default(),
@@ -243,8 +230,8 @@ impl Directory {
             .create_tenant(TenantId::new(id), policy::keys(policy.probe), policy::decision(&policy))?
             .to_bytes();
         let (_, wrapped_key) = self.master.new_tenant_key(&TenantId::new(id));
-        let digest = (self.policies.digest)(&policy);
-        let policy = (self.policies.write)(&policy).map_err(Refused::fault)?;
+        let digest = policy_digest(&policy);
+        let policy = write_policy(&policy).map_err(Refused::fault)?;
         let record = store::Tenant {
             id: TenantId::new(id),
             name,
@@ -422,8 +409,8 @@ impl Directory {
     ) -> Result<Tenant, String> {
         let store::Tenant { id, policy, policy_version, public_key, next_key, .. } = record;
         let store::Tenant { wrapped_key, name, created_at, disabled_at, .. } = record;
-        let policy: Policy = (self.policies.read)(policy)
-            .map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
+        let policy: Policy =
+            read_policy(policy).map_err(|cause| format!("stored policy of {}: {cause}", hex::encode(id)))?;
         let wrong = |cause: &dyn std::fmt::Display| format!("tenant {}: {cause}", hex::encode(id));
         let keys = std::iter::once(public_key).chain(next_key);
         let keys: Vec<PublicKey> = keys

@@ -68,24 +68,6 @@ pub struct Erased {
     pub receipt: Option<Answer>,
 }
 
-/// The stored answer for callers that repeat the request with the same key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoredAnswer {
-    /// The generation that was stored.
-    pub generation: u32,
-    /// The one that it replaced.
-    pub replaced: Option<u32>,
-}
-
-/// The stored form of answers. The layer above chooses it, because stores keep what callers read.
-#[derive(Clone, Copy)]
-pub struct AnswerForm {
-    /// Reads one.
-    pub read: fn(&str) -> Result<StoredAnswer, String>,
-    /// Writes the answer for a subject, without a receipt.
-    pub write: fn(&Handle, StoredAnswer) -> Result<String, String>,
-}
-
 /// A face for the key-holder, and the part that this service keeps until the ciphertext is back.
 type Blinded = (ForKeyHolder, Blind);
 
@@ -120,8 +102,7 @@ impl Service {
             service.store_template(of, handle, face, consent_ref, (key, digest))
         };
         let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
-        let StoredAnswer { generation, .. } =
-            (self.answer_form.read)(&answer.body).map_err(Refused::fault)?;
+        let generation = answer.generation;
         let what = What::Enrolled { handle, generation, consent };
         let receipt = self.receipt(tenant.id, answer.created_at, what, patience).await;
         Ok(Enrolled { generation, replayed, receipt })
@@ -145,10 +126,9 @@ impl Service {
             service.replace_template(of, handle, face, consent_ref, (key, digest))
         };
         let (answer, replayed) = self.once(tenant, (key, digest), store).await?;
-        let StoredAnswer { generation, replaced } =
-            (self.answer_form.read)(&answer.body).map_err(Refused::fault)?;
+        let generation = answer.generation;
         let replaced =
-            replaced.ok_or_else(|| Refused::fault("a replacement was answered as an enrolment"))?;
+            answer.replaced.ok_or_else(|| Refused::fault("a replacement was answered as an enrolment"))?;
         let name = TemplateName { tenant: tenant.id, handle, generation: replaced };
         let service = Arc::clone(self);
         // Also where an earlier request did everything else.
@@ -271,10 +251,9 @@ impl Service {
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| self.unused(name, why);
         let Fresh { template, record } = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
-        let answer = StoredAnswer { generation, replaced: None };
-        let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
+        let replaced = None;
         let created_at = record.created_at;
-        let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
+        let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
         match self.store.enrol(record, answer.clone()) {
             Ok(true) => {}
             Ok(false) => return Err(unused(Refused::StoreBusy)),
@@ -312,10 +291,9 @@ impl Service {
         let name = TemplateName { tenant: tenant.id, handle, generation };
         let unused = |why| self.unused(name, why);
         let fresh = self.encrypt(tenant, name, face, consent_ref).map_err(unused)?;
-        let answer = StoredAnswer { generation, replaced: Some(from.generation) };
-        let body = (self.answer_form.write)(&handle, answer).map_err(Refused::fault)?;
+        let replaced = Some(from.generation);
         let created_at = fresh.record.created_at;
-        let answer = Idempotency { tenant: tenant.id, key, request_digest, body, created_at };
+        let answer = Idempotency { tenant: tenant.id, key, request_digest, generation, replaced, created_at };
         // A write that fails may have reached the disk, so neither generation is forgotten now: the store's note says which one to forget.
         match self.store.replace_template(fresh.record, from, answer.clone()) {
             Ok(true) => {}

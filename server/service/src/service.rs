@@ -8,7 +8,6 @@ use crate::counters::Counters;
 use crate::directory::Directory;
 use crate::distinct_failures::LiveBounds;
 use crate::door::{Asker, FrontDoor};
-use crate::enrolments::AnswerForm;
 use crate::idempotency::InFlight;
 use crate::key_holder_watch::KeyHolderWatch;
 use crate::leftovers::Leftovers;
@@ -114,8 +113,6 @@ pub struct Service {
     pub retained: Retained,
     /// Keys of enrolments that are running.
     pub idempotency: InFlight,
-    /// The stored form of their answers.
-    pub answer_form: AnswerForm,
     /// Generations that replacements left behind.
     pub leftovers: Leftovers,
     /// How long a session lasts at most, seconds.

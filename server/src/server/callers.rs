@@ -1,7 +1,6 @@
 //! The callers of the service: operators, and tenants with their API keys.
 
 use super::{ADMIN_TOKEN_FILE, StartError};
-use crate::bodies;
 use crate::config::Config;
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
@@ -32,7 +31,7 @@ pub(super) fn open(
         WrapKey::new(&*directory.secret::<32>("master.key")?),
         pepper,
         config.proofs.verdict_room(),
-        (bodies::POLICIES, notes.clone()),
+        notes.clone(),
     )
     .map_err(|cause| stored("tenants", cause))?;
     Ok((operators, accounts))

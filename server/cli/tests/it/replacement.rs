@@ -222,8 +222,15 @@ async fn what_a_killed_replacement_left_behind_is_forgotten_at_the_next_start() 
             assert_eq!(store.reserve_replacement(&tenant, before), Ok((2, first)));
             assert_eq!(store.reserve_replacement(&tenant, after), Ok((2, first)));
             let old = store.template(&tenant, after).unwrap().unwrap();
-            let (key, body) = ("k".to_owned(), "{}".to_owned());
-            let answer = Idempotency { tenant, key, request_digest: [1; 32], body, created_at: 1 };
+            let key = "k".to_owned();
+            let answer = Idempotency {
+                tenant,
+                key,
+                request_digest: [1; 32],
+                generation: 1,
+                replaced: None,
+                created_at: 1,
+            };
             let new = Template { generation: 2, ..old };
             assert_eq!(store.replace_template(new, first, answer), Ok(true));
             assert_eq!(store.leftovers().unwrap().len(), 2);

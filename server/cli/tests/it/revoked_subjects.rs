@@ -223,8 +223,9 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     let (store, kept) = (store(data), kept.unwrap());
     let (next, from) = store.reserve_replacement(&tenant, &handle).unwrap();
     assert!(matches!(from, Present { generation: 1, revoked_at: Some(_) }));
-    let (key, body) = ("k".to_owned(), "{}".to_owned());
-    let answer = Idempotency { tenant, key, request_digest: [1; 32], body, created_at: 1 };
+    let key = "k".to_owned();
+    let answer =
+        Idempotency { tenant, key, request_digest: [1; 32], generation: 1, replaced: None, created_at: 1 };
     // Only a reserved generation is taken, so the old one comes back by a renewal.
     let anew = Template { generation: next, ..kept.clone() };
     assert_eq!(store.replace_template(anew, from, answer), Ok(true));

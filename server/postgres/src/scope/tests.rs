@@ -53,7 +53,7 @@ fn a_transaction_of_one_tenant_reads_changes_and_deletes_no_row_of_another() {
     fill(&store);
     drop(store);
     // The note of a write of usage is the service's, and no tenant's.
-    server.sql(&name, "DELETE FROM idempotency WHERE body = '1'");
+    server.sql(&name, "DELETE FROM idempotency WHERE generation = 0");
     let (tables, link) = (tables(server, &name), link(&serving));
     assert_eq!(tables.len(), 13, "{tables:?}");
     for table in &tables {

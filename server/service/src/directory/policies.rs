@@ -5,9 +5,9 @@ use crate::notes::{By, Noted};
 use crate::refused::Refused;
 use crate::tenant::{POLICY_ID, Policy, Tenant, policy};
 use std::time::Duration;
-use trefoil_attest::What;
+use trefoil_attest::{What, policy_digest};
 use trefoil_storage::store::fleet::{Fleet, Right, Work};
-use trefoil_storage::store::{self, StoreError, TenantId};
+use trefoil_storage::store::{self, StoreError, TenantId, read_policy, write_policy};
 
 /// Versions in one page of the list. The largest policy has 67 KB, so a page stays below what a client reads.
 const PAGE: usize = 8;
@@ -51,7 +51,7 @@ impl Directory {
             self.room.check(&policy)?;
         }
         self.key_holder.set_policy(*tenant, policy::decision(&policy))?;
-        let digest = (self.policies.digest)(&policy);
+        let digest = policy_digest(&policy);
         let changed = |version| What::PolicyChanged { id: POLICY_ID, version, digest };
         if policy == current.policy {
             let (mut in_force, _) = self.policies(tenant, present)?;
@@ -63,7 +63,7 @@ impl Directory {
             return Ok((in_force, noted));
         }
         let version = present.checked_add(1).ok_or_else(|| Refused::fault("a policy has no version left"))?;
-        let text = (self.policies.write)(&policy).map_err(Refused::fault)?;
+        let text = write_policy(&policy).map_err(Refused::fault)?;
         let record = store::PolicyVersion { tenant: *tenant, version, policy: text, made_at: now };
         let noted = self
             .notes
@@ -112,7 +112,7 @@ impl Directory {
         versions.truncate(PAGE);
         let read = |record: store::PolicyVersion| {
             let store::PolicyVersion { version, policy, made_at, .. } = record;
-            let policy = (self.policies.read)(&policy).map_err(Refused::fault)?;
+            let policy = read_policy(&policy).map_err(Refused::fault)?;
             Ok(PolicyVersion { version, made_at, policy })
         };
         Ok((versions.into_iter().map(read).collect::<Result<_, Refused>>()?, next))

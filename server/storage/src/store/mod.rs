@@ -9,6 +9,7 @@
 pub mod fleet;
 mod log;
 mod operators;
+mod policy;
 mod records;
 mod register;
 mod rows;
@@ -21,16 +22,18 @@ pub mod suite;
 pub mod table;
 mod tables;
 mod tenants;
+mod usage;
 pub mod wrap;
 
 pub use crate::database::StoreError;
 pub use fleet::Fleet;
 pub use log::{Log, Seal};
 pub use operators::Operators;
+pub use policy::{read_policy, write_policy};
 pub use records::{
     AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Note, Once, Operator, OperatorToken,
     PRUNED_BYTES_MAX, PolicyVersion, Present, Registry, Revocation, Root, Session, Subject, Template, Tenant,
-    Usage, UsageCounts, UsageWrite, takes,
+    takes,
 };
 pub use register::{Register, Registered, Spending, Spent};
 pub use rows::{Call, Read, Records, Rows, Tables, Write};
@@ -41,6 +44,7 @@ pub use subjects::{Enrolled, Subjects};
 pub use tables::{INDEXES, TABLES};
 pub use tenants::Tenants;
 pub use trefoil_types::{ApiKeyId, Handle, OperatorId, SessionId, TenantId};
+pub use usage::{Usage, UsageCounts, UsageWrite};
 
 /// The gateway's durable state, over any [`Tables`].
 ///

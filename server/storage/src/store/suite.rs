@@ -63,7 +63,8 @@ fn answer(key: &str) -> Idempotency {
         tenant: T,
         key: key.to_owned(),
         request_digest: [11; 32],
-        body: "{}".to_owned(),
+        generation: 13,
+        replaced: (key != "k1").then_some(12),
         created_at: 12,
     }
 }

@@ -4,10 +4,11 @@ use super::log::{Cosignature, LogNode, Seal};
 use super::operators::Create;
 use super::records::{
     AcceptedClock, ApiKey, AuditEntry, Idempotency, IssuerKey, Operator, OperatorToken, PolicyVersion, Root,
-    Session, Tenant, Usage,
+    Session, Tenant,
 };
 use super::subjects::{Enrolled, Generation, TemplateBytes};
 use super::table::{Record as _, Table};
+use super::usage::Usage;
 use trefoil_attest::Restoration;
 use trefoil_matching::TemplateName;
 

@@ -2,11 +2,11 @@
 
 use super::records::{
     ApiKey, Idempotency, IssuerKey, Operator, OperatorToken, PolicyVersion, Registry, Root, Session, Tenant,
-    Usage, UsageWrite,
 };
 use super::rows::{Call, Calls, Records as _, Rows, Tables, key};
 use super::subjects::{Enrolled, Generation, TemplateBytes};
 use super::table::{Column as _, Record as _, Value};
+use super::usage::{Usage, UsageWrite};
 use super::{Note, StoreError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use trefoil_attest::SERVICE;
@@ -258,18 +258,26 @@ fn change_tenant(
 }
 
 /// Notes a write of usage in place of the one before of its process. Returns whether it is not stored yet: the answer to its commit may have been lost.
-/// The note is among the idempotency keys, as one of the service, and goes with them.
+/// The note is among the idempotency keys, as one of the service, and goes with them; the number is in the place of the digest.
 fn is_new(rows: &dyn Rows, write: UsageWrite) -> Result<bool, StoreError> {
     let UsageWrite { process, number } = write;
-    let (name, body) = (format!("usage of {process:016x}"), number.to_string());
+    let (name, mut request_digest) = (format!("usage of {process:016x}"), [0; 32]);
+    request_digest[..8].copy_from_slice(&number.to_le_bytes());
     let of_process = key([&SERVICE, &name]);
     let before: Option<Idempotency> = rows.get(&of_process)?;
-    if before.is_some_and(|before| before.body == body) {
+    if before.is_some_and(|before| before.request_digest == request_digest) {
         return Ok(false);
     }
     rows.remove::<Idempotency>(&of_process)?;
     let created_at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let note = Idempotency { tenant: SERVICE, key: name.clone(), request_digest: [0; 32], body, created_at };
+    let note = Idempotency {
+        tenant: SERVICE,
+        key: name.clone(),
+        request_digest,
+        generation: 0,
+        replaced: None,
+        created_at,
+    };
     rows.insert(&note)?;
     Ok(true)
 }

@@ -1,8 +1,12 @@
 //! The digest by which receipts name a policy.
 
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 use serde_json::Value;
-use trefoil_attest::statement_digest;
 use trefoil_types::Policy;
+
+use crate::statement::statement_digest;
 
 /// SHA3-256 of a policy in canonical JSON (RFC 8785): its members are named in ASCII, and its numbers are whole.
 ///
