@@ -41,8 +41,6 @@ const AGAIN_MIN: Duration = Duration::from_millis(1500);
 const AGAIN_MARGIN: Duration = Duration::from_millis(500);
 /// A node that has not heard for so long may have missed changes that are not kept any more.
 const MISSED: Duration = Duration::from_secs(300);
-/// How long changes are kept, seconds.
-pub(crate) const KEPT_S: u64 = 600;
 /// Changes that are read at a time. With more, everything is taken for changed.
 const CHANGES_MAX: usize = 10_000;
 /// Between two looks at who the nodes are, and two tries to be the one that keeps house.

@@ -7,7 +7,6 @@
 //! (tenants, policies, API keys, operators, roots) the row of `node` vouches for the sum over all rows, as a SQLite file does for all tables. In
 //! the others it is not noticed: see LIMITS.md.
 
-use crate::fleet::KEPT_S;
 use crate::link::Link;
 use aws_lc_rs::hmac;
 use std::cell::Cell;
@@ -44,6 +43,9 @@ impl Sum {
         self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 }
+
+/// How long changes are kept for other nodes, seconds.
+const KEPT_S: u64 = 600;
 
 /// The column behind those of a record.
 pub(crate) const MAC: &str = "mac";
