@@ -6,7 +6,7 @@ use super::operators::add_note;
 use super::table::{Column, Record, Table, Value};
 use super::{Note, StoreError};
 use crate::database::Count;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::sync_channel;
 use trefoil_types::TenantId;
 
 /// The rows, inside one call. Parameters of statements are `$1` and so on.
@@ -55,12 +55,12 @@ pub trait Records: Rows {
 
     /// The first record of [`Records::select`].
     fn one<R: Record>(&self, tail: &str, values: &[Value<'_>]) -> Result<Option<R>, StoreError> {
-        Ok(self.select(&format!("{tail} LIMIT 1"), values)?.pop())
+        Ok(self.select(&[tail, " LIMIT 1"].concat(), values)?.pop())
     }
 
     /// The record with this key.
     fn get<R: Record>(&self, key: &[Value<'_>]) -> Result<Option<R>, StoreError> {
-        self.one(&format!("WHERE {}", R::TABLE.keyed()), key)
+        Ok(self.select(&["WHERE ", &R::TABLE.keyed(), " LIMIT 1"].concat(), key)?.pop())
     }
 
     /// Adds a record; `Conflict` if its key exists.
@@ -163,8 +163,8 @@ pub(super) trait Calls: Tables {
         call: Call,
         operation: impl FnOnce(&dyn Rows) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (tell, told) = channel();
-        self.write(call, Box::new(move |rows| operation(rows).map(|done| drop(tell.send(done)))))?;
+        let (tell, told) = sync_channel(1);
+        self.write(call, Box::new(move |rows| operation(rows).map(|done| drop(tell.try_send(done)))))?;
         told.try_iter().last().ok_or(StoreError::Busy)
     }
 
@@ -188,9 +188,9 @@ pub(super) trait Calls: Tables {
         call: Call,
         operation: impl Fn(&dyn Rows) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (tell, told) = channel();
-        self.read(call, Box::new(move |rows| operation(rows).map(|found| drop(tell.send(found)))))?;
         // One that ran again tells twice.
+        let (tell, told) = sync_channel(2);
+        self.read(call, Box::new(move |rows| operation(rows).map(|found| drop(tell.try_send(found)))))?;
         told.try_iter().last().ok_or(StoreError::Busy)
     }
 }

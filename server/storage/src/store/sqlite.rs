@@ -3,7 +3,7 @@
 use super::log::Seal;
 use super::records::AcceptedClock;
 use super::rows::{Call, Read, Records as _, Rows, Tables, Write};
-use super::table::{Dialect, Kind, Of, Record as _, Table, Value};
+use super::table::{Dialect, Kind, Of, PLACES, Record as _, Table, Value};
 use super::tables::{INDEXES, TABLES};
 use crate::Supervisor;
 use crate::data_dir::DatabaseFile;
@@ -147,10 +147,8 @@ pub(super) struct OnFile<'a>(pub(super) &'a Connection);
 
 impl OnFile<'_> {
     fn statement(&self, sql: &str, values: &[Value<'_>]) -> rusqlite::Result<CachedStatement<'_>> {
-        // By name, because SQLite counts parameters of this form as they come.
-        const PLACES: [&str; 12] =
-            ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12"];
         let mut statement = self.0.prepare_cached(sql)?;
+        // By name, because SQLite counts parameters of this form as they come.
         for (place, value) in PLACES.iter().zip(values) {
             statement.raw_bind_parameter(*place, value)?;
         }

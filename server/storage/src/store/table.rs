@@ -140,6 +140,9 @@ impl<C: Column> Column for Option<C> {
     }
 }
 
+/// The parameters of a statement: one more than the columns of the widest table.
+pub const PLACES: [&str; 12] = ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12"];
+
 /// What a table is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
@@ -176,6 +179,8 @@ pub struct Table {
     pub name: &'static str,
     /// Its columns, in order.
     pub columns: &'static [Named],
+    /// Their names, with commas between.
+    pub list: &'static str,
     /// See [`Table`].
     pub key: usize,
     /// What it is for.
@@ -217,20 +222,18 @@ impl Table {
         self.columns.iter().map(|column| column.name).chain(more)
     }
 
-    fn list(&self, more: Option<&'static str>) -> String {
-        self.names(more).collect::<Vec<_>>().join(", ")
-    }
-
     /// The statement that reads rows in the order of `tail`, which has the conditions.
     pub fn select(&self, more: Option<&'static str>, tail: &str) -> String {
-        format!("SELECT {} FROM {} {tail}", self.list(more), self.name)
+        let (comma, more) = more.map_or(("", ""), |more| (", ", more));
+        ["SELECT ", self.list, comma, more, " FROM ", self.name, " ", tail].concat()
     }
 
     /// The statement that adds a row.
     pub fn insert(&self, more: Option<&'static str>, on_conflict: &str) -> String {
-        let places: Vec<String> = (1..=self.names(more).count()).map(|at| format!("${at}")).collect();
-        let (name, list, places) = (self.name, self.list(more), places.join(", "));
-        format!("INSERT INTO {name} ({list}) VALUES ({places}) ON CONFLICT {on_conflict}")
+        let places = PLACES[..self.columns.len() + usize::from(more.is_some())].join(", ");
+        let (comma, more) = more.map_or(("", ""), |more| (", ", more));
+        let (name, list) = (self.name, self.list);
+        format!("INSERT INTO {name} ({list}{comma}{more}) VALUES ({places}) ON CONFLICT {on_conflict}")
     }
 
     /// What [`Table::insert`] does with the row that has the key: it is replaced if it meets `condition`.
@@ -250,8 +253,12 @@ impl Table {
 
     /// The condition that the key is that of the first parameters.
     pub fn keyed(&self) -> String {
-        let names = self.names(None).take(self.key).zip(1..);
-        names.map(|(name, at)| format!("{name} = ${at}")).collect::<Vec<_>>().join(" AND ")
+        let mut keyed = String::with_capacity(64);
+        for (column, place) in self.columns[..self.key].iter().zip(PLACES) {
+            let and = if keyed.is_empty() { "" } else { " AND " };
+            keyed.extend([and, column.name, " = ", place]);
+        }
+        keyed
     }
 }
 
@@ -268,6 +275,9 @@ pub trait Record: Sized {
 /// Describes a record: its table, how many of its columns are the key, what the table is for ([`Of`]), and the fields that are its columns, in order.
 /// Where a column has another name than its field, or the field is a record itself, the columns follow.
 macro_rules! record {
+    (@list $first:ident $(, $column:ident)*) => {
+        concat!(stringify!($first) $(, ", ", stringify!($column))*)
+    };
     ($table:literal, $key:literal, $of:ident, $name:ident { $($column:ident),+ $(,)? }) => {
         record!($table, $key, $of, $name { $($column),+ } => $($column),+);
     };
@@ -280,6 +290,7 @@ macro_rules! record {
                     stringify!($column),
                     |$name $shape: &$name| $column,
                 )),+],
+                list: record!(@list $($column),+),
                 key: $key,
                 of: $crate::store::table::Of::$of,
             };
