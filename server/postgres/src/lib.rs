@@ -20,7 +20,7 @@
 //!
 //! ```no_run
 //! use trefoil_postgres::{Address, Opening, PasswordFiles, Postgres};
-//! use trefoil_storage::{Supervisor, store::Store as _};
+//! use trefoil_storage::{Supervisor, store::Log as _};
 //! let files = PasswordFiles { own: Some("database.password".into()), libpq: None };
 //! let address = Address::read("postgres://trefoil@db.example/trefoil", &files)?;
 //! let patience = std::time::Duration::from_secs(1);

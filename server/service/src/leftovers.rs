@@ -1,7 +1,7 @@
 //! Generations of templates that were replaced, revoked or never stored, kept until the key-holder has forgotten them.
 //!
-//! The store notes each with the change itself: a revoked one ([`trefoil_storage::store::Store::revoke_subject`]); of an enrolment and of a replacement
-//! ([`trefoil_storage::store::Store::replace_template`]) the new generation until it is stored, and a replaced one from then on. A change forgets its own at
+//! The store notes each with the change itself: a revoked one ([`trefoil_storage::store::Subjects::revoke_subject`]); of an enrolment and of a replacement
+//! ([`trefoil_storage::store::Subjects::replace_template`]) the new generation until it is stored, and a replaced one from then on. A change forgets its own at
 //! its end. One whose commit had no answer keeps its note, unless it was stored after all. A generation remains if the process was killed or the key-holder was away. It is forgotten at the next start, or within a minute after
 //! the key-holder is back.
 

@@ -332,7 +332,7 @@ fn run(service: &Service, tenant: &TenantId, alone: &Alone) -> Result<(), Stop> 
             patiently(service, alone, || Ok(service.store.subjects_of_epoch(tenant, old, count)?))?;
         chunk.retain(|handle| !dead.contains(handle));
         if chunk.is_empty() {
-            // And no other will be stored: see [`trefoil_storage::store::Store::enrol`].
+            // And no other will be stored: see [`trefoil_storage::store::Subjects::enrol`].
             break;
         }
         for handle in chunk {

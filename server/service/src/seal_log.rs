@@ -140,7 +140,7 @@ pub struct SealLog {
 
 impl SealLog {
     /// Starts the thread; it ends when the log is dropped. `store` keeps a seal, as
-    /// [`trefoil_storage::store::Store::put_seal`] does.
+    /// [`trefoil_storage::store::Log::put_seal`] does.
     pub fn start(
         store: impl Fn(u64, Vec<u8>, Vec<Hash>) -> Result<(), StoreError> + Send + 'static,
         counters: Arc<Counters>,

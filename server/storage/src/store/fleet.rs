@@ -1,7 +1,7 @@
 //! A store that several nodes use at a time.
 //!
 //! Each node keeps tenants, templates and verdicts in memory, and the others change them. So each change of a row that is kept in memory is told to
-//! every node, which has heard of it within [`STALE_MAX`] or is unready ([`super::Store::unready`]). A change of the registry is refused on a node that has
+//! every node, which has heard of it within [`STALE_MAX`] or is unready ([`super::Tables::unready`]). A change of the registry is refused on a node that has
 //! not heard of the one before.
 
 use super::StoreError;
