@@ -59,6 +59,8 @@ fn main() -> ExitCode {
         ["check"] => test::check(&repo),
         ["test"] => test::test(&repo, false),
         ["test", "--all-tools"] => test::test(&repo, true),
+        [test::BESIDE] => test::beside(&repo, false),
+        [test::BESIDE, "--all-tools"] => test::beside(&repo, true),
         ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
         ["locks"] => tidy::shared::write(&repo),

@@ -8,6 +8,7 @@ usage: cargo xtask <task>
   test              for every push: the same with more of each volume test, smoke runs, and what other programs
                     check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
   test --all-tools  the same, and a step whose program is missing fails: for a release
+  beside            the steps that `test` runs beside those with a service: `targets`, `fuzz` and `deny`
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, circles of imports, clocks, lengths, evidence,
                     one list of forbidden locks
