@@ -102,7 +102,7 @@ Examples:
     trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
 
 Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
-TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
+TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and whitepaper/LIMITS.md
 say what the numbers mean.";
 
 /// Benchmarks of Trefoil that verify what they time.

@@ -24,7 +24,7 @@
 //!
 //! A run whose outputs are wrong is an error, whatever its speed: every decision is compared with the one that
 //! the clear arithmetic predicts, and sampled attestations are verified as a relying party would.
-//! `METHODOLOGY.md` and `LIMITS.md` say how to read the numbers.
+//! `METHODOLOGY.md` and `whitepaper/LIMITS.md` say how to read the numbers.
 
 pub mod against;
 mod apart;
