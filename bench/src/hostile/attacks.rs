@@ -27,7 +27,7 @@ pub(super) enum Attack {
 /// Connections of attacks that do more than hold them.
 const BUSY: usize = 64;
 /// An answer of some kilobytes that needs no credential.
-const PAGE: &str = "/verify/page.js";
+const PAGE: &str = "/verify.js";
 /// Receive buffer of a peer that never reads, bytes.
 const RECEIVE_BYTES: u32 = 4096;
 /// Connections from one address: as many as a service takes of a peer.

@@ -90,7 +90,7 @@ async fn never_reads(public: &Endpoint) -> TlsStream<TcpStream> {
     let tls = TlsConnector::from(Arc::clone(&public.tls));
     let mut stream = tls.connect(name, stream).await.unwrap();
     for _ in 0..200 {
-        stream.write_all(b"GET /verify/page.js HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        stream.write_all(b"GET /verify.js HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     }
     stream.flush().await.unwrap();
     stream
@@ -100,7 +100,7 @@ async fn never_reads(public: &Endpoint) -> TlsStream<TcpStream> {
 async fn zero_window(public: &Endpoint) -> tokio::task::JoinHandle<()> {
     let mut connection = http2::Connection::open(public, Some((http2::INITIAL_WINDOW_SIZE, 0))).await;
     for request in 0..50 {
-        connection.request(1 + 2 * request, http2::END_STREAM, "GET", "/verify/page.js", &[]).await;
+        connection.request(1 + 2 * request, http2::END_STREAM, "GET", "/verify.js", &[]).await;
     }
     tokio::spawn(async move { while connection.receive().await.is_some() {} })
 }

@@ -408,7 +408,7 @@ async fn the_verification_page_is_served_under_a_policy_that_loads_nothing_else(
     let directory = tempfile::tempdir().unwrap();
     let service = Service::new(service::config(&directory.path().join("data"))).await;
     for (path, kind) in
-        [("/verify", "text/html"), ("/verify/page.js", "text/javascript"), ("/verify/page.css", "text/css")]
+        [("/verify", "text/html"), ("/verify.js", "text/javascript"), ("/verify.css", "text/css")]
     {
         let reply = service.public.get(path).await;
         assert_eq!(reply.status, 200);
