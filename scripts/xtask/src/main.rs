@@ -21,6 +21,7 @@ mod nightly;
 mod numbers;
 mod once;
 mod packages;
+mod pages;
 mod paper;
 mod processor;
 mod proxies;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         ["proxies", "--pauses"] => proxies::run_alone(&repo, true),
         ["h2spec"] => h2spec::run_alone(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
+        ["pages"] => pages::write(&repo),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
         ["paper", asked @ ..] => paper::run(&repo, asked),
