@@ -298,6 +298,8 @@ mod tests {
         assert_eq!(NodeKeys::read("01010101 3:0303"), None, "cut off");
     }
 
+    /// Claim V145.
+    ///
     /// Values that go to and fro around a mark make one finding, which comes once and goes once.
     #[test]
     fn a_finding_of_a_measured_value_does_not_flap() {

@@ -3,6 +3,7 @@
 //! `check` is for every change, `test` for every push, and `soak` for checks that take hours. The other tasks are parts of them
 //! that are useful alone.
 
+mod claims;
 mod clients;
 mod deny;
 mod deploy;

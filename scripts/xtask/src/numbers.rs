@@ -153,6 +153,8 @@ mod tests {
         assert_eq!(filled("r.json:/l/0").as_deref(), Ok("7"));
     }
 
+    /// Claim V46: Numbers in prose equal their records. A number in the white paper without a record or a source is refused, and so is a
+    /// claim mark without a row.
     #[test]
     fn a_number_without_a_record_is_refused() {
         for source in ["r.json:/gone", "none.json:/n", "r.json:/f", "r.json", "r.json:/n:x", "r.json:/l"] {

@@ -1,5 +1,6 @@
 //! What pages repeat of the program stands between marks, and is written by the test that compares it.
 
+use crate::claims;
 use crate::clients::execute;
 use crate::repo::Repo;
 
@@ -7,8 +8,9 @@ use crate::repo::Repo;
 const TEST: &str = "reference::the_generated_blocks_of_the_pages_say_what_the_program_says";
 const WRITE: &str = "TREFOIL_TEST_PAGES";
 
-/// Writes them.
+/// Writes them, and the claims.
 pub(crate) fn write(repo: &Repo) -> Result<(), String> {
+    claims::write(repo)?;
     let arguments = ["test", "--locked", "--quiet", "--workspace", "--test=it", "--", TEST];
     execute(repo.cargo(&arguments).env(WRITE, "1"))
 }

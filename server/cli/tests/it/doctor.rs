@@ -61,6 +61,9 @@ fn a_service_without_its_key_holder_is_not_ready() {
     assert_eq!(program.terminate().code(), Some(0));
 }
 
+/// Claim V126: A service whose first owner is revoked is found well by `trefoil doctor` with a viewer's token and by `trefoil admin ready`
+/// without one. Without a token that it accepts, `doctor` says so and does not call it another process.
+///
 /// As the page on operators says: an owner and a viewer are made, and the first owner is revoked.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_first_owner_doctor_and_a_probe_find_a_service_well() {

@@ -135,6 +135,7 @@ fn values(page: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
     values
 }
 
+/// Claim V132.
 #[tokio::test(flavor = "multi_thread")]
 async fn junk_of_strangers_adds_no_value_of_a_label() {
     let directory = tempfile::tempdir().unwrap();

@@ -15,6 +15,9 @@ use trefoil_server::problem::Code;
 /// Set: the pages are written, and not compared.
 const WRITE: &str = "TREFOIL_TEST_PAGES";
 
+/// Claim V50.
+/// Claim V132: OPERATING.md lists each metric of the service with its labels, and no other. Whatever a stranger writes into methods, paths
+/// and headers adds no value of a label.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_generated_blocks_of_the_pages_say_what_the_program_says() {
     let whole = Whole::start().await;
@@ -76,7 +79,7 @@ fn routes(listener: Listener) -> String {
             let query = if query.is_empty() { query } else { format!("?{query}") };
             let caller = match (&operation["x-trefoil-role"], &operation["security"][0]["apiKey"]) {
                 (Value::String(role), _) => format!("`{role}`"),
-                (_, Value::Array(scopes)) => scopes.first().map_or("any key".to_owned(), |scope| code(scope)),
+                (_, Value::Array(scopes)) => scopes.first().map_or("any key".to_owned(), code),
                 _ => "anyone".to_owned(),
             };
             let mut sent: Vec<String> =
