@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use trefoil_server::config::DEFAULTS;
 use trefoil_server::description;
+use trefoil_server::findings::Fault;
 use trefoil_server::openapi::Listener;
 use trefoil_server::problem::Code;
 
@@ -28,6 +29,7 @@ async fn the_generated_blocks_of_the_pages_say_what_the_program_says() {
         (api, "admin routes", routes(Listener::Admin)),
         (api, "problems", problems()),
         (operating, "metrics", metrics(&whole.page().await)),
+        (operating, "findings", findings()),
         (operating, "restore", restore()),
         (operating, "settings", format!("```toml\n{DEFAULTS}```\n")),
         (operating, "commands", format!("```text\n{}```\n", commands("trefoil"))),
@@ -61,6 +63,15 @@ fn problems() -> String {
         writeln!(block, "| `{name}` | {status} | {retry} | {} | {} |", code.cause, code.cure).unwrap();
     }
     block
+}
+
+fn findings() -> String {
+    let mut block = "| finding | | finds | do |\n|---|---|---|---|\n".to_owned();
+    for (code, level, finds, cure) in Fault::ALL.iter().map(|fault| fault.row()) {
+        let level = format!("{level:?}").to_lowercase();
+        writeln!(block, "| `{code}` | {level} | {finds} | {cure} |").unwrap();
+    }
+    block.replace("  |", " |")
 }
 
 /// The routes of a listener, with who may call and the members of the bodies.
