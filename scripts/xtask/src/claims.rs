@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::pages;
 use crate::repo::Repo;
 
 pub(crate) const PAGE: &str = "whitepaper/CLAIMS.md";
-/// What begins the end of a block.
-const END: &str = "<!-- END generated -->";
 
 /// A claim: its sentence, and the test that has it; further tests and other evidence.
 #[derive(Default)]
@@ -88,10 +87,7 @@ fn written(mut page: String, claims: &Claims) -> Result<String, String> {
         *rows += &format!("| {letter}{number} | {sentence} | {evidence} |\n");
     }
     for (letter, rows) in blocks {
-        let begin = format!("<!-- BEGIN generated: {letter} -->\n");
-        let at = page.find(&begin).ok_or_else(|| format!("{PAGE} has no line {begin}"))? + begin.len();
-        let end = at + page[at..].find(END).ok_or_else(|| format!("{PAGE}: no end of {begin}"))?;
-        page.replace_range(at..end, &rows);
+        pages::put(&mut page, &letter.to_string(), &rows)?;
     }
     Ok(page)
 }
@@ -126,7 +122,7 @@ mod tests {
             ("/// Claim M1: So.\n/// Claim M1: So.\nfn a() {}", "stands twice"),
             ("/// Claim M1.\nfn a() {}", "no test has the sentence of claim M1"),
             ("/// Claim M1: So.\n", "no function after"),
-            ("/// Claim X1: So.\nfn a() {}", "has no line <!-- BEGIN generated: X"),
+            ("/// Claim X1: So.\nfn a() {}", "no line <!-- BEGIN generated: X"),
         ] {
             assert!(of(text).unwrap_err().contains(why), "{text}: {:?}", of(text));
         }

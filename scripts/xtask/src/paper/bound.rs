@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::source::{self, Source};
 use crate::claims::PAGE as CLAIMS;
 use crate::repo::Repo;
-use crate::{markdown, numbers};
+use crate::{markdown, numbers, pages};
 
 const FOLDER: &str = "whitepaper/";
 const NUMBERS: &str = "whitepaper/numbers.json";
@@ -58,7 +58,11 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
         problems.extend(unbacked(&path, &source.bare, &known));
     }
     for path in PAGES {
-        problems.extend(unbacked(path, &source::bare_in_markdown(&repo.read(path)?), &known));
+        problems.extend(unbacked(
+            path,
+            &source::bare_in_markdown(&pages::by_hand(&repo.read(path)?)),
+            &known,
+        ));
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
