@@ -1,12 +1,11 @@
 //! The claims. A sentence stands above the test that shows it, `/// Claim M5: ...`, with the names of other evidence after `Also:`; above each
-//! further test stands `/// Claim M5.` The tables of CLAIMS.md are written from these.
+//! further test stands `/// Claim M5.` A number is written as `{FILE:POINTER}` of its record. The tables of CLAIMS.md are written from these.
 
 use std::collections::BTreeMap;
 
-use crate::pages;
+use crate::paper::bound::CLAIMS as PAGE;
 use crate::repo::Repo;
-
-pub(crate) const PAGE: &str = "whitepaper/CLAIMS.md";
+use crate::{markdown, numbers};
 
 /// A claim: its sentence, and the test that has it; further tests and other evidence.
 #[derive(Default)]
@@ -24,7 +23,8 @@ pub(crate) fn fresh(repo: &Repo) -> Result<String, String> {
     for path in repo.files()?.iter().filter(|path| path.ends_with(".rs")) {
         read(path, &repo.read(path)?, &mut claims)?;
     }
-    written(repo.read(PAGE)?, &claims)
+    let record = |file: &str| repo.read(&format!("{}/{file}", numbers::RECORDS));
+    written(repo.read(PAGE)?, &claims, &|source| numbers::value(source, &record))
 }
 
 /// Writes the page.
@@ -76,7 +76,11 @@ fn add(claim: &str, test: &str, claims: &mut Claims) -> Option<()> {
 }
 
 /// The page with the claims of each letter in the block of this name.
-fn written(mut page: String, claims: &Claims) -> Result<String, String> {
+fn written(
+    mut page: String,
+    claims: &Claims,
+    value: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<String, String> {
     let mut blocks = BTreeMap::<char, String>::new();
     for ((letter, number), Claim { stated, more }) in claims {
         let (sentence, test) =
@@ -87,7 +91,7 @@ fn written(mut page: String, claims: &Claims) -> Result<String, String> {
         *rows += &format!("| {letter}{number} | {sentence} | {evidence} |\n");
     }
     for (letter, rows) in blocks {
-        pages::put(&mut page, &letter.to_string(), &rows)?;
+        markdown::put(&mut page, &letter.to_string(), &numbers::shown(&rows, value)?)?;
     }
     Ok(page)
 }
@@ -101,14 +105,14 @@ mod tests {
     fn of(text: &str) -> Result<String, String> {
         let mut claims = Claims::new();
         read("a/b.rs", text, &mut claims)?;
-        written(PAGE.to_owned(), &claims)
+        written(PAGE.to_owned(), &claims, &|source| Ok(source.to_uppercase()))
     }
 
     #[test]
     fn sentences_and_tests_become_rows_in_the_order_of_their_numbers() {
-        let text = "/// Claim M10: Ten\n    /// holds.\n///\n/// More.\n#[test]\nfn ten() {}\n    /// Claim M2.\n    fn also<T>() {}\n/// Claim \
+        let text = "/// Claim M10: Ten {of 10}\n    /// holds.\n///\n/// More.\n#[test]\nfn ten() {}\n    /// Claim M2.\n    fn also<T>() {}\n/// Claim \
                     M2: Two holds. Also: `r.json#/x`.\n/// Claim M10.\nfn two() {}\n";
-        let rows = "| M2 | Two holds. | `a/b.rs::two`, `a/b.rs::also`, `r.json#/x` |\n| M10 | Ten holds. | `a/b.rs::ten`, `a/b.rs::two` |\n";
+        let rows = "| M2 | Two holds. | `a/b.rs::two`, `a/b.rs::also`, `r.json#/x` |\n| M10 | Ten OF 10 holds. | `a/b.rs::ten`, `a/b.rs::two` |\n";
         let table = format!(
             "generated: M -->\n| id | claim | evidence |\n|---|---|---|\n{rows}<!-- END generated -->\nby hand"
         );

@@ -11,8 +11,7 @@
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::markdown::{FULL, Mark, SHORT};
-use crate::pages;
+use crate::markdown::{self, FULL, Mark, SHORT};
 use crate::paper::bound;
 use crate::repo::Repo;
 
@@ -65,7 +64,7 @@ fn pages(repo: &Repo) -> Result<Vec<(String, String, String)>, String> {
             let mut fresh = fresh.map_err(|why| format!("{path}: {why}"))?;
             if path == RESULTS {
                 for (name, table) in tables(&repo.read(TABLES)?, &|source| value(source, &record))? {
-                    pages::put(&mut fresh, &name, &table).map_err(|why| format!("{path}: {why}"))?;
+                    markdown::put(&mut fresh, &name, &table).map_err(|why| format!("{path}: {why}"))?;
                 }
             }
             pages.push((path.clone(), page, fresh));
@@ -96,16 +95,20 @@ fn tables(
             };
             lines += &(row + "\n");
         }
-        let mut parts = lines.split('{');
-        let mut shown = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            let (source, after) =
-                part.split_once('}').ok_or_else(|| format!("{TABLES}: {name}: no end of {part}"))?;
-            shown += &(value(source)? + after);
-        }
-        Ok((name, shown))
+        Ok((name, shown(&lines, value)?))
     };
     all.into_iter().map(table).collect()
+}
+
+/// A text with the value in place of each `{FILE:POINTER}`.
+pub(crate) fn shown(text: &str, value: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+    let mut parts = text.split('{');
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (source, after) = part.split_once('}').ok_or_else(|| format!("no end of {{{part}"))?;
+        shown += &(value(source)? + after);
+    }
+    Ok(shown)
 }
 
 /// A page with the value of each mark of this form.

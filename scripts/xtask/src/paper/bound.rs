@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::source::{self, Source};
-use crate::claims::PAGE as CLAIMS;
 use crate::repo::Repo;
-use crate::{markdown, numbers, pages};
+use crate::{markdown, numbers};
 
 const FOLDER: &str = "whitepaper/";
 const NUMBERS: &str = "whitepaper/numbers.json";
 const CONSTANTS: &str = "whitepaper/constants.json";
 const PUBLISHED: &str = "whitepaper/published.json";
+pub(crate) const CLAIMS: &str = "whitepaper/CLAIMS.md";
 
 /// Drawing code, which has lengths and no figures of the paper.
 const DRAWING: [&str; 2] = ["whitepaper/charts.typ", "whitepaper/layout.typ"];
@@ -60,7 +60,7 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
     for path in PAGES {
         problems.extend(unbacked(
             path,
-            &source::bare_in_markdown(&pages::by_hand(&repo.read(path)?)),
+            &source::bare_in_markdown(&markdown::by_hand(&repo.read(path)?)),
             &known,
         ));
     }

@@ -64,11 +64,11 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     findings.extend(cycles::check(repo, &metadata)?);
     findings.extend(evidence::check(repo)?);
     match claims::fresh(repo) {
-        Ok(fresh) if fresh == repo.read(claims::PAGE)? => {}
+        Ok(fresh) if fresh == repo.read(bound::CLAIMS)? => {}
         stale => {
             let why =
                 stale.err().unwrap_or_else(|| "not as the tests have it: run `cargo xtask pages`".to_owned());
-            findings.push(Finding::error(claims::PAGE, 0, why));
+            findings.push(Finding::error(bound::CLAIMS, 0, why));
         }
     }
     let claims = bound::misplaced_claims(repo)?;

@@ -300,9 +300,8 @@ async fn attacked(fmr_class: u8, people: std::ops::Range<usize>) -> (Vec<Attack>
 }
 
 /// Claim V55: Under the default budget and at false-match class 4, a boundary attack through the public API on an account ends with the
-/// account locked after 100 failures, and with no estimate of the template above cosine 0.5 (<!-- number:boundary.json:/cosine_max:2
-/// -->0.48<!-- /number --> is the best of <!-- number:boundary.json:/accounts:0 -->50<!-- /number --> accounts in its
-/// [record](../bench/records/boundary.json)). Class 4 is the default of commands and samples. At class 3 this does not hold.
+/// account locked after 100 failures, and with no estimate of the template above cosine 0.5 ({boundary.json:/cosine_max:2} is the best of
+/// {boundary.json:/accounts:0} accounts in its [record](../bench/records/boundary.json)). Class 4 is the default of commands and samples. At class 3 this does not hold.
 ///
 /// Where an operator or a reader names no class, it is the one at which the attack finds nothing. First what names it, then its text.
 #[test]

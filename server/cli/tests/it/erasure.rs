@@ -97,7 +97,7 @@ async fn erase(service: &Service, handle: Handle) {
 
 /// Claim V53: The bytes of an erased subject (data key, template, salt at the key-holder) are in no file of the data directory within a
 /// minute of the answer, its receipt verifies, and others log in as before; 1,000 times in `soak` ([record](../bench/records/erasure.json):
-/// the slowest took <!-- number:erasure.json:/gone_within_s_max:1 -->0.8<!-- /number --> s). Copies that SQLite leaves where it divides or
+/// the slowest took {erasure.json:/gone_within_s_max:1} s). Copies that SQLite leaves where it divides or
 /// joins pages are overwritten before a page reaches the file, those of an older program at the next start, and a log that a reader keeps
 /// is emptied once it ends.
 #[tokio::test(flavor = "multi_thread")]
