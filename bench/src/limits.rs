@@ -213,6 +213,7 @@ mod tests {
         all.iter().filter(|limit| limit.is_far).map(|limit| limit.work.stage).collect()
     }
 
+    /// Claim B15: The report marks a stage that is far below the limits of the machine's memory and ports.
     #[test]
     fn a_stage_made_slow_is_found_and_no_other() {
         assert_eq!(far(&times()), Vec::<&str>::new());
@@ -228,6 +229,7 @@ mod tests {
         }
     }
 
+    /// Claim B15.
     #[test]
     fn a_match_is_bound_by_memory_and_its_bytes_are_those_of_32_templates() {
         let all = limits(&times(), &POSSIBLE, Tier::Avx512);

@@ -243,6 +243,11 @@ mod tests {
         }
     }
 
+    /// Claim B14: Each window of a canonical run was audited: the counts of matches and denials are those that its seed predicts, no
+    /// decision is wrong, and its sampled attestations verified. Also:
+    /// `bench/records/2026-11-24-epyc-2vcpu/run-engine.json#/long_window/outcome/verified/expected_matches`,
+    /// `bench/records/2026-11-25-epyc-zen3-b-2vcpu/run-reference.json#/long_window/outcome/verified/expected_matches`,
+    /// `bench/records/2026-11-24-epyc-2vcpu/run-per-batch.json#/long_window/outcome/verified/attestations`.
     #[test]
     fn the_audit_finds_what_is_not_as_it_must_be() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");

@@ -1,7 +1,7 @@
 //! The service's health for the operator's page, from the values of `/metrics` at the time of the request.
 
 use crate::app::App;
-use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL, Stood};
+use crate::findings::{self, Fault, Stood};
 use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, process, requests, text};
 use crate::server::node_name;
@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 use trefoil_api::{
     BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, Hex, KeyHolderCounts,
-    KeyHolderSeat, ListenerConnections, LoginCounts, LoginOutcomes, ProblemCount, ProofCounts, RequestTimes,
-    SealCounts, ServiceStatus, StageTimes, TenantLogins,
+    KeyHolderSeat, Level, ListenerConnections, LoginCounts, LoginOutcomes, ProblemCount, ProofCounts,
+    RequestTimes, SealCounts, ServiceStatus, StageTimes, TenantLogins,
 };
 use trefoil_cache::Cache as _;
 use trefoil_key_holder::logging;
@@ -102,8 +102,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
     found.extend(app.certificate.refused().map(|why| {
         let place = app.certificate.certificate().display();
-        let remedy = "correct the file; it is read again when it changes. Until then new connections get the certificate before";
-        Finding::warning("certificate-not-renewed", place, why.as_str()).do_this(remedy)
+        Fault::CertificateNotRenewed.at(place, why.as_str())
     }));
     if let Some(callers) = app.certificate.client_ca() {
         let place = callers.path().display();
@@ -123,7 +122,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     if let Some(fleet) = service.store.fleet() {
         let differences = findings::fleet_keys(&service.trust_root.told(), &node_name(), &fleet.nodes());
         // Rotated keys wait for a restart together with the version that lists them.
-        let waits = |found: &Finding| awaited.is_some() && found.code == "trust-root-behind";
+        let waits = |found: &Finding| awaited.is_some() && found.code == Fault::TrustRootBehind.code();
         found.extend(differences.into_iter().filter(|found| !waits(found)));
     }
     let [free, low] = gauges.disk;
@@ -132,14 +131,13 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
     // The only key-holder, or more than one of three.
     if let Some(why) = service.key_holder.unready() {
-        away.push(Finding::broken("key-holder-away", key_holder, why).do_this(KEY_HOLDER_AWAY));
+        away.push(Fault::KeyHolderAway.at(key_holder, why));
     }
     let older = service.key_holder_watch.older_vault();
-    let older = older.map(|why| Finding::broken("vault-older", key_holder, why).do_this(RESTORE_ALL));
+    let older = older.map(|why| Fault::VaultOlder.at(key_holder, why));
     let is_told = short.is_some() || !away.is_empty() || older.is_some() || behind.is_some();
     if let Some(why) = service.undecided().filter(|_| !is_told) {
-        let place = "service";
-        found.push(Finding::broken("service-not-ready", place, why).do_this("see its log"));
+        found.push(Fault::ServiceNotReady.at("service", why));
     }
     found.extend(behind);
     found.extend(stepped);
@@ -157,8 +155,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let lost = logging::lines_lost();
     if lost > 0 {
         let what = format!("{lost} lines could not be written since the start");
-        let remedy = "make room for the log, or read it faster; then start the service again";
-        found.push(Finding::warning("log-lines-lost", "log", what).do_this(remedy));
+        found.push(Fault::LogLinesLost.at("log", what));
     }
     found.sort_by_key(|finding| Reverse(finding.level));
     *stood = found.iter().map(|finding| (finding.code.clone(), finding.place.clone())).collect();
@@ -170,7 +167,7 @@ fn seat_away(holder: &SeatState) -> Option<Finding> {
     let why = holder.away.as_ref()?;
     let place = format!("key-holder {} of 3 ({})", holder.seat, holder.address);
     let what = format!("{why}; enrolments and deletions need all three");
-    Some(Finding::warning("key-holder-away", place, what).do_this(KEY_HOLDER_AWAY))
+    Some(Finding { level: Level::Warning, ..Fault::KeyHolderAway.at(place, what) })
 }
 
 /// Tenants whose subjects are tried again and again without an attempt left.

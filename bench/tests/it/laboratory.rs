@@ -56,6 +56,8 @@ fn tiny_load() -> PipelineLoad {
     }
 }
 
+/// Claim B5: The engine was compared with the raw map in the whole pipeline, in pairs and with an interval. Also:
+/// `bench/records/overhead-2vcpu.json#/overhead_percent/low`.
 #[test]
 fn overhead_is_a_paired_comparison_with_an_interval() {
     let report = overhead(tiny_load(), Arc::clone(&POPULATION)).expect("runs");
@@ -77,6 +79,11 @@ fn overhead_is_a_paired_comparison_with_an_interval() {
     }
 }
 
+/// Claim O1: Look-ups alone keep 95 % of the raw map's rate under the shipped observer. Under each published state of the other design they
+/// lose visibly more. Also: `bench/records/2026-11-24-epyc-2vcpu/ladder.json#/lookups/bars/per_worker_of_raw_holds`,
+/// `bench/records/2026-11-24-epyc-2vcpu/ladder.json#/lookups/bars/historical_below_per_worker`.
+/// Claim B12: Comparisons come from one run in turns or from alternating runs, each with its interval. Also:
+/// `bench/records/overhead-2vcpu.json#/order`.
 #[test]
 fn every_rung_of_the_ladder_is_compared_with_the_raw_map() {
     let parameters = Ladder {

@@ -9,6 +9,7 @@ use trefoil_matching::Tier;
 
 use crate::report::{assert_keys, data, number};
 
+/// Claim M2.
 #[test]
 fn dlib_scores_equal_their_references() {
     for protocol in [Protocol::Enrol1, Protocol::Enrol3] {

@@ -11,6 +11,7 @@ fn program(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
 }
 
+/// Claim B17: A failing benchmark does not stop the others of a measurement.
 #[test]
 fn every_benchmark_is_called_though_one_fails_and_a_try_keeps_nothing() {
     let root = std::env::temp_dir().join(format!("trefoil-measure-{}", std::process::id()));

@@ -369,6 +369,7 @@ mod tests {
         assert_eq!((seat.index(), others.map(|(other, _)| other.index())), (1, [0, 2]));
     }
 
+    /// Claim M9.
     #[test]
     fn a_policy_may_be_stricter_and_not_laxer() {
         let limits = Config::embedded().policy;
@@ -389,6 +390,8 @@ mod tests {
         lax("attempts_per_generation", |policy| policy.attempts.attempts_per_generation = 3001);
     }
 
+    /// Claim M9.
+    /// Claim M19.
     #[test]
     fn the_laxest_policy_tells_less_than_a_template_holds() {
         let PolicyLimits {

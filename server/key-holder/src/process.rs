@@ -417,6 +417,7 @@ impl Drop for Answering<'_> {
 mod tests {
     use super::*;
 
+    /// Claim V17.
     #[test]
     fn after_a_panic_the_process_ends_once_every_connection_has_its_answer() {
         let folder = tempfile::tempdir().unwrap();

@@ -300,6 +300,7 @@ mod tests {
         Address::read(url, &PasswordFiles::default()).unwrap_err()
     }
 
+    /// Claim V130.
     #[test]
     fn an_old_primary_is_possible_where_there_are_several_servers() {
         for (hosts, expected) in [("127.0.0.1", Duration::ZERO), ("127.0.0.1,127.0.0.2", PROVEN_FOR)] {
@@ -309,6 +310,7 @@ mod tests {
         }
     }
 
+    /// Claim V93.
     #[test]
     fn a_way_that_leaves_the_machine_is_verified_or_refused() {
         for (url, expected) in [

@@ -203,6 +203,7 @@ mod tests {
         assert_eq!((restored.0.attested_until(), restored.1), (10_405, 10_400));
     }
 
+    /// Claim V160.
     #[test]
     fn a_clock_is_accepted_where_seals_are_ahead_of_it_and_their_requests_stay_refused() {
         let (store, _folder) = scratch();

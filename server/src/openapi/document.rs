@@ -314,7 +314,7 @@ fn refusal(codes: &[Code]) -> Value {
         )
     });
     let examples = codes.iter().map(|code| {
-        let example = Problem::new(*code, code.cause());
+        let example = Problem::new(*code, code.explain().cause);
         let id = "0123456789abcdef0123456789abcdef";
         (
             code.name().to_owned(),

@@ -322,6 +322,7 @@ mod tests {
         assert!(text(&parameters, &contended).contains("throughput_window"));
     }
 
+    /// Claim O10.
     #[test]
     fn a_counter_that_lost_operations_is_a_problem() {
         let runs = vec![Tally { requests: 10, ..Tally::default() }];
@@ -332,6 +333,9 @@ mod tests {
         assert!(with(Some(10)).problem().is_none() && with(None).problem().is_none());
     }
 
+    /// Claim O10: A lock or counter that is measured alone, with 1 to 96 contenders, does the operations that the published account prints,
+    /// and loses none. Also: `bench/records/2026-11-25-epyc-zen3-b-2vcpu/ladder.json#/contenders/instruments/locked_counters/c96/ns`.
+    ///
     /// One lock, one addition or one try for each operation, as the account prints them.
     #[test]
     fn an_operation_takes_what_the_account_prints() {

@@ -344,6 +344,7 @@ mod tests {
         KeyHolderLoad { workers: vec![1, 3], batches: 3, duration, repeats: 2, tier }
     }
 
+    /// Claim O9.
     #[test]
     fn both_key_holders_decide_every_batch_as_in_the_clear() {
         let mut stand = Stand::new(&load(), 7).expect("stand");
@@ -355,6 +356,8 @@ mod tests {
         assert!(stand.run(Side::Locked, 2, Duration::from_millis(20)).wrong > 0);
     }
 
+    /// Claim O9: The key-holder exhibit takes the five locks that a batch took, and its decisions equal those of the key-holder and of
+    /// plaintext.
     #[test]
     fn a_batch_takes_the_locks_that_it_took() {
         let stand = Stand::new(&load(), 8).expect("stand");

@@ -175,6 +175,7 @@ mod tests {
         (Rung::SampledDetector, [(0, 1, 3), (0, 1, 3), (0, 1, 1), (0, 1, 2), (0, 1, 2)]),
     ];
 
+    /// Claim O8: The published states take, for each operation, the locks, tried locks and additions that METHODOLOGY lists.
     #[test]
     fn rungs_take_the_locks_and_add_to_the_counters_that_the_account_prints() {
         for (rung, shape) in SHAPES {
@@ -200,6 +201,7 @@ mod tests {
         }
     }
 
+    /// Claim O8.
     #[test]
     fn the_map_reports_gets_misses_puts_and_their_admission() {
         for (rung, [get, absent, miss, admission, put]) in SHAPES {

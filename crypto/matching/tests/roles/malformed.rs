@@ -81,6 +81,7 @@ fn randomise(bytes: &mut [u8], from: usize, rng: &mut StdRng) {
     }
 }
 
+/// Claim M7: No decision is made on forged or random ciphertexts.
 #[test]
 fn forged_ciphertexts_are_malformed() {
     let mut world = World::new(lenient(-32_768));
@@ -145,6 +146,8 @@ fn a_subject_left_out_or_added_spoils_the_key() {
     assert!(matches!(world.key_holder.decide(&more, NOW), Err(KeyHolderError::Malformed)));
 }
 
+/// Claim M13.
+///
 /// However long there is between them, and whatever happens to the process.
 #[test]
 fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count() {
@@ -177,6 +180,8 @@ fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count
     assert_eq!(world.key_holder.status().malformed, 0);
 }
 
+/// Claim M13.
+///
 /// What somebody found out about a tag key, by a job that it refused, is about a key that is not used any more.
 #[test]
 fn a_malformed_job_makes_the_tag_key_anew() {
@@ -220,6 +225,7 @@ pub(super) fn lanes(people: &[(Template, Embedding)]) -> Vec<(&Template, &Embedd
     people.iter().map(|(template, face)| (template, face)).collect()
 }
 
+/// Claim M7.
 #[test]
 fn random_ciphertexts_are_never_decided() {
     let mut world = World::new(lenient(-32_768));

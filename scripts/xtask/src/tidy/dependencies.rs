@@ -311,6 +311,7 @@ mod tests {
         check(metadata).expect("metadata of the expected shape").len()
     }
 
+    /// Claim M24: The service's code cannot name the function that decrypts scores.
     #[test]
     fn a_direction_that_the_figure_does_not_show_is_found() {
         assert_eq!(count(&edge("trefoil-pipeline", "trefoil-matching", Value::Null)), 0);

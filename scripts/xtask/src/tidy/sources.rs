@@ -54,10 +54,12 @@ fn control_characters(path: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line is not shown as part of its paragraph.
+/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line, if any, is not shown as part of its paragraph.
 fn comment_blocks(path: &str, text: &str) -> Vec<Finding> {
     lines(text)
-        .filter(|(_, line)| line.trim_start().starts_with("<!--"))
+        .filter(|(_, line)| {
+            line.trim_start().starts_with("<!--") && line.find("-->") != line.len().checked_sub(3)
+        })
         .map(|(number, _)| {
             Finding::error(path, number, "begins with a comment: wrap the paragraph elsewhere")
         })

@@ -74,6 +74,7 @@ const CASES: [(&[&str], &str, &str); 16] = [
     (&["installation.toml"], "nowhere", "installation.toml is missing beside"),
 ];
 
+/// Claim V28.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_different_ages_or_installations_do_not_start_and_doctor_exits_with_2() {
     let folder = tempfile::tempdir().unwrap();

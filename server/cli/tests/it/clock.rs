@@ -103,6 +103,8 @@ impl World {
     }
 }
 
+/// Claim V26: A login is attested once, even across restarts, however long it waits, and whatever the clock does: steps by a second to a
+/// year, both ways, while the service runs and between two runs, alone and at three nodes.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_is_accepted_twice_when_the_clock_steps_while_the_service_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,6 +145,7 @@ async fn no_login_is_accepted_twice_when_the_clock_steps_while_the_service_runs(
     assert!(world.service.server.shutdown().await);
 }
 
+/// Claim V26.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_is_accepted_twice_when_the_clock_steps_between_two_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,6 +178,8 @@ async fn no_login_is_accepted_twice_when_the_clock_steps_between_two_runs() {
     assert!(world.service.server.shutdown().await);
 }
 
+/// Claim V160: A clock that is behind what was sealed, and a seal that is dated far ahead, are named where logins are refused (`/readyz`,
+/// status, doctor), and an operator who accepts the clock accepts no replay, then or when that time comes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_behind_is_named_where_logins_are_refused_and_no_longer_once_it_is_set() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,6 +212,7 @@ async fn a_clock_that_is_behind_is_named_where_logins_are_refused_and_no_longer_
     assert!(world.service.server.shutdown().await);
 }
 
+/// Claim V160.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_replay() {
     let folder = tempfile::tempdir().unwrap();

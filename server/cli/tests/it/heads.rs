@@ -47,6 +47,8 @@ async fn sent(to: &Endpoint, request: &str) -> String {
     String::from_utf8(answers).unwrap()
 }
 
+/// Claim V151: Over HTTP/1.1 every refusal has a problem document and a request id, also of a head that the HTTP library cannot read. A
+/// missing or a second `Host`, an unknown transfer coding, a compressed body and a charset other than UTF-8 are refused as such.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_head_that_is_refused_gets_a_problem_and_an_id() {
     let directory = tempfile::tempdir().unwrap();
@@ -126,6 +128,7 @@ async fn every_head_that_is_refused_gets_a_problem_and_an_id() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V151.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_in_another_coding_or_charset_is_refused_as_such() {
     let directory = tempfile::tempdir().unwrap();
@@ -164,6 +167,7 @@ async fn a_body_in_another_coding_or_charset_is_refused_as_such() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V150.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_may_be_idle_for_longer_than_a_head_may_take() {
     let directory = tempfile::tempdir().unwrap();

@@ -60,6 +60,7 @@ async fn proof(service: &Service, path: &str) -> Vec<Hash> {
     nodes.iter().map(|node| hex::decode(node.as_str().unwrap()).unwrap().try_into().unwrap()).collect()
 }
 
+/// Claim S21.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -119,6 +120,7 @@ async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim S17.
 #[tokio::test(flavor = "multi_thread")]
 async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forked_server() {
     let directory = tempfile::tempdir().unwrap();

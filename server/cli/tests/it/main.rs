@@ -79,6 +79,7 @@ mod proxy;
 mod quorum;
 mod quorum_thresholds;
 mod receipts;
+mod reference;
 mod refusals;
 mod register;
 mod relay;
