@@ -118,6 +118,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let ahead_s = service.clock_watch.register_ahead().saturating_neg();
     let ahead = u64::try_from(ahead_s).ok().filter(|by_s| *by_s > FAST_S);
     found.extend(ahead.map(|by_s| findings::clock_ahead("clock", by_s)));
+    found.extend(findings::clock_disputed(service.clock_watch.disputed(), &stood));
     let awaited = service.trust_root.retires(directory);
     found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
     if let Some(fleet) = service.store.fleet() {
