@@ -264,17 +264,18 @@ fn render_key_holders(text: &mut Text, holders: &[SeatState]) {
 
 /// What the key-holder counts.
 fn render_counted(text: &mut Text, status: Option<&Status>, trips: &[(TenantId, u64)]) {
-    let Some(Status {
-        attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults, ..
-    }) = status
-    else {
-        return;
-    };
+    let Some(status) = status else { return };
+    let Status { attempts, failures, enrolments, frozen, tenants, templates, vaults, .. } = status;
     for (name, kind, help, count) in [
         ("attempts_total", "counter", "Attempts that the key-holder has counted since it started", *attempts),
         ("failures_total", "counter", "Those that failed", *failures),
         ("enrolments_total", "counter", "Enrolments since it started", *enrolments),
-        ("malformed_jobs", "gauge", "Malformed jobs since an operator last reset the count", *malformed),
+        (
+            "malformed_jobs",
+            "gauge",
+            "Malformed jobs since an operator last reset the count",
+            status.malformed_jobs(),
+        ),
         ("frozen_tenants", "gauge", "Tenants that they froze", frozen.len() as u64),
         ("tenants", "gauge", "Tenants that it knows", *tenants),
         ("templates", "gauge", "Templates whose keys it has", *templates),

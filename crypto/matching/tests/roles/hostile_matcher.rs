@@ -195,7 +195,7 @@ fn a_subject_without_attempts_is_not_decrypted_whatever_is_sent() {
         assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(_))), "{outcome:?}");
     }
     assert_eq!(world.attempts_of(1), before);
-    assert_eq!(world.key_holder.status().malformed, 0, "nothing was looked at");
+    assert_eq!(world.key_holder.status().malformed_jobs(), 0, "nothing was looked at");
 }
 
 /// A job that names 31 people of the gateway's own and one other could be about the other in all of its 32 bits, if a matcher could make

@@ -235,7 +235,7 @@ fn asked(
         Ok(status) => status,
         Err(cause) => return away(cause),
     };
-    let mut found = findings::malformed(place, status.malformed, &status.frozen);
+    let mut found = findings::malformed(place, status.malformed_jobs(), &status.frozen);
     let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)
