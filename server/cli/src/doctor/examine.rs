@@ -134,9 +134,7 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
     let path = config.server.data_dir.join(TRUST_ROOT_FILE);
     let place = path.display();
     let read = std::fs::read(&path).map_err(|cause| cause.to_string());
-    let root = match read
-        .and_then(|bytes| TrustRoot::from_file(&bytes).map_err(trefoil_contents::parse_error))
-    {
+    let root = match read.and_then(|bytes| TrustRoot::from_file(&bytes).map_err(|cause| cause.to_string())) {
         Ok(root) => root,
         Err(cause) => {
             let broken = Finding::broken("trust-root", place, cause);
