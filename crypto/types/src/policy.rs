@@ -383,7 +383,6 @@ mod tests {
     }
 
     #[cfg(feature = "serde")]
-    #[cfg(feature = "serde")]
     #[test]
     fn a_policy_in_json_reads_as_documented() {
         let json =

@@ -354,7 +354,6 @@ mod tests {
             ("postgres://u:a@secret", "postgres://u:***"),
             ("postgres://u:a@secret?sslmode=disable&sslrootcert=/ca", "postgres://u:***"),
             ("postgres://u:a@secret:5432", "postgres://u:***"),
-            ("postgres://u:a@secret@h/d", "postgres://u:***"),
             ("postgres://u:sec/ret@h/d", "postgres://u:***"),
             ("postgres://u:sec?ret@h/d", "postgres://u:***"),
             ("postgres://u:sec%40ret@h:5432/d", "postgres://u:***@h:5432/d"),
