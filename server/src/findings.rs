@@ -20,6 +20,9 @@ pub use table::Fault;
 /// Refused attempts of a tenant in the last ten minutes from which on somebody should look: the rate of the alert `TrefoilBudgetsTrip`.
 pub const TRIPS_MANY: u64 = 60;
 
+/// Logins that dispute the clock, from which on somebody should look.
+const DISPUTED_MANY: u64 = 20;
+
 /// What to do about the service's certificate before it ends.
 pub fn renewal(tls: &Tls) -> &'static str {
     match tls.certificate.as_os_str().is_empty() {
@@ -79,6 +82,16 @@ pub fn clock_ahead(place: impl Display, by_s: u64) -> Finding {
         "this machine's clock is {by_s} s ahead of the database's, by which the fleet judges; requests of its callers are refused as too old or too new"
     );
     Fault::ClockAhead.at(place, what)
+}
+
+/// A clock by which almost all logins are too old or too new: so many more than others confirm it.
+pub fn clock_disputed(disputed: u64, before: &Stood) -> Option<Finding> {
+    let place = "clock";
+    if disputed < if stood(before, Fault::ClockDisputed, &place) { 1 } else { DISPUTED_MANY } {
+        return None;
+    }
+    let what = "almost all logins are refused as too old or too new (`request-not-fresh`), so this machine's clock may be wrong, or a caller's";
+    Some(Fault::ClockDisputed.at(place, what))
 }
 
 /// Signing keys that are not valid yet, have expired or will soon. The clock is wrong if the keys are not valid yet.
@@ -287,10 +300,12 @@ mod tests {
         let free: Measured = |free, before| disk("/data", free, 100, before);
         let used: Measured = |used, before| nonces(used as usize, 100, before);
         let trips: Measured = |trips, before| budget_trips("shop", &TenantId::new([7; 16]), trips, before);
-        let (low, soon) = ("disk-low", "disk-low-soon");
+        let disputed: Measured = clock_disputed;
+        let (low, soon, wrong) = ("disk-low", "disk-low-soon", "clock-disputed");
         let queued: Measured = |waiting, before| queue(waiting as usize, 100, before);
         let (full, tripping, waits) = ("nonces-full-soon", "budgets-trip", "queue-full-soon");
-        let measured: [(Measured, &[(u64, &str)]); 5] = [
+        let measured: [(Measured, &[(u64, &str)]); 6] = [
+            (disputed, &[(19, ""), (20, wrong), (19, wrong), (1, wrong), (0, ""), (19, ""), (20, wrong)]),
             (queued, &[(50, ""), (51, waits), (50, waits), (26, waits), (25, ""), (50, ""), (51, waits)]),
             (free, &[(300, ""), (99, low), (101, low), (111, low), (112, soon), (101, soon), (99, low)]),
             (free, &[(201, ""), (199, soon), (201, soon), (224, soon), (225, ""), (201, ""), (199, soon)]),

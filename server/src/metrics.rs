@@ -288,12 +288,8 @@ fn render_key_holders(text: &mut Text, holders: &[SeatState]) {
 
 /// What the key-holder counts.
 fn render_counted(text: &mut Text, status: Option<&Status>, trips: &[(TenantId, u64)]) {
-    let Some(Status {
-        attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults, ..
-    }) = status
-    else {
-        return;
-    };
+    let Some(status) = status else { return };
+    let Status { attempts, failures, enrolments, frozen, tenants, templates, vaults, .. } = status;
     for (name, kind, help, count) in [
         ("attempts_total", "counter", "Attempts that the key-holder has counted since it started", *attempts),
         ("failures_total", "counter", "Those of these attempts that failed", *failures),
@@ -307,7 +303,7 @@ fn render_counted(text: &mut Text, status: Option<&Status>, trips: &[(TenantId, 
             "malformed_jobs",
             "gauge",
             "Jobs that an honest gateway does not send, since its operator last reset the count",
-            *malformed,
+            status.malformed_jobs(),
         ),
         ("frozen_tenants", "gauge", "Tenants that malformed jobs froze", frozen.len() as u64),
         ("tenants", "gauge", "Tenants that the key-holder knows", *tenants),

@@ -117,6 +117,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let ahead_s = service.clock_watch.register_ahead().saturating_neg();
     let ahead = u64::try_from(ahead_s).ok().filter(|by_s| *by_s > FAST_S);
     found.extend(ahead.map(|by_s| findings::clock_ahead("clock", by_s)));
+    found.extend(findings::clock_disputed(service.clock_watch.disputed(), &stood));
     let awaited = service.trust_root.retires(directory);
     found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
     if let Some(fleet) = service.store.fleet() {
@@ -144,8 +145,8 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     found.extend(short);
     found.extend(away);
     found.extend(older);
-    if let Some(Status { malformed, frozen, .. }) = gauges.counted.as_deref() {
-        found.extend(findings::malformed(key_holder, *malformed, frozen));
+    if let Some(status) = gauges.counted.as_deref() {
+        found.extend(findings::malformed(key_holder, status.malformed_jobs(), &status.frozen));
     }
     found.extend(tripping(app, &stood));
     found.extend(gauges.outcomes.iter().filter_map(findings::refusals));
@@ -241,12 +242,12 @@ fn seat(state: SeatState) -> KeyHolderSeat {
 }
 
 fn counted(status: &Status, budget_trips_by_tenant: Vec<BudgetTrips>) -> KeyHolderCounts {
-    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, .. } = status;
+    let Status { attempts, failures, enrolments, frozen, trips, tenants, templates, .. } = status;
     KeyHolderCounts {
         attempts: *attempts,
         failures: *failures,
         enrolments: *enrolments,
-        malformed: *malformed,
+        malformed: status.malformed_jobs(),
         frozen: frozen.iter().map(|tenant| Hex(tenant.to_bytes())).collect(),
         budget_trips: trips.iter().map(|(_, trips)| trips).sum(),
         budget_trips_by_tenant,

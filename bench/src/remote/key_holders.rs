@@ -75,10 +75,7 @@ impl KeyHolders {
         let start = |name: &str| {
             let config = dir.join(name);
             let text = fs::read_to_string(&config).map_err(Failure::in_step("configuration"))?;
-            // Its own limits stand between these two.
-            let (server, seats) = (text.split("[policy]").next(), text.split("[quorum]").nth(1));
-            let text = format!("{}{LIMITS}[quorum]{}", server.unwrap_or_default(), seats.unwrap_or_default());
-            fs::write(&config, text).map_err(Failure::in_step("configuration"))?;
+            fs::write(&config, text + LIMITS).map_err(Failure::in_step("configuration"))?;
             Process::start(&config)
         };
         Ok([start("1.toml")?, start("2.toml")?, start("3.toml")?])

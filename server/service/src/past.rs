@@ -107,6 +107,7 @@ impl Service {
         let told = self.register.as_ref().and_then(|register| register.spend(&[]).ok()).map(|told| told.now);
         let monotonic_s = self.clock.monotonic_ns() / 1_000_000_000;
         self.clock_watch.look(self.now(), monotonic_s, told, self.clock_behind());
+        self.clock_watch.weigh(self.counters.by_time());
     }
 
     /// Refuses a login while the clock is behind.

@@ -115,6 +115,8 @@ faults! {
         "set the clocks of this machine and of the database (NTP)";
     ClockStepped: "clock-stepped", Warning, "the clock of a running service was set by more than 3 s, for an hour",
         "find out who sets it: a time service should slew it (chrony, systemd-timesyncd), and a machine that slept or was moved is set once";
+    ClockDisputed: "clock-disputed", Warning, "almost all logins are too old or too new by the clock of a running service",
+        "set the clock of this machine (NTP)";
     DatabaseUnnamed: "database-unnamed", Broken, "the node keeps its store in PostgreSQL, and no database is named",
         "give --config, or --store and --key-holder, as `trefoil serve` gets them";
     DatabaseMissing: "database-missing", Broken, "the database, its tables or its key are not there",

@@ -44,8 +44,13 @@ pub(super) fn outcomes(text: &mut Text, Gauges { outcomes, counted, .. }: &Gauge
     family("trefoil_tenant_refuses_too_many", "gauge", help, &|of| u64::from(of.excess.is_some()));
     let help = "Logins refused because an API key or a source failed for too many different subjects";
     family("trefoil_tenant_turned_away_total", "counter", help, &|of| of.all.turned_away);
-    if let Some(Status { frozen, .. }) = counted.as_deref() {
+    if let Some(Status { frozen, malformed, .. }) = counted.as_deref() {
         let help = "1 for a tenant that malformed jobs froze";
         family("trefoil_tenant_frozen", "gauge", help, &|of| u64::from(frozen.contains(&of.tenant)));
+        let help = "Malformed jobs of a tenant since an operator last reset the count";
+        let count = |of: &TenantOutcomes| malformed.iter().find(|(tenant, _)| *tenant == of.tenant);
+        family("trefoil_tenant_malformed_jobs", "gauge", help, &|of| {
+            count(of).map_or(0, |(_, count)| *count)
+        });
     }
 }

@@ -957,8 +957,8 @@ r,s)});if(gt(h.id)===n)return h;throw new Te("a key set's id does not match its 
 if((e==="retired"||e==="revoked")&&typeof t=="bigint")return{state:e,since:t};throw new Te("status is active without since, or retired or revoked with since")}function fi(e,t){
 return Yf(e,t,t.publicKeyBytes)}function Yf(e,t,n){let r=typeof e=="string"?vn(e):void 0;if(r?.length!==n)throw new Te(`${t.id} is not unpadded base64url of the\
  right length`);return r}function Kr(e,t,...n){if(!(e instanceof Map))throw new Te("unexpected JSON: an object belongs here");for(let r of e.keys())if(!n.includes(
-r)&&!t.includes(r))throw new Te(`unexpected JSON: unknown field ${JSON.stringify(r)}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected JSON: field ${r} i\
-s missing`);return e.get(r)})}var ci=60,qr=10,_r=Symbol("trefoil: dangerous: any nonce"),Qf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
+r)&&!t.includes(r))throw new Te(`unexpected JSON: unknown field${/^[\w.-]{1,16}$/.test(r)?` ${r}`:""}`);return t.map(r=>{if(!e.has(r))throw new Te(`unexpected J\
+SON: field ${r} is missing`);return e.get(r)})}var ci=60,qr=10,_r=Symbol("trefoil: dangerous: any nonce"),Qf={trustRoot:!0,audience:!0,nonce:!0,tenant:!1,account:!1,requestDigest:!1,decision:!1,probeMode:!1,
 proofLevel:!1,acceptNoProof:!1,policyVersion:!1,fmrClass:!1,clockSkew:!1},Xt=class{trustRoot;audience;nonce;tenant;account;requestDigest;decision;probeMode;proofLevel;policyVersion;fmrClass;clockSkew;constructor(t){
 si(t);let{trustRoot:n,audience:r,nonce:o,tenant:f,account:c,requestDigest:s}=t,{decision:i="match",probeMode:h,proofLevel:A,policyVersion:g,fmrClass:E=0}=t,{acceptNoProof:k=!1,
 clockSkew:T=qr}=t;if(!(n instanceof We))throw new TypeError("trustRoot must be a TrustRoot");if(typeof r!="string"||!On(r,tt))throw new TypeError("audience must\

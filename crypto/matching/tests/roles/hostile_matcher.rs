@@ -203,7 +203,7 @@ fn a_subject_without_attempts_is_not_decrypted_whatever_is_sent() {
         assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(_))), "{outcome:?}");
     }
     assert_eq!(world.attempts_of(1), before);
-    assert_eq!(world.key_holder.status().malformed, 0, "nothing was looked at");
+    assert_eq!(world.key_holder.status().malformed_jobs(), 0, "nothing was looked at");
 }
 
 /// Claim M12: The bits of other lanes carry nothing about a subject, and a subject's key opens no other template.

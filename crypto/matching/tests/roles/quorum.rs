@@ -190,7 +190,7 @@ fn what_was_not_decided_is_an_attempt_and_no_failure() {
             assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
         }
         let status = three.holders[seat.index()].key_holder().status();
-        assert_eq!((status.attempts, status.failures, status.malformed), (10, 0, 0));
+        assert_eq!((status.attempts, status.failures, status.malformed_jobs()), (10, 0, 0));
         let all = seat.others().map(|other| (other, three.parts(other, seat, &job)));
         assert_eq!(three.decide(seat, &job, &all).unwrap().0, 1, "nobody is locked out by it");
     }

@@ -132,13 +132,10 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
     let path = config.server.data_dir.join(TRUST_ROOT_FILE);
     let place = path.display();
     let read = std::fs::read(&path).map_err(|cause| cause.to_string());
-    let root =
-        match read.and_then(|bytes| TrustRoot::from_file(&bytes).map_err(trefoil_contents::parse_error)) {
-            Ok(root) => root,
-            Err(cause) => {
-                return vec![Fault::TrustRoot.at(place, cause)];
-            }
-        };
+    let root = match read.and_then(|bytes| TrustRoot::from_file(&bytes).map_err(|cause| cause.to_string())) {
+        Ok(root) => root,
+        Err(cause) => return vec![Fault::TrustRoot.at(place, cause)],
+    };
     let mut found = Vec::new();
     let configured = config.issuer(Some(root.issuer())).unwrap_or_default();
     if configured != root.issuer() {
@@ -222,7 +219,7 @@ fn asked(
         Ok(status) => status,
         Err(cause) => return away(cause),
     };
-    let mut found = findings::malformed(place, status.malformed, &status.frozen);
+    let mut found = findings::malformed(place, status.malformed_jobs(), &status.frozen);
     let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)

@@ -231,8 +231,9 @@ fn the_longest_replies_fit() {
     seat.create_tenant(TENANT, world.policy).unwrap();
     longest(&Ok(Reply::SeatKey(seat.seat_key(TENANT, [u32::MAX; 3]).unwrap().into())));
     longest(&Ok(Reply::SealingKey(key_holder.sealing_key().into())));
-    let trips = vec![(TENANT, u64::MAX); Status::TRIPS_MAX];
-    let status = Status { frozen: vec![TENANT; Status::FROZEN_MAX], trips, ..Status::default() };
+    let trips = vec![(TENANT, u64::MAX); Status::COUNTED_MAX];
+    let frozen = vec![TENANT; Status::FROZEN_MAX];
+    let status = Status { frozen, malformed: trips.clone(), trips, ..Status::default() };
     longest(&Ok(Reply::Status(status.into())));
     longest(&Err(KeyHolderError::Unavailable("x".repeat(1000))));
     longest(&Err(KeyHolderError::forbidden("no")));

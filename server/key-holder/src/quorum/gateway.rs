@@ -212,7 +212,7 @@ impl Quorum {
     fn status(&self) -> Reply {
         let mut together = Status { vaults: Vec::new(), ..Status::default() };
         let mut frozen: HashSet<TenantId> = HashSet::new();
-        let mut trips: HashMap<TenantId, u64> = HashMap::new();
+        let [mut malformed, mut trips] = [HashMap::<TenantId, u64>::new(), HashMap::new()];
         for answer in self.each(|holder| holder.remote.call(Request::Status)) {
             let Ok(Reply::Status(status)) = answer else {
                 together.vaults.push(None);
@@ -221,16 +221,18 @@ impl Quorum {
             together.attempts = together.attempts.max(status.attempts);
             together.failures = together.failures.max(status.failures);
             together.enrolments = together.enrolments.max(status.enrolments);
-            together.malformed = together.malformed.max(status.malformed);
             together.tenants = together.tenants.max(status.tenants);
             together.templates = together.templates.max(status.templates);
             together.vaults.push(status.vaults.first().copied().flatten());
             frozen.extend(status.frozen);
-            for (tenant, count) in status.trips {
-                let most = trips.entry(tenant).or_default();
-                *most = count.max(*most);
+            for (most, counts) in [(&mut malformed, status.malformed), (&mut trips, status.trips)] {
+                for (tenant, count) in counts {
+                    let most = most.entry(tenant).or_default();
+                    *most = count.max(*most);
+                }
             }
         }
+        together.malformed = malformed.into_iter().collect();
         together.frozen = frozen.into_iter().collect();
         together.trips = trips.into_iter().collect();
         Reply::Status(Box::new(together.bounded()))

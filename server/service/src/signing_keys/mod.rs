@@ -328,7 +328,7 @@ fn read(path: &Path) -> Result<TrustRoot, KeysError> {
         cause: cause.to_string(),
     };
     let bytes = std::fs::read(path).map_err(|cause| named(&cause))?;
-    TrustRoot::from_file(&bytes).map_err(|cause| named(&trefoil_contents::parse_error(cause)))
+    TrustRoot::from_file(&bytes).map_err(|cause| named(&cause))
 }
 
 fn version_file(number: u64) -> String {
