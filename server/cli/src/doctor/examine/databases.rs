@@ -78,13 +78,6 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
             None,
         );
     }
-    let reached = noted(&config.server.data_dir);
-    if let Some(count) = found.generation.filter(|count| *count < reached) {
-        let what =
-            format!("it counts {count} transactions and {reached} were acknowledged: it is an older copy");
-        let remedy = "switch to a server that has them; if there is none, start once with --store-restored, which every seal will show";
-        return (vec![Finding::broken("database-older", address, what).do_this(remedy)], None);
-    }
     let holder =
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
     let (mut findings, header) =
