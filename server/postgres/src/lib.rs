@@ -92,7 +92,7 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        let name = opening.fleet.clone();
+        let name = opening.fleet.clone().filter(|_| opening.look.is_none());
         let (threads, begun) = Threads::start(supervisor, address, secret, patience, opening)?;
         let start = |name: String| Parts::start(supervisor, address, secret, patience, begun, &name);
         let fleet = name.map(start).transpose()?;
@@ -199,6 +199,13 @@ fn forget(rows: &Rows<'_>, name: &TemplateName) -> Result<bool, StoreError> {
 impl Store for Postgres {
     fn count(&self) -> Count {
         Arc::clone(&self.0.count)
+    }
+
+    fn follow(&self, vault: Count) -> u64 {
+        let (beside, seen) = &self.0.beside;
+        // A second one would be another vault.
+        let _ = beside.set(vault);
+        *seen
     }
 
     fn unready(&self) -> Option<String> {

@@ -454,7 +454,7 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
     let folder = tempfile::tempdir().unwrap();
     let directory = DataDir::open(&folder.path().join("data")).unwrap();
     let opening =
-        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), restored, fleet: None };
+        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), restored, ..Opening::default() };
     let (store, _) = open_with(&url, PATIENCE, opening(false)).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_seal(5, vec![5], vec![]).unwrap();

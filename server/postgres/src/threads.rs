@@ -17,7 +17,7 @@
 use crate::address::Address;
 use crate::connections::READERS;
 use crate::link::{CONNECT_MAX, Link};
-use crate::node::{Hold, Opening};
+use crate::node::{Beside, Hold, Opening};
 use crate::roles;
 use crate::scope::Scope;
 use crate::table::{RowMac, Rows};
@@ -110,6 +110,8 @@ pub(crate) struct Threads {
     place: String,
     /// Transactions that were acknowledged.
     pub(crate) count: Count,
+    /// Where to put the count of the vault, and the count that the database has seen.
+    pub(crate) beside: (Beside, u64),
 }
 
 impl Threads {
@@ -134,7 +136,7 @@ impl Threads {
                 Ok(taken) => taken,
                 Err(cause) => return drop(tell.send(Err(cause))),
             };
-            let _ = tell.send(Ok((hold.count(), (hold.generation(), hold.seen()))));
+            let _ = tell.send(Ok((hold.count(), hold.beside(), (hold.generation(), hold.seen()))));
             drop(tell);
             let place = own.to_string();
             Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }
@@ -142,7 +144,7 @@ impl Threads {
         };
         threads.push(supervisor.spawn("store-writer", writer).map_err(failed)?);
         let ended = |_| StoreError::Fault("the thread that writes has ended".to_owned());
-        let (count, begun) = told.recv().map_err(ended)??;
+        let (count, beside, begun) = told.recv().map_err(ended)??;
         for number in 0..READERS {
             let (address, mac, asked) = (address.clone(), RowMac::of(&secret), asked.clone());
             let reader = Reader { address, mac, patience };
@@ -158,6 +160,7 @@ impl Threads {
             supervisor: supervisor.clone(),
             place: address.to_string(),
             count,
+            beside,
         };
         Ok((started, begun))
     }

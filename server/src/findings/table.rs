@@ -125,15 +125,13 @@ faults! {
         "start the database, and look at its log, the network between, the password, and the certificate";
     DatabaseDamaged: "database-damaged", Broken, "the database does not read",
         "keep a copy, check the disk, then restore the whole directory from the newest backup";
-    DatabaseOlder: "database-older", Broken, "the database is an older copy",
-        "switch to a server that has them; if there is none, start once with --store-restored, which every seal will show";
     DatabaseRights: "database-rights", Warning, "the database's role has more rights than it needs; broken if it has fewer",
         "run `trefoil store migrate --serve-as` as the owner, see FLEET.md, \"Two roles\"";
     SchemaOther: "schema-other", Broken, "the database is of another version of the program",
         "use the program that wrote it";
     SealDamaged: "seal-damaged", Broken, "the newest seal does not read",
         "keep a copy, check the disk, then restore the whole directory from the newest backup";
-    StartRefused: "start-refused", Broken, "what else a start refuses in the stored data, where no service runs",
+    StartRefused: "start-refused", Broken, "what else a start refuses, where no service runs and nothing else is broken: a port that is taken, signing keys that do not open (if their passphrase is there), a file or database that is older than another or that somebody else wrote to",
         "as it says: `trefoil serve` refuses to start with these words";
     KeyHolderCredential: "key-holder-credential", Broken, "the service has no credential for its key-holder",
         "`trefoil key-holder fingerprint --gateway DIR` makes one and prints what the key-holder has to list";

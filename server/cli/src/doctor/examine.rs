@@ -1,6 +1,6 @@
 //! Examines an installation: faults, their places, and what to do.
 //!
-//! This changes nothing and takes no lock, so it works on a stopped and on a running installation. Each check reads files as a
+//! This changes nothing and keeps no lock, so it works on a stopped and on a running installation. Each check reads files as a
 //! start would, and reports faults that a start, a caller or an operator would meet. Where no service runs, the checks of a start themselves run over what is
 //! stored.
 
@@ -51,17 +51,17 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
     stored.extend(in_store);
     let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
     stored.extend(key_holder(config, now, sealed));
-    // A service that runs has passed these checks, and changes the files meanwhile.
-    if stored.iter().all(|finding| finding.level < Level::Broken)
-        && DataDir::holder(directory).is_none()
-        && let Err(cause) = trefoil_server::server::would_start(config, now)
-    {
-        stored.push(Fault::StartRefused.at(directory.display(), cause.to_string()));
-    }
     let mut found = stored;
     found.extend(tls::examine(config, now));
     found.extend(keys(config, now));
     found.extend(disk(config));
+    // A service that runs has passed these checks, and changes the files meanwhile.
+    if found.iter().all(|finding| finding.level < Level::Broken)
+        && DataDir::holder(directory).is_none()
+        && let Err(cause) = trefoil_server::server::would_start(config, now)
+    {
+        found.push(Fault::StartRefused.at(directory.display(), cause.to_string()));
+    }
     let (running, attention) = service::examine(config, &tls::certificate_path(config), token_file);
     found.extend(running);
     // What is found here too has the place that an operator can see.
@@ -192,9 +192,8 @@ fn asked(
     seat: Option<Seat>,
     sealed: Option<VaultState>,
 ) -> Vec<Finding> {
-    let (place, file) =
-        (&address.authority, |kind: &str| directory.join(format!("{GATEWAY_IDENTITY}-{kind}.pem")));
-    let identity = match Identity::read(&file("certificate"), &file("private-key")) {
+    let place = &address.authority;
+    let identity = match Identity::look(directory, GATEWAY_IDENTITY) {
         Ok(identity) => identity,
         Err(cause) => {
             return vec![Fault::KeyHolderCredential.at(directory.display(), cause.to_string())];

@@ -122,8 +122,9 @@ async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
 
 /// Claim V28: A damaged file (bits, bytes, pages, cut, missing, empty, older, of another installation; databases, their logs, keys, job
 /// log) is refused with the cure, or the damage is in bytes that are never read. So are files of different ages or installations in one
-/// directory, with their marks, and `trefoil doctor` says so too. Not found: an older copy of a whole directory, an older store beside a
-/// key-holder in another process, and a write that a power cut loses before it is counted.
+/// directory, with their marks, and `trefoil doctor` says so too. The store may be a database, and the key-holder another process. Not
+/// found: older copies of all that knows of each other, what a vault elsewhere wrote after the newest seal, and a write that a power cut
+/// loses before it is counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();

@@ -150,12 +150,13 @@ impl World {
             Request::SeatKey(TENANT, [u32::MAX; 3]),
             Request::ResetAttempts(NAME),
             Request::LockedOut(TENANT),
+            Request::NoteStore((u64::MAX, u64::MAX)),
         ]
     }
 }
 
 /// Names of the kinds as the variants are called, in their order.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "Ping",
     "Decide(",
     "EncryptProbes(",
@@ -177,6 +178,7 @@ const NAMES: [&str; 21] = [
     "SeatKey(",
     "ResetAttempts(",
     "LockedOut(",
+    "NoteStore(",
 ];
 
 #[test]

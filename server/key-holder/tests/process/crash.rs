@@ -128,7 +128,8 @@ fn lines_with(house: &House, text: &str) -> usize {
 }
 
 /// Claim V5.
-/// Claim V41: An older vault under a newer job log is refused, unless the operator accepts it with a flag.
+/// Claim V41: An older vault under a newer job log is refused, unless the operator accepts it with a flag, and an older job log beside a
+/// newer vault.
 ///
 /// A vault from yesterday has budgets and templates from yesterday.
 #[test]

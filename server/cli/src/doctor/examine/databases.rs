@@ -67,12 +67,6 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
     if found.generation.is_none() {
         return (vec![Fault::DatabaseMissing.at(address, "the database has no tables of Trefoil")], None);
     }
-    let reached = noted(&config.server.data_dir);
-    if let Some(count) = found.generation.filter(|count| *count < reached) {
-        let what =
-            format!("it counts {count} transactions and {reached} were acknowledged: it is an older copy");
-        return (vec![Fault::DatabaseOlder.at(address, what)], None);
-    }
     let holder =
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
     let (mut findings, header) =
