@@ -11,7 +11,7 @@ use crate::Failure;
 
 /// Where faces come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum FaceSource {
+pub(crate) enum FaceSource {
     /// Independent directions, with noise for each capture
     Synthetic,
     /// The photographs of `bench/data/lfw_facenet128`
@@ -20,7 +20,7 @@ pub enum FaceSource {
 
 impl FaceSource {
     /// The name in a record.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             FaceSource::Synthetic => "synthetic",
             FaceSource::Bundled => BUNDLED,

@@ -54,7 +54,7 @@ pub(crate) struct Person {
 }
 
 /// People whose proofs have all been verified by this process.
-pub struct Population {
+pub(crate) struct Population {
     pub(crate) people: Vec<Person>,
     /// Root of the tenant's credential tree.
     pub(crate) root: [u8; 32],
@@ -76,7 +76,7 @@ impl Population {
     ///
     /// # Errors
     /// When proving fails or the file cannot be written.
-    pub fn new(people: usize, folder: &Path, workers: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(people: usize, folder: &Path, workers: usize) -> Result<Self, Failure> {
         let started = Instant::now();
         let (holders, root) = holders(people)?;
         let path = file(&holders, folder);
@@ -95,39 +95,54 @@ impl Population {
     }
 }
 
-fn holders(count: usize) -> Result<(Vec<Holder>, [u8; 32]), Failure> {
-    let mut rng = StdRng::seed_from_u64(SEED);
-    let epoch = trefoil_zkp::epoch_at(WORLD_START_S);
+/// Witnesses of credentials of level [`LEVEL`] at these places of one tree, and its root.
+pub(crate) fn credentials(
+    places: impl Iterator<Item = u32>,
+    epoch: u32,
+    rng: &mut StdRng,
+) -> Result<(Vec<Witness>, CredentialTree), Failure> {
     let mut tree = CredentialTree::new();
-    let count = u32::try_from(count).map_err(Failure::in_step("people"))?;
     let mut members = Vec::new();
-    for index in 0..count {
-        let secret = Secret::random(&mut rng);
+    for index in places {
+        let secret = Secret::random(rng);
         let attributes =
-            Attributes::new(epoch + 24, LEVEL, 0, index, &mut rng).map_err(Failure::in_step("attributes"))?;
+            Attributes::new(epoch + 24, LEVEL, 0, index, rng).map_err(Failure::in_step("attributes"))?;
         tree.update(index, trefoil_zkp::leaf(&trefoil_zkp::commitment(&secret), &attributes))
             .map_err(Failure::in_step("credential tree"))?;
         members.push((index, secret, attributes));
     }
-    let mut holders = Vec::new();
-    for (index, secret, attributes) in members {
+    let witness = |(index, secret, attributes)| {
         let path = tree.path(index).map_err(Failure::in_step("credential tree"))?;
-        let witness = Witness { secret, attributes, index, path };
+        Ok(Witness { secret, attributes, index, path })
+    };
+    Ok((members.into_iter().map(witness).collect::<Result<_, Failure>>()?, tree))
+}
+
+/// What a holder claims in a session under this key.
+pub(crate) fn statement(witness: &Witness, circuit: Circuit, session_key: &SessionKey) -> Statement {
+    witness.statement(&SessionClaim {
+        circuit,
+        tenant: TENANT,
+        audience: AUDIENCE,
+        root_generation: ROOT_GENERATION,
+        epoch: trefoil_zkp::epoch_at(WORLD_START_S),
+        level: LEVEL,
+        policy_id: POLICY_ID,
+        key_commitment: &session_key.commitment(),
+        chain: None,
+    })
+}
+
+fn holders(count: usize) -> Result<(Vec<Holder>, [u8; 32]), Failure> {
+    let mut rng = StdRng::seed_from_u64(SEED);
+    let count = u32::try_from(count).map_err(Failure::in_step("people"))?;
+    let (witnesses, tree) = credentials(0..count, trefoil_zkp::epoch_at(WORLD_START_S), &mut rng)?;
+    let holder = |witness: Witness| {
         let session_key = SessionKey::random(&mut rng);
-        let statement = witness.statement(&SessionClaim {
-            circuit: Circuit::Cred2,
-            tenant: TENANT,
-            audience: AUDIENCE,
-            root_generation: ROOT_GENERATION,
-            epoch,
-            level: LEVEL,
-            policy_id: POLICY_ID,
-            key_commitment: &session_key.commitment(),
-            chain: None,
-        });
-        holders.push(Holder { witness, session_key, statement });
-    }
-    Ok((holders, *tree.root().as_bytes()))
+        let statement = statement(&witness, Circuit::Cred2, &session_key);
+        Holder { witness, session_key, statement }
+    };
+    Ok((witnesses.into_iter().map(holder).collect(), *tree.root().as_bytes()))
 }
 
 /// The file's name depends on every statement in it.

@@ -22,13 +22,6 @@ pub(crate) fn warnings(placement: &Placement) -> Vec<String> {
     of(&Machine::here(), placement, cfg!(debug_assertions))
 }
 
-/// Prints them prominently on standard error.
-pub(crate) fn say(warnings: &[String]) {
-    for warning in warnings {
-        eprintln!("WARNING: {warning}");
-    }
-}
-
 impl Machine {
     fn here() -> Machine {
         let read = |path: &str| fs::read_to_string(path).ok();

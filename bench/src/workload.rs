@@ -109,7 +109,7 @@ impl Prepared {
 
 /// Distribution of requests over people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Popularity {
+pub(crate) enum Popularity {
     /// All subjects alike
     Uniform,
     /// Falling with the person's rank, exponent 0.99; a person's templates alike
@@ -118,7 +118,7 @@ pub enum Popularity {
 
 impl Popularity {
     /// The name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Popularity::Uniform => "uniform",
             Popularity::Zipf => "zipf",

@@ -94,25 +94,21 @@ pub(crate) struct World<C> {
 }
 
 impl<C: Cache<Verdict>> World<C> {
-    /// Caches all verdicts and connects a pipeline on `tier`.
+    /// Connects a pipeline on `tier`, and caches all verdicts if it is to be `warm`.
     ///
     /// # Errors
     /// When a verdict does not stay.
-    pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier) -> Result<Self, Failure> {
-        let world = Self::without_verdicts(cache, ground, tier);
-        cache_verdicts(&world.cache, &ground.population)?;
-        Ok(world)
-    }
-
-    /// The same over an empty cache.
-    pub(crate) fn without_verdicts(cache: C, ground: &Arc<Ground>, tier: Tier) -> Self {
+    pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier, warm: bool) -> Result<Self, Failure> {
         let registry = Registry::default();
         let cache = Arc::new(cache);
         let tenant = tenant(ground.key.clone(), ground.population.root, &ground.faces);
         registry.put(tenant, Arc::clone(&cache));
         let key_holder = Arc::clone(&ground.key_holder);
         let pipeline = Pipeline::new(ISSUER.into(), registry, key_holder, tier);
-        World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) }
+        if warm {
+            cache_verdicts(&cache, &ground.population)?;
+        }
+        Ok(World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) })
     }
 }
 

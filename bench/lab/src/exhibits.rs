@@ -12,15 +12,12 @@
 //! Shared data starts on a cache line of its own, so that the travelling lines follow from the types and not from the
 //! allocator; the published types did not ensure this.
 //!
-//! One exhibit is not an observer: the key-holder's state behind its former locks (`key_holder`).
-//!
 //! An observer consists of four parts ([`Exhibit`]): what counts events, what times operations, what notices keys, each chosen on its own,
 //! and what counts the operations of the last seconds.
 
 #[cfg(test)]
 pub(crate) mod census;
 mod counters;
-mod key_holder;
 mod latency;
 mod locks;
 mod patterns;
@@ -32,7 +29,6 @@ use std::time::Instant;
 use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled, Stats};
 
 pub use counters::{LockedCounters, SharedCounters};
-pub use key_holder::{Job, LockedKeyHolder};
 pub use latency::{LockedHistogram, SharedHistogram};
 pub use patterns::{GatedLog, LockedLog};
 pub use window::TriedWindow;

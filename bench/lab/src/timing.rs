@@ -1,4 +1,4 @@
-//! The time of one operation of one cache on some threads.
+//! Threads that do one operation over and over from the same moment, and the time of an operation of a cache on them.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,9 @@ use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use trefoil_cache::Key;
-use trefoil_pipeline::affinity::{Pin, Placement, pin_current};
 
 use crate::peers::{Handle, Payload, Peer};
-use crate::processor::thread_cpu_ns;
+use crate::processor::{allowed, pin, thread_cpu_ns};
 
 /// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,48 +112,57 @@ impl<P: Peer> Timed for P {
 
     fn time(&self, load: Load<'_>) -> Tally {
         self.settle();
-        let barrier = Barrier::new(load.threads);
-        let (started, over) = (OnceLock::new(), AtomicBool::new(false));
-        // One core each, where there are enough: the scheduler may leave two new threads on one core for as long as a
-        // round lasts, and then they do not meet.
-        let placement = Placement::new(Some(load.threads), Pin::Auto);
-        let pinned = load.threads <= placement.physical_cores;
-        let work = |thread: usize| {
-            if let Some(cpu) = placement.cpus[thread].filter(|_| pinned) {
-                pin_current(cpu);
-            }
+        race(load.threads, load.duration, |thread| {
             let stream = &load.streams[thread % load.streams.len()];
             let mut at = (load.offset + thread * STAGGER) % stream.len();
             let mut handle = self.handle();
-            let mut tally = Tally::default();
-            barrier.wait();
-            let started = *started.get_or_init(Instant::now);
-            let began = thread_cpu_ns();
-            while !over.load(Ordering::Relaxed) {
-                at = chunk(&mut handle, load.operation, stream, at, &mut tally);
-                if started.elapsed() >= load.duration {
-                    over.store(true, Ordering::Relaxed);
-                }
-            }
-            tally.cpu_ns = thread_cpu_ns() - began;
-            tally.wall = started.elapsed();
-            tally
-        };
-        std::thread::scope(|scope| {
-            let work = &work;
-            let threads: Vec<_> = (0..load.threads).map(|t| scope.spawn(move || work(t))).collect();
-            let mut sum = Tally::default();
-            for thread in threads {
-                let tally = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                sum.requests += tally.requests;
-                sum.hits += tally.hits;
-                sum.wrong += tally.wrong;
-                sum.cpu_ns += tally.cpu_ns;
-                sum.wall = sum.wall.max(tally.wall);
-            }
-            sum
+            move |tally| at = chunk(&mut handle, load.operation, stream, at, tally)
         })
     }
+}
+
+/// Lets threads, each on a processor, repeat a step of its own until the time is over, all from the same moment; the sums over all of them.
+pub fn race<S: FnMut(&mut Tally)>(
+    threads: usize,
+    duration: Duration,
+    start: impl Fn(usize) -> S + Sync,
+) -> Tally {
+    let barrier = Barrier::new(threads);
+    let (started, over) = (OnceLock::new(), AtomicBool::new(false));
+    let cpus = allowed();
+    let work = |thread: usize| {
+        // The scheduler may leave two new threads on one core for as long as a round lasts, and then they do not meet.
+        if let Some(&cpu) = cpus.get(thread % cpus.len().max(1)) {
+            pin(cpu);
+        }
+        let (mut step, mut tally) = (start(thread), Tally::default());
+        barrier.wait();
+        let started = *started.get_or_init(Instant::now);
+        let began = thread_cpu_ns();
+        while !over.load(Ordering::Relaxed) {
+            step(&mut tally);
+            if started.elapsed() >= duration {
+                over.store(true, Ordering::Relaxed);
+            }
+        }
+        tally.cpu_ns = thread_cpu_ns() - began;
+        tally.wall = started.elapsed();
+        tally
+    };
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+        threads.into_iter().fold(Tally::default(), |sum, thread| {
+            let one = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Tally {
+                requests: sum.requests + one.requests,
+                hits: sum.hits + one.hits,
+                wrong: sum.wrong + one.wrong,
+                cpu_ns: sum.cpu_ns + one.cpu_ns,
+                wall: sum.wall.max(one.wall),
+            }
+        })
+    })
 }
 
 /// Requests between two looks at the clock: its reading then costs a tenth of a nanosecond per request.

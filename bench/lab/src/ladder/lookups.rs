@@ -9,7 +9,7 @@ use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 
 use super::{LADDER, OverObserver, Rung};
 use crate::Failure;
-use crate::paired::Ratios;
+use crate::paired::{Rounds, Side, order};
 use crate::peers::{Ours, Payload, RawDashMap, key};
 use crate::timing::{Load, Operation, Tally, Timed};
 use crate::wiring;
@@ -106,8 +106,8 @@ pub struct Measured {
     pub subject: Subject,
     /// The operation of each request.
     pub asked: Asked,
-    /// Every run, in the order of its round.
-    pub rounds: Vec<[Tally; 4]>,
+    /// The raw map and the subject.
+    pub rounds: Rounds<Tally>,
     /// Requests that the observer counted; none where it counts nothing.
     pub counted: Option<u64>,
     /// Keys that are no longer held afterwards, or with another key's value.
@@ -115,44 +115,18 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Subject over raw map, by the wall clock.
-    pub fn of_raw(&self) -> Ratios {
-        self.ratios(Tally::million_per_s)
-    }
-
-    /// Subject over raw map, by processor time.
-    pub fn of_raw_cpu(&self) -> Ratios {
-        self.ratios(|tally| 1.0 / tally.ns_per_request())
-    }
-
-    fn ratios(&self, rate: impl Fn(&Tally) -> f64) -> Ratios {
-        let rates = |round: &[Tally; 4]| round.each_ref().map(&rate);
-        Ratios::of_quadruples(&self.rounds.iter().map(rates).collect::<Vec<_>>())
-    }
-
-    /// The runs of the subject itself, in order.
-    pub fn runs(&self) -> impl Iterator<Item = &Tally> {
-        self.rounds.iter().flat_map(|[_, b, c, _]| [b, c])
-    }
-
-    /// The runs of the raw map beside them.
-    pub fn raw_runs(&self) -> impl Iterator<Item = &Tally> {
-        self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
-    }
-
     /// The problem, if there is one: a request with another result, a lost key, or an observer that miscounted
     /// the events.
     pub fn problem(&self) -> Option<String> {
         let (name, asked) = (self.subject.name(), self.asked.name());
-        let runs = || self.runs().chain(self.raw_runs());
-        let failed: u64 = runs().map(|run| self.asked.failed(run)).sum();
+        let failed: u64 = self.rounds.0.iter().flatten().map(|run| self.asked.failed(run)).sum();
         if failed > 0 {
             return Some(format!("{name}, {asked}: {failed} requests found another value than they should"));
         }
         if self.lost > 0 {
             return Some(format!("{name}, {asked}: {} keys are not held afterwards", self.lost));
         }
-        let done: u64 = self.runs().map(|run| run.requests).sum();
+        let done: u64 = self.rounds.runs(Side::B).map(|run| run.requests).sum();
         match self.counted {
             Some(counted) if counted != done => {
                 Some(format!("{name}, {asked}: the observer counted {counted} of {done} requests"))
@@ -199,17 +173,12 @@ impl Lookups {
         // Counts from filling and checking are not part of the measurement.
         let count = |candidate: &Candidate| self.asked.counted((candidate.stats)());
         let before: Vec<u64> = candidates.iter().map(count).collect();
-        let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); candidates.len()];
+        let mut rounds: Vec<Rounds<Tally>> = candidates.iter().map(|_| Rounds::default()).collect();
         for round in 0..self.repeats {
             eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
-            let mut order: Vec<usize> = (0..candidates.len()).collect();
-            if round % 2 == 1 {
-                order.reverse();
-            }
-            for index in order {
-                let run = |timed: &dyn Timed| timed.time(self.load(&streams, round));
-                let other = candidates[index].timed.as_ref();
-                rounds[index].push([run(raw.as_ref()), run(other), run(other), run(raw.as_ref())]);
+            for index in order(round, candidates.len()) {
+                let of = |side| if side == Side::A { raw.as_ref() } else { candidates[index].timed.as_ref() };
+                rounds[index].0.push(Rounds::once(|side| of(side).time(self.load(&streams, round))));
             }
         }
         let measured = candidates.into_iter().zip(before).zip(rounds).map(|((candidate, before), rounds)| {

@@ -11,33 +11,33 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::world::Reached;
 use crate::Failure;
-use crate::flood::world::Reached;
 
 /// Where connections go: the public listener, from one address of this machine.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(super) struct Target {
     address: SocketAddr,
     from: Ipv4Addr,
     tls: Arc<rustls::ClientConfig>,
 }
 
 /// A connection.
-pub(crate) struct Connection {
-    pub(crate) stream: TlsStream<TcpStream>,
+pub(super) struct Connection {
+    pub(super) stream: TlsStream<TcpStream>,
     buffer: Vec<u8>,
 }
 
 /// The parts that are read of an answer.
-pub(crate) struct Answered {
-    pub(crate) status: u16,
+pub(super) struct Answered {
+    pub(super) status: u16,
     /// Logins that were answered with a match.
-    pub(crate) matches: usize,
-    pub(crate) body: Vec<u8>,
+    pub(super) matches: usize,
+    pub(super) body: Vec<u8>,
 }
 
 impl Target {
-    pub(crate) fn of(reached: &Reached) -> Result<Target, Failure> {
+    pub(super) fn of(reached: &Reached) -> Result<Target, Failure> {
         let mut roots = rustls::RootCertStore::empty();
         let certificate = CertificateDer::from_pem_slice(&reached.certificate);
         let certificate = certificate.map_err(Failure::in_step("certificate"))?;
@@ -51,19 +51,20 @@ impl Target {
     }
 
     /// The same, from another address of the loopback: another peer to the service.
-    pub(crate) fn from(&self, from: Ipv4Addr) -> Target {
-        Target { from, ..self.clone() }
+    pub(super) fn from_number(&self, number: usize) -> Target {
+        let last = u8::try_from(number).unwrap_or(u8::MAX);
+        Target { from: Ipv4Addr::new(127, 0, 0, last), ..self.clone() }
     }
 
     /// The same over HTTP/2, whose frames the caller writes.
-    pub(crate) fn http2(&self) -> Target {
+    pub(super) fn http2(&self) -> Target {
         let mut tls = (*self.tls).clone();
         tls.alpn_protocols = vec![b"h2".to_vec()];
         Target { tls: Arc::new(tls), ..self.clone() }
     }
 
     /// A connection without TLS, whose kernel takes at most about `receive_bytes` that nobody reads, if that is given.
-    pub(crate) async fn tcp(&self, receive_bytes: Option<u32>) -> io::Result<TcpStream> {
+    pub(super) async fn tcp(&self, receive_bytes: Option<u32>) -> io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         if let Some(bytes) = receive_bytes {
             socket.set_recv_buffer_size(bytes)?;
@@ -74,7 +75,7 @@ impl Target {
         Ok(stream)
     }
 
-    pub(crate) async fn connect(&self, receive_bytes: Option<u32>) -> io::Result<Connection> {
+    pub(super) async fn connect(&self, receive_bytes: Option<u32>) -> io::Result<Connection> {
         let stream = self.tcp(receive_bytes).await?;
         let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
         let stream = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await?;
@@ -84,7 +85,7 @@ impl Target {
 
 impl Connection {
     /// Sends a request, and reads its answer.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> io::Result<Answered> {
+    pub(super) async fn ask(&mut self, request: &[u8]) -> io::Result<Answered> {
         self.stream.write_all(request).await?;
         self.stream.flush().await?;
         loop {
@@ -121,7 +122,7 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// A request with a body of JSON, as it is sent.
-pub(crate) fn post(path: &str, api_key: &str, body: &[u8]) -> Vec<u8> {
+pub(super) fn post(path: &str, api_key: &str, body: &[u8]) -> Vec<u8> {
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {api_key}\r\ncontent-type: application/json\r\n\
          content-length: {}\r\n\r\n",

@@ -1,4 +1,4 @@
-//! The service under flood, its honest callers and the flooder.
+//! A tenant of a service, and people of it with open sessions.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,26 +12,23 @@ use trefoil_client::{Admin, Client, ClientError, Holder, HolderSession, Membersh
 use trefoil_issuer::{public_key, sign};
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
-use trefoil_server::server::Server;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::tenant::{AttemptPolicy, Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_sign::{MlDsa65, SignatureFamily as _};
 use trefoil_wallet::credentials::RootStatement;
-use trefoil_zkp::{Attributes, CredentialTree, Secret, Witness, commitment, epoch_at, leaf};
+use trefoil_zkp::epoch_at;
 
 use crate::Failure;
+use crate::population::{LEVEL, credentials};
 
-pub(crate) const AUDIENCE: &str = "shop.example";
+pub(super) const AUDIENCE: &str = "shop.example";
 /// Proofs are dated this far ahead, so that no session ends with its epoch during a run.
 const AHEAD_S: u64 = 600;
 
 /// See the module.
-pub(crate) struct World {
-    /// Set if the service runs in this process.
-    here: Option<(Server, tempfile::TempDir)>,
-    admin: Admin,
+pub(super) struct World {
     honest: Client,
-    flooder: Client,
+    flooder: Arc<Client>,
     /// API key of the honest clients.
     api_key: String,
     people: Vec<(HolderSession, Vector)>,
@@ -39,24 +36,15 @@ pub(crate) struct World {
 }
 
 /// Addresses, certificate and admin token of a service.
-pub(crate) struct Reached {
-    pub(crate) admin: SocketAddr,
-    pub(crate) public: SocketAddr,
-    pub(crate) certificate: Vec<u8>,
-    pub(crate) token: String,
-}
-
-impl Reached {
-    pub(crate) fn of(server: &Server) -> Result<Reached, Failure> {
-        let certificate =
-            std::fs::read(server.certificate_path()).map_err(Failure::in_step("certificate"))?;
-        let token = server.admin_token().to_owned();
-        Ok(Reached { admin: server.admin_address(), public: server.public_address(), certificate, token })
-    }
+pub(super) struct Reached {
+    pub(super) admin: SocketAddr,
+    pub(super) public: SocketAddr,
+    pub(super) certificate: Vec<u8>,
+    pub(super) token: String,
 }
 
 /// The embedded defaults with this data directory, on free ports.
-pub(crate) fn config(data_dir: std::path::PathBuf) -> Config {
+pub(super) fn config(data_dir: std::path::PathBuf) -> Config {
     let mut config = Config::embedded();
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     config.server.data_dir = data_dir;
@@ -66,23 +54,8 @@ pub(crate) fn config(data_dir: std::path::PathBuf) -> Config {
 }
 
 impl World {
-    /// A service with the embedded defaults, and `people` with open sessions.
-    pub(crate) async fn new(people: usize) -> Result<World, Failure> {
-        let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
-        let config = config(directory.path().join("data"));
-        let server = Server::start(config, Arc::new(SystemClock::default())).await;
-        let server = server.map_err(Failure::in_step("service"))?;
-        let world = World::at(&Reached::of(&server)?, "flood", people, 2).await?;
-        Ok(World { here: Some((server, directory)), ..world })
-    }
-
-    /// A tenant of a service, and `people` with open sessions, who log in over this many connections.
-    pub(crate) async fn at(
-        reached: &Reached,
-        tenant: &str,
-        people: usize,
-        connections: usize,
-    ) -> Result<World, Failure> {
+    /// A new tenant, and `people` with open sessions.
+    pub(super) async fn at(reached: &Reached, tenant: &str, people: usize) -> Result<World, Failure> {
         let Reached { certificate, token, .. } = reached;
         let address = format!("https://{}", reached.admin);
         let admin = Admin::new(&address, certificate, token).map_err(call("admin"))?;
@@ -97,18 +70,17 @@ impl World {
                 Client::new(&address, certificate, &key.api_key, connections).map_err(call("client"))?;
             Ok((client, key.api_key.to_string()))
         };
-        let (honest, api_key) =
-            client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], connections).await?;
+        let (honest, api_key) = client(vec![Scope::Enrol, Scope::Authenticate, Scope::Issue], 2).await?;
         // 64 streams at one time on a connection, so that the flooder is not held back by its own connections.
         let (flooder, _) = client(vec![Scope::Authenticate], 4).await?;
         let membership = Membership {
             tenant: TenantId::new(tenant.tenant_id.0),
             policy_id: tenant.policy_id,
             root_generation: 1,
-            level: 2,
+            level: LEVEL,
         };
         let holders = issue(people, &membership, &admin, &honest).await?;
-        let mut world = World { here: None, admin, honest, flooder, api_key, people: vec![], proofs: vec![] };
+        let mut world = World { honest, flooder: flooder.into(), api_key, people: vec![], proofs: vec![] };
         for (holder, face) in holders {
             // A second session of each, never opened, because a known proof is not verified again.
             let unopened = holder.open(AUDIENCE, unix_now() + AHEAD_S, &mut rand::rng());
@@ -133,26 +105,22 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn people(&self) -> usize {
-        self.people.len()
+    /// One of them, in turn.
+    pub(super) fn person(&self, number: usize) -> &(HolderSession, Vector) {
+        &self.people[number % self.people.len()]
     }
 
-    pub(crate) fn person(&self, at: usize) -> (&Client, &HolderSession, &Vector) {
-        let (session, face) = &self.people[at];
-        (&self.honest, session, face)
-    }
-
-    pub(crate) fn api_key(&self) -> &str {
+    pub(super) fn api_key(&self) -> &str {
         &self.api_key
     }
 
-    pub(crate) fn flooder(&self) -> &Client {
+    pub(super) fn flooder(&self) -> &Arc<Client> {
         &self.flooder
     }
 
     /// An upload of the right size and form, for a session that is not open, whose proof is wrong in one bit past the
     /// first grinding check.
-    pub(crate) fn invalid(&self, lane: usize) -> Vec<u8> {
+    pub(super) fn invalid(&self, lane: usize) -> Vec<u8> {
         let mut bytes = self.proofs[lane % self.proofs.len()].clone();
         let at = bytes.len() / 3 + lane;
         bytes[at] ^= 1;
@@ -160,23 +128,8 @@ impl World {
     }
 
     /// The trust root that a relying party pins.
-    pub(crate) async fn trust_root(&self) -> Result<TrustRoot, Failure> {
+    pub(super) async fn trust_root(&self) -> Result<TrustRoot, Failure> {
         self.honest.keys().await.map_err(call("trust root"))
-    }
-
-    /// The value of a metric.
-    pub(crate) async fn metric(&self, name: &str) -> Result<f64, Failure> {
-        let text = self.admin.metrics().await.map_err(call("metrics"))?;
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        value.ok_or_else(|| Failure::fault(format!("no metric {name}")))
-    }
-
-    pub(crate) async fn stop(self) -> Result<(), Failure> {
-        let Some((server, _directory)) = self.here else { return Ok(()) };
-        match server.shutdown().await {
-            true => Ok(()),
-            false => Err(Failure::fault("shutdown: requests were still in flight")),
-        }
     }
 }
 
@@ -188,15 +141,8 @@ async fn issue(
     client: &Client,
 ) -> Result<Vec<(Holder, Vector)>, Failure> {
     let (mut rng, now) = (StdRng::seed_from_u64(1), unix_now());
-    let (mut tree, mut members) = (CredentialTree::new(), Vec::new());
-    for index in (0_u32..).take(people) {
-        let secret = Secret::random(&mut rng);
-        let attributes = Attributes::new(epoch_at(now) + 24, membership.level, 0, index, &mut rng);
-        let attributes = attributes.map_err(Failure::in_step("attributes"))?;
-        let leaf = leaf(&commitment(&secret), &attributes);
-        tree.update(index, leaf).map_err(Failure::in_step("tree"))?;
-        members.push((index, secret, attributes));
-    }
+    let count = u32::try_from(people).map_err(Failure::in_step("people"))?;
+    let (witnesses, tree) = credentials(0..count, epoch_at(now), &mut rng)?;
     let mut key = MlDsa65::generate(&mut rng).map_err(Failure::in_step("issuer key"))?;
     let public = public_key(&key);
     let statement = RootStatement {
@@ -213,22 +159,20 @@ async fn issue(
     let registered = admin.register_issuer_key(tenant, &public).await;
     registered.map_err(call("issuer key"))?.without_verification();
     client.publish_root(&signed).await.map_err(call("root"))?.without_verification();
-    let holder = |(index, secret, attributes)| {
-        let path = tree.path(index).map_err(Failure::in_step("path"))?;
+    let holder = |witness| {
         let face = std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0);
-        let witness = Witness { secret, attributes, index, path };
-        Ok((Holder::new(witness, membership.clone()), Vector::new(face)))
+        (Holder::new(witness, membership.clone()), Vector::new(face))
     };
-    members.into_iter().map(holder).collect()
+    Ok(witnesses.into_iter().map(holder).collect())
 }
 
-pub(crate) fn policy() -> Policy {
+fn policy() -> Policy {
     Policy {
         embedder: "random-128".to_owned(),
         threshold: Threshold::Calibrated { score: 18_000, fmr_class: 3 },
         audiences: vec![AUDIENCE.to_owned()],
         proof: ProofNeed::Credential,
-        level_min: 2,
+        level_min: LEVEL,
         attempts: AttemptPolicy::UNLIMITED,
         attestation_lifetime_s: trefoil_attest::LIFETIME_SECONDS_MAX,
         dimension: trefoil_matching::DIM as u32,
@@ -237,7 +181,7 @@ pub(crate) fn policy() -> Policy {
     }
 }
 
-pub(crate) fn unix_now() -> u64 {
+pub(super) fn unix_now() -> u64 {
     SystemClock::default().unix_s()
 }
 

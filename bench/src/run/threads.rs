@@ -11,42 +11,25 @@ use trefoil_pipeline::{
     UNSEALED_MAX, Verdict, Worker,
 };
 
-use super::plan::{Plan, Proofs, Run};
+use super::Run;
 use super::worker::WorkerLoop;
 use crate::Failure;
 use crate::clock::WorldClock;
 use crate::seals::{Ledger, Submitted, Tally};
+use crate::sessions::Rows;
 use crate::spending::{Spending, Spent};
 use crate::visits::Visits;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::workload::{Prepared, Ticket};
 use crate::world::World;
 
-/// Warm-up and windows as they were.
-pub(super) struct Passed {
-    /// Ends of the windows on the clock, one more than windows.
-    pub(super) marks: Vec<u64>,
-    /// The workers' time accounts at each of them.
-    pub(super) books: Vec<Spent>,
-    /// The rates of a warm-up that ended by a rule.
-    pub(super) warmup: Option<WarmingUp>,
-}
-
-impl Passed {
-    /// The time spent in each window, with its length, nanoseconds.
-    pub(super) fn spent(&self) -> Vec<(Spent, u64)> {
-        let lengths = self.marks.windows(2).map(|ends| ends[1] - ends[0]);
-        let spent = self.books.windows(2).map(|ends| ends[1].since(&ends[0]));
-        spent.zip(lengths).collect()
-    }
-}
-
 pub(super) struct Load<C: Cache<Verdict>> {
-    pub(super) parameters: Run,
+    pub(super) run: Run,
     pub(super) world: Arc<World<C>>,
     pub(super) prepared: Arc<Vec<Prepared>>,
     pub(super) clock: Arc<WorldClock>,
-    pub(super) proofs: Proofs,
+    /// When sessions end, if they do.
+    pub(super) rows: Option<Arc<Rows>>,
     pub(super) books: Arc<[Spending]>,
 }
 
@@ -55,22 +38,26 @@ pub(super) struct Driven {
     /// The released seals.
     pub(super) tally: Tally,
     pub(super) submitted: Submitted,
-    /// The measurements meanwhile.
-    pub(super) passed: Passed,
+    /// Start and end of the window on the clock, and the workers' time accounts then.
+    pub(super) marks: [u64; 2],
+    pub(super) books: [Spent; 2],
+    /// The rates of a warm-up that ended by a rule.
+    pub(super) warmup: Option<WarmingUp>,
 }
 
 impl<C: Cache<Verdict>> Load<C>
 where
     C::Session: 'static,
 {
-    /// Starts workers and sealer, lets them run for all windows, drains.
+    /// Starts workers and sealer, lets them run for a warm-up and a window, drains.
     pub(super) fn drive(
         &self,
         keys: trefoil_sign::SigningKeys,
         placement: &Placement,
-        plan: &Plan,
+        warmup: Warmup,
+        seconds: f64,
     ) -> Result<Driven, Failure> {
-        let Run { workers, cadence, samples, .. } = self.parameters;
+        let Run { workers, cadence, samples, .. } = self.run;
         let ledger = Arc::new(Ledger::new(Arc::clone(&self.clock), samples));
         // One permit per batch that may be unsealed: a worker takes it, the sealer gives it back.
         let unsealed = unsealed_max(cadence, workers);
@@ -97,7 +84,7 @@ where
                 index,
                 world: Arc::clone(&self.world),
                 visits: Visits::new(&self.prepared, index, workers),
-                proofs: self.proofs.clone(),
+                rows: self.rows.clone(),
                 clock: Arc::clone(&self.clock),
                 pool: Arc::clone(&pool),
                 permits: permits.clone(),
@@ -109,34 +96,22 @@ where
             pool.spawn(move || done.send(looping.run()).unwrap_or_default());
         }
         drop((outlet, done, permits));
-        let passed = self.pass(plan, &ledger);
+        let warmup = match warmup {
+            Warmup::Seconds(seconds) => {
+                self.sleep(&ledger, seconds);
+                None
+            }
+            Warmup::UntilFlat(rule) => Some(self.warm(&ledger, rule)),
+        };
+        let mark = || (self.clock.monotonic_ns(), Spent::read(&self.books));
+        let (from, before) = mark();
+        self.sleep(&ledger, seconds);
+        let (to, after) = mark();
         stop.store(true, Ordering::Relaxed);
         let mut submitted = Submitted::default();
         totals.iter().for_each(|worker| submitted.add(&worker));
         sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
-        Ok(Driven { tally: ledger.take(), submitted, passed })
-    }
-
-    /// Sleeps through warm-up and windows, each of which lasts until at least one seal was made in it.
-    fn pass(&self, plan: &Plan, ledger: &Ledger) -> Passed {
-        let warmup = match plan.warmup {
-            Warmup::Seconds(seconds) => {
-                self.sleep(ledger, seconds);
-                None
-            }
-            Warmup::UntilFlat(rule) => Some(self.warm(ledger, rule)),
-        };
-        let mut marks = vec![self.clock.monotonic_ns()];
-        let mut books = vec![Spent::read(&self.books)];
-        for (at, seconds) in plan.windows.iter().enumerate() {
-            self.sleep(ledger, *seconds);
-            marks.push(self.clock.monotonic_ns());
-            books.push(Spent::read(&self.books));
-            if plan.windows.len() > 1 {
-                eprintln!("window {} of {}", at + 1, plan.windows.len());
-            }
-        }
-        Passed { marks, books, warmup }
+        Ok(Driven { tally: ledger.take(), submitted, marks: [from, to], books: [before, after], warmup })
     }
 
     fn warm(&self, ledger: &Ledger, rule: Flatness) -> WarmingUp {
@@ -150,7 +125,7 @@ where
         warming
     }
 
-    /// Sleeps, and then until there is a seal.
+    /// Sleeps, and then until there is a seal, so that a window has one.
     fn sleep(&self, ledger: &Ledger, seconds: f64) {
         let seals = ledger.seals();
         std::thread::sleep(Duration::from_secs_f64(seconds));
@@ -166,7 +141,7 @@ const SEAL_PATIENCE_NS: u64 = 10_000_000_000;
 
 /// Batches that may be decided and not yet sealed. The service's own bound if seals cover all waiting batches;
 /// if each batch is sealed alone, a queue of that length would only add waiting time.
-pub(super) fn unsealed_max(cadence: Cadence, workers: usize) -> usize {
+fn unsealed_max(cadence: Cadence, workers: usize) -> usize {
     match cadence {
         Cadence::Group => UNSEALED_MAX,
         Cadence::PerBatch => COMPUTING_PER_WORKER * workers,

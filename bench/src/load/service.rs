@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tokio::runtime::Runtime;
@@ -15,17 +16,17 @@ use trefoil_server::config::DatabaseUrl;
 use trefoil_server::process::{Source, run_service};
 use trefoil_service::clock::SystemClock;
 
+use super::world::{Reached, config};
 use crate::Failure;
-use crate::flood::world::{Reached, config};
 
 /// Nice value of a slow service: beside a busy thread it gets about a tenth of the processor.
-pub(crate) const SERVICE_NICE: i32 = 10;
+pub(super) const SERVICE_NICE: i32 = 10;
 
 /// A busy thread on each processor of the first half.
-pub(crate) struct Counting(Arc<AtomicBool>);
+pub(super) struct Counting(Arc<AtomicBool>);
 
 impl Counting {
-    pub(crate) fn start() -> Result<Counting, Failure> {
+    pub(super) fn start() -> Result<Counting, Failure> {
         let counting = Counting(Arc::new(AtomicBool::new(true)));
         for _ in 0..std::thread::available_parallelism().map_or(1, |all| all.get() / 2).max(1) {
             let on = Arc::clone(&counting.0);
@@ -50,42 +51,29 @@ impl Drop for Counting {
 }
 
 /// The service in another process.
-pub(crate) struct Service {
+pub(super) struct Service {
     child: Child,
     /// The service ends when this process does.
     _input: Option<ChildStdin>,
 }
 
 impl Service {
-    /// Starts one with an empty data directory on the first half of the processors, at low priority if it `is_slow`.
-    pub(crate) fn start(data_dir: &Path, is_slow: bool) -> Result<(Service, Reached), Failure> {
-        Service::start_with(data_dir, if is_slow { &["--slow"] } else { &[] })
-    }
-
-    /// Starts one with an empty data directory that shares all processors with its callers.
-    pub(crate) fn start_on_all(data_dir: &Path) -> Result<(Service, Reached), Failure> {
-        Service::start_with(data_dir, &["--on-all"])
-    }
-
-    /// Starts one as a node of a fleet that shares the database and the key-holder at this address with other nodes.
-    pub(crate) fn start_node(
-        data_dir: &Path,
-        store: &str,
-        key_holder: &str,
-    ) -> Result<(Service, Reached), Failure> {
-        Service::start_with(data_dir, &["--on-all", "--store", store, "--key-holder", key_holder])
-    }
-
-    pub(crate) fn process(&self) -> u32 {
+    pub(super) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Bytes of memory that it has.
-    pub(crate) fn resident_bytes(&self) -> Result<u64, Failure> {
-        resident_bytes(self.child.id())
+    /// Bytes of memory that it has, as the system counts them.
+    pub(super) fn resident_bytes(&self) -> Result<u64, Failure> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.map_err(Failure::in_step("memory"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        let kib = kib.ok_or_else(|| Failure::fault("the system does not say how much memory a process has"));
+        Ok(kib? * 1024)
     }
 
-    fn start_with(data_dir: &Path, flags: &[&str]) -> Result<(Service, Reached), Failure> {
+    /// Starts one with an empty data directory and these flags of [`ServiceArgs`].
+    pub(super) fn start(data_dir: &Path, flags: &[&str]) -> Result<(Service, Reached), Failure> {
         let step = || Failure::in_step("service process");
         let program = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
         let mut command = Command::new(program);
@@ -115,14 +103,14 @@ impl Service {
     }
 
     /// Sends SIGTERM and waits for the exit; returns its status and how long it took.
-    pub(crate) fn terminate(&mut self) -> Result<(ExitStatus, Duration), Failure> {
+    pub(super) fn terminate(&mut self) -> Result<(ExitStatus, Duration), Failure> {
         let began = Instant::now();
         kill_process(Pid::from_child(&self.child), Signal::TERM).map_err(Failure::in_step("SIGTERM"))?;
         let status = self.child.wait().map_err(Failure::in_step("service process"))?;
         Ok((status, began.elapsed()))
     }
 
-    pub(crate) fn stop(mut self) -> Result<(), Failure> {
+    pub(super) fn stop(mut self) -> Result<(), Failure> {
         match self.terminate()?.0.success() {
             true => Ok(()),
             false => Err(Failure::fault("the service did not end cleanly")),
@@ -138,38 +126,36 @@ impl Drop for Service {
     }
 }
 
-/// How the service process runs.
-pub(crate) struct Served {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) is_slow: bool,
-    pub(crate) on_all: bool,
-    /// The address of a PostgreSQL database.
-    pub(crate) store: Option<String>,
-    /// The address of the key-holder that it shares with the other nodes of a fleet.
-    pub(crate) key_holder: Option<String>,
-}
-
-/// Bytes of memory that a process has, as the system counts them.
-pub(crate) fn resident_bytes(process: u32) -> Result<u64, Failure> {
-    let status =
-        std::fs::read_to_string(format!("/proc/{process}/status")).map_err(Failure::in_step("memory"))?;
-    let kib = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-    kib.map(|kib| kib * 1024)
-        .ok_or_else(|| Failure::fault("the system does not say how much memory a process has"))
+/// The service that the profiles start; on half of the processors unless told otherwise.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ServiceArgs {
+    /// Its data directory
+    #[arg(long)]
+    data_dir: PathBuf,
+    /// Run at low priority
+    #[arg(long)]
+    slow: bool,
+    /// Run on all processors
+    #[arg(long)]
+    on_all: bool,
+    /// Keep tenants, templates and the log in this PostgreSQL database
+    #[arg(long)]
+    store: Option<String>,
+    /// Be a node of a fleet, with the key-holder at this address
+    #[arg(long, requires = "store")]
+    key_holder: Option<String>,
 }
 
 /// Serves as `trefoil serve` does, and shuts down like it at the end of standard input.
 ///
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
-pub(crate) fn serve(served: Served) -> Result<(), Failure> {
-    let Served { data_dir, is_slow, on_all, store, key_holder } = served;
+pub(crate) fn serve(args: ServiceArgs) -> Result<(), Failure> {
+    let ServiceArgs { data_dir, slow, on_all, store, key_holder } = args;
     if !on_all {
         stay_on(Half::First)?;
     }
-    if is_slow {
+    if slow {
         // On Linux this applies to all threads that it starts.
         rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;
     }
@@ -199,13 +185,13 @@ pub(crate) fn serve(served: Served) -> Result<(), Failure> {
 
 /// Halves of the processors that this process may use.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Half {
+pub(super) enum Half {
     First,
     Second,
 }
 
 /// Pins this thread, and those that it starts, to one half of the processors.
-pub(crate) fn stay_on(half: Half) -> Result<(), Failure> {
+pub(super) fn stay_on(half: Half) -> Result<(), Failure> {
     let allowed = sched_getaffinity(None).map_err(Failure::in_step("processors"))?;
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let (first, second) = allowed.split_at(allowed.len() / 2);
@@ -219,7 +205,7 @@ pub(crate) fn stay_on(half: Half) -> Result<(), Failure> {
 }
 
 /// A runtime whose threads have this priority.
-pub(crate) fn runtime(threads: usize, nice: i32) -> Result<Runtime, Failure> {
+pub(super) fn runtime(threads: usize, nice: i32) -> Result<Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_all()

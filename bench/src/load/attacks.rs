@@ -1,13 +1,15 @@
-//! The attacks of hostile peers, none of which has a credential.
+//! Attacks on a service. None needs a credential; a flood of invalid proofs needs an API key.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
+use trefoil_client::Client;
 
-use crate::raw::{Connection, Target, post};
+use super::raw::{Connection, Target, post};
+use super::world::World;
 
 /// An attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(super) enum Attack {
     NeverReads,
     /// Requests with an unknown API key, each as soon as the previous one is refused.
     Refused,
+    /// Well-formed proofs that are wrong in one bit, each as soon as the previous one is refused.
+    InvalidProofs,
 }
 
 /// Connections of attacks that do more than hold them.
@@ -34,7 +38,7 @@ const RECEIVE_BYTES: u32 = 4096;
 const PER_ADDRESS: usize = 1024;
 
 impl Attack {
-    pub(super) const ALL: [Attack; 5] =
+    pub(super) const HOSTILE: [Attack; 5] =
         [Attack::IdleTcp, Attack::IdleTls, Attack::ZeroWindow, Attack::NeverReads, Attack::Refused];
 
     pub(super) fn name(self) -> &'static str {
@@ -44,25 +48,26 @@ impl Attack {
             Attack::ZeroWindow => "zero_window",
             Attack::NeverReads => "never_reads",
             Attack::Refused => "refused",
+            Attack::InvalidProofs => "invalid_proofs",
         }
     }
 
-    pub(super) fn connections(self, idle: usize) -> usize {
-        match self {
-            Attack::IdleTcp | Attack::IdleTls => idle,
-            Attack::ZeroWindow | Attack::NeverReads | Attack::Refused => BUSY,
-        }
-    }
-
-    /// Starts it on this runtime, from addresses of its own. It ends when the set is dropped.
-    pub(super) fn begin(self, target: &Target, idle: usize) -> JoinSet<()> {
+    /// Starts it on this runtime, from addresses of its own; so many connections are held open if it does no more than hold them. It ends
+    /// when the set is dropped.
+    pub(super) fn begin(self, target: &Target, world: &World, connections: usize) -> JoinSet<()> {
         let mut attacking = JoinSet::new();
-        let connections = self.connections(idle);
-        // Eight at a time for connections that are only held open.
-        let (tasks, each) = if connections == BUSY { (BUSY, 1) } else { (8, connections / 8) };
+        let (tasks, each) = match self {
+            // Eight at a time.
+            Attack::IdleTcp | Attack::IdleTls => (8, connections.div_ceil(8)),
+            Attack::ZeroWindow | Attack::NeverReads | Attack::Refused => (BUSY, 1),
+            Attack::InvalidProofs => (connections, 1),
+        };
         for task in 0..tasks {
-            let last = 100 + u8::try_from(task * each / PER_ADDRESS).unwrap_or(0);
-            let target = target.from(Ipv4Addr::new(127, 0, 0, last));
+            if self == Attack::InvalidProofs {
+                attacking.spawn(invalid_proofs(world.flooder().clone(), world.invalid(task)));
+                continue;
+            }
+            let target = target.from_number(100 + task * each / PER_ADDRESS);
             attacking.spawn(async move {
                 loop {
                     // Regardless of how it ended: a connection that the service cuts is reopened.
@@ -93,7 +98,7 @@ impl Attack {
             }
             Attack::ZeroWindow => zero_window(target.http2().connect(None).await?).await,
             Attack::NeverReads => never_reads(target.connect(Some(RECEIVE_BYTES)).await?).await,
-            Attack::Refused => refused(target.connect(None).await?).await,
+            Attack::Refused | Attack::InvalidProofs => refused(target.connect(None).await?).await,
         }
     }
 }
@@ -152,5 +157,12 @@ async fn refused(mut connection: Connection) -> io::Result<()> {
     let request = post("/v1/authentications", "trefoil_0000000000000000_none", b"{}");
     loop {
         connection.ask(&request).await?;
+    }
+}
+
+/// Whatever the answers are: what honest callers see is measured.
+async fn invalid_proofs(flooder: Arc<Client>, envelope: Vec<u8>) {
+    loop {
+        let _ = flooder.open_session(envelope.clone()).await;
     }
 }

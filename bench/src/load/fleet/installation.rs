@@ -1,7 +1,6 @@
 //! Nodes that share a PostgreSQL server and a key-holder, and the generator of their logins.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use trefoil_attest::TrustRoot;
@@ -9,14 +8,14 @@ use trefoil_service::signing_keys::{self, Source, TRUST_ROOT_FILE};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_testing::postgres::{self, Server};
 
+use super::super::Load;
+use super::super::generator::Generator;
+use super::super::raw::Target;
+use super::super::service::{Service, runtime};
+use super::super::world::World;
 use super::counts::Database;
-use super::division::Division;
 use super::spent::{Spent, of_family, of_process};
 use crate::Failure;
-use crate::apart::{Service, runtime};
-use crate::flood::world::World;
-use crate::load::Generator;
-use crate::raw::Target;
 use crate::remote::KeyHolders;
 
 /// Settings of the server that differ from those of tests.
@@ -47,12 +46,8 @@ pub(super) struct Installation {
 }
 
 impl Installation {
-    /// With so many nodes, on processors of their own if there is a division, and people with sessions, which were opened at the first one.
-    pub(super) fn start(
-        nodes: usize,
-        people: usize,
-        division: Option<&Division>,
-    ) -> Result<Installation, Failure> {
+    /// With so many nodes, and people with sessions, which were opened at the first one.
+    pub(super) fn start(nodes: usize, load: &Load) -> Result<Installation, Failure> {
         if postgres::find().is_none() {
             return Err(Failure::usage("no initdb: install PostgreSQL, such as apt-get install postgresql"));
         }
@@ -61,22 +56,21 @@ impl Installation {
         let key_holders = KeyHolders::start_at(nodes as u32, false)?;
         let (key_holder, _, first) = key_holders.one();
         let folder = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
-        let start = |node: usize, data: &Path| {
-            let start = || Service::start_node(data, &database, &key_holder);
-            division.map_or_else(start, |division| division.on_its_own(node, start))
+        let start = |data: &Path| {
+            Service::start(data, &["--on-all", "--store", &database, "--key-holder", &key_holder])
         };
-        let (service, reached) = start(0, &first)?;
+        let (service, reached) = start(&first)?;
         let (mut services, mut targets) = (vec![service], vec![Target::of(&reached)?]);
-        for (before, data) in others(&first, folder.path(), nodes)?.iter().enumerate() {
-            let (service, reached) = start(before + 1, data)?;
+        for data in &others(&first, folder.path(), nodes)? {
+            let (service, reached) = start(data)?;
             services.push(service);
             targets.push(Target::of(&reached)?);
         }
         let root = std::fs::read(first.join(TRUST_ROOT_FILE)).map_err(Failure::in_step("trust root"))?;
         let trust_root = TrustRoot::from_file(&root).map_err(Failure::in_step("trust root"))?;
-        let runtime = runtime(division.map_or(1, Division::generators), 0)?;
-        let world = runtime.block_on(World::at(&reached, "fleet", people, 2))?;
-        let generator = Generator { runtime, targets, world, trust_root, made: AtomicU64::new(0) };
+        let runtime = runtime(1, 0)?;
+        let world = runtime.block_on(World::at(&reached, "fleet", load.people))?;
+        let generator = Generator::new(runtime, targets, world, trust_root, load);
         Database::of(&server, &database)?;
         Ok(Installation { nodes: services, generator, key_holders, database, server, _folder: folder })
     }

@@ -4,30 +4,28 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use trefoil_bfv::{Basis, Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey, TagKey, TagMaster};
-use trefoil_matching::{
-    EpochRecord, Handle, LANES, Lane, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _,
-};
+use trefoil_bfv::{Decryptor, MaskedBatch, MasterKey, Salt, Scheme, SubjectKey};
+use trefoil_matching::{Handle, LANES, MatchJob, MemoryVault, SubjectRecord, TenantId, Vault as _};
 
 use crate::Failure;
 
 /// A memory vault that stays readable after a key-holder has taken it.
-pub type OpenVault = Arc<MemoryVault>;
-
-/// A subject's name, lane and key.
-pub type KeyOf = ((Handle, u32), Lane, SubjectKey);
+pub(super) type OpenVault = Arc<MemoryVault>;
 
 /// The template keys of a tenant, derived as the key-holder derives them.
-pub struct Keys(HashMap<(Handle, u32), SubjectKey>);
+pub(super) struct Keys(HashMap<(Handle, u32), SubjectKey>);
 
 impl Keys {
     /// Derives the keys of all subjects that `vault` holds for `tenant`.
     ///
     /// # Errors
     /// When the vault does not know the tenant.
-    pub fn of(vault: &OpenVault, tenant: &TenantId) -> Result<Self, Failure> {
-        let epoch = newest(vault, tenant)?;
-        let master = MasterKey::from_bytes(epoch.master);
+    pub(super) fn of(vault: &OpenVault, tenant: &TenantId) -> Result<Self, Failure> {
+        let tenants = vault.tenants().map_err(Failure::in_step("vault"))?;
+        let record = tenants.iter().find(|record| record.tenant == *tenant);
+        let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;
+        let epoch = record.epochs.last().ok_or_else(|| Failure::fault("the tenant has no keys"))?;
+        let master = MasterKey::from_bytes(epoch.master.clone());
         let subjects = vault.subjects(tenant).map_err(Failure::in_step("vault"))?;
         let key = |subject: SubjectRecord| {
             let salt = Salt::from_bytes(subject.salt);
@@ -36,49 +34,17 @@ impl Keys {
         };
         Ok(Keys(subjects.into_iter().map(key).collect()))
     }
-
-    /// The subjects that `vault` holds for `tenant`, with their lanes and keys.
-    ///
-    /// # Errors
-    /// When the vault cannot be read.
-    pub fn into_subjects(mut self, vault: &OpenVault, tenant: &TenantId) -> Result<Vec<KeyOf>, Failure> {
-        let subjects = vault.subjects(tenant).map_err(Failure::in_step("vault"))?;
-        let named = subjects.into_iter().filter_map(|subject| {
-            let name = (subject.handle, subject.generation);
-            Some((name, subject.lane, self.0.remove(&name)?))
-        });
-        Ok(named.collect())
-    }
-
-    /// The checker of tags of `tenant`'s batches while none of its jobs was malformed.
-    ///
-    /// # Errors
-    /// When the vault does not know the tenant.
-    pub fn tag_key(vault: &OpenVault, tenant: &TenantId) -> Result<TagKey, Failure> {
-        let epoch = newest(vault, tenant)?;
-        let basis = Basis::from_seed(Scheme::shared(), epoch.seed);
-        let [one, other] = epoch.tags.map(|tags| TagMaster::from_bytes(tags).key(&basis, 0));
-        Ok(one.plus(&other))
-    }
-}
-
-/// The newest keys of `tenant`.
-fn newest(vault: &OpenVault, tenant: &TenantId) -> Result<EpochRecord, Failure> {
-    let tenants = vault.tenants().map_err(Failure::in_step("vault"))?;
-    let record = tenants.iter().find(|record| record.tenant == *tenant);
-    let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;
-    record.epochs.last().cloned().ok_or_else(|| Failure::fault("the tenant has no keys"))
 }
 
 /// One thread's decryption.
-pub struct Opener<'a> {
+pub(super) struct Opener<'a> {
     keys: &'a Keys,
     decryptor: Decryptor,
 }
 
 impl<'a> Opener<'a> {
     /// Under these keys.
-    pub fn new(keys: &'a Keys) -> Self {
+    pub(super) fn new(keys: &'a Keys) -> Self {
         Opener { keys, decryptor: Decryptor::new(Scheme::shared()) }
     }
 
@@ -87,7 +53,7 @@ impl<'a> Opener<'a> {
     ///
     /// # Errors
     /// When the job's encoding, subjects or noise are not those of an honest matcher.
-    pub fn scores(&mut self, job: &MatchJob) -> Result<[i32; LANES], Failure> {
+    pub(super) fn scores(&mut self, job: &MatchJob) -> Result<[i32; LANES], Failure> {
         let bytes = job.to_bytes();
         let masked = bytes
             .len()

@@ -6,74 +6,50 @@
 //! fewer processors than there are processes, and the rates cannot.
 //!
 //! A second of an installation that nobody calls is measured too: the nodes ask for changes, and keep connections.
-//!
-//! Where the machine has processors for all, each node can get some of its own, as on machines of their own; then the rates can be compared.
 
 mod counts;
-mod division;
 mod installation;
 mod spent;
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
-use crate::Failure;
-use crate::Report;
+use super::generator::Pace;
+use super::phase::{Phase, problem};
+use super::{FIRST_GUESS_PER_S, Load};
 use crate::distribution::{Distribution, rounded};
-use crate::load::{FIRST_GUESS_PER_S, Load, Phase, problem};
-use division::Division;
+use crate::{Failure, Report};
 use installation::Installation;
 use spent::{PARTS, Spent};
 
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Fleet {
-    /// Length of a phase.
-    pub phase: Duration,
-    /// Rounds of all phases.
-    pub rounds: usize,
-    /// People who log in, each with a session.
-    pub people: usize,
-    /// Logins in flight together.
-    pub in_flight: Vec<usize>,
-    /// Verify one login in this many offline.
-    pub verify_every: usize,
-    /// Processors of its own for each node; the nodes share those of the machine if there are none.
-    pub processors_per_node: Option<usize>,
-}
-
 /// The installations: their names in the record, and their nodes.
 const INSTALLATIONS: [(&str, usize); 2] = [("one", 1), ("three", 3)];
-/// Room for phases that are faster than those before.
-const FASTER: f64 = 1.5;
 
 /// Measures.
 ///
 /// # Errors
 /// When PostgreSQL is missing, or a step fails. A decision that is wrong is in the report.
-pub fn fleet(parameters: &Fleet) -> Result<Report, Failure> {
-    let most = INSTALLATIONS.iter().map(|(_, nodes)| *nodes).max().unwrap_or(1);
-    let division = parameters.processors_per_node.map(|each| Division::of_machine(most, each)).transpose()?;
+pub(super) fn fleet(load: &Load) -> Result<Report, Failure> {
     let mut sides = Vec::new();
     for (name, nodes) in INSTALLATIONS {
-        sides.push(Side::start(name, nodes, parameters, division.as_ref())?);
+        let loads = load.connections.iter().map(|_| Loaded::default()).collect();
+        let installation = Installation::start(nodes, load)?;
+        sides.push(Side { name, installation, loads, idle: Default::default(), per_s: 0.0 });
     }
     for side in &mut sides {
-        side.settle(parameters)?;
+        side.settle(load)?;
     }
-    for round in 0..parameters.rounds {
-        for (at, &in_flight) in parameters.in_flight.iter().enumerate() {
+    for round in 0..load.rounds {
+        for (at, &in_flight) in load.connections.iter().enumerate() {
             for turn in 0..sides.len() {
                 let place = (round + turn) % sides.len();
-                sides[place].load(parameters, (at, in_flight))?;
+                sides[place].load(at, in_flight)?;
             }
         }
         for side in &mut sides {
-            side.rest(parameters)?;
+            side.rest(load)?;
         }
     }
-    let report = report(parameters, &sides)?;
+    let report = report(load, &sides)?;
     sides.into_iter().try_for_each(|side| side.installation.stop())?;
     Ok(report)
 }
@@ -98,43 +74,31 @@ struct Loaded {
 }
 
 impl Side {
-    fn start(
-        name: &'static str,
-        nodes: usize,
-        parameters: &Fleet,
-        division: Option<&Division>,
-    ) -> Result<Side, Failure> {
-        let installation = Installation::start(nodes, parameters.people, division)?;
-        let loads = parameters.in_flight.iter().map(|_| Loaded::default()).collect();
-        Ok(Side { name, installation, loads, idle: Default::default(), per_s: 0.0 })
-    }
-
     /// Waits until nothing of the start is left to do, and brings templates, sessions and connections up.
-    fn settle(&mut self, parameters: &Fleet) -> Result<(), Failure> {
+    fn settle(&mut self, load: &Load) -> Result<(), Failure> {
         self.installation.settle()?;
-        let most = parameters.in_flight.iter().copied().max().unwrap_or(1);
-        self.per_s = self.phase(parameters, most, FIRST_GUESS_PER_S)?.0.per_s();
+        let most = load.connections.iter().copied().max().unwrap_or(1);
+        self.per_s = self.phase(most, FIRST_GUESS_PER_S)?.0.per_s();
         Ok(())
     }
 
     /// A phase that answers more logins than were made for it is repeated with more.
-    fn phase(&self, parameters: &Fleet, in_flight: usize, mut per_s: f64) -> Result<(Phase, Spent), Failure> {
+    fn phase(&self, in_flight: usize, mut per_s: f64) -> Result<(Phase, Spent), Failure> {
         let generator = &self.installation.generator;
-        let load = parameters.load();
         loop {
-            let ready = generator.ready_closed(&load, in_flight, per_s)?;
+            let ready = generator.ready(in_flight, Pace::AtOnce, per_s)?;
             let before = self.installation.begin()?;
-            let sent = generator.send(&load, ready);
+            let sent = generator.send(ready);
             let spent = self.installation.end(&before)?;
             if !sent.ran_out {
-                return Ok((generator.judged(&load, sent)?, spent));
+                return Ok((generator.judged(sent)?, spent));
             }
             per_s *= 2.0;
         }
     }
 
-    fn load(&mut self, parameters: &Fleet, (at, in_flight): (usize, usize)) -> Result<(), Failure> {
-        let (phase, spent) = self.phase(parameters, in_flight, FASTER * self.per_s)?;
+    fn load(&mut self, at: usize, in_flight: usize) -> Result<(), Failure> {
+        let (phase, spent) = self.phase(in_flight, self.per_s)?;
         self.per_s = self.per_s.max(phase.per_s());
         let us = spent.installation_s() * 1e6 / phase.logins as f64;
         eprintln!(
@@ -150,27 +114,13 @@ impl Side {
     }
 
     /// A phase in which nobody calls, after the usage of the last one is stored.
-    fn rest(&mut self, parameters: &Fleet) -> Result<(), Failure> {
+    fn rest(&mut self, load: &Load) -> Result<(), Failure> {
         std::thread::sleep(installation::STORED);
         let before = self.installation.begin()?;
-        std::thread::sleep(parameters.phase);
+        std::thread::sleep(load.seconds);
         self.idle.0.add(&self.installation.end(&before)?);
-        self.idle.1 += parameters.phase.as_secs_f64();
+        self.idle.1 += load.seconds.as_secs_f64();
         Ok(())
-    }
-}
-
-impl Fleet {
-    fn load(&self) -> Load {
-        Load {
-            phase: self.phase,
-            rounds: self.rounds,
-            people: self.people,
-            connections: self.in_flight.clone(),
-            batch: 1,
-            verify_every: self.verify_every,
-            seed: 1,
-        }
     }
 }
 
@@ -189,10 +139,10 @@ impl Loaded {
     }
 }
 
-fn report(parameters: &Fleet, sides: &[Side]) -> Result<Report, Failure> {
+fn report(load: &Load, sides: &[Side]) -> Result<Report, Failure> {
     let mut summary = String::new();
     let mut by_load = Map::new();
-    for (at, in_flight) in parameters.in_flight.iter().enumerate() {
+    for (at, in_flight) in load.connections.iter().enumerate() {
         let mut figures = Map::new();
         for side in sides {
             let shown = side.loads[at].json();
@@ -220,10 +170,10 @@ fn report(parameters: &Fleet, sides: &[Side]) -> Result<Report, Failure> {
     let idle = sides.iter().map(|side| Ok((side.name.to_owned(), side.idle_json()?)));
     let idle = idle.collect::<Result<Map<_, _>, Failure>>()?;
     summary.push_str(&format!("a second without callers: {}\n", json!(idle)));
-    let problem = problem(sides.iter().flat_map(|side| side.loads.iter().map(|loaded| &loaded.phase)));
+    let phases = sides.iter().flat_map(|side| side.loads.iter().map(|loaded| &loaded.phase));
+    let problem = problem(phases, false);
     let result = json!({
-        "in_flight": by_load, "best_logins_per_s": best, "processors_per_node": parameters.processors_per_node, "idle": idle, "phase_s": parameters.phase.as_secs_f64(), "rounds": parameters.rounds,
-        "people": parameters.people, "verify_every": parameters.verify_every, "settings": installation::SETTINGS,
+        "in_flight": by_load, "best_logins_per_s": best, "idle": idle, "settings": installation::SETTINGS,
         "postgresql_version": sides.first().map(|side| side.installation.version()),
     });
     Ok(Report { summary, result, problem })
