@@ -39,16 +39,12 @@ pub(crate) struct WorldArgs {
     /// Seed: who is drawn, which faces they show and who is an impostor
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Folder in which proofs are kept between runs [default: target/bench-world of the source tree]
-    #[arg(long, value_name = "DIR")]
-    world_dir: Option<PathBuf>,
 }
 
 impl WorldArgs {
-    /// So many people, whose proofs are made now or read from disk.
+    /// So many people, whose proofs are made now.
     pub(crate) fn population(&self, people: usize) -> Result<Arc<Population>, Failure> {
-        let folder = self.world_dir.clone().unwrap_or_else(|| in_source_tree("../target/bench-world"));
-        Ok(Arc::new(Population::new(people, &folder, cores())?))
+        Ok(Arc::new(Population::new(people, cores())?))
     }
 }
 

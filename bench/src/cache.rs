@@ -13,9 +13,9 @@ use trefoil_cache::{Key, Off, PerWorker};
 use crate::args::{count, workers};
 use crate::distribution::{Distribution, rounded};
 use crate::paired::order;
-use crate::peers::{Moka, Ours, Payload, QuickCache, key};
+use crate::peers::{Moka, Ours, Payload, Peer, QuickCache, key};
 use crate::{Failure, Report, wiring};
-use trefoil_lab::timing::{Load, Operation, Tally, Timed};
+use trefoil_lab::timing::{Load, Tally, time};
 use zipf::Zipf;
 
 /// Times are processor time of the threads, so that neither other programs nor more threads than cores distort them.
@@ -66,7 +66,7 @@ pub(crate) fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
     for subject in &subjects {
         let mut ratios = Vec::new();
         for table in &subject.tables {
-            if table.evicts() {
+            if table.capacity().is_some() {
                 for stream in &streams {
                     table.warm(stream);
                 }
@@ -84,13 +84,17 @@ pub(crate) fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
         for cell in order(round, rows.len() * numbers) {
             let (row, threads) = (&mut rows[cell / numbers], cell % numbers);
             let tables = &row.subject.tables;
-            row.rounds[threads].push(tables[round % tables.len()].time(Load {
-                operation: Operation::Get,
-                streams: &streams,
-                offset: round * STRIDE,
-                threads: parameters.threads[threads],
-                duration: Duration::from_millis(parameters.millis as u64),
-            }));
+            let table = tables[round % tables.len()].as_ref();
+            row.rounds[threads].push(time(
+                table,
+                Load {
+                    put: false,
+                    streams: &streams,
+                    offset: round * STRIDE,
+                    threads: parameters.threads[threads],
+                    duration: Duration::from_millis(parameters.millis as u64),
+                },
+            ));
         }
     }
     Ok(report(parameters, &rows))
@@ -103,7 +107,7 @@ const STRIDE: usize = 104_729;
 struct Subject {
     name: &'static str,
     /// Identical instances, used alternately, one per round.
-    tables: Vec<Box<dyn Timed>>,
+    tables: Vec<Box<dyn Peer>>,
 }
 
 /// Tables of the engine with its instrumentation, and as many without. Which keys share a set or a tag, and which lines of a
@@ -112,11 +116,11 @@ struct Subject {
 const TABLES: usize = 5;
 
 fn subjects(capacity: usize) -> Vec<Subject> {
-    let alike = |make: &dyn Fn() -> Option<Box<dyn Timed>>| (0..TABLES).filter_map(|_| make()).collect();
+    let alike = |make: &dyn Fn() -> Option<Box<dyn Peer>>| (0..TABLES).filter_map(|_| make()).collect();
     let engine = alike(&|| Some(Box::new(Ours::evicting(wiring::engine::<Payload, PerWorker>(capacity)?))));
     let engine_off = alike(&|| Some(Box::new(Ours::evicting(wiring::engine::<Payload, Off>(capacity)?))));
     let dashmap = wiring::dashmap::<Payload, Off>(capacity);
-    let dashmap = dashmap.map(|map| Box::new(Ours::map(map)) as Box<dyn Timed>);
+    let dashmap = dashmap.map(|map| Box::new(Ours::map(map)) as Box<dyn Peer>);
     let mut subjects = vec![
         Subject { name: "engine", tables: engine },
         Subject { name: "engine_off", tables: engine_off },

@@ -26,58 +26,7 @@ use crate::stages::{Stages, stages};
 use crate::zkp::{Zkp, zkp};
 use crate::{Failure, Report, host, record};
 
-const EXAMPLES: &str = "\
-Examples:
-  Is the encrypted match exact? Every score of a real face set, bit for bit:
-    trefoil-bench exact --set lfw_facenet128
-  The same for your own vectors (float32 rows of 128, one integer id per row):
-    trefoil-bench exact --x faces.npy --y people.npy --protocol enrol3
-  Where does the time of one batch of 32 go?
-    trefoil-bench stages --users 4096
-  And another library, for the same inner products?
-    trefoil-bench peers
-  How many authentications per second, and what does the cache cost?
-    trefoil-bench run --workers 2 --seconds 5 --cache engine
-    trefoil-bench run --workers 2 --seconds 5 --cache dashmap
-  And in the workload that records are compared by? Some six minutes; on the 96 workers of the published figures:
-    trefoil-bench run --canonical
-    trefoil-bench run --canonical --target reference
-  How does the rate grow with the workers?
-    trefoil-bench scaling
-  How many requests of recorded traces do caches of several sizes answer?
-    trefoil-bench hit-ratio --traces bench/data/traces
-  How long does a look-up take, and what do its counters cost?
-    trefoil-bench cache --threads 1,2
-  What do locks and shared counters in an observer cost, and what does the engine's observer?
-    trefoil-bench ladder --workers 96 --seconds 0.25
-  What does the engine cost against the raw map in the pipeline?
-    trefoil-bench overhead --repeats 20
-  What does a read of one entry cost that all threads read?
-    trefoil-bench registry
-  How long does a credential proof take, and how large is it?
-    trefoil-bench zkp --iters 30
-  How long do three signatures take, and what does waiting for them add under load?
-    trefoil-bench sign
-  What does a key-holder in another process cost, and three of which two decide?
-    trefoil-bench remote
-  How many logins a second over HTTPS, and how long does each take? Alone, and 32 in a request:
-    trefoil-bench load
-    trefoil-bench load --batch 32 --connections 8,16,32
-  And under a flood of invalid proofs, more logins than the machine can do, or idle, deaf and refused connections?
-    trefoil-bench load --profile flood
-    trefoil-bench load --profile overload
-    trefoil-bench load --profile hostile
-  What does a login cost on one node of a fleet and on three?
-    trefoil-bench load --profile fleet
-  How does another build, or another command, compare with this one, in alternating runs?
-    trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
-    trefoil-bench against --other-is 'the raw map' --other-arguments '--cache dashmap' -- run --seconds 2
-  Keep a result under bench/records/ and name the machine:
-    trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
-
-Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
-TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
-say what the numbers mean.";
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// Benchmarks of Trefoil that verify what they time.
 #[derive(Debug, Parser)]

@@ -68,15 +68,6 @@ fn mode(name: &str) -> Result<ProbeMode, String> {
     known.ok_or_else(|| "use plain, shared".to_owned())
 }
 
-/// Which vectors to compare.
-#[derive(Clone, Debug)]
-enum Source {
-    /// The set `name` in the folder `data`, with the reference in `data/reference.json` if it has one.
-    Set { data: PathBuf, name: String },
-    /// Two files: float32 rows of 128, integer ids.
-    Files { x: PathBuf, y: PathBuf },
-}
-
 /// False-match rate 10^-3 on `lfw_facenet128` with `enrol1`; for the comparison of bits any threshold serves.
 const THRESHOLD: i32 = 16_046;
 
@@ -87,16 +78,21 @@ const THRESHOLD: i32 = 16_046;
 pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
     let Exact { protocol, mode, .. } = args;
     let workers = args.workers.unwrap_or_else(cores);
-    let source = match (&args.set, &args.x, &args.y) {
-        (None, Some(x), Some(y)) => Source::Files { x: x.clone(), y: y.clone() },
-        (Some(name), None, None) => Source::Set {
-            data: args.data.clone().unwrap_or_else(|| in_source_tree("data")),
-            name: name.clone(),
-        },
+    let data = args.data.clone().unwrap_or_else(|| in_source_tree("data"));
+    let (x, y) = match (&args.set, &args.x, &args.y) {
+        (Some(name), None, None) => (data.join(name).join("x.npy"), data.join(name).join("y.npy")),
+        (None, Some(x), Some(y)) => (x.clone(), y.clone()),
         _ => return Err(Failure::usage("give either --set, or both --x and --y")),
     };
-    let set = load(&source)?;
-    let reference = reference(&source, *protocol)?;
+    if let Some(name) = args.set.as_ref().filter(|_| !x.is_file()) {
+        return Err(unknown_set(&data, name));
+    }
+    let set = EmbeddingSet::load(&x, &y)
+        .map_err(|error| Failure::usage(format!("the set cannot be used: {error}")))?;
+    let reference = match &args.set {
+        Some(name) => reference(&data, name, *protocol)?,
+        None => None,
+    };
     let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
     let plain = trials
         .score(|row| Embedding::quantise(row), Embedding::dot)
@@ -118,7 +114,7 @@ pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
     let problem = problem(equal, sha256 == plain_sha256, bits_wrong.unwrap_or(0));
     let scores = encrypted.probes() * encrypted.templates();
     let result = json!({
-        "set": match &source { Source::Set { name, .. } => Some(name), Source::Files { .. } => None },
+        "set": args.set,
         "protocol": protocol.to_string(), "quantiser": "unit-r175",
         "probes": encrypted.probes(), "templates": encrypted.templates(), "scores": scores,
         "sha256": sha256, "expected": reference, "equal": equal,
@@ -146,20 +142,6 @@ fn problem(equal: Option<bool>, equal_to_plain: bool, bits_wrong: u64) -> Option
     (bits_wrong > 0).then(|| format!("{bits_wrong} decisions are not those that the scores imply"))
 }
 
-fn load(source: &Source) -> Result<EmbeddingSet, Failure> {
-    let (x, y) = match source {
-        Source::Files { x, y } => (x.clone(), y.clone()),
-        Source::Set { data, name } => {
-            let folder = data.join(name);
-            if !folder.join("x.npy").is_file() {
-                return Err(unknown_set(data, name));
-            }
-            (folder.join("x.npy"), folder.join("y.npy"))
-        }
-    };
-    EmbeddingSet::load(&x, &y).map_err(|error| Failure::usage(format!("the set cannot be used: {error}")))
-}
-
 fn unknown_set(data: &Path, name: &str) -> Failure {
     let mut names: Vec<String> = fs::read_dir(data)
         .into_iter()
@@ -174,8 +156,7 @@ fn unknown_set(data: &Path, name: &str) -> Failure {
 }
 
 /// The known digest of the set's matrix: `<set>/r175/<protocol>` in `reference.json`.
-fn reference(source: &Source, protocol: Protocol) -> Result<Option<String>, Failure> {
-    let Source::Set { data, name } = source else { return Ok(None) };
+fn reference(data: &Path, name: &str, protocol: Protocol) -> Result<Option<String>, Failure> {
     let path = data.join("reference.json");
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -292,12 +273,12 @@ mod tests {
     #[test]
     fn references_are_looked_up_by_set_and_protocol() {
         let folder = tempfile::tempdir().expect("folder");
-        let source = |name: &str| Source::Set { data: folder.path().to_owned(), name: name.to_owned() };
-        assert_eq!(reference(&source("a"), Protocol::Enrol1).expect("no file"), None);
+        let of = |name: &str, protocol| reference(folder.path(), name, protocol);
+        assert_eq!(of("a", Protocol::Enrol1).expect("no file"), None);
         let text = r#"{"a/r175/enrol1": {"sha256": "00"}, "b/r175/enrol1": {"sha": "00"}}"#;
         fs::write(folder.path().join("reference.json"), text).expect("file");
-        assert_eq!(reference(&source("a"), Protocol::Enrol1).expect("entry").as_deref(), Some("00"));
-        assert_eq!(reference(&source("a"), Protocol::Enrol3).expect("no entry"), None);
-        assert!(reference(&source("b"), Protocol::Enrol1).is_err());
+        assert_eq!(of("a", Protocol::Enrol1).expect("entry").as_deref(), Some("00"));
+        assert_eq!(of("a", Protocol::Enrol3).expect("no entry"), None);
+        assert!(of("b", Protocol::Enrol1).is_err());
     }
 }

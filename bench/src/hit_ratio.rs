@@ -12,7 +12,7 @@ use trefoil_cache::Off;
 use crate::args::count;
 use crate::cache::zipf::Zipf;
 use crate::distribution::Distribution;
-use crate::peers::{Handle, Moka, Ours, Payload, Peer, QuickCache, key};
+use crate::peers::{Moka, Ours, Payload, Peer, QuickCache, key};
 use crate::trace::Trace;
 use crate::{Failure, Report, wiring};
 
@@ -25,9 +25,9 @@ pub(crate) struct HitRatio {
     /// Entries of each cache [default: a 64th, a 16th and a quarter of a trace's keys, and the synthetic requests at two sizes each]
     #[arg(long, value_name = "N", value_parser = count::<CAPACITY_MIN, CAPACITY_MAX>, requires = "traces")]
     capacity: Option<usize>,
-    /// Requests of a synthetic loop
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = count::<1_000, 100_000_000>)]
-    loop_requests: usize,
+    /// Requests of each synthetic load: a Zipf load over half as many keys, and a loop over half as many keys again as there are entries
+    #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = count::<1_000, 100_000_000>)]
+    synthetic: usize,
     /// Runs of the caches, which place keys at random; all are kept
     #[arg(long, default_value_t = 3, value_parser = count::<1, 1_000>)]
     repeats: usize,
@@ -39,6 +39,9 @@ const CAPACITY_MIN: usize = 16;
 const CAPACITY_MAX: usize = 1 << 24;
 /// A trace is replayed into caches of these fractions of its different keys: sizes that nobody picked.
 const SHARES: [usize; 3] = [64, 16, 4];
+/// Synthetic loads and the entries of their caches.
+const SYNTHETIC: [(&str, usize); 4] =
+    [("zipf", 10_000), ("zipf", 100_000), ("loop", 1_000), ("loop", 10_000)];
 /// What the engine is compared with, after it.
 const CACHES: [&str; 3] = ["engine", "moka", "quick_cache"];
 
@@ -57,16 +60,18 @@ pub(crate) fn hit_ratio(args: &HitRatio) -> Result<Report, Failure> {
             rows.push(Row::replayed(&name, &trace, different, capacity, args.repeats));
         }
     }
-    for capacity in if args.capacity.is_none() { vec![10_000, 100_000] } else { vec![] } {
-        // Two million requests, over a million keys whose popularity falls with exponent 0.99.
-        let (zipf, mut rng) = (Zipf::new(1_000_000, 0.99), StdRng::seed_from_u64(1));
-        let requests = (0..2_000_000).map(|_| zipf.sample(&mut rng) as u64).collect();
-        rows.push(Row::synthetic("zipf", requests, capacity, args.repeats));
-    }
-    for capacity in if args.capacity.is_none() { vec![1_000, 10_000] } else { vec![] } {
-        // A loop over half as many keys again as there are entries.
-        let requests = (0..args.loop_requests as u64).map(|n| n % (capacity as u64 * 3 / 2)).collect();
-        rows.push(Row::synthetic("loop", requests, capacity, args.repeats));
+    for (name, capacity) in SYNTHETIC.into_iter().filter(|_| args.capacity.is_none()) {
+        let count = args.synthetic as u64;
+        let requests = match name {
+            "zipf" => {
+                let (zipf, mut rng) = (Zipf::new(args.synthetic / 2, 0.99), StdRng::seed_from_u64(1));
+                (0..count).map(|_| zipf.sample(&mut rng) as u64).collect()
+            }
+            _ => (0..count).map(|n| n % (capacity as u64 * 3 / 2)).collect(),
+        };
+        let trace = Trace::synthetic(requests);
+        let different = trace.requests.iter().collect::<HashSet<_>>().len();
+        rows.push(Row::replayed(name, &trace, different, capacity, args.repeats));
     }
     Ok(report(args.repeats, &rows))
 }
@@ -101,7 +106,7 @@ struct Replay {
     held: usize,
 }
 
-fn replay(peer: &impl Peer, requests: &[u64]) -> Replay {
+fn replay(peer: &dyn Peer, requests: &[u64]) -> Replay {
     let (mut hits, mut wrong) = (0, 0);
     let mut handle = peer.handle();
     for (index, &request) in requests.iter().enumerate() {
@@ -146,12 +151,6 @@ impl Row {
             again(&|| Some(replay(&QuickCache::new(capacity), requests))),
         ];
         Row { trace: name.to_owned(), sha256: *sha256, requests: requests.len(), different, capacity, caches }
-    }
-
-    fn synthetic(name: &str, requests: Vec<u64>, capacity: usize, repeats: usize) -> Row {
-        let trace = Trace::synthetic(requests);
-        let different = trace.requests.iter().collect::<HashSet<_>>().len();
-        Row::replayed(name, &trace, different, capacity, repeats)
     }
 
     fn runs(&self, cache: usize) -> Distribution {

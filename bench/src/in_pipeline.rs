@@ -7,19 +7,18 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};
-use trefoil_cache::{Cache, Observer, Off};
+use trefoil_cache::Off;
 use trefoil_matching::Tier;
-use trefoil_pipeline::{Cadence, Verdict};
+use trefoil_pipeline::Cadence;
 
 use crate::Failure;
 use crate::args::WorldArgs;
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
-use crate::faces::FaceSource;
 use crate::paired::{Interval, Rounds, Side, order};
-use crate::run::{Common, Outcome, Run, Stand};
+use crate::run::{Common, Erect, Outcome, Run, Stand};
 use crate::warmup::Warmup;
-use crate::wiring::{self, CacheChoice, OverCache};
+use crate::wiring::{self, CacheChoice};
 use crate::workload::Popularity;
 use crate::world::capacity;
 use trefoil_lab::ladder::{OverObserver, Rung};
@@ -32,49 +31,10 @@ pub(crate) struct Comparison {
     pub(crate) seconds: f64,
 }
 
-/// A pipeline over one cache, with its type erased.
+/// A pipeline over one cache.
 pub(crate) struct Candidate {
     name: &'static str,
-    stand: Box<dyn Loadable>,
-}
-
-trait Loadable {
-    fn load(&self, seconds: f64) -> Result<Outcome, Failure>;
-}
-
-impl<C: Cache<Verdict>> Loadable for Stand<C>
-where
-    C::Session: 'static,
-{
-    fn load(&self, seconds: f64) -> Result<Outcome, Failure> {
-        Stand::load(self, Warmup::Seconds(seconds / 5.0), seconds, None, &Arc::new(WorldClock::start()))
-    }
-}
-
-/// Builds the pipeline of a candidate over whatever cache it is given.
-struct Enter<'a> {
-    name: &'static str,
-    of: &'a Comparison,
-}
-
-impl OverCache for Enter<'_> {
-    type Output = Result<Candidate, Failure>;
-
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static,
-    {
-        let stand = Stand::over(cache, &self.of.common, self.of.run, true)?;
-        Ok(Candidate { name: self.name, stand: Box::new(stand) })
-    }
-}
-
-impl OverObserver for Enter<'_> {
-    type Output = Result<Candidate, Failure>;
-
-    fn over<O: Observer>(self) -> Self::Output {
-        wiring::over_dashmap::<O, _>(capacity(self.of.common.population()), self)?
-    }
+    stand: Box<dyn Stand>,
 }
 
 impl Comparison {
@@ -95,7 +55,6 @@ impl Comparison {
             // The kind of cache does not matter here, because the cache itself is given.
             cache: CacheChoice::DEFAULT,
             users: world.users,
-            faces: FaceSource::Synthetic,
             popularity: Popularity::Uniform,
             batches: 256,
             seed: world.seed,
@@ -106,15 +65,20 @@ impl Comparison {
         Ok(Comparison { run, common, repeats, seconds })
     }
 
+    fn erect(&self) -> Erect<'_> {
+        Erect { common: &self.common, run: self.run, warm: true }
+    }
+
     /// The map under the observer of a rung.
     pub(crate) fn on_map(&self, rung: Rung) -> Result<Candidate, Failure> {
-        rung.over(Enter { name: rung.name(), of: self })
+        Ok(Candidate { name: rung.name(), stand: rung.over(self.erect())? })
     }
 
     /// The engine with everything.
     pub(crate) fn engine(&self) -> Result<Candidate, Failure> {
-        let enter = Enter { name: "engine", of: self };
-        wiring::over_cache(CacheChoice::Engine, capacity(self.common.population()), enter)?
+        let capacity = capacity(self.common.population());
+        let stand = wiring::over_cache(CacheChoice::Engine, capacity, self.erect())??;
+        Ok(Candidate { name: "engine", stand })
     }
 
     /// Runs every candidate against the raw map, forwards and backwards in turn. Whether raw runs outside or inside of a round is
@@ -123,7 +87,7 @@ impl Comparison {
     /// # Errors
     /// When a pipeline stops. Wrong outputs are in [`Compared::problem`].
     pub(crate) fn compare(&self, others: &[Candidate]) -> Result<Vec<Compared>, Failure> {
-        let raw = OverObserver::over::<Off>(Enter { name: "raw", of: self })?;
+        let raw = Candidate { name: "raw", stand: OverObserver::over::<Off>(self.erect())? };
         let mut compared: Vec<Compared> = others
             .iter()
             .map(|other| Compared { name: other.name, rounds: Rounds::default(), problem: None })
@@ -135,7 +99,9 @@ impl Comparison {
                 let inside: bool = coin.random();
                 let is_raw = |side| (side == Side::A) == inside;
                 let runs = Rounds::once(|side| {
-                    (if is_raw(side) { &raw } else { &others[index] }).stand.load(self.seconds)
+                    let candidate = if is_raw(side) { &raw } else { &others[index] };
+                    let warmup = Warmup::Seconds(self.seconds / 5.0);
+                    candidate.stand.load(warmup, self.seconds, None, &Arc::new(WorldClock::start()))
                 });
                 let [a, b, c, d] = runs;
                 let runs = [a?, b?, c?, d?];

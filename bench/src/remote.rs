@@ -6,7 +6,6 @@
 
 mod candidate;
 mod key_holders;
-mod relay;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -78,24 +77,22 @@ pub(crate) fn remote(args: &RemoteArgs, tier: Tier) -> Result<Report, Failure> {
             rates.push(throughput(candidate, workers, seconds)?);
         }
     }
-    let wire = key_holders.wire(&candidates[1..])?;
     let wrong: u64 = candidates.iter().map(Candidate::wrong).sum();
     let summary = format!("us per batch of {LANES}: median (p99), and batches/s of {workers} threads\n");
     let result = json!({
-        "lanes": LANES, "iterations": iters, "warmup_rounds": warmup, "workers": workers, "phase_s": seconds.as_secs_f64(),
+        "lanes": LANES, "job_bytes": candidates[0].job_bytes(), "iterations": iters, "warmup_rounds": warmup, "workers": workers, "phase_s": seconds.as_secs_f64(),
         "repeats": repeats, "tier": tier.name(), "decisions_wrong": wrong,
     });
     let problem = (wrong > 0).then(|| format!("{wrong} batches were not decided as the plain scores imply"));
     let mut report = Report { summary, result, problem };
-    let wire = [None].into_iter().chain(wire.into_iter().map(Some));
-    for (((candidate, times), rates), wire) in candidates.iter().zip(times).zip(rates).zip(wire) {
-        report = report.and(candidate.name, shown(candidate.name, times, Distribution::new(rates), wire));
+    for ((candidate, times), rates) in candidates.iter().zip(times).zip(rates) {
+        report = report.and(candidate.name, shown(candidate.name, times, Distribution::new(rates)));
     }
     Ok(report)
 }
 
 /// What a key-holder showed.
-fn shown(name: &str, times: [Vec<u64>; 2], rates: Distribution, wire: Option<(u64, u64)>) -> Report {
+fn shown(name: &str, times: [Vec<u64>; 2], rates: Distribution) -> Report {
     let mut result =
         json!({ "batches_per_s": rounded(rates.median()), "batches_per_s_runs": rates.runs_json() });
     let mut summary = format!("  {name:<13}");
@@ -107,11 +104,6 @@ fn shown(name: &str, times: [Vec<u64>; 2], rates: Distribution, wire: Option<(u6
         });
     }
     summary += &format!("  {:.0}/s", rates.median());
-    if let Some((sent, received)) = wire {
-        summary += &format!("  {sent} bytes out, {received} back");
-        result["bytes_sent_per_batch"] = json!(sent);
-        result["bytes_received_per_batch"] = json!(received);
-    }
     if name == "two_of_three" {
         // Each sends its parts to both others.
         result["bytes_between_key_holders_per_batch"] = json!(6 * (5 + Parts::BYTES));

@@ -16,21 +16,19 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value, json};
-use trefoil_cache::Cache;
 use trefoil_matching::Tier;
-use trefoil_pipeline::{Cadence, Verdict};
+use trefoil_pipeline::Cadence;
 
-pub(crate) use self::stand::{Common, Outcome, Stand};
+pub(crate) use self::stand::{Common, Erect, Outcome, Stand};
 use crate::args::{WorldArgs, cores, count, seconds, workers};
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, Times, rounded};
-use crate::faces::FaceSource;
+use crate::faces::SET;
 use crate::population::Population;
 use crate::sessions::Rows;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::warnings::warnings;
-use crate::window::Window;
-use crate::wiring::{CacheChoice, OverCache, over_cache};
+use crate::wiring::{CacheChoice, over_cache};
 use crate::workload::Popularity;
 use crate::world::capacity;
 use crate::{Failure, Report};
@@ -39,7 +37,7 @@ use crate::{Failure, Report};
 pub(crate) struct RunArgs {
     /// The workload for comparing records: 32,768 photographs of 1,024 people, sessions that end, a cache too small for all of
     /// them, a warm-up until the rate is flat, five windows of 30 s and one of 120 s, each audited
-    #[arg(long, conflicts_with_all = ["seconds", "repeats", "warmup", "batches", "users", "people", "faces"])]
+    #[arg(long, conflicts_with_all = ["seconds", "repeats", "warmup", "batches", "users", "people"])]
     canonical: bool,
     /// Seconds instead of minutes, to try `--canonical`: the numbers are meaningless
     #[arg(long, requires = "canonical")]
@@ -50,9 +48,6 @@ pub(crate) struct RunArgs {
     /// Which number of workers to run
     #[arg(long, value_enum, conflicts_with = "workers")]
     target: Option<Target>,
-    /// What people look like
-    #[arg(long, value_enum, default_value_t = FaceSource::Synthetic)]
-    faces: FaceSource,
     /// Distribution of requests over people
     #[arg(long, value_enum, default_value_t = Popularity::Uniform)]
     popularity: Popularity,
@@ -113,7 +108,6 @@ pub(crate) struct Run {
     pub(crate) cache: CacheChoice,
     /// Enrolled templates; a multiple of 32.
     pub(crate) users: usize,
-    pub(crate) faces: FaceSource,
     pub(crate) popularity: Popularity,
     /// Distinct batches that the workers cycle through.
     pub(crate) batches: usize,
@@ -182,7 +176,7 @@ pub(crate) fn run(args: &RunArgs, tier: Tier) -> Result<Report, Failure> {
     let plan = args.plan(tier)?;
     let people = plan.population.people.len();
     let capacity = if args.canonical { people * 3 / 4 } else { capacity(&plan.population) };
-    over_cache(args.cache, capacity, plan)?
+    plan.carried_out(capacity)
 }
 
 impl RunArgs {
@@ -198,7 +192,6 @@ impl RunArgs {
             },
             cache: self.cache,
             users: self.world.users,
-            faces: self.faces,
             popularity: self.popularity,
             batches: self.batches,
             seed: self.world.seed,
@@ -219,7 +212,7 @@ impl RunArgs {
         let Scale { users, people, batches, session_s, flatness, repeats, window_s, long_window_s } =
             if self.short { SHORT } else { RECORD };
         Ok(Plan {
-            run: Run { users, batches, faces: FaceSource::Bundled, ..run },
+            run: Run { users, batches, ..run },
             population: self.world.population(people)?,
             session_s: Some(session_s),
             warmups: [Warmup::UntilFlat(flatness), Warmup::Seconds(flatness.span_s)],
@@ -230,16 +223,12 @@ impl RunArgs {
     }
 }
 
-impl OverCache for Plan {
-    type Output = Result<Report, Failure>;
-
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static,
-    {
+impl Plan {
+    fn carried_out(&self, capacity: usize) -> Result<Report, Failure> {
         let common = Common::new(Arc::clone(&self.population), &self.run)?;
-        let stand = Stand::over(cache, &common, self.run, self.session_s.is_none())?;
-        let doubts = warnings(&stand.placement);
+        let erect = Erect { common: &common, run: self.run, warm: self.session_s.is_none() };
+        let stand = over_cache(self.run.cache, capacity, erect)??;
+        let doubts = warnings(stand.placement());
         doubts.iter().for_each(|doubt| eprintln!("WARNING: {doubt}"));
         let people = self.population.people.len();
         let rows = self.session_s.map(|session_s| Arc::new(Rows::new(people, session_s)));
@@ -252,19 +241,17 @@ impl OverCache for Plan {
             }
         }
         let mut report = self.report(&outcomes);
-        let (world, placement) = (&stand.world, &stand.placement);
+        let placement = stand.placement();
         report.put(json!({
-            "users": self.run.users, "people": people, "template_store_bytes": world.ground.template_bytes(),
-            "cache_capacity": world.cache.capacity(), "warnings": doubts,
+            "users": self.run.users, "people": people, "template_store_bytes": common.ground.template_bytes(),
+            "cache_capacity": stand.cache_capacity(), "warnings": doubts,
             "physical_cores": placement.physical_cores, "placement": placement.cpus,
         }));
         Ok(report)
     }
-}
 
-impl Plan {
     fn report(&self, outcomes: &[Outcome]) -> Report {
-        let Run { workers, cadence, cache, faces, popularity, batches, seed, tier, .. } = self.run;
+        let Run { workers, cadence, cache, popularity, batches, seed, tier, .. } = self.run;
         let (short, long) = outcomes.split_at(outcomes.len().min(self.repeats));
         let rate = Distribution::new(short.iter().map(|of| of.window.auth_per_s()).collect());
         let explained = |of: &Outcome| of.spent.0.explained(of.spent.1 * workers as u64);
@@ -278,7 +265,7 @@ impl Plan {
             "windows": short.iter().map(json).collect::<Vec<_>>(), "long_window": long.first().map(json),
             "warmup": outcomes.iter().find_map(|of| of.warmup.as_ref()).map(WarmingUp::json),
             "workers": workers, "cadence": cadence_name(cadence), "cache": cache.name(),
-            "popularity": popularity.name(), "faces": faces.name(), "window_seconds": self.window_s,
+            "popularity": popularity.name(), "faces": SET, "window_seconds": self.window_s,
             "long_window_seconds": self.long_window_s, "repeats": self.repeats, "session_seconds": self.session_s,
             "prepared_batches": batches, "seed": seed, "mode": "plain", "keys": "per-subject", "tier": tier.name(),
         });
@@ -335,7 +322,6 @@ fn verified(outcomes: &[Outcome]) -> Value {
 impl Outcome {
     /// A window with its workers' time and its audit.
     fn json(&self, workers: usize) -> Value {
-        let Window { .. } = &self.window;
         let mut json = self.window.json();
         json["worker_time"] = self.spent.0.json(self.spent.1 * workers as u64);
         json["outcome"] = json!({

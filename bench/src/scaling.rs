@@ -6,20 +6,19 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::json;
-use trefoil_cache::Cache;
 use trefoil_kernels::Tier;
+use trefoil_pipeline::Cadence;
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{Cadence, Verdict};
 
 use crate::args::{WorldArgs, cores, count, seconds, workers};
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
-use crate::faces::FaceSource;
+use crate::faces::SET;
 use crate::paired::order;
-use crate::run::{Common, Run, Stand, cadence_name};
+use crate::run::{Common, Erect, Run, cadence_name};
 use crate::warmup::Warmup;
 use crate::warnings::warnings;
-use crate::wiring::{CacheChoice, OverCache, over_cache};
+use crate::wiring::{CacheChoice, over_cache};
 use crate::workload::Popularity;
 use crate::world::capacity;
 use crate::{Failure, Report};
@@ -73,10 +72,8 @@ pub(crate) fn scaling(args: &Scaling, tier: Tier) -> Result<Report, Failure> {
     for cadence in [Cadence::Group, Cadence::PerBatch] {
         for &cache in &args.caches {
             points.extend(numbers.iter().map(|&workers| {
-                let (faces, popularity) = (FaceSource::Bundled, Popularity::Zipf);
-                let (batches, samples) = (BATCHES.min(users), 16);
-                let run =
-                    Run { workers, cadence, cache, users, faces, popularity, batches, seed, samples, tier };
+                let (popularity, batches, samples) = (Popularity::Zipf, BATCHES.min(users), 16);
+                let run = Run { workers, cadence, cache, users, popularity, batches, seed, samples, tier };
                 Point { run, rates: Vec::new() }
             }));
         }
@@ -88,43 +85,23 @@ pub(crate) fn scaling(args: &Scaling, tier: Tier) -> Result<Report, Failure> {
         for at in order(round, points.len()) {
             let run = points[at].run;
             eprintln!("scaling: round {} of {}, {}", round + 1, args.rounds, name(&run));
-            let window = Windowed { run, seconds: args.seconds.as_secs_f64(), common: &common };
-            let (rate, wrong) = over_cache(run.cache, capacity, window)??;
-            points[at].rates.push(rate);
-            problem = problem.or(wrong);
+            let stand = over_cache(run.cache, capacity, Erect { common: &common, run, warm: true })??;
+            let (seconds, clock) = (args.seconds.as_secs_f64(), Arc::new(WorldClock::start()));
+            let outcome = stand.load(Warmup::Seconds(seconds / 3.0), seconds, None, &clock)?;
+            points[at].rates.push(outcome.window.auth_per_s());
+            problem = problem.or(outcome.audit.problem);
         }
     }
     let mut report = report(&points, numbers.iter().copied().max(), problem);
     report.put(json!({
         "workers": numbers, "rounds": args.rounds, "seconds": args.seconds.as_secs_f64(), "users": users, "people": people,
-        "popularity": Popularity::Zipf.name(), "faces": FaceSource::Bundled.name(), "seed": seed, "tier": tier.name(),
+        "popularity": Popularity::Zipf.name(), "faces": SET, "seed": seed, "tier": tier.name(),
     }));
     Ok(report)
 }
 
 fn name(run: &Run) -> String {
     format!("{:<10} {:<8} {:>4}", cadence_name(run.cadence), run.cache.name(), run.workers)
-}
-
-/// One window of the loop: its rate, and what was wrong with it.
-struct Windowed<'a> {
-    run: Run,
-    seconds: f64,
-    common: &'a Common,
-}
-
-impl OverCache for Windowed<'_> {
-    type Output = Result<(f64, Option<String>), Failure>;
-
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static,
-    {
-        let stand = Stand::over(cache, self.common, self.run, true)?;
-        let warmup = Warmup::Seconds(self.seconds / 3.0);
-        let outcome = stand.load(warmup, self.seconds, None, &Arc::new(WorldClock::start()))?;
-        Ok((outcome.window.auth_per_s(), outcome.audit.problem))
-    }
 }
 
 fn report(points: &[Point], most: Option<usize>, problem: Option<String>) -> Report {

@@ -18,7 +18,6 @@ use crate::args::{WorldArgs, count};
 use crate::audit::audit;
 use crate::clock::WorldClock;
 use crate::distribution::rounded;
-use crate::faces::FaceSource;
 use crate::limits::{Possible, limits};
 use crate::match_stages::match_stages;
 use crate::population::Population;
@@ -81,8 +80,8 @@ impl OverCache for Timing<'_> {
         let Timing { args, tier, population } = self;
         let Stages { iters, warmup, ref world, .. } = *args;
         let WorldArgs { users, people, seed, .. } = *world;
-        let (from_file, proofs_s) = (population.from_file, population.seconds);
-        let ground = Arc::new(Ground::new(population, users, FaceSource::Synthetic)?);
+        let proofs_s = population.seconds;
+        let ground = Arc::new(Ground::new(population, users)?);
         let world = World::new(cache, &ground, tier, true)?;
         let prepared = workload::prepare(&ground, warmup + iters, seed, Popularity::Uniform)?;
         let clock = Arc::new(WorldClock::start());
@@ -108,7 +107,7 @@ impl OverCache for Timing<'_> {
             "users": users, "people": people, "lanes": LANES, "iterations": iters, "warmup_batches": warmup,
             "seed": seed, "tier": tier.name(), "template_store_bytes": ground.template_bytes(),
             "placement": placement.cpus, "warnings": placement.warnings,
-            "proofs_from_file": from_file, "proofs_seconds": rounded(proofs_s),
+            "proofs_seconds": rounded(proofs_s),
             "verified": audit.counts.into_iter().collect::<BTreeMap<_, _>>(),
         }));
         Ok(report)
@@ -174,8 +173,6 @@ const SAMPLES: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use trefoil_attest::Decision;
 
     use super::*;
@@ -192,7 +189,7 @@ mod tests {
         where
             C::Session: 'static,
         {
-            let ground = Arc::new(Ground::new(self.0, LANES, FaceSource::Synthetic)?);
+            let ground = Arc::new(Ground::new(self.0, LANES)?);
             let world = World::new(cache, &ground, Tier::detected(), true)?;
             let prepared = workload::prepare(&world.ground, 1, 3, Popularity::Uniform)?;
             let clock = Arc::new(WorldClock::start());
@@ -207,8 +204,7 @@ mod tests {
 
     #[test]
     fn the_audit_finds_what_is_not_as_it_must_be() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
-        let population = Arc::new(Population::new(LANES, &folder, 2).expect("proofs"));
+        let population = Arc::new(Population::new(LANES, 2).expect("proofs"));
         let one_batch = || {
             over_cache(CacheChoice::DEFAULT, capacity(&population), OneBatch(Arc::clone(&population)))
                 .expect("cache")

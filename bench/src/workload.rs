@@ -10,6 +10,7 @@ use trefoil_pipeline::{Backing, Batch, InSession, LaneRequest, Probe, Verdict};
 
 use crate::Failure;
 use crate::cache::zipf::Zipf;
+use crate::faces::THRESHOLD;
 use crate::population::{AUDIENCE, TENANT};
 use crate::world::Ground;
 
@@ -175,8 +176,8 @@ pub(crate) fn prepare(
         let owner = ground.users[user].person;
         let impostor = people > 1 && rng.random_range(0..IMPOSTOR_EVERY) == 0;
         let shown = if impostor { (owner + rng.random_range(1..people)) % people } else { owner };
-        let probe = ground.capture(shown, rng)?;
-        let matches = ground.users[user].enrolled.dot(&probe) >= ground.faces.threshold();
+        let probe = ground.faces.capture(shown, rng)?;
+        let matches = ground.users[user].enrolled.dot(&probe) >= THRESHOLD;
         let expected = if matches { Decision::Match } else { Decision::NoMatch };
         Ok(PreparedLane { user, probe, expected })
     };

@@ -2,9 +2,8 @@
 //! connections. The kinds of phases alternate, so that a machine that slows down slows all. At the end the service gets SIGTERM while
 //! the last kind goes on.
 //!
-//! In `overload` and `hostile` the service has one half of this machine's processors and the callers the other. An overloaded service has
-//! a low priority beside busy threads. This makes it a slow machine, which half of this one can overload. Attackers and the greedy tenant
-//! come from other addresses, on threads of a lower priority than the tenant's thread.
+//! In `overload` and `hostile` the service has one half of this machine's processors and the callers the other. Attackers and the greedy
+//! tenant come from other addresses, on threads of a lower priority than the tenant's thread.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use super::attacks::Attack;
 use super::generator::{Generator, Pace};
 use super::phase::{Phase, problem};
 use super::raw::Target;
-use super::service::{Counting, Half, SERVICE_NICE, Service, runtime, stay_on};
+use super::service::{Half, Service, runtime, stay_on};
 use super::world::World;
 use super::{FIRST_GUESS_PER_S, Load, Profile};
 use crate::distribution::rounded;
@@ -61,7 +60,7 @@ fn cases(profile: Profile) -> Vec<Case> {
     match profile {
         Profile::Overload => vec![Case {
             name: "overload",
-            service: &["--slow"],
+            service: &[],
             kinds: vec![
                 quiet,
                 ("capacity", Beside::Capacity),
@@ -101,7 +100,7 @@ pub(super) fn beside(load: &Load) -> Result<Report, Failure> {
         let stage = Stage::start(load, &case)?;
         report = report.and(case.name, stage.run(load, &case)?);
     }
-    report.put(json!({ "nice": { "others": OTHERS_NICE, "slow_service": SERVICE_NICE } }));
+    report.put(json!({ "others_nice": OTHERS_NICE }));
     Ok(report)
 }
 
@@ -112,8 +111,6 @@ struct Stage {
     greedy: Option<Generator>,
     attackers: Runtime,
     target: Target,
-    /// The busy threads beside a slow service.
-    _counting: Option<Counting>,
     _directory: tempfile::TempDir,
 }
 
@@ -129,7 +126,6 @@ impl Stage {
     fn start(load: &Load, case: &Case) -> Result<Stage, Failure> {
         let directory = tempfile::tempdir().map_err(Failure::in_step("temporary directory"))?;
         let (service, reached) = Service::start(&directory.path().join("data"), case.service)?;
-        let counting = case.service.contains(&"--slow").then(Counting::start).transpose()?;
         let halved = !case.service.contains(&"--on-all");
         // A thread of its own, because a later service inherits the processors of this one.
         let runtimes = || {
@@ -155,7 +151,6 @@ impl Stage {
             greedy: asks_too_much.then(|| generator(greedy, "greedy", load.people, others)).transpose()?,
             attackers,
             target,
-            _counting: counting,
             _directory: directory,
         })
     }

@@ -4,8 +4,6 @@
 //! logins in flight, goes to one installation and then to the other, in an order that changes from round to round, so that both see
 //! the same disturbances. The processor time is that of the processes, as the system counts it, so it can be compared where the machine has
 //! fewer processors than there are processes, and the rates cannot.
-//!
-//! A second of an installation that nobody calls is measured too: the nodes ask for changes, and keep connections.
 
 mod counts;
 mod installation;
@@ -33,7 +31,7 @@ pub(super) fn fleet(load: &Load) -> Result<Report, Failure> {
     for (name, nodes) in INSTALLATIONS {
         let loads = load.connections.iter().map(|_| Loaded::default()).collect();
         let installation = Installation::start(nodes, load)?;
-        sides.push(Side { name, installation, loads, idle: Default::default(), per_s: 0.0 });
+        sides.push(Side { name, installation, loads, per_s: 0.0 });
     }
     for side in &mut sides {
         side.settle(load)?;
@@ -44,9 +42,6 @@ pub(super) fn fleet(load: &Load) -> Result<Report, Failure> {
                 let place = (round + turn) % sides.len();
                 sides[place].load(at, in_flight)?;
             }
-        }
-        for side in &mut sides {
-            side.rest(load)?;
         }
     }
     let report = report(load, &sides)?;
@@ -59,7 +54,6 @@ struct Side {
     name: &'static str,
     installation: Installation,
     loads: Vec<Loaded>,
-    idle: (Spent, f64),
     /// The best rate until now.
     per_s: f64,
 }
@@ -112,16 +106,6 @@ impl Side {
         loaded.us_runs.push(us);
         Ok(())
     }
-
-    /// A phase in which nobody calls, after the usage of the last one is stored.
-    fn rest(&mut self, load: &Load) -> Result<(), Failure> {
-        std::thread::sleep(installation::STORED);
-        let before = self.installation.begin()?;
-        std::thread::sleep(load.seconds);
-        self.idle.0.add(&self.installation.end(&before)?);
-        self.idle.1 += load.seconds.as_secs_f64();
-        Ok(())
-    }
 }
 
 impl Loaded {
@@ -165,42 +149,13 @@ fn report(load: &Load, sides: &[Side]) -> Result<Report, Failure> {
         figures.insert("three_to_one".to_owned(), ratios);
         by_load.insert(in_flight.to_string(), figures.into());
     }
-    let best = best(sides);
-    summary.push_str(&format!("best rates, each with as many in flight as suits it: {best}\n"));
-    let idle = sides.iter().map(|side| Ok((side.name.to_owned(), side.idle_json()?)));
-    let idle = idle.collect::<Result<Map<_, _>, Failure>>()?;
-    summary.push_str(&format!("a second without callers: {}\n", json!(idle)));
     let phases = sides.iter().flat_map(|side| side.loads.iter().map(|loaded| &loaded.phase));
     let problem = problem(phases, false);
     let result = json!({
-        "in_flight": by_load, "best_logins_per_s": best, "idle": idle, "settings": installation::SETTINGS,
+        "in_flight": by_load, "settings": installation::SETTINGS,
         "postgresql_version": sides.first().map(|side| side.installation.version()),
     });
     Ok(Report { summary, result, problem })
-}
-
-/// More nodes need more in flight, so each side's best rate counts.
-fn best(sides: &[Side]) -> Value {
-    let of = |side: &Side| side.loads.iter().map(|loaded| loaded.phase.per_s()).fold(0.0, f64::max);
-    let mut best =
-        sides.iter().map(|side| (side.name.to_owned(), json!(rounded(of(side))))).collect::<Map<_, _>>();
-    let rate = |name: &str| best[name].as_f64().unwrap_or(f64::NAN);
-    best.insert("three_to_one".to_owned(), json!(rounded(rate("three") / rate("one"))));
-    best.into()
-}
-
-impl Side {
-    fn idle_json(&self) -> Result<Value, Failure> {
-        let (spent, seconds) = &self.idle;
-        let mut figures = json!({
-            "ms_per_s": spent.processors(1e3 / seconds), "seals_per_s": rounded(spent.seals() / seconds),
-            "connections": self.installation.connections()?,
-        });
-        for (name, count) in spent.counts() {
-            figures[format!("{name}_per_s")] = json!(rounded(count / seconds));
-        }
-        Ok(figures)
-    }
 }
 
 fn line(name: &str, in_flight: usize, shown: &Value) -> String {

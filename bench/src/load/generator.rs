@@ -24,7 +24,7 @@ use super::Load;
 use super::phase::Phase;
 use super::raw::{Answered, Connection, Target, post};
 use super::world::{AUDIENCE, World, unix_now};
-use crate::Failure;
+use crate::{Failure, parallel};
 
 /// Requests say that they were made so long before their intended start. A service takes them until 60 s and from 5 s before, so a phase may
 /// be by this much faster or by 35 s slower than its requests were made for.
@@ -178,19 +178,7 @@ impl Generator {
             // A service refuses requests from before it began.
             self.make(at, unix_now().max((begins + starts - AGE_S) as u64))
         };
-        let make = &make;
-        let share = count.div_ceil(makers).max(1);
-        let made = std::thread::scope(|threads| {
-            let shares = (0..count).step_by(share).map(|from| {
-                let upto = count.min(from + share);
-                threads.spawn(move || (from..upto).map(make).collect::<Result<Vec<_>, _>>())
-            });
-            let threads = shares.collect::<Vec<_>>().into_iter();
-            let made =
-                threads.map(|thread| thread.join().map_err(|_| Failure::fault("a thread panicked"))?);
-            made.collect::<Result<Vec<_>, Failure>>()
-        })?;
-        Ok(made.into_iter().flatten().collect())
+        parallel::map_with(makers, count, "requests", || (), |(), at| make(at)).into_iter().collect()
     }
 
     fn make(&self, at: usize, made_at: u64) -> Result<Made, Failure> {

@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -18,37 +17,6 @@ use trefoil_service::clock::SystemClock;
 
 use super::world::{Reached, config};
 use crate::Failure;
-
-/// Nice value of a slow service: beside a busy thread it gets about a tenth of the processor.
-pub(super) const SERVICE_NICE: i32 = 10;
-
-/// A busy thread on each processor of the first half.
-pub(super) struct Counting(Arc<AtomicBool>);
-
-impl Counting {
-    pub(super) fn start() -> Result<Counting, Failure> {
-        let counting = Counting(Arc::new(AtomicBool::new(true)));
-        for _ in 0..std::thread::available_parallelism().map_or(1, |all| all.get() / 2).max(1) {
-            let on = Arc::clone(&counting.0);
-            let count = move || {
-                // If it fails the service is faster, which the figures show.
-                let _ = stay_on(Half::First);
-                while on.load(Relaxed) {
-                    std::hint::spin_loop();
-                }
-            };
-            let thread = std::thread::Builder::new().spawn(count);
-            thread.map_err(Failure::in_step("a counting thread"))?;
-        }
-        Ok(counting)
-    }
-}
-
-impl Drop for Counting {
-    fn drop(&mut self) {
-        self.0.store(false, Relaxed);
-    }
-}
 
 /// The service in another process.
 pub(super) struct Service {
@@ -132,9 +100,6 @@ pub(crate) struct ServiceArgs {
     /// Its data directory
     #[arg(long)]
     data_dir: PathBuf,
-    /// Run at low priority
-    #[arg(long)]
-    slow: bool,
     /// Run on all processors
     #[arg(long)]
     on_all: bool,
@@ -151,13 +116,9 @@ pub(crate) struct ServiceArgs {
 /// # Errors
 /// When the service does not start, or `trefoil serve` would exit with another code than 0.
 pub(crate) fn serve(args: ServiceArgs) -> Result<(), Failure> {
-    let ServiceArgs { data_dir, slow, on_all, store, key_holder } = args;
+    let ServiceArgs { data_dir, on_all, store, key_holder } = args;
     if !on_all {
         stay_on(Half::First)?;
-    }
-    if slow {
-        // On Linux this applies to all threads that it starts.
-        rustix::process::setpriority_process(None, SERVICE_NICE).map_err(Failure::in_step("priority"))?;
     }
     let until_input_ends = || {
         // A read error counts as the end.

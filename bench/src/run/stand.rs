@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use trefoil_cache::Cache;
+use trefoil_cache::{Cache, Observer};
+use trefoil_lab::ladder::OverObserver;
 use trefoil_pipeline::Verdict;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
@@ -18,21 +19,37 @@ use crate::sessions::{Rows, Settled};
 use crate::spending::{Spending, Spent};
 use crate::warmup::{WarmingUp, Warmup};
 use crate::window::{Window, window};
+use crate::wiring::{OverCache, over_dashmap};
 use crate::workload::{self, Prepared};
-use crate::world::{Ground, World, signing_keys};
+use crate::world::{Ground, World, capacity, signing_keys};
 
 /// See the module.
-pub(crate) struct Stand<C: Cache<Verdict>> {
+pub(crate) trait Stand {
+    /// Loads the pipeline through warm-up and a window, drains it and audits what it gave. Without `rows` all verdicts stay cached.
+    fn load(
+        &self,
+        warmup: Warmup,
+        seconds: f64,
+        rows: Option<&Arc<Rows>>,
+        clock: &Arc<WorldClock>,
+    ) -> Result<Outcome, Failure>;
+
+    fn placement(&self) -> &Placement;
+
+    fn cache_capacity(&self) -> usize;
+}
+
+struct StandOver<C: Cache<Verdict>> {
     run: Run,
-    pub(crate) world: Arc<World<C>>,
+    world: Arc<World<C>>,
     /// The batches that the workers cycle through.
     prepared: Arc<Vec<Prepared>>,
-    pub(crate) placement: Placement,
+    placement: Placement,
 }
 
 /// The state that stands over different caches share: people, templates and batches, each in one place in memory.
 pub(crate) struct Common {
-    ground: Arc<Ground>,
+    pub(crate) ground: Arc<Ground>,
     prepared: Arc<Vec<Prepared>>,
 }
 
@@ -42,7 +59,7 @@ impl Common {
     /// # Errors
     /// When an enrolment is refused.
     pub(crate) fn new(population: Arc<Population>, run: &Run) -> Result<Self, Failure> {
-        let ground = Arc::new(Ground::new(population, run.users, run.faces)?);
+        let ground = Arc::new(Ground::new(population, run.users)?);
         let prepared = Arc::new(workload::prepare(&ground, run.batches, run.seed, run.popularity)?);
         Ok(Common { ground, prepared })
     }
@@ -69,19 +86,49 @@ pub(crate) struct Outcome {
     pub(crate) settled: Settled,
 }
 
-impl<C: Cache<Verdict>> Stand<C>
+/// How to make a stand that shares everything but the cache with others. All verdicts are cached if it is `warm`.
+pub(crate) struct Erect<'a> {
+    pub(crate) common: &'a Common,
+    pub(crate) run: Run,
+    pub(crate) warm: bool,
+}
+
+impl OverCache for Erect<'_> {
+    type Output = Result<Box<dyn Stand>, Failure>;
+
+    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
+    where
+        C::Session: 'static,
+    {
+        let Erect { common, run, warm } = self;
+        let world = Arc::new(World::new(cache, &common.ground, run.tier, warm)?);
+        let placement = Placement::new(Some(run.workers), Pin::Auto);
+        Ok(Box::new(StandOver { run, world, prepared: Arc::clone(&common.prepared), placement }))
+    }
+}
+
+impl OverObserver for Erect<'_> {
+    type Output = Result<Box<dyn Stand>, Failure>;
+
+    /// Over a DashMap under this observer.
+    fn over<O: Observer>(self) -> Self::Output {
+        over_dashmap::<O, _>(capacity(self.common.population()), self)?
+    }
+}
+
+impl<C: Cache<Verdict>> Stand for StandOver<C>
 where
     C::Session: 'static,
 {
-    /// A stand that shares everything but the cache with others. All verdicts are cached if it is `warm`.
-    pub(crate) fn over(cache: C, common: &Common, run: Run, warm: bool) -> Result<Self, Failure> {
-        let world = World::new(cache, &common.ground, run.tier, warm)?;
-        let placement = Placement::new(Some(run.workers), Pin::Auto);
-        Ok(Stand { run, world: Arc::new(world), prepared: Arc::clone(&common.prepared), placement })
+    fn placement(&self) -> &Placement {
+        &self.placement
     }
 
-    /// Loads the pipeline through warm-up and a window, drains it and audits what it gave. Without `rows` all verdicts stay cached.
-    pub(crate) fn load(
+    fn cache_capacity(&self) -> usize {
+        self.world.cache.capacity()
+    }
+
+    fn load(
         &self,
         warmup: Warmup,
         seconds: f64,

@@ -30,7 +30,7 @@ fn recorded_requests_are_replayed_through_every_cache() {
 /// What least-recently-used policies fail at: a loop longer than the cache. The best keeps two thirds of it.
 #[test]
 fn a_loop_longer_than_the_cache_is_learnt() {
-    let of = right(&format!("hit-ratio --repeats 1 --loop-requests {}", volume(1_000_000, 250_000)));
+    let of = right(&format!("hit-ratio --repeats 1 --synthetic {}", volume(1_000_000, 100_000)));
     assert_eq!(of.list("/table").len(), 4);
     assert_eq!(*of.at("/table/2/trace"), "loop");
     if cfg!(feature = "cache-engine") {

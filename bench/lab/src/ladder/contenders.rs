@@ -1,6 +1,7 @@
 //! What each lock and each shared counter costs with ever more threads that want it: the parts of the ladder by themselves, without a map,
 //! without a clock.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -8,10 +9,7 @@ use trefoil_cache::{Event, Observer, Operation, PerWorker, Recorder as _};
 
 use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::exhibits::{
-    Count as _, Counts as _, GatedLog, LockedCounters, LockedHistogram, LockedLog, Notice as _, Part as _,
-    SharedCounters, SharedHistogram, Time as _, TriedWindow,
-};
+use crate::exhibits::Parts;
 use crate::paired::order;
 use crate::peers::key;
 use crate::timing::{Tally, race};
@@ -64,15 +62,21 @@ impl Contended {
     }
 }
 
-/// Starts a thread with access of its own, which it uses once for each operation.
-fn each<A: Send + 'static>(
-    access: impl Fn() -> A + Sync + 'static,
-    once: impl Fn(&mut A) + Copy + Send + Sync + 'static,
-) -> Box<dyn Fn() -> Operations + Sync> {
-    Box::new(move || {
-        let mut own = access();
-        Box::new(move |times| (0..times).for_each(|_| once(&mut own)))
-    })
+/// A part of the account's observer. Its totals are compared with what was done if it counts hits.
+fn part(
+    name: &'static str,
+    what: &'static str,
+    once: impl Fn(&Parts) + Copy + Send + Sync + 'static,
+) -> Instrument {
+    let parts = Arc::<Parts>::default();
+    let total = Arc::clone(&parts);
+    let counted: Option<Box<dyn Fn() -> u64>> =
+        name.ends_with("counters").then(|| Box::new(move || total.stats().hits) as Box<dyn Fn() -> u64>);
+    let start = move || -> Operations {
+        let own = Arc::clone(&parts);
+        Box::new(move |times| (0..times).for_each(|_| once(&own)))
+    };
+    Instrument { name, what, start: Box::new(start), counted }
 }
 
 /// Duration that histograms are told.
@@ -80,55 +84,39 @@ const NS: u64 = 100;
 
 /// The three locks that threads wait for, what replaced them, the window that is tried, and the shipped observer.
 fn instruments() -> [Instrument; 8] {
-    let uncounted = |name, what, start| Instrument { name, what, start, counted: None };
-    let (locked, shared) = (LockedCounters::default(), SharedCounters::default());
-    let (locked_total, shared_total) = (locked.worker(), shared.worker());
-    let (locked_times, shared_times) = (LockedHistogram::default(), SharedHistogram::default());
-    let (log, gated) = (LockedLog::default(), GatedLog::default());
-    let (window, now, per_worker) = (TriedWindow::default(), Instant::now(), PerWorker::default());
+    let (key, now, observer) = (key(1), Instant::now(), PerWorker::default());
+    let per_worker = move || -> Operations {
+        let mut own = observer.worker();
+        Box::new(move |times| (0..times).for_each(|_| own.record(Event::Hit)))
+    };
     [
-        Instrument {
-            name: "locked_counters",
-            what: "RwLock<InternalStats>::write() and an addition",
-            start: each(move || locked.worker(), |own| own.count(Event::Hit, 1)),
-            counted: Some(Box::new(move || locked_total.stats().hits)),
-        },
-        uncounted(
-            "locked_histogram",
-            "RwLock<SimpleHistogram>::write() around an atomic bucket",
-            each(move || locked_times.worker(), |own| own.record(Operation::Get, NS)),
-        ),
-        uncounted(
-            "locked_log",
-            "RwLock<VecDeque>::write() and a key more",
-            each(move || (log.worker(), key(1)), |(own, key)| own.notice(key)),
-        ),
-        Instrument {
-            name: "shared_counters",
-            what: "one fetch_add to a counter of all threads",
-            start: each(move || shared.worker(), |own| own.count(Event::Hit, 1)),
-            counted: Some(Box::new(move || shared_total.stats().hits)),
-        },
-        uncounted(
-            "shared_histogram",
-            "one fetch_add to a bucket of all threads",
-            each(move || shared_times.worker(), |own| own.record(Operation::Get, NS)),
-        ),
-        uncounted(
-            "gated_log",
-            "one fetch_add, and in one of 64 the locked log",
-            each(move || (gated.worker(), key(1)), |(own, key)| own.notice(key)),
-        ),
-        uncounted(
+        part("locked_counters", "RwLock<InternalStats>::write() and an addition", |parts| {
+            parts.count_locked(Event::Hit, 1)
+        }),
+        part("locked_histogram", "RwLock<SimpleHistogram>::write() around an atomic bucket", |parts| {
+            parts.time_locked(Operation::Get, NS)
+        }),
+        part("locked_log", "RwLock<VecDeque>::write() and a key more", move |parts| parts.log(&key)),
+        part("shared_counters", "one fetch_add to a counter of all threads", |parts| {
+            parts.count(Event::Hit, 1)
+        }),
+        part("shared_histogram", "one fetch_add to a bucket of all threads", |parts| {
+            parts.time(Operation::Get, NS)
+        }),
+        part("gated_log", "one fetch_add, and in one of 64 the locked log", move |parts| {
+            parts.log_gated(&key)
+        }),
+        part(
             "throughput_window",
             "throughput_window.try_write(), which is skipped where it is taken",
-            each(move || window.worker(), move |own| own.passed(now)),
+            move |parts| parts.pass(now),
         ),
-        uncounted(
-            "per_worker",
-            "the shipped observer: a counter in memory that one thread writes",
-            each(move || per_worker.worker(), |own| own.record(Event::Hit)),
-        ),
+        Instrument {
+            name: "per_worker",
+            what: "the shipped observer: a counter in memory that one thread writes",
+            start: Box::new(per_worker),
+            counted: None,
+        },
     ]
 }
 

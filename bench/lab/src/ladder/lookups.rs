@@ -10,8 +10,8 @@ use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 use super::{LADDER, OverObserver, Rung};
 use crate::Failure;
 use crate::paired::{Rounds, Side, order};
-use crate::peers::{Ours, Payload, RawDashMap, key};
-use crate::timing::{Load, Operation, Tally, Timed};
+use crate::peers::{Ours, Payload, Peer, RawDashMap, key};
+use crate::timing::{Load, Tally, time};
 use crate::wiring;
 
 /// The operation of every request.
@@ -139,14 +139,14 @@ impl Measured {
 /// A subject that can be timed and says what its observer has counted.
 struct Candidate {
     subject: Subject,
-    timed: Box<dyn Timed>,
+    timed: Box<dyn Peer>,
     stats: Box<dyn Fn() -> Stats>,
 }
 
 struct OverMap;
 
 impl OverObserver for OverMap {
-    type Output = Option<(Box<dyn Timed>, Box<dyn Fn() -> Stats>)>;
+    type Output = Option<(Box<dyn Peer>, Box<dyn Fn() -> Stats>)>;
 
     fn over<O: Observer>(self) -> Self::Output {
         let map = wiring::dashmap::<Payload, O>(2 * KEYS)?;
@@ -162,7 +162,7 @@ impl Lookups {
     /// When this build has no DashMap.
     pub fn climb(self) -> Result<Vec<Measured>, Failure> {
         let candidates = candidates()?;
-        let raw: Box<dyn Timed> = Box::new(RawDashMap::empty());
+        let raw: Box<dyn Peer> = Box::new(RawDashMap::empty());
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
         candidates.iter().for_each(|candidate| candidate.timed.fill(&keys));
@@ -178,7 +178,7 @@ impl Lookups {
             eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
             for index in order(round, candidates.len()) {
                 let of = |side| if side == Side::A { raw.as_ref() } else { candidates[index].timed.as_ref() };
-                rounds[index].0.push(Rounds::once(|side| of(side).time(self.load(&streams, round))));
+                rounds[index].0.push(Rounds::once(|side| time(of(side), self.load(&streams, round))));
             }
         }
         let measured = candidates.into_iter().zip(before).zip(rounds).map(|((candidate, before), rounds)| {
@@ -191,7 +191,7 @@ impl Lookups {
 
     fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
         Load {
-            operation: if self.asked == Asked::Put { Operation::Put } else { Operation::Get },
+            put: self.asked == Asked::Put,
             streams,
             offset: round * STRIDE,
             threads: self.workers,

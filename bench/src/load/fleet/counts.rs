@@ -19,12 +19,6 @@ impl<'a> Database<'a> {
         Ok(Database { server, name })
     }
 
-    /// Sessions of the service.
-    pub(super) fn connections(&self) -> u64 {
-        let count = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{}'", self.name);
-        self.server.sql("postgres", &count).parse().unwrap_or(0)
-    }
-
     /// The number of the newest seal.
     pub(super) fn newest_seal(&self) -> f64 {
         self.server.sql(&self.name, "SELECT max(number) FROM seals").parse().unwrap_or(f64::NAN)

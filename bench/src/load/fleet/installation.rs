@@ -26,8 +26,6 @@ pub(super) const SETTINGS: [&str; 5] = [
     "shared_preload_libraries = 'pg_stat_statements'",
     "pg_stat_statements.max = 10000",
 ];
-/// Usage of API keys is stored by then.
-pub(super) const STORED: Duration = Duration::from_secs(3);
 /// A new register refuses requests for so long.
 const REGISTER: Duration = Duration::from_secs(5);
 /// After a start a thread of lowest priority computes a part of the signing key.
@@ -120,11 +118,6 @@ impl Installation {
 
     pub(super) fn version(&self) -> String {
         self.server.sql("postgres", "SHOW server_version")
-    }
-
-    /// Of the nodes to the database.
-    pub(super) fn connections(&self) -> Result<u64, Failure> {
-        Ok(Database::of(&self.server, &self.database)?.connections())
     }
 
     pub(super) fn stop(self) -> Result<(), Failure> {
