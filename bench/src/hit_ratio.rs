@@ -19,8 +19,8 @@ use crate::{Failure, Report, wiring};
 /// A trace is a zstd file of little-endian u64 keys, one per request. null stands for a cache that this build does not contain.
 #[derive(Debug, Args)]
 pub(crate) struct HitRatio {
-    /// Recorded requests: files, or folders with files; none for the synthetic requests alone
-    #[arg(long, value_name = "PATH", num_args = 1..)]
+    /// Recorded requests; none for the synthetic requests alone
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     traces: Vec<PathBuf>,
     /// Entries of each cache [default: a 64th, a 16th and a quarter of a trace's keys, and the synthetic requests at two sizes each]
     #[arg(long, value_name = "N", value_parser = count::<CAPACITY_MIN, CAPACITY_MAX>, requires = "traces")]
@@ -51,8 +51,8 @@ const CACHES: [&str; 3] = ["engine", "moka", "quick_cache"];
 /// When a trace cannot be read. Wrong values are in the report, not here.
 pub(crate) fn hit_ratio(args: &HitRatio) -> Result<Report, Failure> {
     let mut rows = Vec::new();
-    for path in files(&args.traces)? {
-        let trace = Trace::read(&path)?;
+    for path in &args.traces {
+        let trace = Trace::read(path)?;
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let different = trace.requests.iter().collect::<HashSet<_>>().len();
         let shares = SHARES.map(|share| (different / share).max(CAPACITY_MIN));
@@ -74,26 +74,6 @@ pub(crate) fn hit_ratio(args: &HitRatio) -> Result<Report, Failure> {
         rows.push(Row::replayed(name, &trace, different, capacity, args.repeats));
     }
     Ok(report(args.repeats, &rows))
-}
-
-/// The files named, and those in the folders named, in the order of their names.
-fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    for path in named {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let refuse = |error: std::io::Error| Failure::usage(format!("{}: {error}", path.display()));
-        let mut inside = Vec::new();
-        for entry in std::fs::read_dir(path).map_err(refuse)? {
-            inside.push(entry.map_err(refuse)?.path());
-        }
-        inside.retain(|file| file.extension().is_some_and(|extension| extension == "zst"));
-        inside.sort();
-        files.append(&mut inside);
-    }
-    Ok(files)
 }
 
 /// The result of one replay.

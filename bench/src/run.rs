@@ -6,6 +6,7 @@
 //!
 //! Each window is a loop of its own, from its first batch to its last seal, and is audited before the next one begins.
 
+mod plan;
 mod stand;
 mod threads;
 mod worker;
@@ -19,6 +20,7 @@ use serde_json::{Map, Value, json};
 use trefoil_matching::Tier;
 use trefoil_pipeline::Cadence;
 
+pub(crate) use self::plan::Run;
 pub(crate) use self::stand::{Common, Erect, Outcome, Stand};
 use crate::args::{WorldArgs, cores, count, seconds, workers};
 use crate::clock::WorldClock;
@@ -97,27 +99,6 @@ enum Target {
 
 /// Workers of the machine in the published figures.
 const REFERENCE_WORKERS: usize = 96;
-
-/// How a loop is loaded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    /// Pinned workers.
-    pub(crate) workers: usize,
-    pub(crate) cadence: Cadence,
-    /// The cache that verdicts are looked up in.
-    pub(crate) cache: CacheChoice,
-    /// Enrolled templates; a multiple of 32.
-    pub(crate) users: usize,
-    pub(crate) popularity: Popularity,
-    /// Distinct batches that the workers cycle through.
-    pub(crate) batches: usize,
-    /// Fixes users, probes and impostors.
-    pub(crate) seed: u64,
-    /// Attestations to verify afterwards.
-    pub(crate) samples: usize,
-    /// Highest tier to compute on.
-    pub(crate) tier: Tier,
-}
 
 /// Sizes and times of the canonical workload.
 struct Scale {

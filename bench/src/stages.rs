@@ -22,6 +22,7 @@ use crate::limits::{Possible, limits};
 use crate::match_stages::match_stages;
 use crate::population::Population;
 use crate::seals::{Ledger, Submitted, Tally};
+use crate::visits::Visits;
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Popularity, Prepared, Ticket};
 use crate::world::{Ground, World, capacity, signing_keys};
@@ -86,12 +87,7 @@ impl OverCache for Timing<'_> {
         let prepared = workload::prepare(&ground, warmup + iters, seed, Popularity::Uniform)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
-        let outcomes = compute(&world, &prepared, &clock, &placement)?;
-        let mut submitted = Submitted {
-            lanes: (prepared.len() * LANES) as u64,
-            matches: prepared.iter().map(Prepared::matches).sum(),
-            ..Submitted::default()
-        };
+        let (outcomes, mut submitted) = compute(&world, prepared, &clock, &placement)?;
         outcomes.iter().for_each(|outcome| submitted.note(&outcome.refused));
         let times: Vec<StageTimes> = outcomes.iter().map(|outcome| outcome.times).collect();
         let (keys, trust_root) = signing_keys()?;
@@ -117,17 +113,16 @@ impl OverCache for Timing<'_> {
 /// Runs all batches back to back on the only, pinned, worker of a pool.
 fn compute<C: Cache<Verdict>>(
     world: &World<C>,
-    prepared: &[Prepared],
+    prepared: Vec<Prepared>,
     clock: &Arc<WorldClock>,
     placement: &Placement,
-) -> Result<Vec<Bound<Ticket>>, Failure>
+) -> Result<(Vec<Bound<Ticket>>, Submitted), Failure>
 where
     C::Session: 'static,
 {
-    let audience = workload::audience();
-    let tickets = (0u64..).step_by(LANES);
-    let batches: Vec<_> =
-        prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(&world.ground, &audience, ticket)).collect();
+    let (count, mut submitted) = (prepared.len(), Submitted::default());
+    let mut visits = Visits::new(&Arc::new(prepared), 0, 1);
+    let batches: Vec<_> = (0..count).map(|_| visits.batch(&world.ground, true, &mut submitted)).collect();
     let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("worker"))?);
     let (done, results) = crossbeam_channel::bounded(1);
     let (own, pipeline, clock) = (Arc::clone(&pool), Arc::clone(&world.pipeline), Arc::clone(clock));
@@ -137,7 +132,7 @@ where
         // If the receiver is gone, nothing waits for the outcomes.
         done.send(batches.into_iter().map(run).collect::<Vec<_>>()).unwrap_or_default();
     });
-    results.recv().map_err(Failure::in_step("worker"))
+    Ok((results.recv().map_err(Failure::in_step("worker"))?, submitted))
 }
 
 /// Seals each batch alone, one after the other, while nothing else runs.
@@ -193,11 +188,9 @@ mod tests {
             let world = World::new(cache, &ground, Tier::detected(), true)?;
             let prepared = workload::prepare(&world.ground, 1, 3, Popularity::Uniform)?;
             let clock = Arc::new(WorldClock::start());
-            let bound = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
+            let (bound, submitted) = compute(&world, prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let (keys, trust_root) = signing_keys()?;
             let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
-            let submitted =
-                Submitted { lanes: LANES as u64, matches: prepared[0].matches(), ..Submitted::default() };
             Ok((tally, submitted, trust_root))
         }
     }

@@ -6,12 +6,12 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::Decision;
 use trefoil_matching::{Embedding, LANES};
-use trefoil_pipeline::{Backing, Batch, InSession, LaneRequest, Probe, Verdict};
+use trefoil_pipeline::{Backing, InSession, LaneRequest, Probe, Verdict};
 
 use crate::Failure;
 use crate::cache::zipf::Zipf;
 use crate::faces::THRESHOLD;
-use crate::population::{AUDIENCE, TENANT};
+use crate::population::AUDIENCE;
 use crate::world::Ground;
 
 /// One in this many probes shows a different person's face.
@@ -57,27 +57,9 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// How many of its lanes must match.
-    pub(crate) fn matches(&self) -> u64 {
-        self.lanes.iter().filter(|lane| lane.expected == Decision::Match).count() as u64
-    }
-
     /// Whether this lane's request must match.
     pub(crate) fn matches_at(&self, lane: usize) -> bool {
         self.lanes[lane].expected == Decision::Match
-    }
-
-    /// The batch to run. Tickets are numbered from `first_ticket`.
-    pub(crate) fn batch(
-        &self,
-        ground: &Ground,
-        audience: &Arc<str>,
-        first_ticket: u64,
-    ) -> Batch<LaneRequest<Ticket>> {
-        let requests = (0..self.lanes.len()).zip(first_ticket..);
-        let lanes =
-            requests.map(|(lane, number)| self.request(lane, ground, audience, number, None)).collect();
-        Batch { tenant: TENANT, lanes }
     }
 
     /// The request of one lane under the ticket of this number, with its session's verdict where that was read after a miss.

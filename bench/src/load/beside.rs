@@ -15,10 +15,10 @@ use tokio::task::JoinSet;
 use super::attacks::Attack;
 use super::generator::{Generator, Pace};
 use super::phase::{Phase, problem};
+use super::plan::{FIRST_GUESS_PER_S, Load, Profile};
 use super::raw::Target;
 use super::service::{Half, Service, runtime, stay_on};
 use super::world::World;
-use super::{FIRST_GUESS_PER_S, Load, Profile};
 use crate::distribution::rounded;
 use crate::{Failure, Report};
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::generator::Pace;
 use super::phase::{Phase, problem};
-use super::{FIRST_GUESS_PER_S, Load};
+use super::plan::{FIRST_GUESS_PER_S, Load};
 use crate::distribution::{Distribution, rounded};
 use crate::{Failure, Report};
 use installation::Installation;

@@ -20,8 +20,8 @@ use trefoil_attest::{ExpectedNonce, Policy, TrustRoot, verify};
 use trefoil_client::attested_digest;
 use trefoil_types::Account;
 
-use super::Load;
 use super::phase::Phase;
+use super::plan::Load;
 use super::raw::{Answered, Connection, Target, post};
 use super::world::{AUDIENCE, World, unix_now};
 use crate::{Failure, parallel};
@@ -66,7 +66,8 @@ pub(super) enum Pace {
 pub(super) struct Ready {
     made: Arc<Vec<Made>>,
     opened: Vec<(Target, Connection)>,
-    arrivals: Arrivals,
+    /// When requests begin, after the beginning of the phase; as soon as a connection is free if there are no times.
+    arrivals: Option<Vec<Duration>>,
 }
 
 /// What a phase showed, before its attestations are verified.
@@ -90,26 +91,6 @@ struct Expected {
     nonce: ExpectedNonce,
     account: Account,
     request_digest: [u8; 32],
-}
-
-#[derive(Clone)]
-enum Arrivals {
-    AtOnce,
-    /// So many nanoseconds between two.
-    Every(f64),
-    /// So long after the beginning of the phase.
-    At(Arc<[Duration]>),
-}
-
-impl Arrivals {
-    /// When the request of this turn begins; none if no more do.
-    fn at(&self, turn: usize, began: Instant) -> Option<Instant> {
-        Some(match self {
-            Arrivals::AtOnce => Instant::now(),
-            Arrivals::Every(ns) => began + Duration::from_nanos((turn as f64 * ns) as u64),
-            Arrivals::At(times) => began + *times.get(turn)?,
-        })
-    }
 }
 
 /// Those of a Poisson process within this time.
@@ -151,18 +132,15 @@ impl Generator {
     pub(super) fn ready(&self, connections: usize, pace: Pace, per_s: f64) -> Result<Ready, Failure> {
         let batch = self.batch as f64;
         let answered = (FASTER * per_s / batch * self.phase.as_secs_f64()) as usize + connections;
-        let (arrivals, count) = match pace {
-            Pace::AtOnce => (Arrivals::AtOnce, answered),
+        let arrivals = match pace {
+            Pace::AtOnce => None,
             Pace::Every(per_s) => {
-                let wanted = (per_s / batch * self.phase.as_secs_f64()).ceil() as usize;
-                (Arrivals::Every(1e9 * batch / per_s), answered.min(wanted))
+                let wanted = (per_s / batch * self.phase.as_secs_f64()).ceil() as u32;
+                Some((0..wanted).map(|at| Duration::from_secs_f64(f64::from(at) * batch / per_s)).collect())
             }
-            Pace::AtRandom(per_s, seed) => {
-                let times = arrivals(per_s / batch, self.phase, seed);
-                let count = times.len();
-                (Arrivals::At(times.into()), count)
-            }
+            Pace::AtRandom(per_s, seed) => Some(arrivals(per_s / batch, self.phase, seed)),
         };
+        let count = arrivals.as_ref().map_or(answered, |arrivals| answered.min(arrivals.len()));
         let made = Arc::new(self.make_all(count)?);
         Ok(Ready { made, opened: self.runtime.block_on(self.connect(connections))?, arrivals })
     }
@@ -232,12 +210,9 @@ impl Generator {
     pub(super) fn send(&self, ready: Ready) -> Sent {
         let Ready { made, opened, arrivals } = ready;
         let began = Instant::now();
-        let shared = Arc::new(Shared {
-            made: Arc::clone(&made),
-            arrivals,
-            began,
-            ..Shared::of(self.phase, self.batch)
-        });
+        let (made_here, phase, batch) = (Arc::clone(&made), self.phase, self.batch);
+        let (turn, next, ran_out) = Default::default();
+        let shared = Arc::new(Shared { made: made_here, arrivals, began, phase, batch, turn, next, ran_out });
         let senders =
             opened.into_iter().map(|(target, connection)| send(target, connection, Arc::clone(&shared)));
         let seen = self.runtime.block_on(async { senders.collect::<JoinSet<_>>().join_all().await });
@@ -294,7 +269,7 @@ fn answers(body: &[u8], batch: usize) -> Result<Vec<Authenticated>, String> {
 /// What the senders of a phase share.
 struct Shared {
     made: Arc<Vec<Made>>,
-    arrivals: Arrivals,
+    arrivals: Option<Vec<Duration>>,
     began: Instant,
     phase: Duration,
     batch: usize,
@@ -305,10 +280,12 @@ struct Shared {
 }
 
 impl Shared {
-    fn of(phase: Duration, batch: usize) -> Shared {
-        let (made, arrivals, began) = (Arc::default(), Arrivals::AtOnce, Instant::now());
-        let (turn, next, ran_out) = Default::default();
-        Shared { made, arrivals, began, phase, batch, turn, next, ran_out }
+    /// When the request of this turn begins; none if no more do.
+    fn begins(&self, turn: usize) -> Option<Instant> {
+        match &self.arrivals {
+            None => Some(Instant::now()),
+            Some(times) => Some(self.began + *times.get(turn)?),
+        }
     }
 }
 
@@ -327,7 +304,7 @@ async fn send(target: Target, connection: Connection, shared: Arc<Shared>) -> Se
     let until = shared.began + shared.phase;
     loop {
         let turn = shared.turn.fetch_add(1, Relaxed);
-        let Some(begins) = shared.arrivals.at(turn, shared.began).filter(|begins| *begins < until) else {
+        let Some(begins) = shared.begins(turn).filter(|begins| *begins < until) else {
             return seen;
         };
         // The runtime's timers round up to the next millisecond, even for a time that is past.

@@ -7,7 +7,7 @@ use trefoil_lab::ladder::OverObserver;
 use trefoil_pipeline::Verdict;
 use trefoil_pipeline::affinity::{Pin, Placement};
 
-use super::Run;
+use super::plan::Run;
 use super::threads::{Driven, Load};
 use crate::Failure;
 use crate::audit::{Audit, audit};

@@ -11,7 +11,7 @@ use trefoil_pipeline::{
     UNSEALED_MAX, Verdict, Worker,
 };
 
-use super::Run;
+use super::plan::Run;
 use super::worker::WorkerLoop;
 use crate::Failure;
 use crate::clock::WorldClock;

@@ -8,8 +8,8 @@ use trefoil_service::signing_keys::{self, Source, TRUST_ROOT_FILE};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_testing::postgres::{self, Server};
 
-use super::super::Load;
 use super::super::generator::Generator;
+use super::super::plan::Load;
 use super::super::raw::Target;
 use super::super::service::{Service, runtime};
 use super::super::world::World;
