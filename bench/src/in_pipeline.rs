@@ -141,6 +141,8 @@ struct RunFigures {
     worker_us: f64,
 }
 
+type Figure = fn(&RunFigures) -> f64;
+
 impl RunFigures {
     fn of(outcome: Outcome) -> RunFigures {
         RunFigures {
@@ -192,7 +194,7 @@ impl Compared {
     pub(crate) fn json(&self) -> Value {
         let mut json = json!({ "of_raw": self.of_raw().json(), "of_raw_cpu": self.of_raw_cpu().json() });
         for (side, prefix) in [(Side::B, ""), (Side::A, "raw_")] {
-            let figures: [(&str, fn(&RunFigures) -> f64); 3] = [
+            let figures: [(&str, Figure); 3] = [
                 ("auth_per_s", |run| run.auth_per_s),
                 ("cpu_us_per_auth", |run| run.cpu_us),
                 ("worker_cpu_us_per_auth", |run| run.worker_us),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use trefoil_lab::ladder::{Asked, Contention, LADDER, Lookups, Measured, Rung, Subject, contenders};
+use trefoil_lab::ladder::{Asked, Contention, LADDER, Lookups, Measured, Rung, contenders};
 use trefoil_lab::timing::Tally;
 use trefoil_matching::Tier;
 
@@ -130,7 +130,7 @@ fn differs(interval: Interval) -> bool {
 
 /// The processor time that an observer adds to a look-up alone, as a share of an authentication's, per cent.
 fn expected_percent(lookups: &[Measured], compared: &Compared) -> Option<f64> {
-    let measured = lookups.iter().find(|measured| measured.subject.name() == compared.name)?;
+    let measured = lookups.iter().find(|measured| measured.name == compared.name)?;
     let ns = |side| measured.rounds.figures(side, Tally::ns_per_request).median();
     Some(100.0 * (ns(Side::B) - ns(Side::A)) / (1e3 * compared.raw_cpu_us()))
 }
@@ -142,11 +142,10 @@ fn of_raw(measured: &Measured) -> Interval {
 
 /// All subjects with one kind of request.
 fn requests(measured: &[Measured]) -> Report {
-    let is = |of: &&Measured, rung| of.subject == Subject::Map(rung);
-    let per_worker = measured.iter().find(|of| is(of, Rung::PerWorker)).map(of_raw);
+    let per_worker = measured.iter().find(|of| of.rung == Some(Rung::PerWorker)).map(of_raw);
     // Whether the interval lies wholly below that of per-worker observation.
     let below = |of: &Measured| per_worker.map(|per_worker| of_raw(of).high < per_worker.low);
-    let historical = |of: &&Measured| matches!(of.subject, Subject::Map(rung) if rung.is_historical());
+    let historical = |of: &&Measured| of.rung.is_some_and(Rung::is_historical);
     let asked = measured.first().map_or("", |of| of.asked.name());
     let (mut summary, mut rungs) = (format!("{asked} and nothing else\n"), Map::new());
     for of in measured {
@@ -159,15 +158,14 @@ fn requests(measured: &[Measured]) -> Report {
         });
         fields[format!("cpu_ns_per_{asked}")] = json!(rounded(cpu.median()));
         fields[format!("cpu_ns_per_{asked}_runs")] = cpu.runs_json();
-        if let Subject::Map(rung) = of.subject {
+        if let Some(rung) = of.rung {
             fields["change"] = json!(rung.change());
         }
         if historical(&of) {
             fields["below_per_worker"] = json!(below(of));
         }
-        summary +=
-            &format!("  {:<22} {:>8.2} M/s  {}\n", of.subject.name(), rates.median(), shown(of_raw(of)));
-        rungs.insert(of.subject.name().to_owned(), fields);
+        summary += &format!("  {:<22} {:>8.2} M/s  {}\n", of.name, rates.median(), shown(of_raw(of)));
+        rungs.insert(of.name.to_owned(), fields);
     }
     let raw = measured.iter().flat_map(|of| of.rounds.runs(Side::A)).map(Tally::million_per_s).collect();
     let result = json!({

@@ -9,10 +9,7 @@ use trefoil_cache::Cache;
 use trefoil_kernels::Cpu;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{
-    Bound, Cadence, ChainHead, Clock, Floor, Open, Origin, Pipeline, Pool, Release, Sealer, Sequence,
-    StageTimes, Verdict, Worker,
-};
+use trefoil_pipeline::{Bound, Cadence, Open, Pool, Release, StageTimes, Verdict, Worker};
 
 use crate::args::{WorldArgs, count};
 use crate::audit::audit;
@@ -25,7 +22,7 @@ use crate::seals::{Ledger, Submitted, Tally};
 use crate::visits::Visits;
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Popularity, Prepared, Ticket};
-use crate::world::{Ground, World, capacity, signing_keys};
+use crate::world::{Ground, World, capacity, sealer, signing_keys};
 use crate::{Failure, Report, window};
 
 #[derive(Debug, Args)]
@@ -91,7 +88,7 @@ impl OverCache for Timing<'_> {
         outcomes.iter().for_each(|outcome| submitted.note(&outcome.refused));
         let times: Vec<StageTimes> = outcomes.iter().map(|outcome| outcome.times).collect();
         let (keys, trust_root) = signing_keys()?;
-        let tally = seal_alone(&world.pipeline, keys, outcomes, &clock)?;
+        let tally = seal_alone(keys, outcomes, &clock)?;
         let audit = audit(&tally, &submitted, &ground.population, &trust_root);
         let sealed = tally.seals.iter().map(|seal| seal.seal_ns);
         let stages = window::stages(times.iter().zip(sealed).skip(warmup));
@@ -136,23 +133,14 @@ where
 }
 
 /// Seals each batch alone, one after the other, while nothing else runs.
-fn seal_alone<C: Cache<Verdict>>(
-    pipeline: &Pipeline<C>,
+fn seal_alone(
     keys: trefoil_sign::SigningKeys,
     bound: Vec<Bound<Ticket>>,
     clock: &Arc<WorldClock>,
 ) -> Result<Tally, Failure> {
     let ledger = Arc::new(Ledger::new(Arc::clone(clock), SAMPLES));
-    let (mut outlet, sealer) = Sealer::start(
-        keys,
-        Origin::new(pipeline.issuer()),
-        ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 },
-        Arc::clone(clock) as Arc<dyn Clock>,
-        Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
-        |_| {},
-    )
-    .map_err(Failure::in_step("sealer"))?;
+    let release = Arc::clone(&ledger) as Arc<dyn Release<Ticket>>;
+    let (mut outlet, sealer) = sealer(keys, (Cadence::PerBatch, 1), clock, release, |_| {})?;
     for batch in bound {
         if !outlet.seal(batch) {
             return Err(Failure::fault("the sealer stopped"));
@@ -190,7 +178,7 @@ mod tests {
             let clock = Arc::new(WorldClock::start());
             let (bound, submitted) = compute(&world, prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let (keys, trust_root) = signing_keys()?;
-            let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
+            let tally = seal_alone(keys, bound, &clock)?;
             Ok((tally, submitted, trust_root))
         }
     }

@@ -9,11 +9,14 @@ use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane, Local,
     MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
-use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
+use trefoil_pipeline::{
+    Cadence, ChainHead, Clock, Floor, Origin, Outlet, Pipeline, Policy, Registry, Release, Sealer, Sequence,
+    Tenant, Verdict,
+};
 use trefoil_sign::{Extent, SigningKeys};
 
 use crate::Failure;
-use crate::clock::WORLD_START_S;
+use crate::clock::{WORLD_START_S, WorldClock};
 use crate::faces::{EMBEDDER, Faces, THRESHOLD};
 use crate::population::{LEVEL, POLICY_ID, Person, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
 
@@ -197,4 +200,21 @@ pub(crate) fn new_signing_keys() -> Result<SigningKeys, String> {
 pub(crate) fn trust_root(keys: &SigningKeys) -> Result<TrustRoot, Failure> {
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))
+}
+
+/// Starts the sealer of the service for this issuer.
+///
+/// # Errors
+/// When its threads do not start.
+pub(crate) fn sealer<R: Send + 'static>(
+    keys: SigningKeys,
+    (cadence, sealers): (Cadence, usize),
+    clock: &Arc<WorldClock>,
+    release: Arc<dyn Release<R>>,
+    after_group: impl Fn(usize) + Send + 'static,
+) -> Result<(Outlet<R>, Sealer<R>), Failure> {
+    let (head, sequence) = (ChainHead::GENESIS, Sequence { cadence, floor: Floor::NONE, sealers });
+    let clock = Arc::clone(clock) as Arc<dyn Clock>;
+    Sealer::start(keys, Origin::new(ISSUER), head, sequence, clock, release, after_group)
+        .map_err(Failure::in_step("sealer"))
 }

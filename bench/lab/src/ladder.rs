@@ -6,5 +6,5 @@ pub mod lookups;
 pub mod rungs;
 
 pub use contenders::Contention;
-pub use lookups::{Asked, Lookups, Measured, Subject};
+pub use lookups::{Asked, Lookups, Measured};
 pub use rungs::{LADDER, OverObserver, Rung};

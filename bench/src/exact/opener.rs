@@ -25,7 +25,7 @@ impl Keys {
         let record = tenants.iter().find(|record| record.tenant == *tenant);
         let record = record.ok_or_else(|| Failure::fault("the vault does not know the tenant"))?;
         let epoch = record.epochs.last().ok_or_else(|| Failure::fault("the tenant has no keys"))?;
-        let master = MasterKey::from_bytes(epoch.master.clone());
+        let master = MasterKey::from_bytes(epoch.master);
         let subjects = vault.subjects(tenant).map_err(Failure::in_step("vault"))?;
         let key = |subject: SubjectRecord| {
             let salt = Salt::from_bytes(subject.salt);

@@ -67,7 +67,7 @@ impl Attack {
                 attacking.spawn(invalid_proofs(world.flooder().clone(), world.invalid(task)));
                 continue;
             }
-            let target = target.from_number(100 + task * each / PER_ADDRESS);
+            let target = target.numbered(100 + task * each / PER_ADDRESS);
             attacking.spawn(async move {
                 loop {
                     // Regardless of how it ended: a connection that the service cuts is reopened.

@@ -144,7 +144,7 @@ impl Stage {
         };
         let asks_too_much = case.kinds.iter().any(|(_, beside)| matches!(beside, Beside::Capacity));
         let addresses = load.connections[0].div_ceil(PER_ADDRESS);
-        let others = (0..addresses).map(|at| target.from_number(2 + at)).collect();
+        let others = (0..addresses).map(|at| target.numbered(2 + at)).collect();
         Ok(Stage {
             service,
             tenant: generator(tenant, "tenant", load.people.min(8), vec![target.clone()])?,
@@ -202,13 +202,13 @@ impl Stage {
     }
 
     /// One phase of the tenant, and of the greedy one beside it. The attack starts with its phase, so the figures include opening its
-    /// connections.
+    /// connections. A phase that answers more requests than were made for these rates is repeated with more.
     fn phase(
         &self,
         load: &Load,
         case: &Case,
         beside: Beside,
-        (tenant_per_s, capacity): (f64, f64),
+        (mut tenant_per_s, mut capacity): (f64, f64),
     ) -> Result<(Phase, Option<Phase>), Failure> {
         let asked = match beside {
             Beside::Nothing | Beside::Attack(_) => None,
@@ -216,25 +216,26 @@ impl Stage {
             Beside::Greedy(factor) => Some((load.connections[0], Pace::Every(factor * capacity))),
         };
         let greedy = self.greedy.as_ref().zip(asked);
-        let ready = greedy
-            .map(|(greedy, (connections, pace))| greedy.ready(connections, pace, capacity))
-            .transpose()?;
-        let own = self.tenant.ready(case.logins.0, case.logins.1, tenant_per_s)?;
-        let attacking = self.attack(load, beside);
-        let (sent, other) = std::thread::scope(|scope| {
-            let other = greedy.zip(ready).map(|((greedy, _), ready)| scope.spawn(|| greedy.send(ready)));
-            (self.tenant.send(own), other.map(|other| other.join()))
-        });
-        if attacking.is_some() {
-            drop(attacking);
-            std::thread::sleep(PAUSE);
+        loop {
+            let ready = greedy.map(|(greedy, (connections, pace))| greedy.ready(connections, pace, capacity));
+            let ready = ready.transpose()?;
+            let own = self.tenant.ready(case.logins.0, case.logins.1, tenant_per_s)?;
+            let attacking = self.attack(load, beside);
+            let (sent, other) = std::thread::scope(|scope| {
+                let other = greedy.zip(ready).map(|((greedy, _), ready)| scope.spawn(|| greedy.send(ready)));
+                (self.tenant.send(own), other.map(|other| other.join()))
+            });
+            if attacking.is_some() {
+                drop(attacking);
+                std::thread::sleep(PAUSE);
+            }
+            let other = other.transpose().map_err(|_| Failure::fault("a thread panicked"))?;
+            if !sent.ran_out && other.as_ref().is_none_or(|other| !other.ran_out) {
+                let judged = greedy.zip(other).map(|((greedy, _), other)| greedy.judged(other));
+                return Ok((self.tenant.judged(sent)?, judged.transpose()?));
+            }
+            (tenant_per_s, capacity) = (2.0 * tenant_per_s, 2.0 * capacity);
         }
-        let other = other.transpose().map_err(|_| Failure::fault("a thread panicked"))?;
-        if sent.ran_out || other.as_ref().is_some_and(|other| other.ran_out) {
-            return Err(Failure::fault("more was answered than requests were made: use shorter phases"));
-        }
-        let judged = self.greedy.as_ref().zip(other).map(|(greedy, other)| greedy.judged(other));
-        Ok((self.tenant.judged(sent)?, judged.transpose()?))
     }
 }
 

@@ -51,7 +51,7 @@ impl Target {
     }
 
     /// The same, from another address of the loopback: another peer to the service.
-    pub(super) fn from_number(&self, number: usize) -> Target {
+    pub(super) fn numbered(&self, number: usize) -> Target {
         let last = u8::try_from(number).unwrap_or(u8::MAX);
         Target { from: Ipv4Addr::new(127, 0, 0, last), ..self.clone() }
     }

@@ -7,8 +7,7 @@ use std::time::Duration;
 use trefoil_cache::Cache;
 use trefoil_pipeline::affinity::Placement;
 use trefoil_pipeline::{
-    COMPUTING_PER_WORKER, Cadence, ChainHead, Clock, Floor, Origin, Pool, Release, Sealer, Sequence,
-    UNSEALED_MAX, Verdict, Worker,
+    COMPUTING_PER_WORKER, Cadence, Clock as _, Pool, Release, UNSEALED_MAX, Verdict, Worker,
 };
 
 use super::plan::Run;
@@ -21,7 +20,7 @@ use crate::spending::{Spending, Spent};
 use crate::visits::Visits;
 use crate::warmup::{Flatness, WarmingUp, Warmup};
 use crate::workload::{Prepared, Ticket};
-use crate::world::World;
+use crate::world::{World, sealer};
 
 pub(super) struct Load<C: Cache<Verdict>> {
     pub(super) run: Run,
@@ -66,16 +65,9 @@ where
             give.send(()).map_err(Failure::in_step("permits"))?;
         }
         let give_back = move |batches| (0..batches).for_each(|_| give.send(()).unwrap_or_default());
-        let (outlet, sealer) = Sealer::start(
-            keys,
-            Origin::new(self.world.pipeline.issuer()),
-            ChainHead::GENESIS,
-            Sequence { cadence, floor: Floor::NONE, sealers: placement.sealers() },
-            Arc::clone(&self.clock) as Arc<dyn Clock>,
-            Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
-            give_back,
-        )
-        .map_err(Failure::in_step("sealer"))?;
+        let release = Arc::clone(&ledger) as Arc<dyn Release<Ticket>>;
+        let sequence = (cadence, placement.sealers());
+        let (outlet, sealer) = sealer(keys, sequence, &self.clock, release, give_back)?;
         let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("workers"))?);
         let stop = Arc::new(AtomicBool::new(false));
         let (done, totals) = crossbeam_channel::bounded(workers);

@@ -9,15 +9,14 @@ use serde_json::{Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
 use trefoil_pipeline::{
-    Bound, BoundLane, Cadence, ChainHead, Clock, Floor, Origin, Outlet, Refusal, Release, Sealed, Sealer,
-    Sequence, StageTimes, UNSEALED_MAX,
+    Bound, BoundLane, Cadence, Clock as _, Outlet, Refusal, Release, Sealed, Sealer, StageTimes, UNSEALED_MAX,
 };
 use trefoil_sign::Extent;
 
 use super::precompute;
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
-use crate::world::{ISSUER, signing_keys};
+use crate::world::{sealer, signing_keys};
 use crate::{Failure, Report};
 
 /// Shares of the capacity at which load is offered, percent.
@@ -109,16 +108,7 @@ impl Service {
         let clock = Arc::new(WorldClock::start());
         let (sender, sealed) = unbounded();
         let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });
-        let (outlet, sealer) = Sealer::start(
-            keys,
-            Origin::new(ISSUER),
-            ChainHead::GENESIS,
-            Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers },
-            Arc::clone(&clock) as Arc<dyn Clock>,
-            release,
-            |_| {},
-        )
-        .map_err(Failure::in_step("sealer"))?;
+        let (outlet, sealer) = sealer(keys, (Cadence::Group, sealers), &clock, release, |_| {})?;
         let idle = (0..UNSEALED_MAX).map(batch).collect();
         Ok(Self { clock, outlet, sealed, sealer, idle })
     }

@@ -78,32 +78,12 @@ const STREAMS: usize = 4;
 /// Requests between the starts of two runs.
 const STRIDE: usize = 1_009;
 
-/// A subject that is compared with the raw map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// The same map under the observer of a rung.
-    Map(Rung),
-    /// The shipped engine.
-    Engine,
-    /// The engine without observation.
-    EngineOff,
-}
-
-impl Subject {
-    /// The name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Subject::Map(rung) => rung.name(),
-            Subject::Engine => "engine",
-            Subject::EngineOff => "engine_off",
-        }
-    }
-}
-
 /// The rounds of one subject: raw, subject, subject, raw.
 pub struct Measured {
-    /// The measured subject.
-    pub subject: Subject,
+    /// What was measured: the map under the observer of a rung, or the engine.
+    pub name: &'static str,
+    /// The rung, if it is one.
+    pub rung: Option<Rung>,
     /// The operation of each request.
     pub asked: Asked,
     /// The raw map and the subject.
@@ -118,7 +98,7 @@ impl Measured {
     /// The problem, if there is one: a request with another result, a lost key, or an observer that miscounted
     /// the events.
     pub fn problem(&self) -> Option<String> {
-        let (name, asked) = (self.subject.name(), self.asked.name());
+        let (name, asked) = (self.name, self.asked.name());
         let failed: u64 = self.rounds.0.iter().flatten().map(|run| self.asked.failed(run)).sum();
         if failed > 0 {
             return Some(format!("{name}, {asked}: {failed} requests found another value than they should"));
@@ -138,9 +118,11 @@ impl Measured {
 
 /// A subject that can be timed and says what its observer has counted.
 struct Candidate {
-    subject: Subject,
+    name: &'static str,
+    rung: Option<Rung>,
     timed: Box<dyn Peer>,
-    stats: Box<dyn Fn() -> Stats>,
+    /// None if its observer counts nothing.
+    stats: Option<Box<dyn Fn() -> Stats>>,
 }
 
 struct OverMap;
@@ -171,8 +153,8 @@ impl Lookups {
         let absent: Vec<Key> = (0..KEYS as u64).map(|n| key(KEYS as u64 + n)).collect();
         let streams = streams(if self.asked == Asked::Miss { &absent } else { &keys }, self.seed);
         // Counts from filling and checking are not part of the measurement.
-        let count = |candidate: &Candidate| self.asked.counted((candidate.stats)());
-        let before: Vec<u64> = candidates.iter().map(count).collect();
+        let count = |candidate: &Candidate| Some(self.asked.counted(candidate.stats.as_ref()?()));
+        let before: Vec<Option<u64>> = candidates.iter().map(count).collect();
         let mut rounds: Vec<Rounds<Tally>> = candidates.iter().map(|_| Rounds::default()).collect();
         for round in 0..self.repeats {
             eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
@@ -182,9 +164,10 @@ impl Lookups {
             }
         }
         let measured = candidates.into_iter().zip(before).zip(rounds).map(|((candidate, before), rounds)| {
-            let counted = candidate.counts().then(|| count(&candidate) - before);
+            let counted = count(&candidate).zip(before).map(|(after, before)| after - before);
             let lost = keys.iter().filter(|key| !candidate.timed.holds(key)).count();
-            Measured { subject: candidate.subject, asked: self.asked, rounds, counted, lost }
+            let Candidate { name, rung, .. } = candidate;
+            Measured { name, rung, asked: self.asked, rounds, counted, lost }
         });
         Ok(measured.collect())
     }
@@ -200,36 +183,28 @@ impl Lookups {
     }
 }
 
-impl Candidate {
-    fn counts(&self) -> bool {
-        match self.subject {
-            Subject::Map(rung) => rung.counts(),
-            Subject::Engine => true,
-            Subject::EngineOff => false,
-        }
-    }
-}
-
-/// The map under every rung.
-fn over_map() -> Result<Vec<Candidate>, Failure> {
-    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
-    let candidate = |rung: Rung| {
-        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
-        Ok(Candidate { subject: Subject::Map(rung), timed, stats })
-    };
-    LADDER.into_iter().map(candidate).collect()
-}
-
+/// The map under every rung, then the engine where this build has it.
 fn candidates() -> Result<Vec<Candidate>, Failure> {
-    let mut candidates = over_map()?;
+    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
+    let mut candidates = Vec::new();
+    for rung in LADDER {
+        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
+        let stats = rung.counts().then_some(stats);
+        candidates.push(Candidate { name: rung.name(), rung: Some(rung), timed, stats });
+    }
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
         let shown = Arc::clone(&engine);
-        let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));
-        candidates.push(Candidate { subject: Subject::Engine, timed, stats });
+        let timed = Box::new(Ours::evicting(engine));
+        candidates.push(Candidate {
+            name: "engine",
+            rung: None,
+            timed,
+            stats: Some(Box::new(move || shown.stats())),
+        });
     }
     if let Some(engine) = wiring::engine::<Payload, Off>(2 * KEYS) {
         let timed = Box::new(Ours::evicting(engine));
-        candidates.push(Candidate { subject: Subject::EngineOff, timed, stats: Box::new(Stats::default) });
+        candidates.push(Candidate { name: "engine_off", rung: None, timed, stats: None });
     }
     Ok(candidates)
 }
