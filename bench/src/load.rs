@@ -71,8 +71,7 @@ fn steady(load: &Load) -> Result<Report, Failure> {
     let most = load.connections.iter().copied().max().unwrap_or(1);
     // A warm-up: templates and verdicts settle in memory.
     let guess = if load.batch == 1 { FIRST_GUESS_PER_S } else { FIRST_GUESS_IN_BATCHES_PER_S };
-    // A first phase may be slow; later phases must not run out of requests because of that.
-    let mut per_s = generator.phase(most, Pace::AtOnce, guess)?.per_s().max(guess);
+    let mut per_s = generator.phase(most, Pace::AtOnce, guess)?.per_s();
     let mut resident = vec![service.resident_bytes()?];
     let mut closed = vec![Phase::default(); load.connections.len()];
     let mut open = Phase::default();

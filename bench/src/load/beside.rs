@@ -234,7 +234,7 @@ impl Stage {
                 let judged = greedy.zip(other).map(|((greedy, _), other)| greedy.judged(other));
                 return Ok((self.tenant.judged(sent)?, judged.transpose()?));
             }
-            (tenant_per_s, capacity) = (2.0 * tenant_per_s, 2.0 * capacity);
+            (tenant_per_s, capacity) = (2.0 * tenant_per_s.max(1.0), 2.0 * capacity.max(1.0));
         }
     }
 }

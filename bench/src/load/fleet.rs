@@ -87,7 +87,7 @@ impl Side {
             if !sent.ran_out {
                 return Ok((generator.judged(sent)?, spent));
             }
-            per_s *= 2.0;
+            per_s = 2.0 * per_s.max(1.0);
         }
     }
 

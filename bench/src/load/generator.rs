@@ -123,7 +123,7 @@ impl Generator {
             if !sent.ran_out {
                 return self.judged(sent);
             }
-            per_s *= 2.0;
+            per_s = 2.0 * per_s.max(1.0);
         }
     }
 

@@ -13,36 +13,28 @@ fn load(words: &str) -> Value {
 }
 
 #[test]
-fn logins_alone_and_in_batches_match_and_verify() {
-    for batch in ["1", "8"] {
-        let of = load(&format!(
-            "load --seconds 0.5 --rounds 1 --people 4 --connections 1,4 --verify-every 8 --batch {batch}"
-        ));
-        for closed in [&of["closed"][0], &of["closed"][1]] {
-            assert!(closed["logins"].as_u64() > Some(0) && closed["p99_ms"].as_f64() > Some(0.0), "{closed}");
-        }
-        for phase in [&of["closed"][0], &of["closed"][1], &of["open"]] {
-            assert_eq!(
-                (&phase["wrong"], &phase["refused"], &phase["unverified"]),
-                (&0.into(), &0.into(), &0.into())
-            );
-        }
-        assert!(of["closed"][1]["verified_offline"].as_u64() > Some(0), "{of}");
+fn logins_in_batches_match_and_verify() {
+    let of = load("load --seconds 0.2 --rounds 1 --people 4 --connections 1,4 --verify-every 8 --batch 8");
+    for closed in [&of["closed"][0], &of["closed"][1]] {
+        assert!(closed["logins"].as_u64() > Some(0) && closed["p99_ms"].as_f64() > Some(0.0), "{closed}");
     }
+    for phase in [&of["closed"][0], &of["closed"][1], &of["open"]] {
+        assert_eq!(
+            (&phase["wrong"], &phase["refused"], &phase["unverified"]),
+            (&0.into(), &0.into(), &0.into())
+        );
+    }
+    assert!(of["closed"][1]["verified_offline"].as_u64() > Some(0), "{of}");
 }
 
 #[test]
-fn a_tenant_is_measured_beside_every_trouble_and_the_service_ends_cleanly() {
-    let of = load("load --profile flood --seconds 0.3 --rounds 1 --people 2 --connections 4");
-    assert!(of["flood"]["attacked"]["logins"].as_u64() > Some(0), "{of}");
-    let of = load("load --profile overload --seconds 0.5 --rounds 1 --people 4 --connections 200");
+fn a_tenant_is_measured_beside_a_flood_and_a_greedy_tenant_and_the_service_ends_cleanly() {
+    let of = load("load --profile flood --seconds 0.2 --rounds 1 --people 2 --connections 4");
+    assert!(of["flood"]["attacked"]["logins"].as_u64() > Some(0) && of["flood"]["exit_code"] == 0, "{of}");
+    let of = load("load --profile overload --seconds 0.3 --rounds 1 --people 4 --connections 100");
     for kind in ["capacity", "twice", "tenfold"] {
         let greedy = &of["overload"][kind]["greedy"];
         assert!(greedy["logins"].as_u64() > Some(0) && greedy["goodput"].as_f64() > Some(0.0), "{greedy}");
     }
-    let of = load("load --profile hostile --seconds 0.3 --rounds 1 --people 2 --connections 16");
-    for attack in ["idle_tcp", "idle_tls", "zero_window", "never_reads", "refused"] {
-        let of = &of[attack];
-        assert!(of["attacked"]["logins"].as_u64() > Some(0) && of["exit_code"] == 0, "{attack}: {of}");
-    }
+    assert_eq!(of["overload"]["exit_code"], 0);
 }

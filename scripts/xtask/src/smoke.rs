@@ -75,8 +75,8 @@ const RUNS: [Smoke; 17] = [
         &["/closed/1/p99_ms", "/open/wanted_per_s"],
     ),
     (
-        "trefoil-bench load --profile flood --seconds 0.5 --rounds 1 --people 2 --connections 4",
-        &["/flood/quiet/p99_ms", "/flood/attacked/p99_ratio", "/flood/exit_code"],
+        "trefoil-bench load --profile hostile --seconds 0.5 --rounds 1 --people 2 --connections 16",
+        &["/idle_tcp/quiet/p99_ms", "/zero_window/attacked/p99_ratio", "/refused/exit_code"],
     ),
     (
         "trefoil demo --people 24",
