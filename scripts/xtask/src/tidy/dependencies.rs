@@ -103,7 +103,7 @@ const MAY_NAME: [(&str, &[&str]); 27] = [
         ],
     ),
     ("trefoil-dataset", &["trefoil-matching"]),
-    ("trefoil-lab", &["trefoil-bfv", "trefoil-cache", "trefoil-matching", "trefoil-pipeline"]),
+    ("trefoil-lab", &["trefoil-cache"]),
     (
         "trefoil-bench",
         &[
@@ -354,7 +354,7 @@ mod tests {
         }
         // Refused as a name and as a link.
         assert_eq!(count(&edge("trefoil-lab", "trefoil-service", Value::Null)), 2);
-        assert_eq!(count(&edge("trefoil-lab", "trefoil-pipeline", Value::Null)), 0);
+        assert_eq!(count(&edge("trefoil-lab", "trefoil-cache", Value::Null)), 0);
     }
 
     #[test]
