@@ -4,76 +4,82 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::Failure;
-use crate::Report;
-use crate::paired::Ratios;
+use crate::args::count;
+use crate::paired::{Rounds, Side};
+use crate::{Failure, Report};
 
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Against {
-    /// The other program, or this one again.
-    pub other: Option<PathBuf>,
-    /// Its description, for the record.
-    pub other_is: String,
-    /// Each runs both programs twice: the other, this, this, the other.
-    pub rounds: usize,
-    /// The command of both, without `--json`.
-    pub arguments: Vec<String>,
-    /// Arguments of the other program after these.
-    pub other_arguments: Vec<String>,
+/// Both run the command after `--` in turn (other, this, this, other). Every median and rate that both print is compared.
+#[derive(Debug, Args)]
+pub(crate) struct Against {
+    /// Program of the other build [default: this one]
+    #[arg(long, value_name = "PROGRAM", required_unless_present = "other_arguments")]
+    other: Option<PathBuf>,
+    /// Arguments of the other program after the command
+    #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true, default_value = "")]
+    other_arguments: String,
+    /// Description of the other build, for the record
+    #[arg(long, value_name = "TEXT", default_value = "the other build")]
+    other_is: String,
+    /// Rounds of four runs
+    #[arg(long, default_value_t = 6, value_parser = count::<2, 1000>)]
+    rounds: usize,
+    /// A command of trefoil-bench, with its arguments
+    #[arg(last = true, required = true)]
+    arguments: Vec<String>,
 }
 
 /// Names of the compared figures: medians and rates.
 const FIGURES: [&str; 5] = ["p50_us", "stages_us", "batches_per_s", "auth_per_s", "best_per_s"];
 
-/// The records of one round: the other, this, this, the other.
-type Round = [Value; 4];
-
 /// Runs it.
 ///
 /// # Errors
 /// When a program does not run or prints no record, or the records have no figure in common.
-pub fn against(parameters: &Against) -> Result<Report, Failure> {
-    let Against { other, rounds, arguments, other_arguments, .. } = parameters;
+pub(crate) fn against(args: &Against) -> Result<Report, Failure> {
     let own = std::env::current_exe().map_err(Failure::in_step("this program's path"))?;
-    let run_own = || record_of(&own, arguments);
-    let others = [arguments.as_slice(), other_arguments].concat();
-    let run_other = || record_of(other.as_deref().unwrap_or(&own), &others);
-    let rounds = (0..*rounds).map(|_| Ok([run_other()?, run_own()?, run_own()?, run_other()?]));
-    report(parameters, &rounds.collect::<Result<Vec<Round>, Failure>>()?)
+    let words = args.other_arguments.split_whitespace().map(str::to_owned);
+    let others: Vec<String> = args.arguments.iter().cloned().chain(words).collect();
+    let run = |side| match side {
+        Side::A => record_of(args.other.as_deref().unwrap_or(&own), &others),
+        Side::B => record_of(&own, &args.arguments),
+    };
+    let rounds = (0..args.rounds).map(|_| {
+        let [a, b, c, d] = Rounds::once(run);
+        Ok([a?, b?, c?, d?])
+    });
+    report(args, &rounds.collect::<Result<Vec<_>, Failure>>()?)
 }
 
-fn report(parameters: &Against, rounds: &[Round]) -> Result<Report, Failure> {
-    let mut quadruples: BTreeMap<String, Vec<[f64; 4]>> = BTreeMap::new();
+fn report(args: &Against, rounds: &[[Value; 4]]) -> Result<Report, Failure> {
+    let mut compared: BTreeMap<String, Rounds<f64>> = BTreeMap::new();
     for round in rounds {
         let runs = round.each_ref().map(figures_of);
         for figure in runs[0].keys().filter(|figure| runs.iter().all(|run| run.contains_key(*figure))) {
-            quadruples.entry(figure.clone()).or_default().push(runs.each_ref().map(|run| run[figure]));
+            compared.entry(figure.clone()).or_default().0.push(runs.each_ref().map(|run| run[figure]));
         }
     }
-    if quadruples.is_empty() {
+    if compared.is_empty() {
         return Err(Failure::usage(
             "the two programs print no median or rate with the same name: compare the same command",
         ));
     }
-    let mut summary = format!("this build over {}: ratio of means (95 % interval)\n", parameters.other_is);
+    let mut summary = format!("this build over {}: ratio of means (95 % interval)\n", args.other_is);
     let mut figures = Map::new();
-    for (figure, runs) in &quadruples {
-        let interval = Ratios::of_quadruples(runs).interval();
+    for (figure, runs) in &compared {
+        let interval = runs.ratio(|run| *run);
         let line = format!("{:.3} ({:.3} to {:.3})", interval.mean, interval.low, interval.high);
         summary.push_str(&format!("  {figure:<44} {line}\n"));
-        let side = |at: [usize; 2]| runs.iter().flat_map(|run| at.map(|at| run[at])).collect::<Vec<_>>();
-        figures.insert(
-            figure.clone(),
-            json!({ "ratio": interval.json(), "other_runs": side([0, 3]), "own_runs": side([1, 2]) }),
-        );
+        let side = |side| runs.runs(side).copied().collect::<Vec<_>>();
+        let fields =
+            json!({ "ratio": interval.json(), "other_runs": side(Side::A), "own_runs": side(Side::B) });
+        figures.insert(figure.clone(), fields);
     }
     let result = json!({
-        "other": parameters.other_is, "arguments": parameters.arguments.join(" "),
-        "other_arguments": parameters.other_arguments.join(" "), "rounds": rounds.len(),
-        "figures": figures,
+        "other": args.other_is, "arguments": args.arguments.join(" "), "other_arguments": args.other_arguments,
+        "rounds": rounds.len(), "figures": figures,
     });
     Ok(Report { summary, result, problem: None })
 }
@@ -132,16 +138,16 @@ mod tests {
 
     #[test]
     fn the_ratio_is_of_this_build_over_the_other() {
-        let parameters = Against {
+        let args = Against {
             other: None,
             other_is: "old".into(),
             rounds: 2,
             arguments: vec![],
-            other_arguments: vec![],
+            other_arguments: String::new(),
         };
         let round = |runs: [f64; 4]| runs.map(|us| json!({ "p50_us": us }));
         let rounds = [round([10.0, 5.0, 5.0, 10.0]), round([8.0, 4.0, 4.0, 8.0])];
-        let report = report(&parameters, &rounds).expect("a figure");
+        let report = report(&args, &rounds).expect("a figure");
         assert!(report.summary.contains("0.500 (0.500 to 0.500)"), "{}", report.summary);
         assert_eq!(report.result["figures"]["/p50_us"]["other_runs"], json!([10.0, 10.0, 8.0, 8.0]));
     }

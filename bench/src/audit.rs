@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Value, json};
 use trefoil_attest::{Attestation, Evidence, ExpectedNonce, Policy, TrustRoot, VerifyError, verify};
 use trefoil_pipeline::{BoundLane, SealedTree};
 
@@ -51,7 +50,7 @@ impl Reservoir {
 /// Whether the outputs of a run were right.
 pub(crate) struct Audit {
     /// Counts for the record.
-    pub(crate) counts: Value,
+    pub(crate) counts: [(&'static str, u64); 7],
     /// What was wrong, if anything.
     pub(crate) problem: Option<String>,
 }
@@ -64,12 +63,15 @@ pub(crate) fn audit(
     trust_root: &TrustRoot,
 ) -> Audit {
     let verified = verify_samples(&tally.samples.kept, population, trust_root);
-    let counts = json!({
-        "attestations": *verified.as_ref().unwrap_or(&0),
-        "matches": tally.matches, "denials": tally.denials,
-        "expected_matches": submitted.matches, "expected_denials": submitted.lanes - submitted.matches,
-        "wrong": tally.wrong, "refused": tally.refused + submitted.refused,
-    });
+    let counts = [
+        ("attestations", *verified.as_ref().unwrap_or(&0)),
+        ("matches", tally.matches),
+        ("denials", tally.denials),
+        ("expected_matches", submitted.matches),
+        ("expected_denials", submitted.lanes - submitted.matches),
+        ("wrong", tally.wrong),
+        ("refused", tally.refused + submitted.refused),
+    ];
     Audit { counts, problem: tally.problem(submitted).or(verified.err()) }
 }
 
@@ -84,7 +86,7 @@ fn verify_samples(
     samples: &[Sample],
     population: &Population,
     trust_root: &TrustRoot,
-) -> Result<usize, String> {
+) -> Result<u64, String> {
     for (at, Sample { lane, leaf_index, under }) in samples.iter().enumerate() {
         let SealedTree { seal, tree, .. } = &**under;
         let path = tree.path(*leaf_index).ok_or_else(|| format!("no leaf {leaf_index}"))?;
@@ -123,6 +125,6 @@ fn verify_samples(
     }
     match samples.len() {
         0 => Err("no attestation was sampled".to_owned()),
-        count => Ok(count),
+        count => Ok(count as u64),
     }
 }

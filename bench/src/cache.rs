@@ -4,34 +4,41 @@ pub(crate) mod zipf;
 
 use std::time::Duration;
 
+use clap::Args;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
 use trefoil_cache::{Key, Off, PerWorker};
 
-use crate::Failure;
-use crate::Report;
+use crate::args::{count, workers};
 use crate::distribution::{Distribution, rounded};
-use crate::peers::{Moka, Ours, Payload, QuickCache, key};
-use crate::wiring;
-use trefoil_lab::timing::{Load, Operation, Tally, Timed};
+use crate::paired::order;
+use crate::peers::{Moka, Ours, Payload, Peer, QuickCache, key};
+use crate::{Failure, Report, wiring};
+use trefoil_lab::timing::{Load, Tally, time};
 use zipf::Zipf;
 
-/// What to time.
-#[derive(Clone, Debug)]
-pub struct CacheTimes {
-    /// Different keys.
-    pub keys: usize,
-    /// Entries that each cache may hold.
-    pub capacity: usize,
-    /// Numbers of threads.
-    pub threads: Vec<usize>,
-    /// Rounds, all of which are kept.
-    pub repeats: usize,
-    /// Length of one timing.
-    pub duration: Duration,
-    /// Seed of the requests.
-    pub seed: u64,
+/// Times are processor time of the threads, so that neither other programs nor more threads than cores distort them.
+#[derive(Debug, Args)]
+pub(crate) struct CacheTimes {
+    /// Numbers of threads, each timed on its own
+    #[arg(long, value_name = "N,..", default_value = "1,2,96", value_delimiter = ',', value_parser = workers)]
+    threads: Vec<usize>,
+    /// Rounds over everything, all of which are kept
+    #[arg(long, default_value_t = 9, value_parser = count::<1, 1_000>)]
+    repeats: usize,
+    /// Milliseconds of one timing
+    #[arg(long, default_value_t = 40, value_parser = count::<1, 10_000>)]
+    millis: usize,
+    /// Different keys
+    #[arg(long, default_value_t = 1_000_000, value_parser = count::<1, 100_000_000>)]
+    keys: usize,
+    /// Entries that each cache may hold
+    #[arg(long, default_value_t = 100_000, value_parser = count::<1, 100_000_000>)]
+    capacity: usize,
+    /// Seed of the requests
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 /// Exponent of the Zipf load: the customary one for caches.
@@ -45,8 +52,8 @@ const STREAMS_MAX: usize = 4;
 ///
 /// # Errors
 /// When the parameters are inconsistent. Wrong values are in the report, not here.
-pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
-    if parameters.capacity == 0 || parameters.keys < parameters.capacity {
+pub(crate) fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
+    if parameters.keys < parameters.capacity {
         return Err(Failure::usage("the Zipf load needs at least as many keys as entries"));
     }
     let zipf = Zipf::new(parameters.keys, EXPONENT);
@@ -59,7 +66,7 @@ pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
     for subject in &subjects {
         let mut ratios = Vec::new();
         for table in &subject.tables {
-            if table.evicts() {
+            if table.capacity().is_some() {
                 for stream in &streams {
                     table.warm(stream);
                 }
@@ -72,20 +79,22 @@ pub fn cache_times(parameters: &CacheTimes) -> Result<Report, Failure> {
         let rounds = vec![Vec::new(); parameters.threads.len()];
         rows.push(Row { subject, hit_ratio, rounds });
     }
-    let cells = rows.len() * parameters.threads.len();
+    let numbers = parameters.threads.len();
     for round in 0..parameters.repeats {
-        for cell in 0..cells {
-            let cell = if round % 2 == 0 { cell } else { cells - 1 - cell };
-            let (row, threads) =
-                (&mut rows[cell / parameters.threads.len()], cell % parameters.threads.len());
+        for cell in order(round, rows.len() * numbers) {
+            let (row, threads) = (&mut rows[cell / numbers], cell % numbers);
             let tables = &row.subject.tables;
-            row.rounds[threads].push(tables[round % tables.len()].time(Load {
-                operation: Operation::Get,
-                streams: &streams,
-                offset: round * STRIDE,
-                threads: parameters.threads[threads],
-                duration: parameters.duration,
-            }));
+            let table = tables[round % tables.len()].as_ref();
+            row.rounds[threads].push(time(
+                table,
+                Load {
+                    put: false,
+                    streams: &streams,
+                    offset: round * STRIDE,
+                    threads: parameters.threads[threads],
+                    duration: Duration::from_millis(parameters.millis as u64),
+                },
+            ));
         }
     }
     Ok(report(parameters, &rows))
@@ -98,7 +107,7 @@ const STRIDE: usize = 104_729;
 struct Subject {
     name: &'static str,
     /// Identical instances, used alternately, one per round.
-    tables: Vec<Box<dyn Timed>>,
+    tables: Vec<Box<dyn Peer>>,
 }
 
 /// Tables of the engine with its instrumentation, and as many without. Which keys share a set or a tag, and which lines of a
@@ -107,11 +116,11 @@ struct Subject {
 const TABLES: usize = 5;
 
 fn subjects(capacity: usize) -> Vec<Subject> {
-    let alike = |make: &dyn Fn() -> Option<Box<dyn Timed>>| (0..TABLES).filter_map(|_| make()).collect();
+    let alike = |make: &dyn Fn() -> Option<Box<dyn Peer>>| (0..TABLES).filter_map(|_| make()).collect();
     let engine = alike(&|| Some(Box::new(Ours::evicting(wiring::engine::<Payload, PerWorker>(capacity)?))));
     let engine_off = alike(&|| Some(Box::new(Ours::evicting(wiring::engine::<Payload, Off>(capacity)?))));
     let dashmap = wiring::dashmap::<Payload, Off>(capacity);
-    let dashmap = dashmap.map(|map| Box::new(Ours::map(map)) as Box<dyn Timed>);
+    let dashmap = dashmap.map(|map| Box::new(Ours::map(map)) as Box<dyn Peer>);
     let mut subjects = vec![
         Subject { name: "engine", tables: engine },
         Subject { name: "engine_off", tables: engine_off },
@@ -155,7 +164,7 @@ fn nanoseconds(rounds: &[Tally]) -> Distribution {
 }
 
 fn report(parameters: &CacheTimes, rows: &[Row<'_>]) -> Report {
-    let CacheTimes { keys, capacity, threads, repeats, duration, seed } = parameters;
+    let CacheTimes { keys, capacity, threads, repeats, millis, seed } = parameters;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let tallies = || rows.iter().flat_map(|row| row.rounds.iter().flatten());
     let wrong: u64 = tallies().map(|tally| tally.wrong).sum();
@@ -169,7 +178,7 @@ fn report(parameters: &CacheTimes, rows: &[Row<'_>]) -> Report {
         "keys": keys, "capacity": capacity, "exponent": EXPONENT,
         "key_bytes": size_of::<Key>(), "value_bytes": size_of::<Payload>(),
         "threads": threads, "more_threads_than_cores": threads.iter().any(|&n| n > cores),
-        "repeats": repeats, "millis": duration.as_secs_f64() * 1e3, "seed": seed,
+        "repeats": repeats, "millis": millis, "seed": seed,
         "time": "processor time of the threads",
         "zipf": {
             "get_ns": table(&|rounds| json!(rounded(nanoseconds(rounds).median()))),

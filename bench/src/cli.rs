@@ -1,114 +1,39 @@
 //! The command line.
 
-mod against;
-mod cache;
-mod exact;
-mod fhe_peers;
-mod fleet;
-mod flood;
-mod hit_ratio;
-mod hostile;
-mod ladder;
-mod load;
-mod modes;
-mod numbers;
-mod output;
-mod overhead;
-mod overload;
-mod registry;
-mod remote;
-mod run;
-mod scaling;
-mod sign;
-mod stages;
-mod world;
-mod zkp;
-
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::json;
 use trefoil_kernels::{Tier, packed};
 
-use crate::{Failure, Report};
-use crate::{host, record};
+use crate::against::{Against, against};
+use crate::args::{Output, refuse_debug_build};
+use crate::cache::{CacheTimes, cache_times};
+use crate::exact::{Exact, exact};
+use crate::fhe_peers::{Peers, peers};
+use crate::hit_ratio::{HitRatio, hit_ratio};
+use crate::ladder::{Ladder, ladder};
+use crate::load::service::{ServiceArgs, serve};
+use crate::load::{Load, load};
+use crate::overhead::{Overhead, overhead};
+use crate::registry::{RegistryArgs, registry};
+use crate::remote::{RemoteArgs, remote};
+use crate::run::{RunArgs, run};
+use crate::scaling::{Scaling, scaling};
+use crate::sign::{Sign, sign};
+use crate::stages::{Stages, stages};
+use crate::zkp::{Zkp, zkp};
+use crate::{Failure, Report, host, record};
 
-use against::AgainstArgs;
-use cache::CacheArgs;
-use exact::ExactArgs;
-use fhe_peers::PeersArgs;
-use fleet::FleetArgs;
-use flood::FloodArgs;
-use hit_ratio::HitRatioArgs;
-use hostile::HostileArgs;
-use ladder::LadderArgs;
-use load::LoadArgs;
-use overhead::OverheadArgs;
-use overload::{OverloadArgs, ServiceArgs};
-use registry::RegistryArgs;
-use remote::RemoteArgs;
-use run::RunArgs;
-use scaling::ScalingArgs;
-use sign::SignArgs;
-use stages::StagesArgs;
-use zkp::ZkpArgs;
-
-const EXAMPLES: &str = "\
-Examples:
-  Is the encrypted match exact? Every score of a real face set, bit for bit:
-    trefoil-bench exact --set lfw_facenet128
-  The same for your own vectors (float32 rows of 128, one integer id per row):
-    trefoil-bench exact --x faces.npy --y people.npy --protocol enrol3
-  Where does the time of one batch of 32 go?
-    trefoil-bench stages --users 4096
-  And another library, for the same inner products?
-    trefoil-bench peers
-  How many authentications per second, and what does the cache cost?
-    trefoil-bench run --workers 2 --seconds 5 --cache engine
-    trefoil-bench run --workers 2 --seconds 5 --cache dashmap
-  And in the workload that records are compared by? Some six minutes; on the 96 workers of the published figures:
-    trefoil-bench run --canonical
-    trefoil-bench run --canonical --target reference
-  How does the rate grow with the workers, and what does a million authentications cost?
-    trefoil-bench scaling --price-per-hour 0.10
-  How many requests of a recorded trace does a cache of some size answer?
-    trefoil-bench hit-ratio --trace bench/data/traces/web12.u64.zst --capacity 300
-  How long does a look-up take, and what do its counters cost?
-    trefoil-bench cache --threads 1,2
-  What do locks and shared counters in an observer cost, and what does the engine's observer?
-    trefoil-bench ladder --workers 96 --seconds 0.25
-  What does the engine cost against the raw map in the pipeline?
-    trefoil-bench overhead --repeats 20
-  How long does a credential proof take, and how large is it?
-    trefoil-bench zkp --iters 30
-  How long do three signatures take, and what does waiting for them add under load?
-    trefoil-bench sign
-  What does a key-holder in another process cost, and three of which two decide?
-    trefoil-bench remote
-  How many logins a second over HTTPS, and how long does each take?
-    trefoil-bench load
-  What does a flood of invalid proofs cost honest callers?
-    trefoil-bench flood
-  And more honest logins than the machine can do?
-    trefoil-bench overload
-  Do idle, deaf and refused connections slow honest logins down?
-    trefoil-bench hostile
-  What does a login cost on one node of a fleet and on three?
-    trefoil-bench fleet
-  How does another build compare with this one, in alternating runs?
-    trefoil-bench against --other ../before/target/release/trefoil-bench -- run --cadence per-batch
-  Keep a result under bench/records/ and name the machine:
-    trefoil-bench stages --record stages-laptop --label \"laptop, on mains\"
-
-Exit codes: 0 the outputs were right, 1 they were wrong or a step failed, 2 the command was wrong.
-TREFOIL_TIER=portable|avx2|avx512 lowers the instructions used. bench/METHODOLOGY.md and bench/LIMITS.md
-say what the numbers mean.";
+const EXAMPLES: &str = include_str!("examples.txt");
 
 /// Benchmarks of Trefoil that verify what they time.
 #[derive(Debug, Parser)]
 #[command(name = "trefoil-bench", version, arg_required_else_help = true, after_help = EXAMPLES)]
-pub struct Cli {
+struct Cli {
+    #[command(flatten)]
+    output: Output,
     #[command(subcommand)]
     command: Command,
 }
@@ -120,7 +45,7 @@ enum Command {
     /// Run as a key-holder process of `remote`
     #[command(hide = true)]
     KeyHolder(trefoil_key_holder::cli::KeyHolderArgs),
-    /// Run as the service of `load`, `overload` and `hostile`
+    /// Run as the service of `load`
     #[command(hide = true)]
     Service(ServiceArgs),
 }
@@ -128,59 +53,69 @@ enum Command {
 #[derive(Debug, Subcommand)]
 enum Benchmark {
     /// Compare every encrypted score of an embedding set with plain arithmetic
-    Exact(ExactArgs),
+    Exact(Exact),
     /// Time each step of one batch of 32 on one pinned worker
-    Stages(StagesArgs),
+    Stages(Stages),
     /// Compute the same inner products with fhe.rs, alternating with ours
-    Peers(PeersArgs),
+    Peers(Peers),
     /// Load the pipeline in a closed loop and count sealed authentications
     Run(RunArgs),
     /// Load it with 1 to 96 workers, over both caches and in both cadences
-    Scaling(ScalingArgs),
+    Scaling(Scaling),
     /// Replay recorded requests through the engine and other caches
-    HitRatio(HitRatioArgs),
+    HitRatio(HitRatio),
     /// Time look-ups in the engine, other caches and a map
-    Cache(CacheArgs),
+    Cache(CacheTimes),
     /// Climb from three locks in the observer to none and compare each rung with the raw map
-    Ladder(LadderArgs),
+    Ladder(Ladder),
     /// Compare the engine with the raw map in the whole pipeline, in pairs
-    Overhead(OverheadArgs),
+    Overhead(Overhead),
     /// Time reads of one entry that all threads read and that is rarely written
     Registry(RegistryArgs),
     /// Decide the same batches in this process, in another and by two of three others
     Remote(RemoteArgs),
     /// Compare another build or another command with this one, in alternating runs
-    Against(AgainstArgs),
+    Against(Against),
     /// Make and verify credential proofs
-    Zkp(ZkpArgs),
+    Zkp(Zkp),
     /// Time signing, alone and as the sealer does it under a scheduled load
-    Sign(SignArgs),
-    /// Log in over HTTPS with and without a flood of invalid proofs
-    Flood(FloodArgs),
-    /// Send a service in another process twice and ten times the logins that it can answer
-    Overload(OverloadArgs),
-    /// Log in over HTTPS in a closed loop, and at random times at half of that rate
-    Load(LoadArgs),
-    /// Time honest logins and a shutdown under connections that send nothing, read nothing or are always refused
-    Hostile(HostileArgs),
-    /// Count processor time, statements and writes of a login on one node of a fleet and on three
-    Fleet(FleetArgs),
+    Sign(Sign),
+    /// Log in over HTTPS, quiet or beside an overload, a flood or hostile peers, or on a fleet
+    Load(Load),
 }
 
 /// Parses the process's arguments, runs, prints.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let cli = Cli::parse_from(&arguments);
+    let (name, cli) =
+        parsed(Cli::command().get_matches_from(&arguments)).unwrap_or_else(|error| error.exit());
     if let Err(cause) = trefoil_server::config::Config::check_variables(std::env::vars_os()) {
         return ended(Err(Failure::usage(cause.to_string())));
     }
-    let benchmark = match cli.command {
+    ended(match cli.command {
         Command::KeyHolder(args) => return args.run(),
-        Command::Service(args) => return ended(args.run().map(|()| true)),
-        Command::Benchmark(benchmark) => benchmark,
-    };
-    packed::calibrate();
-    ended(execute(&benchmark, &command_line(&arguments)))
+        Command::Service(args) => serve(args).map(|()| true),
+        Command::Benchmark(benchmark) => {
+            packed::calibrate();
+            execute(&name, &benchmark, &cli.output, &command_line(&arguments))
+        }
+    })
+}
+
+fn parsed(matches: ArgMatches) -> Result<(String, Cli), clap::Error> {
+    Ok((matches.subcommand_name().unwrap_or_default().to_owned(), Cli::from_arg_matches(&matches)?))
+}
+
+/// The report of a benchmark, without a record: words as they stand on the command line.
+///
+/// # Errors
+/// When the words are no command, or a step fails. Wrong outputs are in the report.
+pub fn report(words: &str) -> Result<Report, Failure> {
+    let cli = Cli::try_parse_from(std::iter::once("trefoil-bench").chain(words.split_whitespace()));
+    match cli.map_err(|error| Failure::usage(error.to_string()))?.command {
+        Command::Benchmark(benchmark) => benchmark.run(Tier::detected()),
+        Command::KeyHolder(_) | Command::Service(_) => Err(Failure::usage("not a benchmark")),
+    }
 }
 
 fn ended(outcome: Result<bool, Failure>) -> ExitCode {
@@ -198,37 +133,20 @@ fn ended(outcome: Result<bool, Failure>) -> ExitCode {
 }
 
 /// Whether the outputs were right.
-fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
+fn execute(name: &str, benchmark: &Benchmark, output: &Output, line: &str) -> Result<bool, Failure> {
     let tier = Tier::from_env().map_err(|error| Failure::usage(error.to_string()))?;
-    let (name, output) = match benchmark {
-        Benchmark::Exact(args) => ("exact", &args.output),
-        Benchmark::Stages(args) => ("stages", &args.output),
-        Benchmark::Peers(args) => ("peers", &args.output),
-        Benchmark::Run(args) => ("run", &args.output),
-        Benchmark::Scaling(args) => ("scaling", &args.output),
-        Benchmark::HitRatio(args) => ("hit-ratio", &args.output),
-        Benchmark::Cache(args) => ("cache", &args.output),
-        Benchmark::Ladder(args) => ("ladder", &args.output),
-        Benchmark::Overhead(args) => ("overhead", &args.output),
-        Benchmark::Registry(args) => ("registry", &args.output),
-        Benchmark::Remote(args) => ("remote", &args.output),
-        Benchmark::Against(args) => ("against", &args.output),
-        Benchmark::Zkp(args) => ("zkp", &args.output),
-        Benchmark::Sign(args) => ("sign", &args.output),
-        Benchmark::Flood(args) => ("flood", &args.output),
-        Benchmark::Overload(args) => ("overload", &args.output),
-        Benchmark::Load(args) => ("load", &args.output),
-        Benchmark::Hostile(args) => ("hostile", &args.output),
-        Benchmark::Fleet(args) => ("fleet", &args.output),
-    };
+    // These two time nothing.
+    if !matches!(benchmark, Benchmark::Exact(_) | Benchmark::HitRatio(_)) {
+        refuse_debug_build()?;
+    }
     if cfg!(debug_assertions) && output.record.is_some() {
         return Err(Failure::usage(
             "a debug build keeps no record. Use cargo run --release -p trefoil-bench -- ...",
         ));
     }
     let host = host::host(output.label.as_deref(), tier);
-    let report = report_of(benchmark, tier)?;
-    let record = record::assemble(name, command_line, host, &report);
+    let report = benchmark.run(tier)?;
+    let record = record::assemble(name, line, host, &report);
     if output.json {
         println!("{}", record::render(&record));
     } else {
@@ -243,28 +161,25 @@ fn execute(benchmark: &Benchmark, command_line: &str) -> Result<bool, Failure> {
     Ok(report.problem.is_none())
 }
 
-/// Runs it.
-fn report_of(benchmark: &Benchmark, tier: Tier) -> Result<Report, Failure> {
-    match benchmark {
-        Benchmark::Exact(args) => args.run(tier),
-        Benchmark::Stages(args) => args.run(tier),
-        Benchmark::Peers(args) => args.run(tier),
-        Benchmark::Run(args) => args.run(tier),
-        Benchmark::Scaling(args) => args.run(tier),
-        Benchmark::HitRatio(args) => args.run(),
-        Benchmark::Cache(args) => args.run(),
-        Benchmark::Ladder(args) => args.run(tier),
-        Benchmark::Overhead(args) => args.run(tier),
-        Benchmark::Registry(args) => args.run(),
-        Benchmark::Remote(args) => args.run(tier),
-        Benchmark::Against(args) => args.run(),
-        Benchmark::Zkp(args) => args.run(),
-        Benchmark::Sign(args) => args.run(tier),
-        Benchmark::Flood(args) => args.run(),
-        Benchmark::Overload(args) => args.run(),
-        Benchmark::Load(args) => args.run(),
-        Benchmark::Hostile(args) => args.run(),
-        Benchmark::Fleet(args) => args.run(),
+impl Benchmark {
+    fn run(&self, tier: Tier) -> Result<Report, Failure> {
+        match self {
+            Benchmark::Exact(args) => exact(args, tier),
+            Benchmark::Stages(args) => stages(args, tier),
+            Benchmark::Peers(args) => peers(args, tier),
+            Benchmark::Run(args) => run(args, tier),
+            Benchmark::Scaling(args) => scaling(args, tier),
+            Benchmark::HitRatio(args) => hit_ratio(args),
+            Benchmark::Cache(args) => cache_times(args),
+            Benchmark::Ladder(args) => ladder(args, tier),
+            Benchmark::Overhead(args) => overhead(args, tier),
+            Benchmark::Registry(args) => Ok(registry(args)),
+            Benchmark::Remote(args) => remote(args, tier),
+            Benchmark::Against(args) => against(args),
+            Benchmark::Zkp(args) => zkp(args),
+            Benchmark::Sign(args) => sign(args, tier),
+            Benchmark::Load(args) => load(args),
+        }
     }
 }
 
@@ -281,8 +196,6 @@ fn command_line(arguments: &[OsString]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

@@ -1,17 +1,18 @@
 //! Every probe of an embedding set against every template, encrypted, compared with arithmetic in the clear.
 //!
 //! Templates are enrolled as the service enrols them, 32 to a batch in 32 lanes; every probe is matched against every batch.
-//! Probes in the clear go through the roles of the service; shared probes through the same arithmetic alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`crate::opener`], which
+//! Probes in the clear go through the roles of the service; shared probes through the same arithmetic alone. In the former, each job is opened twice: by the key-holder, which gives one bit per lane, and by [`opener`], which
 //! gives the scores. The matrix of scores must equal that of plain arithmetic bit for bit, and the bits must be those
 //! that the scores imply.
 
 mod by_roles;
+mod opener;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use trefoil_types::BatchId;
 
+use clap::Args;
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
@@ -21,48 +22,50 @@ use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Handle, KeyHolder, LANES, Lane, Matcher, PublicKey, Template,
     TemplateName, Tier, split, system_entropy, unblind,
 };
+use trefoil_types::{BatchId, ProbeMode};
 
-use crate::Failure;
-use crate::Report;
+use crate::args::{cores, in_source_tree, workers};
 use crate::clock::WORLD_START_S;
 use crate::distribution::rounded;
-use crate::opener::{Keys, OpenVault, Opener};
-use crate::parallel;
 use crate::population::TENANT;
-use crate::roles::ProbeMode;
+use crate::roles::quantise;
+use crate::{Failure, Report, parallel};
+use opener::{Keys, OpenVault, Opener};
 
-/// Which vectors to compare.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// The set `name` in the folder `data`, with the reference in `data/reference.json` if it has one.
-    Set {
-        /// Folder of the sets.
-        data: PathBuf,
-        /// A folder in it with `x.npy` and `y.npy`.
-        name: String,
-    },
-    /// Two files: float32 rows of 128, integer ids.
-    Files {
-        /// The rows.
-        x: PathBuf,
-        /// The ids.
-        y: PathBuf,
-    },
+/// If the set has no reference, the scores are compared with plain arithmetic only.
+#[derive(Debug, Args)]
+pub(crate) struct Exact {
+    /// Set to compare: a folder in --data with x.npy and y.npy, such as lfw_facenet128
+    #[arg(long, value_name = "NAME", required_unless_present = "x", conflicts_with_all = ["x", "y"])]
+    set: Option<String>,
+    /// Embeddings: a .npy file of float32 rows of 128
+    #[arg(long, value_name = "FILE", requires = "y")]
+    x: Option<PathBuf>,
+    /// People: a .npy file with one integer per row
+    #[arg(long, value_name = "FILE", requires = "x")]
+    y: Option<PathBuf>,
+    /// How rows become templates and probes: a person's first row is the template, or the mean of the first three
+    #[arg(long, value_parser = protocol, default_value = "enrol1")]
+    protocol: Protocol,
+    /// How probes arrive: plain, in the clear with a key per template, or shared, in two shares under one key per tenant
+    #[arg(long, value_parser = mode, default_value = "plain")]
+    mode: ProbeMode,
+    /// Folder of the sets [default: bench/data of the source tree]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Threads [default: one per core]
+    #[arg(long, value_parser = workers)]
+    workers: Option<usize>,
 }
 
-/// What to compare.
-#[derive(Clone, Debug)]
-pub struct Exact {
-    /// The vectors.
-    pub source: Source,
-    /// How they become templates and probes.
-    pub protocol: Protocol,
-    /// Threads.
-    pub workers: usize,
-    /// Highest tier for the matcher.
-    pub tier: Tier,
-    /// How probes arrive.
-    pub mode: ProbeMode,
+fn protocol(name: &str) -> Result<Protocol, String> {
+    let known = [Protocol::Enrol1, Protocol::Enrol3].into_iter().find(|known| known.to_string() == name);
+    known.ok_or_else(|| "use enrol1, enrol3".to_owned())
+}
+
+fn mode(name: &str) -> Result<ProbeMode, String> {
+    let known = [ProbeMode::Plain, ProbeMode::Shared].into_iter().find(|known| known.name() == name);
+    known.ok_or_else(|| "use plain, shared".to_owned())
 }
 
 /// False-match rate 10^-3 on `lfw_facenet128` with `enrol1`; for the comparison of bits any threshold serves.
@@ -72,10 +75,24 @@ const THRESHOLD: i32 = 16_046;
 ///
 /// # Errors
 /// When the set cannot be read or a step fails. A difference is in the report, not here.
-pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
-    let Exact { source, protocol, workers, tier, mode } = parameters;
-    let set = load(source)?;
-    let reference = reference(source, *protocol)?;
+pub(crate) fn exact(args: &Exact, tier: Tier) -> Result<Report, Failure> {
+    let Exact { protocol, mode, .. } = args;
+    let workers = args.workers.unwrap_or_else(cores);
+    let data = args.data.clone().unwrap_or_else(|| in_source_tree("data"));
+    let (x, y) = match (&args.set, &args.x, &args.y) {
+        (Some(name), None, None) => (data.join(name).join("x.npy"), data.join(name).join("y.npy")),
+        (None, Some(x), Some(y)) => (x.clone(), y.clone()),
+        _ => return Err(Failure::usage("give either --set, or both --x and --y")),
+    };
+    if let Some(name) = args.set.as_ref().filter(|_| !x.is_file()) {
+        return Err(unknown_set(&data, name));
+    }
+    let set = EmbeddingSet::load(&x, &y)
+        .map_err(|error| Failure::usage(format!("the set cannot be used: {error}")))?;
+    let reference = match &args.set {
+        Some(name) => reference(&data, name, *protocol)?,
+        None => None,
+    };
     let trials = protocol.split(&set).map_err(|error| Failure::usage(error.to_string()))?;
     let plain = trials
         .score(|row| Embedding::quantise(row), Embedding::dot)
@@ -83,11 +100,11 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
     let started = Instant::now();
     let (encrypted, bits_wrong) = match mode {
         ProbeMode::Plain => {
-            let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, *workers, *tier)?;
+            let (scores, wrong) = Enrolment::new(&trials)?.compare(&trials, workers, tier)?;
             (scores, Some(wrong))
         }
         // This mode has scores but no decisions; the roles' tests cover its decisions.
-        ProbeMode::Shared => (by_roles::compare(&trials, *workers, *tier)?, None),
+        ProbeMode::Shared => (by_roles::compare(&trials, workers, tier)?, None),
     };
     let seconds = started.elapsed().as_secs_f64();
     let sha256 = hex::encode(encrypted.sha256());
@@ -97,7 +114,7 @@ pub fn exact(parameters: &Exact) -> Result<Report, Failure> {
     let problem = problem(equal, sha256 == plain_sha256, bits_wrong.unwrap_or(0));
     let scores = encrypted.probes() * encrypted.templates();
     let result = json!({
-        "set": match source { Source::Set { name, .. } => Some(name), Source::Files { .. } => None },
+        "set": args.set,
         "protocol": protocol.to_string(), "quantiser": "unit-r175",
         "probes": encrypted.probes(), "templates": encrypted.templates(), "scores": scores,
         "sha256": sha256, "expected": reference, "equal": equal,
@@ -125,20 +142,6 @@ fn problem(equal: Option<bool>, equal_to_plain: bool, bits_wrong: u64) -> Option
     (bits_wrong > 0).then(|| format!("{bits_wrong} decisions are not those that the scores imply"))
 }
 
-fn load(source: &Source) -> Result<EmbeddingSet, Failure> {
-    let (x, y) = match source {
-        Source::Files { x, y } => (x.clone(), y.clone()),
-        Source::Set { data, name } => {
-            let folder = data.join(name);
-            if !folder.join("x.npy").is_file() {
-                return Err(unknown_set(data, name));
-            }
-            (folder.join("x.npy"), folder.join("y.npy"))
-        }
-    };
-    EmbeddingSet::load(&x, &y).map_err(|error| Failure::usage(format!("the set cannot be used: {error}")))
-}
-
 fn unknown_set(data: &Path, name: &str) -> Failure {
     let mut names: Vec<String> = fs::read_dir(data)
         .into_iter()
@@ -153,8 +156,7 @@ fn unknown_set(data: &Path, name: &str) -> Failure {
 }
 
 /// The known digest of the set's matrix: `<set>/r175/<protocol>` in `reference.json`.
-fn reference(source: &Source, protocol: Protocol) -> Result<Option<String>, Failure> {
-    let Source::Set { data, name } = source else { return Ok(None) };
+fn reference(data: &Path, name: &str, protocol: Protocol) -> Result<Option<String>, Failure> {
     let path = data.join("reference.json");
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -250,10 +252,6 @@ impl Enrolment {
     }
 }
 
-fn quantise(vector: &[f32]) -> Result<Embedding, Failure> {
-    Embedding::quantise(vector).map_err(Failure::in_step("quantiser"))
-}
-
 /// A handle for the template `index`. The match needs no credential, only distinct names.
 fn handle(index: usize) -> Handle {
     Handle::new(Sha256::digest((index as u64).to_le_bytes()).into())
@@ -275,12 +273,12 @@ mod tests {
     #[test]
     fn references_are_looked_up_by_set_and_protocol() {
         let folder = tempfile::tempdir().expect("folder");
-        let source = |name: &str| Source::Set { data: folder.path().to_owned(), name: name.to_owned() };
-        assert_eq!(reference(&source("a"), Protocol::Enrol1).expect("no file"), None);
+        let of = |name: &str, protocol| reference(folder.path(), name, protocol);
+        assert_eq!(of("a", Protocol::Enrol1).expect("no file"), None);
         let text = r#"{"a/r175/enrol1": {"sha256": "00"}, "b/r175/enrol1": {"sha": "00"}}"#;
         fs::write(folder.path().join("reference.json"), text).expect("file");
-        assert_eq!(reference(&source("a"), Protocol::Enrol1).expect("entry").as_deref(), Some("00"));
-        assert_eq!(reference(&source("a"), Protocol::Enrol3).expect("no entry"), None);
-        assert!(reference(&source("b"), Protocol::Enrol1).is_err());
+        assert_eq!(of("a", Protocol::Enrol1).expect("entry").as_deref(), Some("00"));
+        assert_eq!(of("a", Protocol::Enrol3).expect("no entry"), None);
+        assert!(of("b", Protocol::Enrol1).is_err());
     }
 }

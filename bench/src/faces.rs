@@ -1,95 +1,54 @@
-//! Faces: synthetic directions, or the photographs of a bundled set of embeddings.
+//! Faces: the photographs of a bundled set of embeddings.
 
 use std::path::Path;
 
+use rand::RngExt as _;
 use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use trefoil_dataset::{EmbeddingSet, Row};
-use trefoil_matching::{DIM, Embedding};
+use trefoil_matching::Embedding;
 
 use crate::Failure;
 
-/// Where faces come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum FaceSource {
-    /// Independent directions, with noise for each capture
-    Synthetic,
-    /// The photographs of `bench/data/lfw_facenet128`
-    Bundled,
-}
-
-impl FaceSource {
-    /// The name in a record.
-    pub fn name(self) -> &'static str {
-        match self {
-            FaceSource::Synthetic => "synthetic",
-            FaceSource::Bundled => BUNDLED,
-        }
-    }
-}
-
-/// The faces of all people of a world.
-pub(crate) enum Faces {
-    /// One direction a person.
-    Synthetic(Vec<Row>),
-    /// The photographs of each face of the set. People beyond its size reuse the faces of earlier people.
-    Bundled(Vec<Vec<Row>>),
-}
+/// The photographs of each face of the set. People beyond its size reuse the faces of earlier people.
+pub(crate) struct Faces(Vec<Vec<Row>>);
 
 /// The set, below `bench/data`.
-const BUNDLED: &str = "lfw_facenet128";
-
-const FACES_SEED: u64 = 2;
+pub(crate) const SET: &str = "lfw_facenet128";
+/// What made its embeddings, for the tenant's policy.
+pub(crate) const EMBEDDER: &str = "facenet-128";
+/// The score from which a probe is accepted: one stranger in a thousand is.
+pub(crate) const THRESHOLD: i32 = 16_046;
 
 impl Faces {
-    /// Faces for this many people.
+    /// Reads the set.
     ///
     /// # Errors
-    /// When the bundled set cannot be read.
-    pub(crate) fn new(source: FaceSource, people: usize) -> Result<Self, Failure> {
-        match source {
-            FaceSource::Synthetic => {
-                let mut rng = StdRng::seed_from_u64(FACES_SEED);
-                Ok(Faces::Synthetic((0..people).map(|_| direction(&mut rng)).collect()))
+    /// When it cannot be read.
+    pub(crate) fn read() -> Result<Self, Failure> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(SET);
+        let set = EmbeddingSet::load(&folder.join("x.npy"), &folder.join("y.npy"))
+            .map_err(Failure::in_step("bundled faces"))?;
+        let mut faces: Vec<(i64, Vec<Row>)> = Vec::new();
+        for (&person, row) in set.persons().iter().zip(set.rows()) {
+            match faces.iter_mut().find(|(known, _)| *known == person) {
+                Some((_, rows)) => rows.push(*row),
+                None => faces.push((person, vec![*row])),
             }
-            FaceSource::Bundled => bundled(),
         }
+        Ok(Faces(faces.into_iter().map(|(_, rows)| rows).collect()))
     }
 
-    /// The score from which a probe is accepted. Synthetic faces of two people stay within a cosine of 0.45, captures of one person
-    /// above 0.8, and the threshold is 0.59. For the bundled set it is the one at which one stranger in a thousand is accepted.
-    pub(crate) fn threshold(&self) -> i32 {
-        match self {
-            Faces::Synthetic(_) => 18_000,
-            Faces::Bundled(_) => 16_046,
-        }
-    }
-
-    /// The embedder's name, for the tenant's policy.
-    pub(crate) fn embedder(&self) -> &'static str {
-        match self {
-            Faces::Synthetic(_) => "synthetic-128",
-            Faces::Bundled(_) => "facenet-128",
-        }
+    fn of(&self, person: usize) -> &[Row] {
+        &self.0[person % self.0.len()]
     }
 
     /// What `person` enrols with at their `generation`th enrolment, from 1.
     ///
     /// # Errors
     /// When the vector has no direction.
-    pub(crate) fn enrolled(
-        &self,
-        person: usize,
-        generation: usize,
-        rng: &mut StdRng,
-    ) -> Result<Embedding, Failure> {
-        match self {
-            Faces::Synthetic(_) => self.capture(person, rng),
-            Faces::Bundled(faces) => {
-                let photographs = &faces[person % faces.len()];
-                quantised(&photographs[(generation - 1) % photographs.len()])
-            }
-        }
+    pub(crate) fn enrolled(&self, person: usize, generation: usize) -> Result<Embedding, Failure> {
+        let photographs = self.of(person);
+        quantised(&photographs[(generation - 1) % photographs.len()])
     }
 
     /// A new capture of `person`'s face.
@@ -97,16 +56,8 @@ impl Faces {
     /// # Errors
     /// When the vector has no direction.
     pub(crate) fn capture(&self, person: usize, rng: &mut StdRng) -> Result<Embedding, Failure> {
-        match self {
-            Faces::Synthetic(faces) => {
-                let noise = direction(rng);
-                quantised(&std::array::from_fn(|i| faces[person][i] + noise[i] / 3.0))
-            }
-            Faces::Bundled(faces) => {
-                let photographs = &faces[person % faces.len()];
-                quantised(&photographs[rng.random_range(0..photographs.len())])
-            }
-        }
+        let photographs = self.of(person);
+        quantised(&photographs[rng.random_range(0..photographs.len())])
     }
 }
 
@@ -114,57 +65,30 @@ fn quantised(row: &Row) -> Result<Embedding, Failure> {
     Embedding::quantise(row).map_err(Failure::in_step("face"))
 }
 
-/// A direction nearly uniform on the sphere: sums of 12 uniforms are close to normal.
-fn direction(rng: &mut StdRng) -> [f32; DIM] {
-    std::array::from_fn(|_| (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0)
-}
-
-fn bundled() -> Result<Faces, Failure> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(BUNDLED);
-    let set = EmbeddingSet::load(&folder.join("x.npy"), &folder.join("y.npy"))
-        .map_err(Failure::in_step("bundled faces"))?;
-    let mut faces: Vec<(i64, Vec<Row>)> = Vec::new();
-    for (&person, row) in set.persons().iter().zip(set.rows()) {
-        match faces.iter_mut().find(|(known, _)| *known == person) {
-            Some((_, rows)) => rows.push(*row),
-            None => faces.push((person, vec![*row])),
-        }
-    }
-    Ok(Faces::Bundled(faces.into_iter().map(|(_, rows)| rows).collect()))
-}
-
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng as _;
+
     use super::*;
 
     #[test]
     fn captures_of_one_person_are_nearer_than_those_of_two() {
-        let mut rng = StdRng::seed_from_u64(1);
-        for source in [FaceSource::Synthetic, FaceSource::Bundled] {
-            let faces = Faces::new(source, 64).expect("faces");
-            let (mut own, mut other) = (0, 0);
-            for person in 0..64 {
-                let enrolled = faces.enrolled(person, 1, &mut rng).expect("template");
-                own += u32::from(
-                    enrolled.dot(&faces.capture(person, &mut rng).expect("probe")) >= faces.threshold(),
-                );
-                let stranger = faces.capture((person + 1) % 64, &mut rng).expect("probe");
-                other += u32::from(enrolled.dot(&stranger) >= faces.threshold());
-            }
-            assert!(own > 48 && other < 4, "{source:?}: {own} own, {other} strangers");
+        let (faces, mut rng) = (Faces::read().expect("faces"), StdRng::seed_from_u64(1));
+        let (mut own, mut other) = (0, 0);
+        for person in 0..64 {
+            let enrolled = faces.enrolled(person, 1).expect("template");
+            let mut capture = |person| faces.capture(person, &mut rng).expect("probe");
+            own += u32::from(enrolled.dot(&capture(person)) >= THRESHOLD);
+            other += u32::from(enrolled.dot(&capture((person + 1) % 64)) >= THRESHOLD);
         }
+        assert!(own > 48 && other < 4, "{own} own, {other} strangers");
     }
 
     #[test]
     fn people_beyond_the_set_look_like_one_before_them() {
-        let Faces::Bundled(faces) = Faces::new(FaceSource::Bundled, 1).expect("faces") else {
-            unreachable!("asked for the bundled set")
-        };
-        assert!(faces.len() > 300 && faces.iter().all(|photographs| photographs.len() > 1));
-        let count = faces.len();
-        let faces = Faces::Bundled(faces);
-        let mut rng = StdRng::seed_from_u64(1);
-        let [near, far] = [3, 3 + count].map(|person| faces.enrolled(person, 1, &mut rng).expect("template"));
+        let faces = Faces::read().expect("faces");
+        assert!(faces.0.len() > 300 && faces.0.iter().all(|photographs| photographs.len() > 1));
+        let [near, far] = [3, 3 + faces.0.len()].map(|person| faces.enrolled(person, 1).expect("template"));
         assert_eq!(near.dot(&near), near.dot(&far));
     }
 }

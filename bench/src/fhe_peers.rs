@@ -4,37 +4,36 @@
 //! privacy against the decryptor; encode the probes, multiply, and add seven rotations. Ours sums 32 arbitrary
 //! templates from a store, multiplies, re-randomises and floods; a second figure is for one packed ciphertext.
 
-use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
 
+use clap::Args;
 use fhe::bfv::{
     BfvParameters, BfvParametersBuilder, Ciphertext, Encoding, EvaluationKey, EvaluationKeyBuilder,
     Plaintext, SecretKey,
 };
 use fhe_traits::{FheDecoder, FheDecrypter, FheEncoder, FheEncrypter};
+use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use rand::{RngExt as _, SeedableRng as _};
 use serde_json::json;
 use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
 use trefoil_kernels::Tier;
 
-use crate::Failure;
-use crate::Report;
-use crate::distribution::{Distribution, rounded};
-use crate::roles::{PlainStore, scheme};
+use crate::args::{count, multiple_of_32};
+use crate::distribution::{Distribution, Times, rounded};
+use crate::roles::{PlainStore, face, random_users, scheme, timed};
+use crate::{Failure, Report};
 
-/// What to time.
-#[derive(Clone, Copy, Debug)]
-pub struct FhePeers {
-    /// Rounds: a batch of each.
-    pub iterations: usize,
-    /// Templates in our store; a multiple of 32.
-    pub users: usize,
-    /// Seed of users and probes.
-    pub seed: u64,
-    /// Highest tier for ours. The other library is portable.
-    pub tier: Tier,
+#[derive(Debug, Args)]
+pub(crate) struct Peers {
+    /// Rounds: one batch of each per round
+    #[arg(long, default_value_t = 100, value_parser = count::<1, 100_000>)]
+    iters: usize,
+    /// Our templates, 48 KiB each, of which every batch sums 32; a multiple of 32
+    #[arg(long, default_value_t = 4_096, value_parser = multiple_of_32)]
+    users: usize,
+    /// Seed of users and probes
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 /// Bits of its two primes, with 128-bit security at this degree.
@@ -44,8 +43,8 @@ const MODULI_BITS: [usize; 2] = [54, 55];
 ///
 /// # Errors
 /// When a step fails. Wrong scores are in the report, not here.
-pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
-    let FhePeers { iterations, users, seed, tier } = *parameters;
+pub(crate) fn peers(args: &Peers, tier: Tier) -> Result<Report, Failure> {
+    let Peers { iters, users, seed } = *args;
     let mut rng = StdRng::seed_from_u64(seed);
     let faces = (0..LANES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
     let scheme = scheme(tier);
@@ -55,31 +54,37 @@ pub fn fhe_peers(parameters: &FhePeers) -> Result<Report, Failure> {
     let (mut masker, mut decryptor) = (Masker::new(&scheme, rand::random()), Decryptor::new(&scheme));
     let theirs = Theirs::new(&faces)?;
     let (mut times, mut wrong) = ([const { Vec::new() }; 3], 0);
-    for _ in 0..iterations {
+    for _ in 0..iters {
         let probes = (0..LANES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
-        let chosen: Vec<usize> =
-            (0..LANES).map(|lane| LANES * rng.random_range(0..users / LANES) + lane).collect();
+        let chosen = random_users(users, &mut rng);
         let expected: Vec<i32> = faces.iter().zip(&probes).map(|(x, y)| x.dot(y)).collect();
-
-        let begin = Instant::now();
-        let product = theirs.scores(&probes)?;
-        times[0].push(elapsed_ns(begin));
-        wrong += u64::from(theirs.decrypt(&product)? != expected);
-
-        let begin = Instant::now();
-        let masked = store.mask(&mut masker, &chosen, &probes);
-        times[1].push(elapsed_ns(begin));
-        wrong += u64::from(store.open(&mut decryptor, &chosen, &masked)?.scores()[..] != expected);
-
         let placed: Vec<_> = probes.iter().enumerate().collect();
-        let begin = Instant::now();
-        let masked = masker.mask_block(&store.basis, &block, &placed);
-        black_box(masker.tag(&store.tag_basis));
-        times[2].push(elapsed_ns(begin));
+
+        let (product, theirs_ns) = timed(|| theirs.scores(&probes));
+        wrong += u64::from(theirs.decrypt(&product?)? != expected);
+        let (masked, ours_ns) = timed(|| store.mask(&mut masker, &chosen, &probes));
+        wrong += u64::from(store.open(&mut decryptor, &chosen, &masked)?.scores()[..] != expected);
+        let step = || (masker.mask_block(&store.basis, &block, &placed), masker.tag(&store.tag_basis));
+        let ((masked, _), packed_ns) = timed(step);
         wrong += u64::from(decryptor.decrypt(&store.keys[..LANES], &masked).scores()[..] != expected);
-        black_box(masked);
+        times.iter_mut().zip([theirs_ns, ours_ns, packed_ns]).for_each(|(runs, ns)| runs.push(ns));
     }
-    Ok(report(parameters, times.map(Distribution::of_ns), wrong))
+    let names = ["fhe.rs", "trefoil", "trefoil_prepacked"];
+    let times = names.into_iter().zip(times).map(|(name, ns)| (name.to_owned(), Distribution::of_ns(ns)));
+    let times = Times(times.collect());
+    let ratio = |name| rounded(times.median("fhe.rs") / times.median(name));
+    let (faster, faster_prepacked) = (ratio("trefoil"), ratio("trefoil_prepacked"));
+    let summary = format!(
+        "us per batch of {LANES}, in turn: median (min, p90)\n{}{faster:.1} times faster; pre-packed {faster_prepacked:.1}\n",
+        times.text()
+    );
+    let problem = (wrong > 0).then(|| format!("{wrong} batches have wrong scores"));
+    let mut report = Report { summary, result: times.json("match_us"), problem };
+    report.put(json!({
+        "times_faster": faster, "times_faster_prepacked": faster_prepacked, "fhe_rs_version": "0.1.1", "fhe_rs_moduli_bits": MODULI_BITS,
+        "users": users, "lanes": LANES, "iterations": iters, "seed": seed, "tier": tier.name(), "batches_wrong": wrong,
+    }));
+    Ok(report)
 }
 
 /// The other library's tenant: one ciphertext of 32 templates, and the keys of seven rotations.
@@ -138,38 +143,4 @@ const ROTATIONS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 fn encode(vectors: &[Embedding], parameters: &Arc<BfvParameters>) -> Result<Plaintext, Failure> {
     let slots: Vec<i64> = vectors.iter().flat_map(|vector| vector.values().map(i64::from)).collect();
     Plaintext::try_encode(&slots, Encoding::simd(), parameters).map_err(Failure::in_step("fhe.rs"))
-}
-
-fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
-    let vector: [f32; DIM] = std::array::from_fn(|_| rng.random::<f32>() - 0.5);
-    Embedding::quantise(&vector).map_err(Failure::in_step("quantiser"))
-}
-
-fn elapsed_ns(begin: Instant) -> u64 {
-    u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn report(parameters: &FhePeers, [theirs, ours, packed]: [Distribution; 3], wrong: u64) -> Report {
-    let FhePeers { iterations, users, seed, tier } = *parameters;
-    let ratio = |runs: &Distribution| rounded(theirs.median() / runs.median());
-    let each = [("fhe.rs", &theirs), ("trefoil", &ours), ("trefoil_prepacked", &packed)];
-    let figure = |of: &dyn Fn(&Distribution) -> serde_json::Value| {
-        each.iter().map(|(name, runs)| ((*name).to_owned(), of(runs))).collect::<serde_json::Map<_, _>>()
-    };
-    let result = json!({
-        "match_us": figure(&|runs| json!(rounded(runs.median()))),
-        "min_us": figure(&|runs| json!(rounded(runs.min()))),
-        "runs_us": figure(&Distribution::runs_json),
-        "times_faster": ratio(&ours), "times_faster_prepacked": ratio(&packed),
-        "fhe_rs_version": "0.1.1", "fhe_rs_moduli_bits": MODULI_BITS,
-        "users": users, "lanes": LANES, "iterations": iterations, "seed": seed, "tier": tier.name(),
-        "batches_wrong": wrong,
-    });
-    let mut summary = format!("us per batch of {LANES}, in turn: median (min)\n");
-    for (name, runs) in each {
-        summary.push_str(&format!("  {name:<18} {:>9.1}  ({:.1})\n", runs.median(), runs.min()));
-    }
-    summary.push_str(&format!("{:.1} times faster; pre-packed {:.1}\n", ratio(&ours), ratio(&packed)));
-    let problem = (wrong > 0).then(|| format!("{wrong} batches have wrong scores"));
-    Report { summary, result, problem }
 }

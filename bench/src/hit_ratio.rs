@@ -1,95 +1,79 @@
-//! Share of the requests of a recorded trace that a cache of a given size answers.
-
-mod table;
+//! Share of the requests of a trace that caches of given sizes answer. Every miss is followed by an insert.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use clap::Args;
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use serde_json::{Map, Value, json};
 use trefoil_cache::Off;
 
-use crate::Failure;
-use crate::Report;
+use crate::args::count;
 use crate::cache::zipf::Zipf;
 use crate::distribution::Distribution;
-use crate::peers::{Handle, Moka, Ours, Payload, Peer, QuickCache, key};
+use crate::peers::{Moka, Ours, Payload, Peer, QuickCache, key};
 use crate::trace::Trace;
-use crate::wiring;
-pub use table::{Table, table};
+use crate::{Failure, Report, wiring};
 
-/// What to replay, and into how many entries.
-#[derive(Clone, Debug)]
-pub struct HitRatio {
-    /// The requests.
-    pub requests: Requests,
-    /// Entries that each cache may hold.
-    pub capacity: usize,
-    /// Runs of the caches whose hash is keyed at random; all are kept.
-    pub repeats: usize,
-}
-
-/// Requests to replay.
-#[derive(Clone, Debug)]
-pub enum Requests {
-    /// Recorded: a zstd file of little-endian u64 keys.
-    Recorded(PathBuf),
-    /// Two million, over a million keys whose popularity falls with exponent 0.99.
-    Zipf,
-    /// This many, in a loop over half as many keys again as the cache has entries.
-    Loop(u64),
-}
-
-/// Default number of requests of a loop.
-pub const LOOP: u64 = 1_000_000;
-
-impl Requests {
-    fn trace(&self, capacity: usize) -> Result<Trace, Failure> {
-        let requests: Vec<u64> = match self {
-            Requests::Recorded(path) => return Trace::read(path),
-            Requests::Zipf => {
-                let (zipf, mut rng) = (Zipf::new(1_000_000, 0.99), StdRng::seed_from_u64(1));
-                (0..2_000_000).map(|_| zipf.sample(&mut rng) as u64).collect()
-            }
-            Requests::Loop(count) => (0..*count).map(|n| n % (capacity as u64 * 3 / 2)).collect(),
-        };
-        Ok(Trace::synthetic(requests))
-    }
-
-    fn name(&self) -> Value {
-        match self {
-            Requests::Recorded(path) => json!(path.file_name().map(|name| name.to_string_lossy())),
-            Requests::Zipf => json!("zipf"),
-            Requests::Loop(_) => json!("loop"),
-        }
-    }
+/// A trace is a zstd file of little-endian u64 keys, one per request. null stands for a cache that this build does not contain.
+#[derive(Debug, Args)]
+pub(crate) struct HitRatio {
+    /// Recorded requests; none for the synthetic requests alone
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    traces: Vec<PathBuf>,
+    /// Entries of each cache [default: a 64th, a 16th and a quarter of a trace's keys, and the synthetic requests at two sizes each]
+    #[arg(long, value_name = "N", value_parser = count::<CAPACITY_MIN, CAPACITY_MAX>, requires = "traces")]
+    capacity: Option<usize>,
+    /// Requests of each synthetic load: a Zipf load over half as many keys, and a loop over half as many keys again as there are entries
+    #[arg(long, value_name = "N", default_value_t = 2_000_000, value_parser = count::<1_000, 100_000_000>)]
+    synthetic: usize,
+    /// Runs of the caches, which place keys at random; all are kept
+    #[arg(long, default_value_t = 3, value_parser = count::<1, 1_000>)]
+    repeats: usize,
 }
 
 /// Fewer entries are not a useful cache.
-pub(crate) const CAPACITY_MIN: usize = 16;
+const CAPACITY_MIN: usize = 16;
+/// A hundred times the largest trace we compare on, and a few gibibytes.
+const CAPACITY_MAX: usize = 1 << 24;
+/// A trace is replayed into caches of these fractions of its different keys: sizes that nobody picked.
+const SHARES: [usize; 3] = [64, 16, 4];
+/// Synthetic loads and the entries of their caches.
+const SYNTHETIC: [(&str, usize); 4] =
+    [("zipf", 10_000), ("zipf", 100_000), ("loop", 1_000), ("loop", 10_000)];
+/// What the engine is compared with, after it.
+const CACHES: [&str; 3] = ["engine", "moka", "quick_cache"];
 
-/// Replays the trace through the engine and two peers. Every miss is followed by an insert.
+/// Replays every trace, and if no capacity is given the synthetic requests.
 ///
 /// # Errors
-/// When the trace cannot be read. Wrong values are in the report, not here.
-pub fn hit_ratio(parameters: &HitRatio) -> Result<Report, Failure> {
-    let trace = parameters.requests.trace(parameters.capacity)?;
-    let caches = replays(&trace.requests, parameters.capacity, parameters.repeats);
-    Ok(report(parameters, &trace, &caches))
-}
-
-/// Every cache over the same requests; none for what this build does not contain.
-fn replays(requests: &[u64], capacity: usize, repeats: usize) -> Vec<(&'static str, Option<Replays>)> {
-    let mut caches = Vec::new();
-    let again = |run: &dyn Fn() -> Option<Replay>| -> Option<Replays> {
-        (0..repeats.max(1)).map(|_| run()).collect()
-    };
-    let engine = || wiring::engine::<Payload, Off>(capacity).map(|c| replay(&Ours::evicting(c), requests));
-    caches.push(("engine", again(&engine)));
-    caches.push(("moka", again(&|| Some(replay(&Moka::new(capacity), requests)))));
-    caches.push(("quick_cache", again(&|| Some(replay(&QuickCache::new(capacity), requests)))));
-    caches
+/// When a trace cannot be read. Wrong values are in the report, not here.
+pub(crate) fn hit_ratio(args: &HitRatio) -> Result<Report, Failure> {
+    let mut rows = Vec::new();
+    for path in &args.traces {
+        let trace = Trace::read(path)?;
+        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let different = trace.requests.iter().collect::<HashSet<_>>().len();
+        let shares = SHARES.map(|share| (different / share).max(CAPACITY_MIN));
+        for capacity in args.capacity.map_or(shares.to_vec(), |one| vec![one]) {
+            rows.push(Row::replayed(&name, &trace, different, capacity, args.repeats));
+        }
+    }
+    for (name, capacity) in SYNTHETIC.into_iter().filter(|_| args.capacity.is_none()) {
+        let count = args.synthetic as u64;
+        let requests = match name {
+            "zipf" => {
+                let (zipf, mut rng) = (Zipf::new(args.synthetic / 2, 0.99), StdRng::seed_from_u64(1));
+                (0..count).map(|_| zipf.sample(&mut rng) as u64).collect()
+            }
+            _ => (0..count).map(|n| n % (capacity as u64 * 3 / 2)).collect(),
+        };
+        let trace = Trace::synthetic(requests);
+        let different = trace.requests.iter().collect::<HashSet<_>>().len();
+        rows.push(Row::replayed(name, &trace, different, capacity, args.repeats));
+    }
+    Ok(report(args.repeats, &rows))
 }
 
 /// The result of one replay.
@@ -102,9 +86,7 @@ struct Replay {
     held: usize,
 }
 
-type Replays = Vec<Replay>;
-
-fn replay(peer: &impl Peer, requests: &[u64]) -> Replay {
+fn replay(peer: &dyn Peer, requests: &[u64]) -> Replay {
     let (mut hits, mut wrong) = (0, 0);
     let mut handle = peer.handle();
     for (index, &request) in requests.iter().enumerate() {
@@ -128,74 +110,90 @@ fn replay(peer: &impl Peer, requests: &[u64]) -> Replay {
 /// Requests between two rounds of housekeeping: the length of Moka's own batches.
 const SETTLE_EVERY: usize = 64;
 
-/// `figure` of each cache; null for what this build does not contain.
-fn each(caches: &[(&str, Option<Replays>)], figure: &dyn Fn(&Replays) -> Value) -> Value {
-    let one = |(name, replays): &(&str, Option<Replays>)| {
-        ((*name).to_owned(), replays.as_ref().map_or(Value::Null, figure))
-    };
-    caches.iter().map(one).collect::<Map<_, _>>().into()
+/// A trace in caches of one size: all replays of each of [`CACHES`], none of what this build does not contain.
+struct Row {
+    trace: String,
+    sha256: [u8; 32],
+    requests: usize,
+    different: usize,
+    capacity: usize,
+    caches: [Vec<Replay>; CACHES.len()],
 }
 
-/// The median of the runs.
-fn ratio_of(replays: &Replays, requests: usize) -> f64 {
-    Distribution::new(replays.iter().map(|replay| replay.hits as f64 / requests as f64).collect()).median()
-}
-
-/// The correctness of the caches over all replays.
-struct Verified {
-    hits: u64,
-    wrong: u64,
-    overfull: usize,
-}
-
-fn problems<'a>(caches: impl Iterator<Item = &'a (&'static str, Option<Replays>)>) -> Verified {
-    let mut verified = Verified { hits: 0, wrong: 0, overfull: 0 };
-    for replay in caches.filter_map(|(_, replays)| replays.as_ref()).flatten() {
-        verified.hits += replay.hits;
-        verified.wrong += replay.wrong;
-        verified.overfull += usize::from(replay.held > replay.capacity);
+impl Row {
+    fn replayed(name: &str, trace: &Trace, different: usize, capacity: usize, repeats: usize) -> Row {
+        eprintln!("hit-ratio: {name} into {capacity} entries");
+        let Trace { requests, sha256 } = trace;
+        let again = |run: &dyn Fn() -> Option<Replay>| (0..repeats).filter_map(|_| run()).collect();
+        let caches = [
+            again(&|| Some(replay(&Ours::evicting(wiring::engine::<Payload, Off>(capacity)?), requests))),
+            again(&|| Some(replay(&Moka::new(capacity), requests))),
+            again(&|| Some(replay(&QuickCache::new(capacity), requests))),
+        ];
+        Row { trace: name.to_owned(), sha256: *sha256, requests: requests.len(), different, capacity, caches }
     }
-    verified
-}
 
-impl Verified {
+    fn runs(&self, cache: usize) -> Distribution {
+        let ratio = |replay: &Replay| replay.hits as f64 / self.requests as f64;
+        Distribution::new(self.caches[cache].iter().map(ratio).collect())
+    }
+
+    /// The median of the runs.
+    fn ratio(&self, cache: usize) -> Option<f64> {
+        Some(self.runs(cache).median()).filter(|ratio| !ratio.is_nan())
+    }
+
+    /// How far the engine is below the best of the other caches; negative where it is above.
+    fn shortfall(&self) -> Option<f64> {
+        let best = (1..CACHES.len()).filter_map(|peer| self.ratio(peer)).fold(0.0, f64::max);
+        Some(best - self.ratio(0)?)
+    }
+
     fn json(&self) -> Value {
-        json!({ "hits": self.hits, "wrong_values": self.wrong, "overfull": self.overfull })
-    }
-
-    fn problem(&self) -> Option<String> {
-        let Verified { wrong, overfull, .. } = self;
-        (*wrong > 0 || *overfull > 0).then(|| {
-            format!("{wrong} hits with a wrong value, {overfull} replays with more entries than allowed")
+        let runs = |cache| self.runs(cache).runs().iter().copied().map(millionths).collect::<Vec<_>>();
+        json!({
+            "trace": self.trace, "trace_sha256": hex::encode(self.sha256), "requests": self.requests,
+            "different_keys": self.different, "capacity": self.capacity,
+            "hit_ratio": each(|cache| json!(self.ratio(cache).map(millionths))), "hit_ratio_runs": each(|cache| json!(runs(cache))),
+            "entries_held": each(|cache| json!(self.caches[cache].iter().map(|replay| replay.held).max())),
+            "below_best": self.shortfall().map(millionths),
         })
     }
 }
 
-fn report(parameters: &HitRatio, trace: &Trace, caches: &[(&'static str, Option<Replays>)]) -> Report {
-    let requests = trace.requests.len();
-    let ratio = |replay: &Replay| millionths(replay.hits as f64 / requests as f64);
-    let median = |replays: &Replays| ratio_of(replays, requests);
-    let each = |figure: &dyn Fn(&Replays) -> Value| each(caches, figure);
-    let verified = problems(caches.iter());
-    let result = json!({
-        "hit_ratio": each(&|replays| json!(millionths(median(replays)))),
-        "hit_ratio_runs": each(&|replays| json!(replays.iter().map(ratio).collect::<Vec<_>>())),
-        "entries_max": each(&|replays| json!(replays[0].capacity)),
-        "entries_held": each(&|replays| json!(replays.iter().map(|r| r.held).max())),
-        "trace": parameters.requests.name(),
-        "trace_sha256": hex::encode(trace.sha256),
-        "requests": requests,
-        "different_keys": trace.requests.iter().collect::<HashSet<_>>().len(),
-        "capacity": parameters.capacity,
-        "repeats": parameters.repeats,
-        "verified": verified.json(),
-    });
-    let mut summary = format!("hit ratio, {requests} requests, {} entries\n", parameters.capacity);
-    for (name, replays) in caches {
-        let text = replays.as_ref().map_or("not in this build".to_owned(), |r| format!("{:.4}", median(r)));
-        summary.push_str(&format!("  {name:<12} {text}\n"));
+/// A figure of each cache.
+fn each(figure: impl Fn(usize) -> Value) -> Value {
+    CACHES.iter().enumerate().map(|(at, name)| ((*name).to_owned(), figure(at))).collect::<Map<_, _>>().into()
+}
+
+fn report(repeats: usize, rows: &[Row]) -> Report {
+    let mean = |cache| {
+        let ratios: Vec<f64> = rows.iter().filter_map(|row| row.ratio(cache)).collect();
+        (!ratios.is_empty()).then(|| millionths(ratios.iter().sum::<f64>() / ratios.len() as f64))
+    };
+    let means = each(|cache| json!(mean(cache)));
+    let worst = rows.iter().filter_map(Row::shortfall).fold(f64::MIN, f64::max);
+    let mut summary = format!("hit ratio, {} pairs of trace and size\n", rows.len());
+    for row in rows {
+        summary += &format!("  {:<24} {:>7}", row.trace, row.capacity);
+        for (at, name) in CACHES.iter().enumerate() {
+            summary += &format!("  {name} {:.4}", row.ratio(at).unwrap_or(f64::NAN));
+        }
+        summary.push('\n');
     }
-    Report { summary, result, problem: verified.problem() }
+    summary += &format!("  mean {means}\n");
+    let replays = || rows.iter().flat_map(|row| row.caches.iter().flatten());
+    let (hits, wrong) = (replays().map(|r| r.hits).sum::<u64>(), replays().map(|r| r.wrong).sum::<u64>());
+    let overfull = replays().filter(|replay| replay.held > replay.capacity).count();
+    let problem = (wrong > 0 || overfull > 0).then(|| {
+        format!("{wrong} hits with a wrong value, {overfull} replays with more entries than allowed")
+    });
+    let result = json!({
+        "mean_hit_ratio": means, "most_below_best": millionths(worst), "pairs": rows.len(), "repeats": repeats,
+        "table": rows.iter().map(Row::json).collect::<Vec<_>>(),
+        "verified": { "hits": hits, "wrong_values": wrong, "overfull": overfull },
+    });
+    Report { summary, result, problem }
 }
 
 /// A ratio to six decimals.

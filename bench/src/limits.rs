@@ -12,6 +12,7 @@ use trefoil_kernels::ports::{CHAINS, SIMPLES, multiplies, simples};
 use trefoil_kernels::{Cpu, Tier};
 use trefoil_matching::LANES;
 
+use crate::Report;
 use crate::distribution::rounded;
 
 /// A stage that reaches less than this part of what is possible is far below the machine.
@@ -116,85 +117,58 @@ impl Possible {
 const ROUNDS: usize = 2_000;
 const TRIALS: usize = 200;
 
-/// A stage beside its bound.
-#[derive(Clone, Debug)]
-pub(crate) struct Limit {
-    work: Work,
-    achieved_us: f64,
-    possible_us: f64,
-    bound_by: &'static str,
-    is_far: bool,
-}
-
-/// Each stage of `stages_us` beside its bound. None on lower tiers, whose operations differ.
-pub(crate) fn limits(stages_us: &Value, possible: &Possible, tier: Tier) -> Vec<Limit> {
-    if tier != Tier::Avx512 {
-        return Vec::new();
-    }
+/// Each stage of `stages_us` beside its bound: its time, the longest of its quotients, and what binds it. Nothing on lower tiers,
+/// whose operations differ.
+fn beside(stages_us: &Value, possible: &Possible, tier: Tier) -> Vec<(Work, f64, f64, &'static str, bool)> {
     let us = |stage: &str| stages_us[stage].as_f64().unwrap_or(f64::NAN);
     // A seal is shared by many batches where rates matter; what the others lose is compared with the batch without it.
-    let batch = us("total") - us("seal");
-    works().map(|work| limit(work, us(work.stage), possible, batch)).to_vec()
-}
-
-fn limit(work: Work, achieved_us: f64, possible: &Possible, batch_us: f64) -> Limit {
+    let batch_us = us("total") - us("seal");
     let Possible { bytes_per_ns, multiplies_per_ns, simples_per_ns } = *possible;
-    let times = [
-        ("memory", work.bytes / bytes_per_ns),
-        ("multiplications", work.multiplies / multiplies_per_ns),
-        // Multiplications and the others share ports.
-        ("operations", (work.multiplies + work.simples) / simples_per_ns.max(multiplies_per_ns)),
-    ];
-    let (bound_by, ns) =
-        times.into_iter().fold(("", 0.0), |most, next| if next.1 > most.1 { next } else { most });
-    let possible_us = ns / 1_000.0;
-    let is_far = possible_us < FAR * achieved_us && achieved_us - possible_us > MATTERS * batch_us;
-    Limit { work, achieved_us, possible_us, bound_by, is_far }
+    let works = works().into_iter().filter(|_| tier == Tier::Avx512);
+    let limit = |work: Work| {
+        let achieved_us = us(work.stage);
+        let times = [
+            ("memory", work.bytes / bytes_per_ns),
+            ("multiplications", work.multiplies / multiplies_per_ns),
+            // Multiplications and the others share ports.
+            ("operations", (work.multiplies + work.simples) / simples_per_ns.max(multiplies_per_ns)),
+        ];
+        let longest = times.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        let (bound_by, possible_us) = longest.map_or(("", 0.0), |(by, ns)| (by, ns / 1_000.0));
+        let is_far = possible_us < FAR * achieved_us && achieved_us - possible_us > MATTERS * batch_us;
+        (work, achieved_us, possible_us, bound_by, is_far)
+    };
+    works.map(limit).collect()
 }
 
-impl Limit {
-    fn share(&self) -> f64 {
-        self.possible_us / self.achieved_us
-    }
-
-    fn json(&self) -> Value {
-        let Limit { work, achieved_us, possible_us, bound_by, is_far } = self;
+/// The bounds. On the terminal a stage far below the machine comes with a warning.
+pub(crate) fn limits(stages_us: &Value, possible: &Possible, tier: Tier) -> Report {
+    let mut summary = String::from("what this machine could do at best, us per batch:\n");
+    let mut stages = Map::new();
+    for (work, achieved_us, possible_us, bound_by, is_far) in beside(stages_us, possible, tier) {
+        let (share, operations) = (possible_us / achieved_us, work.multiplies + work.simples);
         let per_ns = |amount: f64| rounded(amount / achieved_us / 1_000.0);
-        json!({
-            "bytes_per_batch": work.bytes, "multiplications_per_batch": work.multiplies, "operations_per_batch": work.multiplies + work.simples,
-            "achieved_us": achieved_us, "achieved_gb_per_s": per_ns(work.bytes),
-            "achieved_operations_per_ns": per_ns(work.multiplies + work.simples),
-            "possible_us": rounded(*possible_us), "bound_by": bound_by, "share_of_possible": rounded(self.share()), "far_below": is_far,
-        })
+        summary += &format!(
+            "  {:<13} {achieved_us:>10.1}  possible {possible_us:>8.1} ({bound_by})  {:>4.0} %{}\n",
+            work.stage,
+            100.0 * share,
+            if is_far { "  WARNING: FAR BELOW THE MACHINE" } else { "" }
+        );
+        let fields = json!({
+            "bytes_per_batch": work.bytes, "multiplications_per_batch": work.multiplies, "operations_per_batch": operations,
+            "achieved_us": achieved_us, "achieved_gb_per_s": per_ns(work.bytes), "achieved_operations_per_ns": per_ns(operations),
+            "possible_us": rounded(possible_us), "bound_by": bound_by, "share_of_possible": rounded(share), "far_below": is_far,
+        });
+        stages.insert(work.stage.to_owned(), fields);
     }
-}
-
-/// For the record.
-pub(crate) fn json(limits: &[Limit], possible: &Possible) -> Value {
-    let stages: Map<String, Value> =
-        limits.iter().map(|limit| (limit.work.stage.to_owned(), limit.json())).collect();
-    json!({
+    let result = json!({
         "possible": {
             "gb_per_s": rounded(possible.bytes_per_ns), "multiplications_per_ns": rounded(possible.multiplies_per_ns),
             "operations_per_ns": rounded(possible.simples_per_ns),
         },
         "stages": stages, "far_below_share": FAR, "matters_share": MATTERS,
-    })
-}
-
-/// For the terminal: a stage far below the machine comes with a warning.
-pub(crate) fn text(limits: &[Limit]) -> String {
-    let mut text = String::from("what this machine could do at best, us per batch:\n");
-    for limit in limits {
-        let Limit { work, achieved_us, possible_us, bound_by, is_far } = limit;
-        text += &format!(
-            "  {:<13} {achieved_us:>10.1}  possible {possible_us:>8.1} ({bound_by})  {:>4.0} %{}\n",
-            work.stage,
-            100.0 * limit.share(),
-            if *is_far { "  WARNING: FAR BELOW THE MACHINE" } else { "" }
-        );
-    }
-    text
+    });
+    Report { summary, result, problem: None }
 }
 
 #[cfg(test)]
@@ -209,10 +183,11 @@ mod tests {
     }
 
     fn far(times: &Value) -> Vec<&'static str> {
-        let all = limits(times, &POSSIBLE, Tier::Avx512);
-        all.iter().filter(|limit| limit.is_far).map(|limit| limit.work.stage).collect()
+        let all = beside(times, &POSSIBLE, Tier::Avx512);
+        all.iter().filter(|(.., is_far)| *is_far).map(|(work, ..)| work.stage).collect()
     }
 
+    /// Claim B15: The report marks a stage that is far below the limits of the machine's memory and ports.
     #[test]
     fn a_stage_made_slow_is_found_and_no_other() {
         assert_eq!(far(&times()), Vec::<&str>::new());
@@ -223,22 +198,22 @@ mod tests {
             slow["total"] = json!(1951.0 + slowed_us - slow[stage].as_f64().expect("a time"));
             slow[stage] = json!(slowed_us);
             assert_eq!(far(&slow), [stage], "{slowed_us} us");
-            let shown = text(&limits(&slow, &POSSIBLE, Tier::Avx512));
+            let shown = limits(&slow, &POSSIBLE, Tier::Avx512).summary;
             assert_eq!(shown.matches("FAR BELOW").count(), 1, "{shown}");
         }
     }
 
+    /// Claim B15.
     #[test]
     fn a_match_is_bound_by_memory_and_its_bytes_are_those_of_32_templates() {
-        let all = limits(&times(), &POSSIBLE, Tier::Avx512);
-        let json = json(&all, &POSSIBLE);
-        let of_match = &json["stages"]["match"];
+        let result = limits(&times(), &POSSIBLE, Tier::Avx512).result;
+        let of_match = &result["stages"]["match"];
         assert_eq!(
             (&of_match["bound_by"], &of_match["bytes_per_batch"]),
             (&json!("memory"), &json!(1_572_864.0))
         );
         assert_eq!(of_match["possible_us"], 39.322);
-        assert!(limits(&times(), &POSSIBLE, Tier::Avx2).is_empty(), "other operations");
+        assert!(beside(&times(), &POSSIBLE, Tier::Avx2).is_empty(), "other operations");
     }
 
     #[test]

@@ -1,33 +1,17 @@
 //! Time of the two roles' arithmetic on one batch of 32, with the memory bandwidth beside it.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
-use serde_json::{Map, Value, json};
-use trefoil_bfv::{DIM, Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
+use serde_json::json;
+use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, TemplateCiphertext};
 use trefoil_kernels::{Cpu, Tier, packed};
 
-use crate::Failure;
-use crate::Report;
-use crate::distribution::{Distribution, rounded};
-use crate::roles::{PlainStore, scheme};
-
-/// What to time.
-#[derive(Clone, Copy, Debug)]
-pub struct MatchStages {
-    /// Templates; a multiple of 32.
-    pub users: usize,
-    /// Timed batches.
-    pub iterations: usize,
-    /// Batches before that.
-    pub warmup: usize,
-    /// Seed of users and probes.
-    pub seed: u64,
-    /// Highest tier to compute on.
-    pub tier: Tier,
-}
+use crate::distribution::{Distribution, Times, rounded};
+use crate::roles::{PlainStore, face, random_users, scheme, timed};
+use crate::stages::Stages;
+use crate::{Failure, Report};
 
 /// Times the arithmetic and compares every score with the clear, on the highest tier and, under names with a tier, on what
 /// machines without it have. Steps are interleaved: each round takes random batches through all of them, so that all see
@@ -35,30 +19,47 @@ pub struct MatchStages {
 ///
 /// # Errors
 /// When the store cannot be made.
-pub fn match_stages(parameters: MatchStages) -> Result<Report, Failure> {
-    let mut rig = Rig::new(parameters)?;
-    let mut stages: Vec<(&'static str, Vec<u64>)> = Vec::new();
+pub(crate) fn match_stages(args: &Stages, tier: Tier) -> Result<Report, Failure> {
+    let Stages { iters, warmup, ref world, .. } = *args;
+    let mut rig = Rig::new(world.users, world.seed, tier)?;
+    let mut runs: Vec<(&str, Vec<u64>)> = Vec::new();
     let mut wrong = 0;
-    for round in 0..parameters.warmup + parameters.iterations {
+    for round in 0..warmup + iters {
         let (times, right) = rig.round()?;
         wrong += u64::from(!right);
-        if round < parameters.warmup {
+        if round < warmup {
             continue;
         }
-        if stages.is_empty() {
-            stages = times.iter().map(|(name, _)| (*name, Vec::new())).collect();
+        if runs.is_empty() {
+            runs = times.iter().map(|(name, _)| (*name, Vec::new())).collect();
         }
-        for ((_, runs), (_, ns)) in stages.iter_mut().zip(times) {
-            runs.push(ns);
-        }
+        runs.iter_mut().zip(times).for_each(|((_, runs), (_, ns))| runs.push(ns));
     }
-    let stages: Vec<_> = stages.into_iter().map(|(name, ns)| (name, Distribution::of_ns(ns))).collect();
-    Ok(report(&parameters, &rig, &stages, wrong))
+    let stages =
+        Times(runs.into_iter().map(|(name, ns)| (name.to_owned(), Distribution::of_ns(ns))).collect());
+    let bytes = LANES * rig.store.bytes(0).len();
+    let gb_per_s = |stage| rounded(bytes as f64 / stages.median(stage) / 1_000.0);
+    let share = stages.median("sequential_read") / stages.median("sum");
+    let summary = format!(
+        "us per batch of {LANES} of {} users: median (min, p90)\n{}sum of {bytes} bytes: {:.1} GB/s, {:.0} % of reading them in order\n",
+        rig.users,
+        stages.text(),
+        gb_per_s("sum"),
+        100.0 * share
+    );
+    let problem = (wrong > 0).then(|| format!("{wrong} batches have wrong scores"));
+    let mut report = Report { summary, result: stages.json("stages_us"), problem };
+    report.put(json!({
+        "bytes_per_batch": bytes, "gb_per_s": gb_per_s("sum"), "sequential_read_gb_per_s": gb_per_s("sequential_read"),
+        "share_of_sequential_read": rounded(share), "scores": (warmup + iters) * LANES * rig.tiers.len(), "batches_wrong": wrong,
+    }));
+    Ok(report)
 }
 
 /// The store and both roles.
 struct Rig {
-    parameters: MatchStages,
+    users: usize,
+    tier: Tier,
     store: PlainStore,
     faces: Vec<Embedding>,
     /// Both roles on the highest tier, and after them on each lower one.
@@ -91,37 +92,31 @@ impl Roles {
 }
 
 /// The nanoseconds of each step.
-type Times = Vec<(&'static str, u64)>;
+type Steps = Vec<(&'static str, u64)>;
 
 impl Rig {
-    fn new(parameters: MatchStages) -> Result<Self, Failure> {
-        let scheme = scheme(parameters.tier);
-        let mut rng = StdRng::seed_from_u64(parameters.seed);
+    fn new(users: usize, seed: u64, tier: Tier) -> Result<Self, Failure> {
+        let scheme = scheme(tier);
+        let mut rng = StdRng::seed_from_u64(seed);
         let faces = (0..FACES).map(|_| face(&mut rng)).collect::<Result<Vec<_>, _>>()?;
-        let templates = (0..parameters.users).map(|user| faces[user % FACES].clone());
+        let templates = (0..users).map(|user| faces[user % FACES].clone());
         let store = PlainStore::new(&scheme, templates, &mut rng)?;
         let block = TemplateCiphertext::block(&scheme, &store.templates[..LANES].iter().collect::<Vec<_>>());
-        let tiers: Vec<Tier> = Tier::available().filter(|tier| *tier <= parameters.tier).collect();
-        Ok(Rig {
-            tiers: tiers.into_iter().rev().map(|tier| Roles::new(tier, parameters.tier)).collect(),
-            sum: vec![0; store.bytes(0).len() / packed::RESIDUE_BYTES],
-            parameters,
-            store,
-            faces,
-            block,
-            rng,
-        })
+        let tiers: Vec<Tier> = Tier::available().filter(|lower| *lower <= tier).collect();
+        let tiers = tiers.into_iter().rev().map(|lower| Roles::new(lower, tier)).collect();
+        let sum = vec![0; store.bytes(0).len() / packed::RESIDUE_BYTES];
+        Ok(Rig { users, tier, store, faces, tiers, block, sum, rng })
     }
 
     /// One random batch through every step, and whether its scores are right.
-    fn round(&mut self) -> Result<(Times, bool), Failure> {
+    fn round(&mut self) -> Result<(Steps, bool), Failure> {
         let probes: Vec<Embedding> =
             (0..LANES).map(|_| self.faces[self.rng.random_range(0..FACES)].clone()).collect();
-        let mut times = Times::new();
+        let mut times = Steps::new();
         // Each step that reads templates reads a batch of its own: none finds the other's in the cache.
-        let start = self.random_group();
+        let start = LANES * self.rng.random_range(0..self.users / LANES);
         times.push(("sequential_read", timed(|| black_box(self.read(start))).1));
-        let users = self.random_users();
+        let users = random_users(self.users, &mut self.rng);
         times.push(("sum", timed(|| self.sum(&users)).1));
         let placed: Vec<_> = probes.iter().enumerate().collect();
         let (masker, PlainStore { basis, tag_basis, .. }) = (&mut self.tiers[0].masker, &self.store);
@@ -129,7 +124,7 @@ impl Rig {
         times.push(("match_prepacked", timed(step).1));
         let mut right = true;
         for tier in 0..self.tiers.len() {
-            let users = self.random_users();
+            let users = random_users(self.users, &mut self.rng);
             let roles = &mut self.tiers[tier];
             let (masked, ns) = timed(|| self.store.mask(&mut roles.masker, &users, &probes));
             times.push((roles.steps[0], ns));
@@ -142,19 +137,9 @@ impl Rig {
         Ok((times, right))
     }
 
-    /// One user per lane.
-    fn random_users(&mut self) -> Vec<usize> {
-        let groups = self.parameters.users / LANES;
-        (0..LANES).map(|lane| LANES * self.rng.random_range(0..groups) + lane).collect()
-    }
-
-    fn random_group(&mut self) -> usize {
-        LANES * self.rng.random_range(0..self.parameters.users / LANES)
-    }
-
     fn sum(&mut self, users: &[usize]) {
         let sources: Vec<&[u8]> = users.iter().map(|user| self.store.bytes(*user)).collect();
-        packed::sum(Cpu::at_most(self.parameters.tier), &sources, &mut self.sum);
+        packed::sum(Cpu::at_most(self.tier), &sources, &mut self.sum);
         black_box(&self.sum);
     }
 
@@ -167,13 +152,8 @@ impl Rig {
 /// Enough for probes and templates to vary, few enough to stay in the cache.
 const FACES: usize = 97;
 
-fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
-    let vector: [f32; DIM] = std::array::from_fn(|_| rng.random::<f32>() - 0.5);
-    Embedding::quantise(&vector).map_err(Failure::in_step("quantiser"))
-}
-
 /// Several words at a time, so that memory and not addition limits it.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+fn checksum(bytes: &[u8]) -> u64 {
     let mut sums = [0u64; 32];
     for line in bytes.as_chunks::<256>().0 {
         for (sum, word) in sums.iter_mut().zip(line.as_chunks().0) {
@@ -181,54 +161,4 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
         }
     }
     sums.iter().fold(0, |all, sum| all ^ sum)
-}
-
-fn timed<R>(step: impl FnOnce() -> R) -> (R, u64) {
-    let begin = Instant::now();
-    let result = step();
-    (result, u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX))
-}
-
-fn report(
-    parameters: &MatchStages,
-    rig: &Rig,
-    stages: &[(&'static str, Distribution)],
-    wrong: u64,
-) -> Report {
-    let median = |name: &str| {
-        stages.iter().find(|(stage, _)| *stage == name).map_or(f64::NAN, |(_, runs)| runs.median())
-    };
-    let each = |figure: &dyn Fn(&Distribution) -> Value| -> Value {
-        stages.iter().map(|(name, runs)| ((*name).to_owned(), figure(runs))).collect::<Map<_, _>>().into()
-    };
-    let bytes = LANES * rig.store.bytes(0).len();
-    let gb_per_s = |us: f64| rounded(bytes as f64 / us / 1_000.0);
-    let share = median("sequential_read") / median("sum");
-    let MatchStages { users, iterations, warmup, seed, tier } = *parameters;
-    let result = json!({
-        "stages_us": each(&|d| json!(rounded(d.median()))),
-        "min_us": each(&|d| json!(rounded(d.min()))),
-        "p90_us": each(&|d| json!(rounded(d.p90()))),
-        "runs_us": each(&Distribution::runs_json),
-        "bytes_per_batch": bytes,
-        "gb_per_s": gb_per_s(median("sum")),
-        "sequential_read_gb_per_s": gb_per_s(median("sequential_read")),
-        "share_of_sequential_read": rounded(share),
-        "users": users, "lanes": LANES,
-        "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
-        "template_store_bytes": rig.store.templates.len() * rig.store.bytes(0).len(),
-        "scores": (warmup + iterations) * LANES * rig.tiers.len(), "batches_wrong": wrong,
-    });
-    let mut summary = format!("us per batch of {LANES} of {users} users: median (min, p90)\n");
-    for (name, runs) in stages {
-        let (median, min, p90) = (runs.median(), runs.min(), runs.p90());
-        summary.push_str(&format!("  {name:<18} {median:>8.1}  ({min:.1}, {p90:.1})\n"));
-    }
-    summary.push_str(&format!(
-        "sum of {bytes} bytes: {:.1} GB/s, {:.0} % of reading them in order\n",
-        gb_per_s(median("sum")),
-        100.0 * share
-    ));
-    let problem = (wrong > 0).then(|| format!("{wrong} batches have wrong scores"));
-    Report { summary, result, problem }
 }

@@ -1,55 +1,62 @@
 //! What the engine with everything costs against the raw map, in the whole pipeline.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use clap::Args;
+use serde_json::json;
+use trefoil_matching::Tier;
 
-use crate::Failure;
-use crate::Report;
-use crate::in_pipeline::{Candidate, Compared, PipelineLoad, compare};
+use crate::args::{WorldArgs, cores, count, seconds, workers};
+use crate::in_pipeline::Comparison;
 use crate::paired::Interval;
-use crate::population::Population;
+use crate::{Failure, Report};
 
-/// Runs raw, engine, engine, raw, or the engine outside, `repeats` times over.
+/// The interval is what a single comparison of two runs does not tell: on a machine that others use, differences of several per cent
+/// between two runs mean nothing.
+#[derive(Debug, Args)]
+pub(crate) struct Overhead {
+    /// Pinned workers [default: one per core]
+    #[arg(long, value_parser = workers)]
+    workers: Option<usize>,
+    /// Length of one run
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    seconds: Duration,
+    /// Rounds of raw, engine, engine, raw, all of which are kept
+    #[arg(long, default_value_t = 10, value_parser = count::<1, 1_000>)]
+    repeats: usize,
+    #[command(flatten)]
+    world: WorldArgs,
+}
+
+/// Runs raw, engine, engine, raw, or the engine outside.
 ///
 /// # Errors
 /// When this build lacks a cache or a pipeline stops. Wrong outputs are in the report, not here.
-pub fn overhead(load: PipelineLoad, population: Arc<Population>) -> Result<Report, Failure> {
-    let common = load.common(&population)?;
-    let raw = Candidate::raw(load, &common)?;
-    let engine = [Candidate::engine(load, &common)?];
-    let compared = compare(&raw, &engine, load)?;
-    let engine = compared.into_iter().next().ok_or_else(|| Failure::fault("nothing was compared"))?;
-    Ok(report(&load, &engine))
+pub(crate) fn overhead(args: &Overhead, tier: Tier) -> Result<Report, Failure> {
+    let workers = args.workers.unwrap_or_else(cores);
+    let comparison = Comparison::new(&args.world, workers, args.seconds.as_secs_f64(), args.repeats, tier)?;
+    let compared = comparison.compare(&[comparison.engine()?])?;
+    let [engine] = compared.as_slice() else { return Err(Failure::fault("nothing was compared")) };
+    let (wall, workers_only) = (percent(engine.of_raw()), engine.worker_overhead_percent());
+    let shown = |i: Interval| format!("{:+.2} % [{:+.2}, {:+.2}]", i.mean, i.low, i.high);
+    let summary = format!(
+        "overhead of the engine with everything against the raw map, {workers} workers, {} rounds of four runs\n  by the wall clock     {}\n  processor time without the seals {}\n  {:.0} authentications/s\n",
+        args.repeats,
+        shown(wall),
+        shown(workers_only),
+        engine.auth_per_s()
+    );
+    let result = json!({ "overhead_percent": wall.json(), "overhead_percent_workers": workers_only.json() });
+    let mut report = Report { summary, result, problem: engine.problem() };
+    report.put(engine.json());
+    report.put(comparison.json());
+    Ok(report)
 }
 
 /// Overhead in per cent: how many more raw authentications would have been served.
 fn percent(of_raw: Interval) -> Interval {
     let overhead = |ratio: f64| 100.0 * (1.0 / ratio - 1.0);
     Interval { mean: overhead(of_raw.mean), low: overhead(of_raw.high), high: overhead(of_raw.low) }
-}
-
-fn report(load: &PipelineLoad, engine: &Compared) -> Report {
-    let (wall, workers_only) = (percent(engine.of_raw()), engine.worker_overhead_percent());
-    let PipelineLoad { workers, seconds, warmup_s, repeats, users, batches, seed, samples: _, tier } = *load;
-    let mut result = json!({
-        "overhead_percent": wall.json(), "overhead_percent_workers": workers_only.json(),
-        "workers": workers, "seconds": seconds, "warmup_seconds": warmup_s, "repeats": repeats,
-        "order": "raw, engine, engine, raw or engine, raw, raw, engine in every round, as a seeded coin falls", "cadence": "group",
-        "interval": "95 %, Student's t over the logarithms of the rounds' ratios",
-        "users": users, "prepared_batches": batches, "seed": seed, "tier": tier.name(),
-    });
-    if let (Value::Object(fields), Value::Object(runs)) = (&mut result, engine.json()) {
-        fields.extend(runs);
-    }
-    let shown = |i: Interval| format!("{:+.2} % [{:+.2}, {:+.2}]", i.mean, i.low, i.high);
-    let summary = format!(
-        "overhead of the engine with everything against the raw map, {workers} workers, {repeats} rounds of four runs\n  by the wall clock     {}\n  processor time without the seals {}\n  {:.0} authentications/s\n",
-        shown(wall),
-        shown(workers_only),
-        engine.auth_per_s()
-    );
-    Report { summary, result, problem: engine.problem() }
 }
 
 #[cfg(test)]

@@ -6,24 +6,41 @@
 
 mod candidate;
 mod key_holders;
-mod relay;
-mod role;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
-use trefoil_matching::LANES;
+use clap::Args;
+use serde_json::json;
 use trefoil_matching::quorum::Parts;
+use trefoil_matching::{LANES, Tier};
 
-use crate::Failure;
-use crate::Report;
+use crate::args::{cores, count, seconds};
 use crate::distribution::{Distribution, rounded};
-
+use crate::{Failure, Report};
 use candidate::{Candidate, JOBS};
 pub(crate) use key_holders::KeyHolders;
-pub use role::RemoteRole;
+
+/// Key-holders are started as processes of their own and reached over mutual TLS on the loopback.
+#[derive(Debug, Args)]
+pub(crate) struct RemoteArgs {
+    /// Timed rounds; in each, every key-holder decides two batches
+    #[arg(long, default_value_t = 400, value_parser = count::<1, 100_000>)]
+    iters: usize,
+    /// Rounds before them
+    #[arg(long, default_value_t = 32, value_parser = count::<0, 100_000>)]
+    warmup: usize,
+    /// Threads that call at the same time when throughput is measured [default: one per core]
+    #[arg(long, value_parser = count::<1, WORKERS_MAX>)]
+    workers: Option<usize>,
+    /// Length of one measurement of throughput
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    seconds: Duration,
+    /// Measurements of throughput of each key-holder
+    #[arg(long, default_value_t = 5, value_parser = count::<1, 1000>)]
+    repeats: usize,
+}
 
 /// The timed steps: all show their own face; one of 32 shows another's, which is on record before the answer.
 const STEPS: [&str; 2] = ["decide", "decide_with_failure"];
@@ -35,37 +52,63 @@ const WORKERS_MAX: usize = JOBS / 4;
 ///
 /// # Errors
 /// When a process does not start or a step fails. A wrong decision is in the report.
-pub fn remote(parameters: RemoteRole) -> Result<Report, Failure> {
-    if !(1..=WORKERS_MAX).contains(&parameters.workers) {
-        return Err(Failure::usage(format!("--workers: at least 1 and at most {WORKERS_MAX}")));
-    }
+pub(crate) fn remote(args: &RemoteArgs, tier: Tier) -> Result<Report, Failure> {
+    let RemoteArgs { iters, warmup, seconds, repeats, .. } = *args;
+    let workers = args.workers.unwrap_or_else(|| cores().min(WORKERS_MAX));
     let key_holders = KeyHolders::start_at(0, true)?;
     let candidates = [
-        Candidate::new("local", key_holders.local()?, &parameters)?,
-        Candidate::new("process", key_holders.remote()?, &parameters)?,
-        Candidate::new("two_of_three", key_holders.quorum()?, &parameters)?,
+        Candidate::new("local", key_holders.local()?, tier)?,
+        Candidate::new("process", key_holders.remote()?, tier)?,
+        Candidate::new("two_of_three", key_holders.quorum()?, tier)?,
     ];
     let mut times: Vec<[Vec<u64>; 2]> = candidates.iter().map(|_| Default::default()).collect();
-    for round in 0..parameters.warmup + parameters.iterations {
+    for round in 0..warmup + iters {
         for turn in 0..candidates.len() {
             let at = (round + turn) % candidates.len();
             let measured = candidates[at].round(round)?;
-            if round >= parameters.warmup {
-                for (runs, ns) in times[at].iter_mut().zip(measured) {
-                    runs.push(ns);
-                }
+            if round >= warmup {
+                times[at].iter_mut().zip(measured).for_each(|(runs, ns)| runs.push(ns));
             }
         }
     }
     let mut rates: Vec<Vec<f64>> = candidates.iter().map(|_| Vec::new()).collect();
-    for _ in 0..parameters.repeats {
+    for _ in 0..repeats {
         for (candidate, rates) in candidates.iter().zip(&mut rates) {
-            rates.push(throughput(candidate, parameters.workers, parameters.phase)?);
+            rates.push(throughput(candidate, workers, seconds)?);
         }
     }
-    let wire = key_holders.wire(&candidates[1..])?;
-    let wrong = candidates.iter().map(Candidate::wrong).sum();
-    Ok(report(&parameters, &candidates, &times, &rates, &wire, wrong))
+    let wrong: u64 = candidates.iter().map(Candidate::wrong).sum();
+    let summary = format!("us per batch of {LANES}: median (p99), and batches/s of {workers} threads\n");
+    let result = json!({
+        "lanes": LANES, "job_bytes": candidates[0].job_bytes(), "iterations": iters, "warmup_rounds": warmup, "workers": workers, "phase_s": seconds.as_secs_f64(),
+        "repeats": repeats, "tier": tier.name(), "decisions_wrong": wrong,
+    });
+    let problem = (wrong > 0).then(|| format!("{wrong} batches were not decided as the plain scores imply"));
+    let mut report = Report { summary, result, problem };
+    for ((candidate, times), rates) in candidates.iter().zip(times).zip(rates) {
+        report = report.and(candidate.name, shown(candidate.name, times, Distribution::new(rates)));
+    }
+    Ok(report)
+}
+
+/// What a key-holder showed.
+fn shown(name: &str, times: [Vec<u64>; 2], rates: Distribution) -> Report {
+    let mut result =
+        json!({ "batches_per_s": rounded(rates.median()), "batches_per_s_runs": rates.runs_json() });
+    let mut summary = format!("  {name:<13}");
+    for (step, ns) in STEPS.into_iter().zip(times) {
+        let us = Distribution::of_ns(ns);
+        summary += &format!(" {step} {:.0} ({:.0})", us.median(), us.percentile(99));
+        result[step] = json!({
+            "p50_us": rounded(us.median()), "p99_us": rounded(us.percentile(99)), "min_us": rounded(us.min()),
+        });
+    }
+    summary += &format!("  {:.0}/s", rates.median());
+    if name == "two_of_three" {
+        // Each sends its parts to both others.
+        result["bytes_between_key_holders_per_batch"] = json!(6 * (5 + Parts::BYTES));
+    }
+    Report { summary: summary + "\n", result, problem: None }
 }
 
 /// Batches a second with several threads asking. Each has batches of its own: the same batch twice at the same time is
@@ -96,52 +139,4 @@ fn throughput(candidate: &Candidate, workers: usize, phase: Duration) -> Result<
         }
         Ok(decided.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
     })
-}
-
-fn report(
-    parameters: &RemoteRole,
-    candidates: &[Candidate],
-    times: &[[Vec<u64>; 2]],
-    rates: &[Vec<f64>],
-    wire: &[(u64, u64)],
-    wrong: u64,
-) -> Report {
-    let RemoteRole { iterations, warmup, workers, phase, repeats, tier } = *parameters;
-    let mut result = Map::new();
-    let mut summary = format!("us per batch of {LANES}: median (p99), and batches/s of {workers} threads\n");
-    for (at, (candidate, rates)) in candidates.iter().zip(rates).enumerate() {
-        let rates = Distribution::new(rates.clone());
-        let mut fields = Map::new();
-        summary.push_str(&format!("  {:<13}", candidate.name));
-        for (step, ns) in STEPS.iter().zip(&times[at]) {
-            let us = Distribution::of_ns(ns.iter().copied());
-            let figures = json!({
-                "p50_us": rounded(us.median()), "p99_us": rounded(us.percentile(99)), "min_us": rounded(us.min()),
-            });
-            summary.push_str(&format!(" {step} {:.0} ({:.0})", us.median(), us.percentile(99)));
-            fields.insert((*step).to_owned(), figures);
-        }
-        fields.insert("batches_per_s".to_owned(), json!(rounded(rates.median())));
-        fields.insert("batches_per_s_runs".to_owned(), rates.runs_json());
-        summary.push_str(&format!("  {:.0}/s", rates.median()));
-        if let Some((sent, received)) = at.checked_sub(1).map(|at| wire[at]) {
-            fields.insert("bytes_sent_per_batch".to_owned(), json!(sent));
-            fields.insert("bytes_received_per_batch".to_owned(), json!(received));
-            summary.push_str(&format!("  {sent} bytes out, {received} back"));
-        }
-        if candidate.name == "two_of_three" {
-            // Each sends its parts to both others.
-            fields.insert("bytes_between_key_holders_per_batch".to_owned(), json!(6 * (5 + Parts::BYTES)));
-        }
-        summary.push('\n');
-        result.insert(candidate.name.to_owned(), Value::Object(fields));
-    }
-    let context = json!({
-        "lanes": LANES, "iterations": iterations,
-        "warmup_rounds": warmup, "workers": workers, "phase_s": phase.as_secs_f64(), "repeats": repeats,
-        "tier": tier.name(), "decisions_wrong": wrong,
-    });
-    result.extend(context.as_object().cloned().unwrap_or_default());
-    let problem = (wrong > 0).then(|| format!("{wrong} batches were not decided as the plain scores imply"));
-    Report { summary, result: Value::Object(result), problem }
 }

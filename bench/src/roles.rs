@@ -2,21 +2,44 @@
 //! around them: what [`crate::match_stages`] times and [`crate::exact`] compares where no pipeline exists.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use rand::RngExt as _;
 use rand::rngs::StdRng;
 use trefoil_bfv::{
-    Arena, Basis, Decryptor, Embedding, Handle, LANES, MaskedBatch, Masker, MasterKey, Opened,
+    Arena, Basis, DIM, Decryptor, Embedding, Handle, LANES, MaskedBatch, Masker, MasterKey, Opened,
     PairCiphertext, Params, Placed, PlacedShare, Salt, Scheme, Share, SubjectKey, Tag, TagBasis, TagKey,
     TagMaster, TemplateCiphertext, TenantKey, Zero,
 };
 use trefoil_kernels::Tier;
-pub use trefoil_types::ProbeMode;
 
 use crate::Failure;
 
 /// The scheme on `tier`.
 pub(crate) fn scheme(tier: Tier) -> Arc<Scheme> {
     Scheme::new(Params::lanes94(), tier)
+}
+
+/// A face without a person.
+pub(crate) fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
+    let vector: [f32; DIM] = std::array::from_fn(|_| rng.random::<f32>() - 0.5);
+    quantise(&vector)
+}
+
+pub(crate) fn quantise(vector: &[f32]) -> Result<Embedding, Failure> {
+    Embedding::quantise(vector).map_err(Failure::in_step("quantiser"))
+}
+
+/// One of so many users for each lane.
+pub(crate) fn random_users(users: usize, rng: &mut StdRng) -> Vec<usize> {
+    (0..LANES).map(|lane| LANES * rng.random_range(0..users / LANES) + lane).collect()
+}
+
+/// What a step gives, and its nanoseconds.
+pub(crate) fn timed<R>(step: impl FnOnce() -> R) -> (R, u64) {
+    let begin = Instant::now();
+    let result = step();
+    (result, u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn full() -> Failure {

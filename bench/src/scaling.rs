@@ -1,174 +1,138 @@
 //! The closed loop with ever more workers, over both caches and in both cadences.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::{Value, json};
-use trefoil_cache::Cache;
+use clap::Args;
+use serde_json::json;
 use trefoil_kernels::Tier;
+use trefoil_pipeline::Cadence;
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{Cadence, Verdict};
 
-use crate::Failure;
-use crate::Report;
+use crate::args::{WorldArgs, cores, count, seconds, workers};
 use crate::clock::WorldClock;
 use crate::distribution::{Distribution, rounded};
-use crate::faces::FaceSource;
-use crate::population::Population;
-use crate::run::{Common, Plan, Proofs, Run, Stand, cadence_name};
+use crate::faces::SET;
+use crate::paired::order;
+use crate::run::{Common, Erect, Run, cadence_name};
 use crate::warmup::Warmup;
 use crate::warnings::warnings;
-use crate::window::Window;
-use crate::wiring::{CacheChoice, OverCache, over_cache};
+use crate::wiring::{CacheChoice, over_cache};
 use crate::workload::Popularity;
 use crate::world::capacity;
+use crate::{Failure, Report};
 
-/// What to measure.
-#[derive(Clone, Debug)]
-pub struct Scaling {
-    /// Numbers of workers.
-    pub workers: Vec<usize>,
-    /// Over which caches.
-    pub caches: Vec<CacheChoice>,
-    /// Rounds over all points, all of which are kept.
-    pub rounds: usize,
-    /// Length of a window; a third of it goes before.
-    pub seconds: f64,
-    /// Price of this machine for an hour, in any currency.
-    pub price_per_hour: Option<f64>,
-    /// Enrolled templates.
-    pub users: usize,
-    /// Distinct batches that workers cycle through.
-    pub batches: usize,
-    /// Seed of the workload.
-    pub seed: u64,
-    /// Highest tier to compute on.
-    pub tier: Tier,
+/// More workers than cores share them: such a rate shows time slicing, and the record says so.
+#[derive(Debug, Args)]
+pub(crate) struct Scaling {
+    /// Numbers of workers [default: powers of two up to twice the cores and at least 96, and the cores]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = workers)]
+    workers: Vec<usize>,
+    /// Over which caches
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [CacheChoice::Engine, CacheChoice::Dashmap])]
+    caches: Vec<CacheChoice>,
+    /// Rounds, all of which are kept
+    #[arg(long, default_value_t = 3, value_parser = count::<1, 100>)]
+    rounds: usize,
+    /// Length of one window; a third of it goes before
+    #[arg(long, default_value = "2", value_parser = seconds)]
+    seconds: Duration,
+    #[command(flatten)]
+    world: WorldArgs,
 }
 
-const CADENCES: [Cadence; 2] = [Cadence::Group, Cadence::PerBatch];
-
-impl Scaling {
-    fn run(&self, workers: usize, cadence: Cadence, cache: CacheChoice) -> Run {
-        Run {
-            workers,
-            seconds: self.seconds,
-            warmup_s: self.seconds / 3.0,
-            repeats: 1,
-            cadence,
-            cache,
-            users: self.users,
-            faces: FaceSource::Bundled,
-            popularity: Popularity::Zipf,
-            batches: self.batches,
-            seed: self.seed,
-            samples: 16,
-            tier: self.tier,
-        }
-    }
-
-    /// In the order of the report.
-    fn points(&self) -> Vec<Point> {
-        let of = |cadence| {
-            let caches = self.caches.iter();
-            caches.flat_map(move |&cache| self.workers.iter().map(move |&workers| (cadence, cache, workers)))
-        };
-        CADENCES.into_iter().flat_map(of).collect()
-    }
+/// Powers of two up to twice the cores, at least up to 96, and the cores themselves.
+fn workers_of(cores: usize) -> Vec<usize> {
+    let most = (2 * cores).max(96);
+    let powers = (0..usize::BITS).map(|power| 1 << power).take_while(|&workers| workers < most);
+    let mut all: Vec<usize> = powers.chain([cores, most]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
-type Point = (Cadence, CacheChoice, usize);
+/// Distinct batches.
+const BATCHES: usize = 2_048;
 
-fn name((cadence, cache, workers): Point) -> String {
-    format!("{} {} {workers}", cadence_name(cadence), cache.name())
+/// A window of the loop, again in each round.
+struct Point {
+    run: Run,
+    rates: Vec<f64>,
 }
 
 /// Measures, forwards and backwards in turn.
 ///
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
-pub fn scaling(parameters: &Scaling, population: &Arc<Population>) -> Result<Report, Failure> {
-    let first = parameters.run(1, Cadence::Group, CacheChoice::DEFAULT);
-    let common = Common::new(Arc::clone(population), &first)?;
-    let mut rates: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let mut problem = None;
-    for round in 0..parameters.rounds {
-        let mut points = parameters.points();
-        if round % 2 == 1 {
-            points.reverse();
-        }
-        for point @ (cadence, cache, workers) in points {
-            eprintln!("scaling: round {} of {}, {}", round + 1, parameters.rounds, name(point));
-            let work = PointOver { run: parameters.run(workers, cadence, cache), common: &common };
-            let (rate, wrong) = over_cache(cache, capacity(common.population()), work)??;
-            rates.entry(name(point)).or_default().push(rate);
-            problem = problem.or(wrong);
+pub(crate) fn scaling(args: &Scaling, tier: Tier) -> Result<Report, Failure> {
+    let WorldArgs { users, people, seed, .. } = args.world;
+    let numbers = if args.workers.is_empty() { workers_of(cores()) } else { args.workers.clone() };
+    let mut points = Vec::new();
+    for cadence in [Cadence::Group, Cadence::PerBatch] {
+        for &cache in &args.caches {
+            points.extend(numbers.iter().map(|&workers| {
+                let (popularity, batches, samples) = (Popularity::Zipf, BATCHES.min(users), 16);
+                let run = Run { workers, cadence, cache, users, popularity, batches, seed, samples, tier };
+                Point { run, rates: Vec::new() }
+            }));
         }
     }
-    Ok(report(parameters, population.people.len(), &rates, problem))
-}
-
-/// One window of the loop.
-struct PointOver<'a> {
-    run: Run,
-    common: &'a Common,
-}
-
-impl OverCache for PointOver<'_> {
-    type Output = Result<(f64, Option<String>), Failure>;
-
-    fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
-    where
-        C::Session: 'static,
-    {
-        let stand = Stand::over(cache, self.common, self.run)?;
-        let Run { seconds, warmup_s, .. } = self.run;
-        let plan = Plan { warmup: Warmup::Seconds(warmup_s), windows: vec![seconds] };
-        let outcome = stand.load(&plan, &Proofs::Cached, &Arc::new(WorldClock::start()))?;
-        let rate = outcome.windows.first().map_or(f64::NAN, Window::auth_per_s);
-        Ok((rate, outcome.audit.problem))
+    let first = points.first().ok_or_else(|| Failure::usage("give a cache"))?;
+    let common = Common::new(args.world.population(people)?, &first.run)?;
+    let (capacity, mut problem) = (capacity(common.population()), None);
+    for round in 0..args.rounds {
+        for at in order(round, points.len()) {
+            let run = points[at].run;
+            eprintln!("scaling: round {} of {}, {}", round + 1, args.rounds, name(&run));
+            let stand = over_cache(run.cache, capacity, Erect { common: &common, run, warm: true })??;
+            let (seconds, clock) = (args.seconds.as_secs_f64(), Arc::new(WorldClock::start()));
+            let outcome = stand.load(Warmup::Seconds(seconds / 3.0), seconds, None, &clock)?;
+            points[at].rates.push(outcome.window.auth_per_s());
+            problem = problem.or(outcome.audit.problem);
+        }
     }
+    let mut report = report(&points, numbers.iter().copied().max(), problem);
+    report.put(json!({
+        "workers": numbers, "rounds": args.rounds, "seconds": args.seconds.as_secs_f64(), "users": users, "people": people,
+        "popularity": Popularity::Zipf.name(), "faces": SET, "seed": seed, "tier": tier.name(),
+    }));
+    Ok(report)
 }
 
-fn report(
-    parameters: &Scaling,
-    people: usize,
-    rates: &BTreeMap<String, Vec<f64>>,
-    problem: Option<String>,
-) -> Report {
-    let Scaling { workers, rounds, seconds, price_per_hour, users, batches, seed, tier, .. } = parameters;
-    let placement = Placement::new(workers.iter().copied().max(), Pin::Auto);
+fn name(run: &Run) -> String {
+    format!("{:<10} {:<8} {:>4}", cadence_name(run.cadence), run.cache.name(), run.workers)
+}
+
+fn report(points: &[Point], most: Option<usize>, problem: Option<String>) -> Report {
+    let placement = Placement::new(most, Pin::Auto);
     let cores = placement.physical_cores.max(1);
     let mut summary = format!("authentications/s on {cores} cores (*: workers share cores)\n");
-    let mut points = Vec::new();
-    for point @ (cadence, cache, workers) in parameters.points() {
-        let rate = Distribution::new(rates.get(&name(point)).cloned().unwrap_or_default());
-        let shared = workers > cores;
-        let price = price_per_hour.map(|price| price_per_million(price, rate.median()));
-        let _ = writeln!(
-            summary,
-            "  {:<10} {:<8} {workers:>4}{} {:>10.0}{}",
-            cadence_name(cadence),
-            cache.name(),
-            if shared { "*" } else { " " },
-            rate.median(),
-            price.map_or_else(String::new, |price| format!("  {price:.6} for a million")),
-        );
-        points.push(json!({
-            "cadence": cadence_name(cadence), "cache": cache.name(), "workers": workers, "oversubscribed": shared,
-            "auth_per_s": rounded(rate.median()), "auth_per_s_runs": rate.runs_json(), "price_per_million": price,
+    let mut shown = Vec::new();
+    for Point { run, rates } in points {
+        let (rate, shared) = (Distribution::new(rates.clone()), run.workers > cores);
+        let _ =
+            writeln!(summary, "  {}{} {:>10.0}", name(run), if shared { "*" } else { " " }, rate.median());
+        shown.push(json!({
+            "cadence": cadence_name(run.cadence), "cache": run.cache.name(), "workers": run.workers, "oversubscribed": shared,
+            "auth_per_s": rounded(rate.median()), "auth_per_s_runs": rate.runs_json(),
         }));
     }
-    let result: Value = json!({
-        "workers": workers, "physical_cores": cores, "warnings": warnings(&placement), "rounds": rounds,
-        "seconds": seconds, "users": users, "people": people, "prepared_batches": batches, "popularity": "zipf",
-        "faces": "bundled", "seed": seed, "tier": tier.name(), "price_per_hour": price_per_hour, "points": points,
+    let batches = points.first().map(|point| point.run.batches);
+    let result = json!({
+        "physical_cores": cores, "warnings": warnings(&placement), "prepared_batches": batches, "points": shown,
     });
     Report { summary, result, problem }
 }
 
-/// To six decimals: a million authentications cost little.
-fn price_per_million(price_per_hour: f64, auth_per_s: f64) -> f64 {
-    (price_per_hour / 3_600.0 / auth_per_s * 1e12).round() / 1e6
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_go_to_twice_the_cores_and_to_the_reference() {
+        assert_eq!(workers_of(2), [1, 2, 4, 8, 16, 32, 64, 96]);
+        assert_eq!(workers_of(6), [1, 2, 4, 6, 8, 16, 32, 64, 96]);
+        assert_eq!(workers_of(96), [1, 2, 4, 8, 16, 32, 64, 96, 128, 192]);
+    }
 }

@@ -8,74 +8,78 @@ mod timing;
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use clap::Args;
+use serde_json::json;
 use trefoil_matching::Tier;
 use trefoil_sign::{Extent, SigningKeys};
 
-use crate::Failure;
-use crate::Report;
-use crate::distribution::{Distribution, rounded};
+use crate::args::{count, seconds};
 use crate::processor::thread_cpu_ns;
+use crate::{Failure, Report};
 
-/// What to time.
-#[derive(Clone, Copy, Debug)]
-pub struct Sign {
-    /// Whether signatures and seals are timed, or only the requested checks below are run.
-    pub times: bool,
-    /// Signatures of each kind.
-    pub rounds: usize,
-    /// Time of the load at each rate.
-    pub load: Duration,
-    /// Falcon signatures of one message whose salts are compared; 0 for none.
-    pub falcon_salts: usize,
-    /// Signatures of each family whose times are compared between keys; 0 for none.
-    pub timing: usize,
-    /// How far SLH-DSA alone is precomputed at most. Seals use no more than a service's default.
-    pub extent: Extent,
-    /// Highest tier to compute on.
-    pub tier: Tier,
+/// Signing alone is processor time of one thread; the sealer under load is wall time from the hand-over of a batch, which comes on a
+/// schedule, to its release.
+#[derive(Debug, Args)]
+pub(crate) struct Sign {
+    /// Signatures of each kind, all of whose times are kept
+    #[arg(long, default_value_t = 60, value_parser = count::<1, 100_000>)]
+    rounds: usize,
+    /// Length of the load at each rate
+    #[arg(long, default_value = "3", value_parser = seconds)]
+    seconds: Duration,
+    /// Also make N Falcon signatures and look for a salt that repeats (a million take minutes)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    falcon_salts: usize,
+    /// Also compare the times of N signatures under one key and under others, by dudect's test
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    timing: usize,
+    /// Skip the timings and run only --falcon-salts and --timing
+    #[arg(long)]
+    alone: bool,
+    /// How much of SLH-DSA to precompute: brief, usual (a service's default) or large, which takes most of a minute
+    #[arg(long, default_value = "usual", value_parser = extent)]
+    extent: Extent,
+}
+
+fn extent(name: &str) -> Result<Extent, String> {
+    let known = Extent::ALL.into_iter().find(|extent| extent.name() == name);
+    known.ok_or_else(|| "use brief, usual or large".to_owned())
 }
 
 /// Times signing and sealing.
 ///
 /// # Errors
 /// When keys cannot be made or threads cannot be started. A wrong signature is in the report, not here.
-pub fn sign(parameters: Sign) -> Result<Report, Failure> {
-    let Sign { times, rounds, load, falcon_salts, timing, extent, tier } = parameters;
-    let mut sections = Vec::new();
-    if times {
-        sections.push(slh_dsa::measure(rounds, extent, tier)?);
+pub(crate) fn sign(args: &Sign, tier: Tier) -> Result<Report, Failure> {
+    let Sign { rounds, seconds, falcon_salts, timing, alone, extent } = *args;
+    if alone && falcon_salts == 0 && timing == 0 {
+        return Err(Failure::usage(
+            "--alone skips the timings, so nothing is left to run; add --falcon-salts N or --timing N",
+        ));
+    }
+    let mut report = Report { summary: String::new(), result: json!({ "tier": tier.name() }), problem: None };
+    if !alone {
+        // Seals use no more than a service's default.
         let usual = extent.min(Extent::default());
-        sections.push(bundle::measure(rounds, usual)?);
-        sections.push(open_loop::measure(load, usual)?);
+        report.result["rounds"] = json!(rounds);
+        report = report.and("slhdsa", slh_dsa::measure(rounds, extent, tier)?);
+        let bundle = bundle::measure(rounds, usual)?;
+        report.put(bundle.result);
+        report.summary += &bundle.summary;
+        report.problem = report.problem.or(bundle.problem);
+        report = report.and("open_loop_one_thread", open_loop::measure(seconds, usual, 1)?);
+        // The generator sleeps most of the time.
+        if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
+            report = report.and("open_loop", open_loop::measure(seconds, usual, 2)?);
+        }
     }
     if falcon_salts > 0 {
-        sections.push(salts::measure(falcon_salts)?);
+        report = report.and("falcon_salts", salts::measure(falcon_salts)?);
     }
     if timing > 0 {
-        sections.push(timing::measure(timing, extent)?);
+        report = report.and("timing", timing::measure(timing, extent)?);
     }
-    let mut result = Map::new();
-    if times {
-        result.insert("rounds".into(), json!(rounds));
-    }
-    result.insert("tier".into(), json!(tier.name()));
-    let (mut summary, mut problems) = (String::new(), Vec::new());
-    for Section { fields, text, problem } in sections {
-        result.extend(fields);
-        summary.push_str(&text);
-        problems.extend(problem);
-    }
-    let problem = (!problems.is_empty()).then(|| problems.join("; "));
-    Ok(Report { summary, result: Value::Object(result), problem })
-}
-
-/// A part of the report.
-#[derive(Default)]
-struct Section {
-    fields: Map<String, Value>,
-    text: String,
-    problem: Option<String>,
+    Ok(report)
 }
 
 /// Does the keys' precomputation.
@@ -89,11 +93,4 @@ fn cpu_us<T>(operation: impl FnOnce() -> T) -> (f64, T) {
     let began = thread_cpu_ns();
     let returned = operation();
     ((thread_cpu_ns() - began) as f64 / 1e3, returned)
-}
-
-/// Median, least and all runs of a time, under `name`, `name_min` and `name_runs`.
-fn insert_times(fields: &mut Map<String, Value>, name: &str, runs: &Distribution) {
-    fields.insert(name.into(), json!(rounded(runs.median())));
-    fields.insert(format!("{name}_min"), json!(rounded(runs.min())));
-    fields.insert(format!("{name}_runs"), runs.runs_json());
 }

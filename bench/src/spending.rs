@@ -144,12 +144,11 @@ impl Spent {
     /// For the record.
     pub(crate) fn json(&self, workers_ns: u64) -> Value {
         let of_all = |ns: u64| rounded4(ns as f64 / workers_ns as f64);
-        let shares: Map<String, Value> = Purpose::ALL
-            .iter()
-            .map(|(purpose, name)| ((*name).to_owned(), json!(of_all(self.on(*purpose)))))
-            .collect();
-        let us: Map<String, Value> =
-            self.us_per_batch().into_iter().map(|(name, us)| (name.to_owned(), json!(rounded(us)))).collect();
+        let (mut shares, mut us) = (Map::new(), Map::new());
+        for ((purpose, name), (_, each)) in Purpose::ALL.into_iter().zip(self.us_per_batch()) {
+            shares.insert(name.to_owned(), json!(of_all(self.on(purpose))));
+            us.insert(name.to_owned(), json!(rounded(each)));
+        }
         let awake = workers_ns.saturating_sub(self.on(Purpose::Waiting));
         json!({
             "us_per_batch": us, "shares": shares, "explained": rounded4(self.explained(workers_ns)),

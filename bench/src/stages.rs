@@ -1,111 +1,125 @@
 //! Time of each step of one batch of 32 on one pinned worker.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use clap::Args;
+use serde_json::{Map, json};
 use trefoil_cache::Cache;
+use trefoil_kernels::Cpu;
 use trefoil_matching::{LANES, Tier};
 use trefoil_pipeline::affinity::{Pin, Placement};
-use trefoil_pipeline::{
-    Bound, Cadence, ChainHead, Clock, Floor, Open, Origin, Pipeline, Pool, Release, Sealer, Sequence,
-    StageTimes, Verdict, Worker,
-};
+use trefoil_pipeline::{Bound, Cadence, Open, Pool, Release, StageTimes, Verdict, Worker};
 
-use crate::Failure;
-use crate::Report;
+use crate::args::{WorldArgs, count};
 use crate::audit::audit;
 use crate::clock::WorldClock;
-use crate::distribution::{Distribution, rounded};
-use crate::faces::FaceSource;
+use crate::distribution::rounded;
+use crate::limits::{Possible, limits};
+use crate::match_stages::match_stages;
 use crate::population::Population;
 use crate::seals::{Ledger, Submitted, Tally};
+use crate::visits::Visits;
 use crate::wiring::{CacheChoice, OverCache, over_cache};
 use crate::workload::{self, Popularity, Prepared, Ticket};
-use crate::world::{Ground, World, capacity, signing_keys};
+use crate::world::{Ground, World, capacity, sealer, signing_keys};
+use crate::{Failure, Report, window};
 
-/// What to time.
-#[derive(Clone, Copy, Debug)]
-pub struct Stages {
-    /// Enrolled templates; a multiple of 32.
-    pub users: usize,
-    /// Timed batches.
-    pub iterations: usize,
-    /// Batches before that.
-    pub warmup: usize,
-    /// Fixes users, probes and impostors.
-    pub seed: u64,
-    /// The cache that verdicts are looked up in.
-    pub cache: CacheChoice,
-    /// Highest tier to compute on.
-    pub tier: Tier,
+#[derive(Debug, Args)]
+pub(crate) struct Stages {
+    /// Timed batches
+    #[arg(long, default_value_t = 400, value_parser = count::<1, 100_000>)]
+    pub(crate) iters: usize,
+    /// Batches before them
+    #[arg(long, default_value_t = 64, value_parser = count::<0, 100_000>)]
+    pub(crate) warmup: usize,
+    /// Cache to look verdicts up in
+    #[arg(long, value_enum, default_value_t = CacheChoice::DEFAULT)]
+    cache: CacheChoice,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
 }
 
-/// Times the stages.
+/// Times the stages, and beside them the roles' arithmetic alone and what this machine could do at best.
 ///
 /// # Errors
 /// When the world cannot be made. Wrong outputs are in the report, not here.
-pub fn stages(parameters: Stages, population: Arc<Population>) -> Result<Report, Failure> {
-    over_cache(parameters.cache, capacity(&population), Timing { parameters, population })?
+pub(crate) fn stages(args: &Stages, tier: Tier) -> Result<Report, Failure> {
+    let mut arithmetic = match_stages(args, tier)?;
+    arithmetic.summary.insert_str(0, "the roles' arithmetic alone:\n");
+    let memory = MEMORY_FIGURES.map(|figure| (figure.to_owned(), arithmetic.result[figure].clone()));
+    let gb_per_s = arithmetic.result["sequential_read_gb_per_s"].as_f64().unwrap_or(f64::NAN);
+    let population = args.world.population(args.world.people)?;
+    let timing = Timing { args, tier, population: Arc::clone(&population) };
+    let report = over_cache(args.cache, capacity(&population), timing)??;
+    let mut report = report.and("arithmetic", arithmetic);
+    report.put(Map::from_iter(memory).into());
+    let limits = limits(&report.result["stages_us"], &Possible::here(Cpu::at_most(tier), gb_per_s), tier);
+    Ok(report.and("limits", limits))
 }
 
-struct Timing {
-    parameters: Stages,
+/// Figures of the arithmetic that are at the top too.
+const MEMORY_FIGURES: [&str; 4] =
+    ["bytes_per_batch", "gb_per_s", "sequential_read_gb_per_s", "share_of_sequential_read"];
+
+struct Timing<'a> {
+    args: &'a Stages,
+    tier: Tier,
     population: Arc<Population>,
 }
 
-impl OverCache for Timing {
+impl OverCache for Timing<'_> {
     type Output = Result<Report, Failure>;
 
     fn over<C: Cache<Verdict>>(self, cache: C) -> Self::Output
     where
         C::Session: 'static,
     {
-        let Timing { parameters, population } = self;
-        let Stages { users, iterations, warmup, seed, tier, .. } = parameters;
-        let world =
-            World::new(cache, &Arc::new(Ground::new(population, users, FaceSource::Synthetic)?), tier)?;
-        let prepared = workload::prepare(&world.ground, warmup + iterations, seed, Popularity::Uniform)?;
+        let Timing { args, tier, population } = self;
+        let Stages { iters, warmup, ref world, .. } = *args;
+        let WorldArgs { users, people, seed, .. } = *world;
+        let proofs_s = population.seconds;
+        let ground = Arc::new(Ground::new(population, users)?);
+        let world = World::new(cache, &ground, tier, true)?;
+        let prepared = workload::prepare(&ground, warmup + iters, seed, Popularity::Uniform)?;
         let clock = Arc::new(WorldClock::start());
         let placement = Placement::new(Some(1), Pin::Auto);
-        let outcomes = compute(&world, &prepared, &clock, &placement)?;
-        let mut submitted = Submitted {
-            lanes: (prepared.len() * LANES) as u64,
-            matches: prepared.iter().map(Prepared::matches).sum(),
-            ..Submitted::default()
-        };
-        let mut times = Vec::with_capacity(outcomes.len());
-        let mut bound = Vec::with_capacity(outcomes.len());
-        for outcome in outcomes {
-            submitted.note(&outcome.refused);
-            times.push(outcome.times);
-            bound.push(outcome);
-        }
+        let (outcomes, mut submitted) = compute(&world, prepared, &clock, &placement)?;
+        outcomes.iter().for_each(|outcome| submitted.note(&outcome.refused));
+        let times: Vec<StageTimes> = outcomes.iter().map(|outcome| outcome.times).collect();
         let (keys, trust_root) = signing_keys()?;
-        let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
-        let sealed: Vec<u64> = tally.seals.iter().map(|seal| seal.seal_ns).collect();
-        let audit = audit(&tally, &submitted, &world.ground.population, &trust_root);
-        let stage = by_stage(&times[warmup..], sealed.get(warmup..).unwrap_or_default());
-        let mut result = figures(&stage);
-        result.extend(context(&parameters, &world, &placement));
-        result.insert("verified".into(), audit.counts);
-        Ok(Report { summary: summary(&stage, users), result: Value::Object(result), problem: audit.problem })
+        let tally = seal_alone(keys, outcomes, &clock)?;
+        let audit = audit(&tally, &submitted, &ground.population, &trust_root);
+        let sealed = tally.seals.iter().map(|seal| seal.seal_ns);
+        let stages = window::stages(times.iter().zip(sealed).skip(warmup));
+        let summary =
+            format!("us per batch of {LANES} of {users} users: median (min, p90)\n{}", stages.text());
+        let mut report = Report { summary, result: stages.json("stages_us"), problem: audit.problem };
+        report.put(json!({
+            "mode": "plain", "keys": "per-subject", "cadence": "per-batch", "cache": args.cache.name(),
+            "users": users, "people": people, "lanes": LANES, "iterations": iters, "warmup_batches": warmup,
+            "seed": seed, "tier": tier.name(), "template_store_bytes": ground.template_bytes(),
+            "placement": placement.cpus, "warnings": placement.warnings,
+            "proofs_seconds": rounded(proofs_s),
+            "verified": audit.counts.into_iter().collect::<BTreeMap<_, _>>(),
+        }));
+        Ok(report)
     }
 }
 
 /// Runs all batches back to back on the only, pinned, worker of a pool.
 fn compute<C: Cache<Verdict>>(
     world: &World<C>,
-    prepared: &[Prepared],
+    prepared: Vec<Prepared>,
     clock: &Arc<WorldClock>,
     placement: &Placement,
-) -> Result<Vec<Bound<Ticket>>, Failure>
+) -> Result<(Vec<Bound<Ticket>>, Submitted), Failure>
 where
     C::Session: 'static,
 {
-    let audience = workload::audience();
-    let tickets = (0u64..).step_by(LANES);
-    let batches: Vec<_> =
-        prepared.iter().zip(tickets).map(|(p, ticket)| p.batch(&world.ground, &audience, ticket)).collect();
+    let (count, mut submitted) = (prepared.len(), Submitted::default());
+    let mut visits = Visits::new(&Arc::new(prepared), 0, 1);
+    let batches: Vec<_> = (0..count).map(|_| visits.batch(&world.ground, true, &mut submitted)).collect();
     let pool = Arc::new(Pool::<Worker<C>>::new(placement).map_err(Failure::in_step("worker"))?);
     let (done, results) = crossbeam_channel::bounded(1);
     let (own, pipeline, clock) = (Arc::clone(&pool), Arc::clone(&world.pipeline), Arc::clone(clock));
@@ -115,27 +129,18 @@ where
         // If the receiver is gone, nothing waits for the outcomes.
         done.send(batches.into_iter().map(run).collect::<Vec<_>>()).unwrap_or_default();
     });
-    results.recv().map_err(Failure::in_step("worker"))
+    Ok((results.recv().map_err(Failure::in_step("worker"))?, submitted))
 }
 
 /// Seals each batch alone, one after the other, while nothing else runs.
-fn seal_alone<C: Cache<Verdict>>(
-    pipeline: &Pipeline<C>,
+fn seal_alone(
     keys: trefoil_sign::SigningKeys,
     bound: Vec<Bound<Ticket>>,
     clock: &Arc<WorldClock>,
 ) -> Result<Tally, Failure> {
     let ledger = Arc::new(Ledger::new(Arc::clone(clock), SAMPLES));
-    let (mut outlet, sealer) = Sealer::start(
-        keys,
-        Origin::new(pipeline.issuer()),
-        ChainHead::GENESIS,
-        Sequence { cadence: Cadence::PerBatch, floor: Floor::NONE, sealers: 1 },
-        Arc::clone(clock) as Arc<dyn Clock>,
-        Arc::clone(&ledger) as Arc<dyn Release<Ticket>>,
-        |_| {},
-    )
-    .map_err(Failure::in_step("sealer"))?;
+    let release = Arc::clone(&ledger) as Arc<dyn Release<Ticket>>;
+    let (mut outlet, sealer) = sealer(keys, (Cadence::PerBatch, 1), clock, release, |_| {})?;
     for batch in bound {
         if !outlet.seal(batch) {
             return Err(Failure::fault("the sealer stopped"));
@@ -149,68 +154,8 @@ fn seal_alone<C: Cache<Verdict>>(
 /// Attestations to verify.
 const SAMPLES: usize = 64;
 
-/// Names of the stages and their runs, microseconds per batch.
-type ByStage = Vec<(&'static str, Distribution)>;
-
-fn by_stage(times: &[StageTimes], sealed_ns: &[u64]) -> ByStage {
-    let of = |stage: fn(&StageTimes) -> u64| Distribution::of_ns(times.iter().map(stage));
-    let total = times
-        .iter()
-        .zip(sealed_ns)
-        .map(|(t, seal)| t.match_ns + t.key_holder_ns + t.proof_lookup_ns + t.digest_ns + seal);
-    vec![
-        ("match", of(|t| t.match_ns)),
-        ("keyholder", of(|t| t.key_holder_ns)),
-        ("proof_lookup", of(|t| t.proof_lookup_ns)),
-        ("digest", of(|t| t.digest_ns)),
-        ("seal", Distribution::of_ns(sealed_ns.iter().copied())),
-        ("total", Distribution::of_ns(total)),
-    ]
-}
-
-fn figures(stages: &ByStage) -> Map<String, Value> {
-    let each = |figure: &dyn Fn(&Distribution) -> Value| -> Value {
-        stages.iter().map(|(name, runs)| ((*name).to_owned(), figure(runs))).collect::<Map<_, _>>().into()
-    };
-    let mut result = Map::new();
-    result.insert("stages_us".into(), each(&|d| json!(rounded(d.median()))));
-    result.insert("min_us".into(), each(&|d| json!(rounded(d.min()))));
-    result.insert("p90_us".into(), each(&|d| json!(rounded(d.p90()))));
-    result.insert("runs_us".into(), each(&Distribution::runs_json));
-    result
-}
-
-fn context<C: Cache<Verdict>>(
-    parameters: &Stages,
-    world: &World<C>,
-    placement: &Placement,
-) -> Map<String, Value> {
-    let Stages { users, iterations, warmup, seed, cache, tier } = *parameters;
-    let context = json!({
-        "mode": "plain", "keys": "per-subject", "cadence": "per-batch", "cache": cache.name(),
-        "users": users, "people": world.ground.population.people.len(), "lanes": LANES,
-        "iterations": iterations, "warmup_batches": warmup, "seed": seed, "tier": tier.name(),
-        "template_store_bytes": world.ground.template_bytes(),
-        "placement": placement.cpus, "warnings": placement.warnings,
-        "proofs_from_file": world.ground.population.from_file,
-        "proofs_seconds": rounded(world.ground.population.seconds),
-    });
-    context.as_object().cloned().unwrap_or_default()
-}
-
-fn summary(stages: &ByStage, users: usize) -> String {
-    let mut text = format!("us per batch of {LANES} of {users} users: median (min, p90)\n");
-    for (name, runs) in stages {
-        let (median, min, p90) = (runs.median(), runs.min(), runs.p90());
-        text.push_str(&format!("  {name:<13} {median:>10.1}  ({min:.1}, {p90:.1})\n"));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use trefoil_attest::Decision;
 
     use super::*;
@@ -227,26 +172,25 @@ mod tests {
         where
             C::Session: 'static,
         {
-            let world = World::new(
-                cache,
-                &Arc::new(Ground::new(self.0, LANES, FaceSource::Synthetic)?),
-                Tier::detected(),
-            )?;
+            let ground = Arc::new(Ground::new(self.0, LANES)?);
+            let world = World::new(cache, &ground, Tier::detected(), true)?;
             let prepared = workload::prepare(&world.ground, 1, 3, Popularity::Uniform)?;
             let clock = Arc::new(WorldClock::start());
-            let bound = compute(&world, &prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
+            let (bound, submitted) = compute(&world, prepared, &clock, &Placement::new(Some(1), Pin::Auto))?;
             let (keys, trust_root) = signing_keys()?;
-            let tally = seal_alone(&world.pipeline, keys, bound, &clock)?;
-            let submitted =
-                Submitted { lanes: LANES as u64, matches: prepared[0].matches(), ..Submitted::default() };
+            let tally = seal_alone(keys, bound, &clock)?;
             Ok((tally, submitted, trust_root))
         }
     }
 
+    /// Claim B14: Each window of a canonical run was audited: the counts of matches and denials are those that its seed predicts, no
+    /// decision is wrong, and its sampled attestations verified. Also:
+    /// `bench/records/2026-11-24-epyc-2vcpu/run-engine.json#/long_window/outcome/verified/expected_matches`,
+    /// `bench/records/2026-11-25-epyc-zen3-b-2vcpu/run-reference.json#/long_window/outcome/verified/expected_matches`,
+    /// `bench/records/2026-11-24-epyc-2vcpu/run-per-batch.json#/long_window/outcome/verified/attestations`.
     #[test]
     fn the_audit_finds_what_is_not_as_it_must_be() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench-world");
-        let population = Arc::new(Population::new(LANES, &folder, 2).expect("proofs"));
+        let population = Arc::new(Population::new(LANES, 2).expect("proofs"));
         let one_batch = || {
             over_cache(CacheChoice::DEFAULT, capacity(&population), OneBatch(Arc::clone(&population)))
                 .expect("cache")
@@ -255,7 +199,7 @@ mod tests {
         let (mut tally, submitted, trust_root) = one_batch();
         let right = audit(&tally, &submitted, &population, &trust_root);
         assert_eq!(right.problem, None);
-        assert_eq!(right.counts["attestations"], 1);
+        assert_eq!(right.counts[0], ("attestations", 1));
         let mut with = |change: &dyn Fn(&mut Sample)| {
             let ticket = tally.samples.kept[0].lane.reply;
             let leaf_index = tally.samples.kept[0].leaf_index;

@@ -15,13 +15,13 @@ pub(crate) enum Warmup {
 
 /// The rule: the rates of three spans that follow one another lie within a part of their median.
 #[derive(Clone, Copy, Debug)]
-pub struct Flatness {
+pub(crate) struct Flatness {
     /// Length of a span, seconds.
-    pub span_s: f64,
+    pub(crate) span_s: f64,
     /// Most distance between the highest and the lowest of three, over the one between them.
-    pub within: f64,
+    pub(crate) within: f64,
     /// Spans after which the loop counts as warm anyway, and the record says that it was not flat.
-    pub spans_max: usize,
+    pub(crate) spans_max: usize,
 }
 
 /// Spans that are compared.

@@ -1,8 +1,9 @@
 //! Reasons to doubt this machine's numbers, printed before a run and kept in its record.
 
-use std::fs;
-
+use trefoil_kernels::Tier;
 use trefoil_pipeline::affinity::Placement;
+
+use crate::host;
 
 /// Load of other programs above which they affect the numbers.
 const LOAD_MAX: f64 = 0.5;
@@ -22,24 +23,16 @@ pub(crate) fn warnings(placement: &Placement) -> Vec<String> {
     of(&Machine::here(), placement, cfg!(debug_assertions))
 }
 
-/// Prints them prominently on standard error.
-pub(crate) fn say(warnings: &[String]) {
-    for warning in warnings {
-        eprintln!("WARNING: {warning}");
-    }
-}
-
 impl Machine {
     fn here() -> Machine {
-        let read = |path: &str| fs::read_to_string(path).ok();
-        let flags = read("/proc/cpuinfo").filter(|text| text.contains("flags"));
-        let nodes = (0..).map_while(|node| read(&format!("/sys/devices/system/node/node{node}/cpulist")));
+        let host = host::host(None, Tier::detected());
+        let nodes =
+            (0..).map_while(|node| host::read(&format!("/sys/devices/system/node/node{node}/cpulist")));
         Machine {
-            virtual_machine: flags.map(|text| text.split_whitespace().any(|flag| flag == "hypervisor")),
-            governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
-                .map(|governor| governor.trim().to_owned()),
-            load_average: read("/proc/loadavg").and_then(|load| load.split(' ').next()?.parse().ok()),
-            nodes: nodes.map(|list| list.trim().to_owned()).filter(|list| !list.is_empty()).collect(),
+            virtual_machine: host["virtual_machine"].as_bool(),
+            governor: host["frequency_governor"].as_str().map(str::to_owned),
+            load_average: host["load_average_1m"].as_f64(),
+            nodes: nodes.filter(|list| !list.is_empty()).collect(),
         }
     }
 }

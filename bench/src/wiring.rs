@@ -20,7 +20,7 @@ pub(crate) const FEATURES: &[&str] = &[
 
 /// A cache, chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CacheChoice {
+pub(crate) enum CacheChoice {
     /// The set-associative engine with all its instrumentation.
     Engine,
     /// A raw DashMap without instrumentation.
@@ -29,11 +29,11 @@ pub enum CacheChoice {
 
 impl CacheChoice {
     /// The default of this build.
-    pub const DEFAULT: CacheChoice =
+    pub(crate) const DEFAULT: CacheChoice =
         if cfg!(feature = "cache-engine") { CacheChoice::Engine } else { CacheChoice::Dashmap };
 
     /// The name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             CacheChoice::Engine => "engine",
             CacheChoice::Dashmap => "dashmap",

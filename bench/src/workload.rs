@@ -6,11 +6,12 @@ use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use trefoil_attest::Decision;
 use trefoil_matching::{Embedding, LANES};
-use trefoil_pipeline::{Backing, Batch, InSession, LaneRequest, Probe, Verdict};
+use trefoil_pipeline::{Backing, InSession, LaneRequest, Probe, Verdict};
 
 use crate::Failure;
 use crate::cache::zipf::Zipf;
-use crate::population::{AUDIENCE, TENANT};
+use crate::faces::THRESHOLD;
+use crate::population::AUDIENCE;
 use crate::world::Ground;
 
 /// One in this many probes shows a different person's face.
@@ -56,27 +57,9 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// How many of its lanes must match.
-    pub(crate) fn matches(&self) -> u64 {
-        self.lanes.iter().filter(|lane| lane.expected == Decision::Match).count() as u64
-    }
-
     /// Whether this lane's request must match.
     pub(crate) fn matches_at(&self, lane: usize) -> bool {
         self.lanes[lane].expected == Decision::Match
-    }
-
-    /// The batch to run. Tickets are numbered from `first_ticket`.
-    pub(crate) fn batch(
-        &self,
-        ground: &Ground,
-        audience: &Arc<str>,
-        first_ticket: u64,
-    ) -> Batch<LaneRequest<Ticket>> {
-        let requests = (0..self.lanes.len()).zip(first_ticket..);
-        let lanes =
-            requests.map(|(lane, number)| self.request(lane, ground, audience, number, None)).collect();
-        Batch { tenant: TENANT, lanes }
     }
 
     /// The request of one lane under the ticket of this number, with its session's verdict where that was read after a miss.
@@ -109,7 +92,7 @@ impl Prepared {
 
 /// Distribution of requests over people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Popularity {
+pub(crate) enum Popularity {
     /// All subjects alike
     Uniform,
     /// Falling with the person's rank, exponent 0.99; a person's templates alike
@@ -118,7 +101,7 @@ pub enum Popularity {
 
 impl Popularity {
     /// The name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Popularity::Uniform => "uniform",
             Popularity::Zipf => "zipf",
@@ -175,8 +158,8 @@ pub(crate) fn prepare(
         let owner = ground.users[user].person;
         let impostor = people > 1 && rng.random_range(0..IMPOSTOR_EVERY) == 0;
         let shown = if impostor { (owner + rng.random_range(1..people)) % people } else { owner };
-        let probe = ground.capture(shown, rng)?;
-        let matches = ground.users[user].enrolled.dot(&probe) >= ground.faces.threshold();
+        let probe = ground.faces.capture(shown, rng)?;
+        let matches = ground.users[user].enrolled.dot(&probe) >= THRESHOLD;
         let expected = if matches { Decision::Match } else { Decision::NoMatch };
         Ok(PreparedLane { user, probe, expected })
     };

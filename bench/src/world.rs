@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use trefoil_attest::{KeySetStatus, TrustRoot, TrustedKeySet};
 use trefoil_cache::{Cache, Session as _};
@@ -10,12 +9,15 @@ use trefoil_matching::{
     AttemptPolicy, DIM, DecisionPolicy, Embedding, KeyHolder, KeyHolding, KeyStructure, LANES, Lane, Local,
     MemoryVault, PublicKey, Template, TemplateName, Tier, split, unblind,
 };
-use trefoil_pipeline::{Pipeline, Policy, Registry, Tenant, Verdict};
+use trefoil_pipeline::{
+    Cadence, ChainHead, Clock, Floor, Origin, Outlet, Pipeline, Policy, Registry, Release, Sealer, Sequence,
+    Tenant, Verdict,
+};
 use trefoil_sign::{Extent, SigningKeys};
 
 use crate::Failure;
-use crate::clock::WORLD_START_S;
-use crate::faces::{FaceSource, Faces};
+use crate::clock::{WORLD_START_S, WorldClock};
+use crate::faces::{EMBEDDER, Faces, THRESHOLD};
 use crate::population::{LEVEL, POLICY_ID, Person, Population, ROOT_GENERATION, TENANT, VERDICT_EXPIRY_S};
 
 /// Name under which benchmarks attest.
@@ -51,17 +53,13 @@ impl Ground {
     ///
     /// # Errors
     /// When an enrolment is refused.
-    pub(crate) fn new(
-        population: Arc<Population>,
-        users: usize,
-        source: FaceSource,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(population: Arc<Population>, users: usize) -> Result<Self, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let key_holder = KeyHolder::new(Box::new(MemoryVault::default()), &mut rng, WORLD_START_S)
             .map_err(Failure::in_step("key-holder"))?;
-        let faces = Faces::new(source, population.people.len())?;
+        let faces = Faces::read()?;
         // A closed loop denies the same subjects thousands of times a second; budgets would turn the rest into refusals.
-        let policy = DecisionPolicy { threshold: faces.threshold(), attempts: AttemptPolicy::UNLIMITED };
+        let policy = DecisionPolicy { threshold: THRESHOLD, attempts: AttemptPolicy::UNLIMITED };
         let key = key_holder
             .create_tenant(TENANT, KeyStructure::PerSubject, policy)
             .map_err(Failure::in_step("tenant"))?;
@@ -73,11 +71,6 @@ impl Ground {
             key,
             key_holder: Arc::new(Local::new(key_holder.into(), || WORLD_START_S)),
         })
-    }
-
-    /// A new capture of `person`'s face.
-    pub(crate) fn capture(&self, person: usize, rng: &mut StdRng) -> Result<Embedding, Failure> {
-        self.faces.capture(person, rng)
     }
 
     /// Memory of all templates, bytes: what batches of random users are read from.
@@ -94,25 +87,21 @@ pub(crate) struct World<C> {
 }
 
 impl<C: Cache<Verdict>> World<C> {
-    /// Caches all verdicts and connects a pipeline on `tier`.
+    /// Connects a pipeline on `tier`, and caches all verdicts if it is to be `warm`.
     ///
     /// # Errors
     /// When a verdict does not stay.
-    pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier) -> Result<Self, Failure> {
-        let world = Self::without_verdicts(cache, ground, tier);
-        cache_verdicts(&world.cache, &ground.population)?;
-        Ok(world)
-    }
-
-    /// The same over an empty cache.
-    pub(crate) fn without_verdicts(cache: C, ground: &Arc<Ground>, tier: Tier) -> Self {
+    pub(crate) fn new(cache: C, ground: &Arc<Ground>, tier: Tier, warm: bool) -> Result<Self, Failure> {
         let registry = Registry::default();
         let cache = Arc::new(cache);
-        let tenant = tenant(ground.key.clone(), ground.population.root, &ground.faces);
+        let tenant = tenant(ground.key.clone(), ground.population.root);
         registry.put(tenant, Arc::clone(&cache));
         let key_holder = Arc::clone(&ground.key_holder);
         let pipeline = Pipeline::new(ISSUER.into(), registry, key_holder, tier);
-        World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) }
+        if warm {
+            cache_verdicts(&cache, &ground.population)?;
+        }
+        Ok(World { ground: Arc::clone(ground), cache, pipeline: Arc::new(pipeline) })
     }
 }
 
@@ -142,8 +131,6 @@ fn cache_verdicts<C: Cache<Verdict>>(cache: &Arc<C>, population: &Population) ->
 /// Two residues of 48 bits per coefficient.
 const TEMPLATE_BYTES: usize = 2 * 6 * DIM * LANES;
 
-const CAPTURES_SEED: u64 = 3;
-
 fn enrol(
     key_holder: &KeyHolder,
     population: &Population,
@@ -151,14 +138,13 @@ fn enrol(
     users: usize,
 ) -> Result<Vec<User>, Failure> {
     let mut rng: StdRng = rand::make_rng();
-    let mut captures = StdRng::seed_from_u64(CAPTURES_SEED);
     let lanes: Vec<Lane> = Lane::all().collect();
     let people = population.people.len();
     let mut enrolled_users = Vec::with_capacity(users);
     let arena = Template::arena(KeyStructure::PerSubject, users);
     for user in 0..users {
         let (person, generation) = (user % people, user / people + 1);
-        let enrolled = faces.enrolled(person, generation, &mut captures)?;
+        let enrolled = faces.enrolled(person, generation)?;
         let generation = u32::try_from(generation).map_err(Failure::in_step("users"))?;
         let (blinded, blind) = split(&enrolled, &mut rng);
         let name = TemplateName { tenant: TENANT, handle: population.people[person].handle, generation };
@@ -170,16 +156,16 @@ fn enrol(
     Ok(enrolled_users)
 }
 
-fn tenant(key: PublicKey, root: [u8; 32], faces: &Faces) -> Tenant {
+fn tenant(key: PublicKey, root: [u8; 32]) -> Tenant {
     Tenant {
         id: TENANT,
         keys: vec![key],
         policy: Policy {
             id: POLICY_ID,
             version: 1,
-            threshold: faces.threshold(),
+            threshold: THRESHOLD,
             fmr_class: 3,
-            embedder: faces.embedder().into(),
+            embedder: EMBEDDER.into(),
             proof_level: Some(LEVEL),
             attestation_lifetime_s: 60,
             probe: trefoil_attest::ProbeMode::Plain,
@@ -214,4 +200,21 @@ pub(crate) fn new_signing_keys() -> Result<SigningKeys, String> {
 pub(crate) fn trust_root(keys: &SigningKeys) -> Result<TrustRoot, Failure> {
     let active = TrustedKeySet { keys: keys.public().clone(), status: KeySetStatus::Active };
     TrustRoot::new(ISSUER, vec![active]).map_err(Failure::in_step("trust root"))
+}
+
+/// Starts the sealer of the service for this issuer.
+///
+/// # Errors
+/// When its threads do not start.
+pub(crate) fn sealer<R: Send + 'static>(
+    keys: SigningKeys,
+    (cadence, sealers): (Cadence, usize),
+    clock: &Arc<WorldClock>,
+    release: Arc<dyn Release<R>>,
+    after_group: impl Fn(usize) + Send + 'static,
+) -> Result<(Outlet<R>, Sealer<R>), Failure> {
+    let (head, sequence) = (ChainHead::GENESIS, Sequence { cadence, floor: Floor::NONE, sealers });
+    let clock = Arc::clone(clock) as Arc<dyn Clock>;
+    Sealer::start(keys, Origin::new(ISSUER), head, sequence, clock, release, after_group)
+        .map_err(Failure::in_step("sealer"))
 }

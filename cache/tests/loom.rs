@@ -73,6 +73,7 @@ fn bounded(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static)
     builder.check(model);
 }
 
+/// Claim O3.
 #[test]
 fn a_reader_sees_what_one_writer_left() {
     bounded(Some(3), || {

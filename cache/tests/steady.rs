@@ -7,6 +7,7 @@ use number::{Number, key};
 use std::sync::Arc;
 use trefoil_cache::{Cache, Engine, EngineConfig, Key, Session};
 
+/// Claim O5.
 #[test]
 fn the_engine_allocates_nothing_in_steady_state() {
     let engine = Arc::new(Engine::<Number>::new(EngineConfig { capacity: 256 }));

@@ -40,6 +40,7 @@ macro_rules! mount {
                 sessions::expires_at_the_boundary($make);
             }
 
+            /// Claim O4: A removal is visible to the next look-up, and a withdrawn root's verdicts are removed.
             #[test]
             fn removal_is_visible_to_all_sessions() {
                 sessions::removal_is_visible_to_all_sessions($make);
@@ -50,11 +51,13 @@ macro_rules! mount {
                 sessions::sweep_takes_exactly_the_expired($make);
             }
 
+            /// Claim O3: A cache hit returns the value last stored under the whole key, also under contention.
             #[test]
             fn keys_that_differ_in_one_bit_are_different() {
                 sessions::keys_that_differ_in_one_bit_are_different($make);
             }
 
+            /// Claim O3.
             #[test]
             fn no_torn_or_foreign_value_under_contention() {
                 stress::no_torn_or_foreign_value($make);
@@ -65,6 +68,7 @@ macro_rules! mount {
                 stress::no_torn_value_beside_busy_writers($make);
             }
 
+            /// Claim O4.
             #[test]
             fn a_removed_value_stays_away_under_contention() {
                 stress::a_removed_value_stays_away($make);

@@ -190,6 +190,7 @@ mod tests {
         }
     }
 
+    /// Claim V19.
     #[test]
     fn a_tenant_with_a_thousand_waiting_delays_another_by_one_batch() {
         let mut batcher = Batcher::default();

@@ -106,13 +106,13 @@ impl Metrics {
         text.single(
             "trefoil_submitted_total",
             "counter",
-            "Requests handed to the pipeline",
+            "Logins handed to the workers, with those that are refused there; one that is handed over again counts again",
             submitted as f64,
         );
-        text.family("trefoil_authentications_total", "counter", "Authentications answered");
+        text.family("trefoil_authentications_total", "counter", "Logins answered, by decision");
         text.sample("trefoil_authentications_total", "{decision=\"match\"}", matches as f64);
         text.sample("trefoil_authentications_total", "{decision=\"no_match\"}", denials as f64);
-        let help = "Look-ups of a tenant by an API key or an identifier";
+        let help = "Look-ups of a tenant: one for each request with an API key, including a batch";
         text.single("trefoil_tenant_lookups_total", "counter", help, gauges.tenant_look_ups as f64);
         let help = "Logins refused because an API key or a source failed for too many different subjects";
         let name = "trefoil_distinct_failures_refused_total";
@@ -122,9 +122,24 @@ impl Metrics {
         text.single(name, "counter", help, gauges.refused_for_source as f64);
         connections::render(&mut text, &gauges.connections);
         proofs::render(&mut text, &counters.proofs, &gauges.proofs);
-        text.single("trefoil_batches_total", "counter", "Batches sealed", batches as f64);
-        text.single("trefoil_batch_lanes_total", "counter", "Lanes of the batches sealed", lanes as f64);
-        text.single("trefoil_seals_total", "counter", "Seals stored", seals as f64);
+        text.single(
+            "trefoil_batches_total",
+            "counter",
+            "Batches of logins that a seal covers",
+            batches as f64,
+        );
+        text.single(
+            "trefoil_batch_lanes_total",
+            "counter",
+            "Logins in these batches, at most 32 in each",
+            lanes as f64,
+        );
+        text.single(
+            "trefoil_seals_total",
+            "counter",
+            "Seals stored, with those that cover only changes",
+            seals as f64,
+        );
         let help = "Time of each batch in a stage; seal: each seal; total: a batch with its seal";
         text.family("trefoil_stage_seconds", "histogram", help);
         for (stage, durations) in counters.stages() {
@@ -137,7 +152,12 @@ impl Metrics {
         render_counted(&mut text, gauges.counted.as_deref(), &gauges.budget_trips);
         tenants::outcomes(&mut text, gauges);
         let Gauges { intake_depth, in_flight_limit, work_limit, templates, arenas, ready, .. } = gauges;
-        text.single("trefoil_intake_depth", "gauge", "Requests that wait for a batch", *intake_depth as f64);
+        text.single(
+            "trefoil_intake_depth",
+            "gauge",
+            "Logins that wait for a batch, of pipeline.queue",
+            *intake_depth as f64,
+        );
         let [nonces, nonces_max] = gauges.nonces;
         let help = "Nonces remembered of the current two minutes";
         text.single("trefoil_nonces_remembered", "gauge", help, nonces as f64);
@@ -150,11 +170,14 @@ impl Metrics {
         let help = "Time to refuse a request for which there is no room, from its head to its answer";
         text.family("trefoil_shed_seconds", "summary", help);
         text.summary("trefoil_shed_seconds", "", &self.shed);
-        if let Some(open) = gauges.open_sessions {
-            let help = "Proof sessions that are open in the store, as of some seconds ago";
-            text.single("trefoil_open_sessions", "gauge", help, open as f64);
-        }
-        text.single("trefoil_templates_in_memory", "gauge", "Templates in memory", *templates as f64);
+        let help = "Proof sessions that are open in the store, counted every ten seconds; each node of a fleet shows all";
+        text.single("trefoil_open_sessions", "gauge", help, gauges.open_sessions.map(|open| open as f64));
+        text.single(
+            "trefoil_templates_in_memory",
+            "gauge",
+            "Templates in memory, of store.templates_in_memory",
+            *templates as f64,
+        );
         render_arenas(&mut text, arenas);
         let lost = logging::lines_lost() as f64;
         text.single("trefoil_log_lines_lost_total", "counter", "Log lines that could not be written", lost);
@@ -201,29 +224,30 @@ fn render_expiries(text: &mut Text, [certificate, keys, callers]: [Option<u64>; 
         ("trefoil_signing_keys", "End of the keys that sign seals", keys),
         ("trefoil_client_ca", "End of the first authority of callers' certificates that ends", callers),
     ] {
-        if let Some(until) = until {
-            let name = format!("{name}_expiry_timestamp_seconds");
-            text.single(&name, "gauge", &format!("{help}, unix seconds"), until as f64);
-        }
+        let name = format!("{name}_expiry_timestamp_seconds");
+        text.single(&name, "gauge", &format!("{help}, unix seconds"), until.map(|until| until as f64));
     }
 }
 
 /// What this node sees of its fleet.
 fn render_fleet(text: &mut Text, fleet: Option<(usize, Figures)>) {
-    let Some((nodes, Figures { news_age, log_turns, log_turn_wait })) = fleet else { return };
-    text.single("trefoil_fleet_nodes", "gauge", "Nodes of the fleet that this one sees", nodes as f64);
-    let help = "Age of what this node knows of the other nodes' changes";
-    text.single("trefoil_fleet_news_age_seconds", "gauge", help, news_age.as_secs_f64());
-    let help = "Turns that this node took in the log of seals";
-    text.single("trefoil_fleet_log_turns_total", "counter", help, log_turns as f64);
-    let help = "Time that it waited for them";
-    text.single("trefoil_fleet_log_turn_wait_seconds_total", "counter", help, log_turn_wait.as_secs_f64());
+    let nodes = fleet.map(|(nodes, _)| nodes as f64);
+    let figures = fleet.map(|(_, figures)| figures);
+    text.single("trefoil_fleet_nodes", "gauge", "Nodes of the fleet that this one sees", nodes);
+    let help = "Age of what this node knows of the changes of other nodes of its fleet; after a second it refuses every caller";
+    let news_age = figures.map(|figures| figures.news_age.as_secs_f64());
+    text.single("trefoil_fleet_news_age_seconds", "gauge", help, news_age);
+    let help = "Turns that this node took in the log of seals of its fleet";
+    let turns = figures.map(|figures| figures.log_turns as f64);
+    text.single("trefoil_fleet_log_turns_total", "counter", help, turns);
+    let waited = figures.map(|figures| figures.log_turn_wait.as_secs_f64());
+    let name = "trefoil_fleet_log_turn_wait_seconds_total";
+    text.single(name, "counter", "Time that it waited for these turns", waited);
 }
 
 /// How much memory templates take, and how much they may.
 fn render_arenas(text: &mut Text, arenas: &[(KeyStructure, ArenaSize); 2]) {
-    let help =
-        "Memory of templates: used: by templates; reserved: taken from the system so far; limit: at most";
+    let help = "Memory of templates by their keys, per-tenant for shared probes; used: by templates; reserved: taken from the system so far; limit: at most";
     text.family("trefoil_template_arena_bytes", "gauge", help);
     for (keys, size) in arenas {
         let keys = match keys {
@@ -264,25 +288,31 @@ fn render_key_holders(text: &mut Text, holders: &[SeatState]) {
 
 /// What the key-holder counts.
 fn render_counted(text: &mut Text, status: Option<&Status>, trips: &[(TenantId, u64)]) {
-    let Some(Status {
-        attempts, failures, enrolments, malformed, frozen, tenants, templates, vaults, ..
-    }) = status
-    else {
-        return;
-    };
+    let Some(status) = status else { return };
+    let Status { attempts, failures, enrolments, frozen, tenants, templates, vaults, .. } = status;
     for (name, kind, help, count) in [
         ("attempts_total", "counter", "Attempts that the key-holder has counted since it started", *attempts),
-        ("failures_total", "counter", "Those that failed", *failures),
-        ("enrolments_total", "counter", "Enrolments since it started", *enrolments),
-        ("malformed_jobs", "gauge", "Malformed jobs since an operator last reset the count", *malformed),
-        ("frozen_tenants", "gauge", "Tenants that they froze", frozen.len() as u64),
-        ("tenants", "gauge", "Tenants that it knows", *tenants),
-        ("templates", "gauge", "Templates whose keys it has", *templates),
+        ("failures_total", "counter", "Those of these attempts that failed", *failures),
+        (
+            "enrolments_total",
+            "counter",
+            "Enrolments that the key-holder has counted since it started",
+            *enrolments,
+        ),
+        (
+            "malformed_jobs",
+            "gauge",
+            "Jobs that an honest gateway does not send, since its operator last reset the count",
+            status.malformed_jobs(),
+        ),
+        ("frozen_tenants", "gauge", "Tenants that malformed jobs froze", frozen.len() as u64),
+        ("tenants", "gauge", "Tenants that the key-holder knows", *tenants),
+        ("templates", "gauge", "Templates whose keys the key-holder has", *templates),
     ] {
         text.single(&format!("trefoil_key_holder_{name}"), kind, help, count as f64);
     }
-    let help =
-        "Attempts that the key-holder refused since it started, because a budget of the subject was spent";
+    let help = "Attempts that the key-holder refused since it started, because a budget of the subject was spent, of the 1,024 tenants with most; \
+                a worker remembers a refusal for a second, so not every login is counted";
     text.family("trefoil_budget_trips_total", "counter", help);
     for (tenant, trips) in trips {
         let labels = format!("{{tenant=\"{}\"}}", hex::encode(tenant));

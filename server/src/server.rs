@@ -13,8 +13,8 @@ pub(crate) use follower::Follower;
 pub use standing::Standing;
 pub use store::database;
 pub(crate) use store::node_name;
-pub use stored::would_start;
-use stored::{Stored, check_vault, introduce};
+use store::{look, look_at};
+use stored::{Stored, check_vault, introduce, refuse_older, tell_store};
 use tasks::{
     count_sessions, keep_pace, keep_usage, look_at_key_holder, make_room, retain, seal_notes, sweep,
     take_up_rotations, watch_disk, watch_key_holder, watched,
@@ -40,11 +40,11 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use trefoil_attest::{Restoration, VaultState};
-use trefoil_key_holder::identity::Identity;
+use trefoil_key_holder::identity::{Identity, IdentityError};
 use trefoil_key_holder::settings::not_bound;
 use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
 use trefoil_key_holder::{Quorum, Remote};
-use trefoil_matching::{KeyHolder, KeyHolding, Local, Tier, calibrate};
+use trefoil_matching::{KeyHolder, KeyHolding, Local, StoreAge, Tier, calibrate};
 use trefoil_pipeline::affinity::{Pin, Placement};
 use trefoil_pipeline::{Cadence, ChainHead, Clock, Delay, Floor, Pipeline, SeenVaults, SharedLog};
 use trefoil_service::Service;
@@ -130,15 +130,19 @@ pub enum StartError {
     },
     /// The store is older than the vault shows.
     #[error(
-        "the store is older than the vault beside it: it counts {found} transactions, and the vault has seen {seen}. Its log of seals would get a \
+        "the store is older than the vault: {store} counts {}, and {vault} has seen {}. Its log of seals would get a \
          second history, and what was erased since would be back: restore the whole directory from the newest backup; after the restoration of a \
-         PostgreSQL database start once with --store-restored, which every seal will show"
+         PostgreSQL database start once with --store-restored, which every seal will show", stored::told(*found), stored::told(*seen)
     )]
     OlderStore {
-        /// Transactions of the store.
-        found: u64,
-        /// Transactions that the vault has seen.
-        seen: u64,
+        /// Where the store is.
+        store: String,
+        /// Where the vault is.
+        vault: String,
+        /// How new the store is.
+        found: StoreAge,
+        /// How new the vault has seen it.
+        seen: StoreAge,
     },
     /// Stored data cannot be opened, or contradicts itself.
     #[error("{what}: {cause}")]
@@ -205,15 +209,19 @@ impl Server {
         let issuer = config.issuer(signing_keys::kept_issuer(&directory).as_deref())?;
         let (Opened { keys, trust_root }, shown) = signing_keys_of(&config, &issuer, clock.unix_s())?;
         let certificate = Pair::open(&config.tls, &directory, SystemTime::now())?;
-        let (store, store_path) = store::open(&supervisor, &directory, &config, clock.unix_s())?;
+        let database = store::database(&config)?;
+        let credential = || Identity::open(&directory, trefoil_key_holder::cli::GATEWAY_IDENTITY);
+        let remote = elsewhere(&supervisor, &config.key_holder, &credential)?;
+        let (store, store_path) =
+            store::open(&supervisor, &directory, &config, (database.as_ref(), remote.1.1), clock.unix_s())?;
         accept_clock(&config, store.as_ref(), clock.unix_s())?;
         let Stored { mut head, sealed, restored } =
             Stored::check(store.as_ref(), &trust_root, clock.unix_s())?;
-        let (key_holder, vault) =
-            key_holder(&supervisor, &config, &directory, &clock, (store.as_ref(), sealed.as_ref()))?;
+        let of_store = (store.as_ref(), &*store_path, sealed.as_ref());
+        let (key_holder, vault) = key_holder(&supervisor, &config, &directory, (&clock, remote), of_store)?;
         store::tell_of_vaults(&config, key_holder.as_ref(), sealed.as_ref());
         let watch = Arc::new(KeyHolderWatch::new(sealed.map(|(_, vaults)| vaults).unwrap_or_default()));
-        let register = store::register(&supervisor, &config, clock.unix_s())?;
+        let register = store::register(&supervisor, &config, database.as_ref(), clock.unix_s())?;
         // A register remembers what was accepted before the start.
         let started_at = if register.is_some() { 0 } else { clock.unix_s() };
         let past = Past::of(store.as_ref(), started_at, restored.map(|restored| restored.time));
@@ -464,6 +472,9 @@ impl Server {
             if let Err(cause) = app.service.directory.store_usage(app.service.now()) {
                 tracing::warn!(%cause, "the last uses of API keys were not counted");
             }
+            if vault.is_none() && app.service.key_holder.unready().is_none() {
+                tell_again(&app.service, None);
+            }
             let of_vault =
                 vault.map_or(Ok(()), |vault| vault.note_beside().and_then(|()| vault.checkpoint()));
             let checkpoints = [app.service.store.checkpoint(), of_vault];
@@ -499,16 +510,67 @@ fn prepare_arithmetic(config: &Config) -> Result<(), StartError> {
 /// What may fail for a reason outside of the data directory, before the first keys are made: somebody who finds keys takes the installation for
 /// complete. Returns the directory, and the addresses of both listeners.
 async fn prepared(
-    [public, admin]: [Option<TcpListener>; 2],
+    sockets: [Option<TcpListener>; 2],
     config: &Config,
 ) -> Result<(DataDir, [Claim; 2]), StartError> {
     prepare_arithmetic(config)?;
     let directory = DataDir::open(&config.server.data_dir)?;
-    let take =
-        |socket, address| Claim::take(socket, address).map_err(|cause| StartError::Bind { address, cause });
-    let sockets = [take(public, config.server.listen)?, take(admin, config.server.admin_listen)?];
+    let sockets = claimed(sockets, config)?;
     store::reach(config, &directory).await?;
     Ok((directory, sockets))
+}
+
+/// Whether a start would refuse, where no service runs in the directory: its checks in their order, of files and a database that stay as they are.
+/// Keys are opened if their passphrase is there.
+///
+/// # Errors
+/// The words of the start.
+pub fn would_start(config: &Config, now: u64) -> Result<(), StartError> {
+    let directory = &config.server.data_dir;
+    claimed([None, None], config)?;
+    if !signing_keys::are_there(directory) {
+        return Ok(());
+    }
+    let trust_root = signing_keys::newest(directory)?;
+    let issuer = config.issuer(Some(trust_root.issuer()))?;
+    signing_keys::look(
+        directory,
+        &issuer,
+        &signing_keys::Source::of_process(&config.keys.passphrase_file),
+        now,
+    )?;
+    let credential = || Identity::look(directory, trefoil_key_holder::cli::GATEWAY_IDENTITY);
+    // Before the store, which other nodes of a fleet change.
+    let (_, seen) = elsewhere(&Supervisor::default(), &config.key_holder, &credential)?;
+    let (opened, path) = look(config)?;
+    let stored = Stored::check(opened.as_ref(), &trust_root, now)?;
+    refuse_older(opened.as_ref(), &path, seen)?;
+    let vault = directory.join(VAULT_FILE);
+    if config.key_holder.place().is_ok_and(|place| place == Place::Here) && vault.exists() {
+        let looked = look_at(directory, VAULT_FILE, "vault.key", SqliteVault::look)?;
+        let seen = introduce((opened.as_ref(), &path), (&looked, &vault), false)?;
+        check_vault(&looked, &vault, (stored.sealed.as_ref(), seen), false)?;
+    }
+    Ok(())
+}
+
+/// Tells a key-holder in another process how new the store is. One that was away at the start may show only now that the store is older.
+fn tell_again(service: &Service, told: Option<StoreAge>) -> Option<StoreAge> {
+    match tell_store(service.store.as_ref(), &service.store_path, &*service.key_holder, told) {
+        Ok(told) => return told,
+        Err(cause @ StartError::OlderStore { .. }) => {
+            service.supervisor.damaged(&service.store_path, &cause.to_string());
+        }
+        Err(cause) => tracing::warn!(%cause, "the count of the store was not told to the key-holder"),
+    }
+    told
+}
+
+/// The addresses of both listeners.
+fn claimed([public, admin]: [Option<TcpListener>; 2], config: &Config) -> Result<[Claim; 2], StartError> {
+    let take =
+        |socket, address| Claim::take(socket, address).map_err(|cause| StartError::Bind { address, cause });
+    Ok([take(public, config.server.listen)?, take(admin, config.server.admin_listen)?])
 }
 
 /// Opens the signing keys under their own lock and releases it on return: keys may be rotated while the
@@ -551,46 +613,23 @@ fn key_holder(
     supervisor: &Supervisor,
     Config { key_holder: config, store: of_store, .. }: &Config,
     directory: &DataDir,
-    clock: &Arc<dyn Clock>,
-    (store, sealed): (&dyn Store, Option<&SealedVaults>),
+    (clock, remote): (&Arc<dyn Clock>, Elsewhere),
+    (store, store_path, sealed): (&dyn Store, &Path, Option<&SealedVaults>),
 ) -> Result<OpenedKeyHolder, StartError> {
     let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
     let path = directory.join(VAULT_FILE);
-    let place = config.place().map_err(|cause| stored("configuration", &cause))?;
-    if place != Place::Here && path.exists() {
-        tracing::warn!(path = %path.display(), "this vault is not used: the key-holder runs apart");
-    }
-    let identity = || {
-        Identity::open(directory, trefoil_key_holder::cli::GATEWAY_IDENTITY)
-            .map_err(|cause| stored("credential for the key-holder", &cause))
-    };
-    let failed = |cause: std::io::Error| stored("connection to the key-holder", &cause);
-    let deadline = Instant::now() + config.bounds().timeout;
-    let warn = |why: String| tracing::warn!(why, "started without a key-holder");
-    match place {
-        Place::Here => {}
-        Place::One(address) => {
-            let place = address.authority.clone();
-            let remote =
-                Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
-            remote.wait_until_ready(deadline).unwrap_or_else(|why| warn(format!("{place}: {why}")));
-            return Ok((Arc::new(remote), None));
+    if let (Some(key_holder), seen) = remote {
+        if path.exists() {
+            tracing::warn!(path = %path.display(), "this vault is not used: the key-holder runs apart");
         }
-        Place::Three([one, two, three]) => {
-            let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
-            let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
-            quorum.wait_until_ready(deadline).unwrap_or_else(warn);
-            if let Some(cause) = quorum.misplaced() {
-                return Err(stored("key-holders", &cause));
-            }
-            return Ok((Arc::new(quorum), None));
-        }
+        refuse_older(store, store_path, seen)?;
+        return Ok((key_holder, None));
     }
     let secret = directory.secret::<32>("vault.key")?;
     let file = directory.database(VAULT_FILE)?;
     let failed = |cause| not_opened(&path, cause);
     let vault = Arc::new(SqliteVault::open_under(supervisor, file, &secret).map_err(failed)?);
-    let seen = introduce(store, &vault, of_store.restored)?;
+    let seen = introduce((store, store_path), (&vault, &path), of_store.restored)?;
     check_vault(&vault, &path, (sealed, seen), config.accept_older_vault)?;
     directory.note(VAULT_FILE)?;
     let key_holder = KeyHolder::new(Box::new(Arc::clone(&vault)), &mut rand::rng(), clock.unix_s())
@@ -599,6 +638,44 @@ fn key_holder(
     vault.note_beside().map_err(failed)?;
     let clock = Arc::clone(clock);
     Ok((Arc::new(Local::new(key_holder.into(), move || clock.unix_s())), Some(vault)))
+}
+
+/// A key-holder in another process, if there is one, and how new it has seen the store, if it answers.
+type Elsewhere = (Option<Arc<dyn KeyHolding>>, StoreAge);
+
+/// A connection to the key-holders in other processes, if the configuration names any. Other nodes change the store, so it is asked before that is opened.
+fn elsewhere(
+    supervisor: &Supervisor,
+    config: &config::KeyHolder,
+    credential: &dyn Fn() -> Result<Identity, IdentityError>,
+) -> Result<Elsewhere, StartError> {
+    let stored = |what, cause: &dyn ToString| StartError::Stored { what, cause: cause.to_string() };
+    let identity = || credential().map_err(|cause| stored("credential for the key-holder", &cause));
+    let failed = |cause: std::io::Error| stored("connection to the key-holder", &cause);
+    let deadline = Instant::now() + config.bounds().timeout;
+    let warn = |why: String| tracing::warn!(why, "started without a key-holder");
+    let key_holder: Arc<dyn KeyHolding> =
+        match config.place().map_err(|cause| stored("configuration", &cause))? {
+            Place::Here => return Ok((None, (0, 0))),
+            Place::One(address) => {
+                let place = address.authority.clone();
+                let remote =
+                    Remote::start_under(supervisor, address, identity()?, config.bounds()).map_err(failed)?;
+                remote.wait_until_ready(deadline).unwrap_or_else(|why| warn(format!("{place}: {why}")));
+                Arc::new(remote)
+            }
+            Place::Three([one, two, three]) => {
+                let at = [(one, identity()?), (two, identity()?), (three, identity()?)];
+                let quorum = Quorum::start_under(supervisor, at, config.bounds()).map_err(failed)?;
+                quorum.wait_until_ready(deadline).unwrap_or_else(warn);
+                if let Some(cause) = quorum.misplaced() {
+                    return Err(stored("key-holders", &cause));
+                }
+                Arc::new(quorum)
+            }
+        };
+    let seen = key_holder.note_store((0, 0)).unwrap_or_default();
+    Ok((Some(key_holder), seen))
 }
 
 fn not_opened(path: &Path, cause: StoreError) -> StartError {

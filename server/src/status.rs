@@ -1,7 +1,7 @@
 //! The service's health for the operator's page, from the values of `/metrics` at the time of the request.
 
 use crate::app::App;
-use crate::findings::{self, KEY_HOLDER_AWAY, RESTORE_ALL, Stood};
+use crate::findings::{self, Fault, Stood};
 use crate::listener::connections::Connections;
 use crate::metrics::{Gauges, process, requests, text};
 use crate::server::node_name;
@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 use trefoil_api::{
     BatchCounts, BudgetTrips, CacheCounts, DiskRoom, Filled, Finding, FleetNode, Hex, KeyHolderCounts,
-    KeyHolderSeat, ListenerConnections, LoginCounts, LoginOutcomes, ProblemCount, ProofCounts, RequestTimes,
-    SealCounts, ServiceStatus, StageTimes, TenantLogins,
+    KeyHolderSeat, Level, ListenerConnections, LoginCounts, LoginOutcomes, ProblemCount, ProofCounts,
+    RequestTimes, SealCounts, ServiceStatus, StageTimes, TenantLogins,
 };
 use trefoil_cache::Cache as _;
 use trefoil_key_holder::logging;
@@ -102,8 +102,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     found.extend(certificate.and_then(|until| findings::certificate(file, until, now, renew)));
     found.extend(app.certificate.refused().map(|why| {
         let place = app.certificate.certificate().display();
-        let remedy = "correct the file; it is read again when it changes. Until then new connections get the certificate before";
-        Finding::warning("certificate-not-renewed", place, why.as_str()).do_this(remedy)
+        Fault::CertificateNotRenewed.at(place, why.as_str())
     }));
     if let Some(callers) = app.certificate.client_ca() {
         let place = callers.path().display();
@@ -118,12 +117,13 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let ahead_s = service.clock_watch.register_ahead().saturating_neg();
     let ahead = u64::try_from(ahead_s).ok().filter(|by_s| *by_s > FAST_S);
     found.extend(ahead.map(|by_s| findings::clock_ahead("clock", by_s)));
+    found.extend(findings::clock_disputed(service.clock_watch.disputed(), &stood));
     let awaited = service.trust_root.retires(directory);
     found.extend(awaited.map(|since| findings::awaits_restart(trust_root.display(), since, now)));
     if let Some(fleet) = service.store.fleet() {
         let differences = findings::fleet_keys(&service.trust_root.told(), &node_name(), &fleet.nodes());
         // Rotated keys wait for a restart together with the version that lists them.
-        let waits = |found: &Finding| awaited.is_some() && found.code == "trust-root-behind";
+        let waits = |found: &Finding| awaited.is_some() && found.code == Fault::TrustRootBehind.code();
         found.extend(differences.into_iter().filter(|found| !waits(found)));
     }
     let [free, low] = gauges.disk;
@@ -132,22 +132,21 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let mut away: Vec<Finding> = gauges.key_holders.iter().filter_map(seat_away).collect();
     // The only key-holder, or more than one of three.
     if let Some(why) = service.key_holder.unready() {
-        away.push(Finding::broken("key-holder-away", key_holder, why).do_this(KEY_HOLDER_AWAY));
+        away.push(Fault::KeyHolderAway.at(key_holder, why));
     }
     let older = service.key_holder_watch.older_vault();
-    let older = older.map(|why| Finding::broken("vault-older", key_holder, why).do_this(RESTORE_ALL));
+    let older = older.map(|why| Fault::VaultOlder.at(key_holder, why));
     let is_told = short.is_some() || !away.is_empty() || older.is_some() || behind.is_some();
     if let Some(why) = service.undecided().filter(|_| !is_told) {
-        let place = "service";
-        found.push(Finding::broken("service-not-ready", place, why).do_this("see its log"));
+        found.push(Fault::ServiceNotReady.at("service", why));
     }
     found.extend(behind);
     found.extend(stepped);
     found.extend(short);
     found.extend(away);
     found.extend(older);
-    if let Some(Status { malformed, frozen, .. }) = gauges.counted.as_deref() {
-        found.extend(findings::malformed(key_holder, *malformed, frozen));
+    if let Some(status) = gauges.counted.as_deref() {
+        found.extend(findings::malformed(key_holder, status.malformed_jobs(), &status.frozen));
     }
     found.extend(tripping(app, &stood));
     found.extend(gauges.outcomes.iter().filter_map(findings::refusals));
@@ -157,8 +156,7 @@ pub(crate) fn attention(app: &App, gauges: &Gauges<'_>) -> Vec<Finding> {
     let lost = logging::lines_lost();
     if lost > 0 {
         let what = format!("{lost} lines could not be written since the start");
-        let remedy = "make room for the log, or read it faster; then start the service again";
-        found.push(Finding::warning("log-lines-lost", "log", what).do_this(remedy));
+        found.push(Fault::LogLinesLost.at("log", what));
     }
     found.sort_by_key(|finding| Reverse(finding.level));
     *stood = found.iter().map(|finding| (finding.code.clone(), finding.place.clone())).collect();
@@ -170,7 +168,7 @@ fn seat_away(holder: &SeatState) -> Option<Finding> {
     let why = holder.away.as_ref()?;
     let place = format!("key-holder {} of 3 ({})", holder.seat, holder.address);
     let what = format!("{why}; enrolments and deletions need all three");
-    Some(Finding::warning("key-holder-away", place, what).do_this(KEY_HOLDER_AWAY))
+    Some(Finding { level: Level::Warning, ..Fault::KeyHolderAway.at(place, what) })
 }
 
 /// Tenants whose subjects are tried again and again without an attempt left.
@@ -244,12 +242,12 @@ fn seat(state: SeatState) -> KeyHolderSeat {
 }
 
 fn counted(status: &Status, budget_trips_by_tenant: Vec<BudgetTrips>) -> KeyHolderCounts {
-    let Status { attempts, failures, enrolments, malformed, frozen, trips, tenants, templates, .. } = status;
+    let Status { attempts, failures, enrolments, frozen, trips, tenants, templates, .. } = status;
     KeyHolderCounts {
         attempts: *attempts,
         failures: *failures,
         enrolments: *enrolments,
-        malformed: *malformed,
+        malformed: status.malformed_jobs(),
         frozen: frozen.iter().map(|tenant| Hex(tenant.to_bytes())).collect(),
         budget_trips: trips.iter().map(|(_, trips)| trips).sum(),
         budget_trips_by_tenant,

@@ -6,9 +6,6 @@
 //! with what was found and how to convert it. The length of the data must be exactly what the shape
 //! says, so nothing is allocated that the input has not already supplied.
 
-mod header;
-
-pub use header::{Dtype, Header};
 use std::fmt;
 
 /// Largest header accepted, in bytes; NumPy itself writes 118 for these shapes and distrusts more
@@ -33,13 +30,8 @@ pub enum NpyError {
     #[error("header of {0} bytes is longer than {MAX_HEADER_BYTES}")]
     HeaderTooLong(u64),
     /// The header is not the dictionary it should be.
-    #[error("malformed header at byte {at}: {expected} expected")]
-    Header {
-        /// Offset within the header.
-        at: usize,
-        /// What should have been there.
-        expected: &'static str,
-    },
+    #[error("malformed header: {0} expected")]
+    Header(&'static str),
     /// Column-major data.
     #[error("fortran_order is True: save numpy.ascontiguousarray(a)")]
     FortranOrder,
@@ -79,6 +71,118 @@ pub enum NpyError {
     /// An unsigned 64-bit id above the signed range.
     #[error("element {0} exceeds 2^63 - 1")]
     IntegerTooLarge(usize),
+}
+
+/// An element type that is read, by NumPy's name for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dtype(&'static str);
+
+/// Element type and shape of an array in C order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Length along each of one or two dimensions, the slowest first.
+    pub shape: Vec<usize>,
+}
+
+impl Dtype {
+    /// float32
+    pub const F32: Dtype = Dtype("<f4");
+    const ALL: [&'static str; 9] = ["<f4", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8"];
+
+    fn parse(name: &str) -> Result<Self, NpyError> {
+        let known = Self::ALL.into_iter().find(|known| *known == name);
+        known.map(Dtype).ok_or_else(|| NpyError::Dtype(name.to_owned()))
+    }
+
+    /// Bytes per element.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        usize::from(self.0.as_bytes()[2] - b'0')
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+const KEYS: NpyError = NpyError::Header("each of the keys descr, fortran_order and shape once");
+
+impl Header {
+    /// Parses the dictionary; padding after it must be spaces and one newline at the end.
+    fn parse(text: &[u8]) -> Result<Self, NpyError> {
+        let text = std::str::from_utf8(text).map_err(|_| NpyError::Header("text"))?;
+        let packed = text.replace(' ', "");
+        let end = NpyError::Header("a dictionary, spaces and one newline at the end");
+        let mut rest = packed.strip_prefix('{').and_then(|rest| rest.strip_suffix("}\n")).ok_or(end)?;
+        let (mut dtype, mut fortran_order, mut shape) = (None, None, None);
+        while !rest.is_empty() {
+            let key = rest.strip_prefix('\'').and_then(|rest| rest.split_once("':"));
+            let (key, after) = key.ok_or(NpyError::Header("a key in single quotes"))?;
+            // The only commas within a value are those of the shape.
+            let length =
+                if after.starts_with('(') { after.find(')').map(|at| at + 1) } else { after.find(',') };
+            let (value, after) = after.split_at(length.unwrap_or(after.len()));
+            match key {
+                "descr" if dtype.is_none() => dtype = Some(Dtype::parse(unquoted(value)?)?),
+                "fortran_order" if fortran_order.is_none() => {
+                    fortran_order = Some(match value {
+                        "True" => true,
+                        "False" => false,
+                        _ => return Err(NpyError::Header("True or False")),
+                    });
+                }
+                "shape" if shape.is_none() => shape = Some(lengths(value)?),
+                _ => return Err(KEYS),
+            }
+            rest = match after.strip_prefix(',') {
+                Some(rest) => rest,
+                None if after.is_empty() => after,
+                None => return Err(NpyError::Header("',' or '}'")),
+            };
+        }
+        let (Some(dtype), Some(fortran_order), Some(shape)) = (dtype, fortran_order, shape) else {
+            return Err(KEYS);
+        };
+        if fortran_order {
+            return Err(NpyError::FortranOrder);
+        }
+        match shape.iter().map(|&length| usize::try_from(length).ok()).collect() {
+            Some(shape) => Ok(Self { dtype, shape }),
+            None => Err(NpyError::ShapeTooLarge(shape)),
+        }
+    }
+
+    /// Bytes that the elements take.
+    fn data_bytes(&self) -> Result<usize, NpyError> {
+        let product = self.shape.iter().try_fold(self.dtype.bytes(), |bytes, &n| bytes.checked_mul(n));
+        product.ok_or_else(|| NpyError::ShapeTooLarge(self.shape.iter().map(|&n| n as u64).collect()))
+    }
+}
+
+/// A short string in single quotes without escapes, as Python's `repr` writes these.
+fn unquoted(value: &str) -> Result<&str, NpyError> {
+    let inner = value.strip_prefix('\'').and_then(|value| value.strip_suffix('\''));
+    let plain = |text: &&str| text.len() <= 32 && text.bytes().all(|c| c.is_ascii_graphic() && c != b'\\');
+    inner.filter(plain).ok_or(NpyError::Header("a short string in single quotes"))
+}
+
+/// A tuple of one or two lengths: `(3,)`, `(3,4)`, `(3,4,)`.
+fn lengths(value: &str) -> Result<Vec<u64>, NpyError> {
+    let inner = value.strip_prefix('(').and_then(|value| value.strip_suffix(')'));
+    let parts: Vec<&str> = inner.ok_or(NpyError::Header("a tuple"))?.split(',').collect();
+    let parts = match parts.as_slice() {
+        [one, ""] => std::slice::from_ref(one),
+        [_, second] if !second.is_empty() => &parts[..],
+        [_, _, ""] => &parts[..2],
+        _ => return Err(NpyError::Header("one or two dimensions")),
+    };
+    let length = |text: &&str| text.parse().ok().filter(|_| text.bytes().all(|c| c.is_ascii_digit()));
+    let lengths = parts.iter().map(length).collect::<Option<_>>();
+    lengths.ok_or(NpyError::Header("a length below 2^64"))
 }
 
 /// A parsed array; borrows its elements.
@@ -156,13 +260,10 @@ impl<'a> Npy<'a> {
     /// [`NpyError::WrongDtype`], [`NpyError::Dimensions`], [`NpyError::IntegerTooLarge`].
     pub fn to_integers(&self) -> Result<Vec<i64>, NpyError> {
         let &[_] = self.shape()?;
-        let signed = match self.header.dtype {
-            Dtype::F32 => {
-                return Err(NpyError::WrongDtype { expected: "an integer type", found: Dtype::F32 });
-            }
-            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => true,
-            Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => false,
-        };
+        if self.header.dtype == Dtype::F32 {
+            return Err(NpyError::WrongDtype { expected: "an integer type", found: Dtype::F32 });
+        }
+        let signed = self.header.dtype.0.contains('i');
         let elements = self.data.chunks_exact(self.header.dtype.bytes()).enumerate();
         elements.map(|(i, le)| integer(le, signed).ok_or(NpyError::IntegerTooLarge(i))).collect()
     }

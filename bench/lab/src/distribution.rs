@@ -1,6 +1,6 @@
 //! Repeated measurements of one quantity.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// All runs of one quantity, in the order in which they were measured, with the statistics that are quoted.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,45 @@ impl Distribution {
     /// The runs in order, to three decimals.
     pub fn runs_json(&self) -> Value {
         json!(self.runs.iter().copied().map(rounded).collect::<Vec<_>>())
+    }
+
+    /// Puts median, minimum and all runs into `fields`, under `name`, `name_min` and `name_runs`.
+    pub fn put_into(&self, fields: &mut Map<String, Value>, name: &str) {
+        fields.insert(name.into(), json!(rounded(self.median())));
+        fields.insert(format!("{name}_min"), json!(rounded(self.min())));
+        fields.insert(format!("{name}_runs"), self.runs_json());
+    }
+}
+
+/// Runs of several quantities, by name and in the order of a report.
+#[derive(Clone, Debug, Default)]
+pub struct Times(pub Vec<(String, Distribution)>);
+
+impl Times {
+    /// The median of the quantity of this name.
+    pub fn median(&self, name: &str) -> f64 {
+        self.0.iter().find(|(known, _)| known == name).map_or(f64::NAN, |(_, runs)| runs.median())
+    }
+
+    /// A figure of each quantity.
+    pub fn each(&self, figure: impl Fn(&Distribution) -> Value) -> Value {
+        self.0.iter().map(|(name, runs)| (name.clone(), figure(runs))).collect::<Map<_, _>>().into()
+    }
+
+    /// Medians under this name, and minima, 90th percentiles and all runs.
+    pub fn json(&self, medians: &str) -> Value {
+        json!({
+            medians: self.each(|runs| json!(rounded(runs.median()))), "min_us": self.each(|runs| json!(rounded(runs.min()))),
+            "p90_us": self.each(|runs| json!(rounded(runs.p90()))), "runs_us": self.each(Distribution::runs_json),
+        })
+    }
+
+    /// A line for each.
+    pub fn text(&self) -> String {
+        let line = |(name, runs): &(String, Distribution)| {
+            format!("  {name:<18} {:>10.1}  ({:.1}, {:.1})\n", runs.median(), runs.min(), runs.p90())
+        };
+        self.0.iter().map(line).collect()
     }
 }
 

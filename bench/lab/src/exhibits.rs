@@ -11,31 +11,42 @@
 //!
 //! Shared data starts on a cache line of its own, so that the travelling lines follow from the types and not from the
 //! allocator; the published types did not ensure this.
-//!
-//! One exhibit is not an observer: the key-holder's state behind its former locks (`key_holder`).
-//!
-//! An observer consists of four parts ([`Exhibit`]): what counts events, what times operations, what notices keys, each chosen on its own,
-//! and what counts the operations of the last seconds.
 
 #[cfg(test)]
 pub(crate) mod census;
-mod counters;
-mod key_holder;
-mod latency;
 mod locks;
-mod patterns;
 mod window;
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
+use crossbeam_utils::CachePadded;
 use trefoil_cache::{Event, Key, Latency, Observer, Operation, Recorder, Sampled, Stats};
 
-pub use counters::{LockedCounters, SharedCounters};
-pub use key_holder::{Job, LockedKeyHolder};
-pub use latency::{LockedHistogram, SharedHistogram};
-pub use patterns::{GatedLog, LockedLog};
-pub use window::TriedWindow;
+use locks::Locked;
+use window::Window;
+
+/// Every part of the account's observer, behind its lock and without it. A state of the account uses one of either; no two parts share
+/// a line.
+#[derive(Default)]
+pub struct Parts {
+    /// The write of a locked counter: the event's total and nothing else.
+    locked_counters: CachePadded<Locked<[u64; Event::COUNT]>>,
+    counters: CachePadded<[AtomicU64; Event::COUNT]>,
+    locked_histograms: [CachePadded<Locked<Histogram>>; Operation::ALL.len()],
+    histograms: [CachePadded<Histogram>; Operation::ALL.len()],
+    log: CachePadded<Locked<VecDeque<u64>>>,
+    /// Look-ups so far: every 64th reaches the log.
+    seen: CachePadded<AtomicU64>,
+    window: CachePadded<Locked<Window>>,
+}
+
+/// Keys that the log holds.
+const LOG: usize = 10_000;
+/// One key in this many is logged if keys are sampled. A power of two.
+const PERIOD: u64 = 64;
 
 /// Adds to a counter that all workers share; what it was.
 #[inline(always)]
@@ -45,88 +56,99 @@ fn add(counter: &AtomicU64, n: u64) -> u64 {
     counter.fetch_add(n, Relaxed)
 }
 
-/// The cache's side of one part.
-pub trait Part: Default + Send + Sync + 'static {
-    /// The session's side.
-    type Worker: Send + 'static;
+/// Atomic buckets, one per power of two of nanoseconds. Recording adds to one of them, needs no exclusive access and keeps no count and no
+/// sum.
+#[derive(Debug, Default)]
+struct Histogram([AtomicU64; 32]);
 
-    /// The side of a new session.
-    fn worker(&self) -> Self::Worker;
+impl Histogram {
+    #[inline(always)]
+    fn record(&self, ns: u64) {
+        let bucket = (ns | 1).ilog2() as usize;
+        add(&self.0[bucket.min(self.0.len() - 1)], 1);
+    }
 }
 
-/// Counts what happens.
-pub trait Counts: Part<Worker: Count> {
-    /// Totals over all sessions.
-    fn stats(&self) -> Stats;
-}
+impl Parts {
+    /// `RwLock<InternalStats>`, written on every operation: the first of the three locks. The increment takes a nanosecond; taking the lock
+    /// over from another core, or being woken from the queue before it, takes hundreds.
+    #[inline(always)]
+    pub fn count_locked(&self, event: Event, n: u64) {
+        self.locked_counters.write(|stats| stats[event as usize] += n);
+    }
 
-/// The session's side of [`Counts`].
-pub trait Count {
-    /// Counts `event` `n` times.
-    fn count(&mut self, event: Event, n: u64);
-}
+    /// Shared atomic counters: the published fix. Workers no longer wait in a queue, but every operation of every worker still
+    /// adds to the same cache line, which therefore travels from core to core.
+    #[inline(always)]
+    pub fn count(&self, event: Event, n: u64) {
+        add(&self.counters[event as usize], n);
+    }
 
-/// Times operations.
-pub trait Times: Part<Worker: Time> {
-    /// Operations of this kind that were timed so far.
-    #[cfg(test)]
-    fn samples(&self, operation: Operation) -> u64;
-}
+    /// `RwLock<SimpleHistogram>`, locked for writing on every operation although its buckets are atomic: the second of the three locks.
+    #[inline(always)]
+    pub fn time_locked(&self, operation: Operation, ns: u64) {
+        self.locked_histograms[operation as usize].write(|histogram| histogram.record(ns));
+    }
 
-/// The session's side of [`Times`].
-pub trait Time {
-    /// Records how long one took.
-    fn record(&mut self, operation: Operation, ns: u64);
-}
+    /// The histograms without the locks: the published fix. Every operation is still timed, with two readings of the clock,
+    /// and adds to a bucket that all workers share.
+    #[inline(always)]
+    pub fn time(&self, operation: Operation, ns: u64) {
+        self.histograms[operation as usize].record(ns);
+    }
 
-/// Notices which keys are looked up.
-pub trait Notices: Part<Worker: Notice> {
-    /// Keys held for inspection.
-    #[cfg(test)]
-    fn held(&self) -> usize;
-}
+    /// `RwLock<VecDeque>`, written on every look-up: the third of the three locks. Apart from the lock, the queue's header
+    /// and the slot written are lines that another core wrote last.
+    #[inline(always)]
+    pub fn log(&self, key: &Key) {
+        let [a, b, c, d, e, f, g, h, ..] = *key;
+        self.log.write(|log| {
+            if log.len() == LOG {
+                log.pop_front();
+            }
+            log.push_back(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        });
+    }
 
-/// The session's side of [`Notices`].
-pub trait Notice {
-    /// Called before each look-up.
-    fn notice(&mut self, key: &Key);
-}
-
-/// An observer of four parts.
-#[derive(Default)]
-pub struct Exhibit<C, T, N> {
-    /// Counts events.
-    pub counters: C,
-    /// Adds durations to a histogram.
-    pub timer: T,
-    /// Watches the rate of the last seconds.
-    pub window: TriedWindow,
-    /// Notes keys.
-    pub patterns: N,
-}
-
-/// The session's side of an [`Exhibit`].
-pub struct Recording<C, T, N> {
-    counter: C,
-    timer: T,
-    window: TriedWindow,
-    notice: N,
-}
-
-impl<C: Counts, T: Times, N: Notices> Observer for Exhibit<C, T, N> {
-    type Worker = Recording<C::Worker, T::Worker, N::Worker>;
-
-    fn worker(&self) -> Self::Worker {
-        Recording {
-            counter: self.counters.worker(),
-            timer: self.timer.worker(),
-            window: self.window.worker(),
-            notice: self.patterns.worker(),
+    /// The log, reached once in 64 look-ups: the published fix. The lock is rare now; the counter that decides is an atomic
+    /// that every look-up of every worker increments.
+    #[inline(always)]
+    pub fn log_gated(&self, key: &Key) {
+        if add(&self.seen, 1) & (PERIOD - 1) == 0 {
+            self.log(key);
         }
     }
 
+    /// `throughput_window.try_write()` after every timed operation. It never waits, and so was not among the contended locks;
+    /// its word is still a line that every worker writes. The published code keeps it after the second fix.
+    #[inline(always)]
+    pub fn pass(&self, at: Instant) {
+        self.window.try_write(|window| window.count(at));
+    }
+
+    /// Totals over all workers.
+    pub fn stats(&self) -> Stats {
+        let locked = self.locked_counters.read(|stats| *stats);
+        Stats::from_counts(&std::array::from_fn(|event| locked[event] + self.counters[event].load(Relaxed)))
+    }
+}
+
+/// The account's observer after so many of its fixes: 0 has three locks, 1 atomic counters, 2 histograms without locks, 3 a gated log.
+#[derive(Default)]
+pub struct Published<const FIXES: usize>(Arc<Parts>);
+
+/// The session's side of it.
+pub struct Recording<const FIXES: usize>(Arc<Parts>);
+
+impl<const FIXES: usize> Observer for Published<FIXES> {
+    type Worker = Recording<FIXES>;
+
+    fn worker(&self) -> Self::Worker {
+        Recording(Arc::clone(&self.0))
+    }
+
     fn stats(&self) -> Stats {
-        self.counters.stats()
+        self.0.stats()
     }
 
     /// Empty: the histograms of these parts have another shape.
@@ -135,38 +157,47 @@ impl<C: Counts, T: Times, N: Notices> Observer for Exhibit<C, T, N> {
     }
 }
 
-impl<C, T: Time, N> Recording<C, T, N> {
+impl<const FIXES: usize> Recording<FIXES> {
     #[inline(always)]
-    fn timed(&mut self, operation: Operation, began: Instant) {
+    fn count(&self, event: Event, n: u64) {
+        if FIXES < 1 { self.0.count_locked(event, n) } else { self.0.count(event, n) }
+    }
+
+    #[inline(always)]
+    fn timed(&self, operation: Operation, began: Instant) {
         let ended = Instant::now();
-        self.timer.record(operation, ended.saturating_duration_since(began).as_nanos() as u64);
-        self.window.passed(ended);
+        let ns = ended.saturating_duration_since(began).as_nanos() as u64;
+        if FIXES < 2 {
+            self.0.time_locked(operation, ns)
+        } else {
+            self.0.time(operation, ns)
+        }
+        self.0.pass(ended);
     }
 }
 
 /// Every operation is observed, none sampled: a get (found or not), a put, the admission within it, and the whole of a
 /// miss. Each is counted once; the whole of a miss was counted when the look-up found nothing.
-impl<C, T, N> Recorder for Recording<C, T, N>
-where
-    C: Count + Send + 'static,
-    T: Time + Send + 'static,
-    N: Notice + Send + 'static,
-{
+impl<const FIXES: usize> Recorder for Recording<FIXES> {
     #[inline(always)]
     fn record(&mut self, event: Event) {
-        self.counter.count(event, 1);
+        self.count(event, 1);
     }
 
     #[inline(always)]
     fn record_many(&mut self, event: Event, n: u64) {
         if n > 0 {
-            self.counter.count(event, n);
+            self.count(event, n);
         }
     }
 
     #[inline(always)]
     fn begin_get(&mut self, key: &Key) -> Sampled {
-        self.notice.notice(key);
+        if FIXES < 3 {
+            self.0.log(key)
+        } else {
+            self.0.log_gated(key)
+        }
         Sampled::Timed(Instant::now())
     }
 
@@ -182,7 +213,7 @@ where
 
     #[inline(always)]
     fn begin_admission(&mut self) -> Option<Instant> {
-        self.counter.count(Event::AdmissionWon, 1);
+        self.count(Event::AdmissionWon, 1);
         Some(Instant::now())
     }
 
@@ -196,9 +227,21 @@ where
 mod tests {
     use super::*;
 
+    impl Parts {
+        /// Samples of a histogram, with and without its lock.
+        fn samples(&self, operation: Operation) -> [u64; 2] {
+            let sum = |histogram: &Histogram| histogram.0.iter().map(|bucket| bucket.load(Relaxed)).sum();
+            [self.locked_histograms[operation as usize].read(sum), sum(&self.histograms[operation as usize])]
+        }
+
+        fn held(&self) -> usize {
+            self.log.read(VecDeque::len)
+        }
+    }
+
     /// Four sessions in threads of their own, 1,024 look-ups each, half of them hits.
-    fn look_up<O: Observer>() -> O {
-        let observer = O::default();
+    fn look_up<const FIXES: usize>() -> Arc<Parts> {
+        let observer = Published::<FIXES>::default();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let mut session = observer.worker();
@@ -213,38 +256,54 @@ mod tests {
                 });
             }
         });
-        observer
-    }
-
-    fn counts_all(stats: Stats) {
+        let stats = observer.stats();
         assert_eq!((stats.hits, stats.misses, stats.expirations), (2_048, 2_048, 12));
+        assert_eq!(observer.latency(), Latency::default());
+        observer.0
     }
 
     #[test]
     fn locked_parts_record_everything() {
-        let observer = look_up::<Exhibit<LockedCounters, LockedHistogram, LockedLog>>();
-        counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 4_096));
+        let parts = look_up::<0>();
+        assert_eq!((parts.samples(Operation::Get), parts.held()), ([4_096, 0], 4_096));
         // A window that another worker holds is skipped.
-        let watched = observer.window.operations();
+        let watched = parts.window.read(Window::operations);
         assert!(0 < watched && watched <= 4_096, "{watched}");
-        assert_eq!(observer.latency(), Latency::default());
     }
 
     #[test]
     fn shared_parts_record_everything_but_the_gated_log_one_key_in_64() {
-        let observer = look_up::<Exhibit<SharedCounters, SharedHistogram, GatedLog>>();
-        counts_all(observer.stats());
-        assert_eq!((observer.timer.samples(Operation::Get), observer.patterns.held()), (4_096, 64));
+        let parts = look_up::<3>();
+        assert_eq!((parts.samples(Operation::Get), parts.held()), ([0, 4_096], 64));
     }
 
     #[test]
     fn each_operation_has_a_histogram_of_its_own() {
-        let observer = Exhibit::<SharedCounters, LockedHistogram, GatedLog>::default();
+        let observer = Published::<1>::default();
         let mut session = observer.worker();
         for (times, operation) in Operation::ALL.into_iter().enumerate() {
             (0..=times).for_each(|_| session.end(operation, Instant::now()));
         }
-        assert_eq!(Operation::ALL.map(|operation| observer.timer.samples(operation)), [1, 2, 3, 4]);
+        assert_eq!(Operation::ALL.map(|operation| observer.0.samples(operation)[0]), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_log_forgets_the_oldest_keys() {
+        let parts = Parts::default();
+        (0..=LOG).for_each(|n| parts.log(&[n as u8; 32]));
+        assert_eq!(parts.held(), LOG);
+    }
+
+    #[test]
+    fn a_window_that_is_taken_is_skipped() {
+        let parts = Parts::default();
+        let now = Instant::now();
+        parts.pass(now);
+        parts.window.write(|window| {
+            parts.pass(now);
+            assert_eq!(window.operations(), 1);
+        });
+        parts.pass(now);
+        assert_eq!(parts.window.read(Window::operations), 2);
     }
 }

@@ -1,6 +1,35 @@
-//! Errors of a benchmark.
+//! What a benchmark gives.
 
 use std::fmt;
+
+use serde_json::Value;
+
+/// The outcome of a benchmark.
+pub struct Report {
+    /// For people.
+    pub summary: String,
+    /// For programs: an object.
+    pub result: Value,
+    /// The problem with the outputs, if there was one. The numbers of such a run are meaningless.
+    pub problem: Option<String>,
+}
+
+impl Report {
+    /// Adds the fields of an object to the result.
+    pub fn put(&mut self, fields: Value) {
+        if let (Value::Object(result), Value::Object(fields)) = (&mut self.result, fields) {
+            result.extend(fields);
+        }
+    }
+
+    /// Adds another report below this one, its result under `name`.
+    pub fn and(mut self, name: &str, other: Report) -> Report {
+        self.result[name] = other.result;
+        self.summary += &other.summary;
+        self.problem = self.problem.or(other.problem);
+        self
+    }
+}
 
 /// Why a benchmark did not give a number.
 #[derive(Debug, thiserror::Error)]

@@ -7,12 +7,62 @@
 
 use serde_json::{Value, json};
 
+use crate::distribution::Distribution;
+
 /// Level of the intervals.
 const LEVEL: f64 = 0.95;
 
-/// Ratios, one per round.
+/// Rounds of four runs each: A, B, B, A.
 #[derive(Clone, Debug)]
-pub struct Ratios(Vec<f64>);
+pub struct Rounds<R>(pub Vec<[R; 4]>);
+
+impl<R> Default for Rounds<R> {
+    fn default() -> Self {
+        Rounds(Vec::new())
+    }
+}
+
+/// A side of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The first and the last run.
+    A,
+    /// The two between.
+    B,
+}
+
+impl<R> Rounds<R> {
+    /// One round.
+    pub fn once(run: impl FnMut(Side) -> R) -> [R; 4] {
+        [Side::A, Side::B, Side::B, Side::A].map(run)
+    }
+
+    /// The runs of a side, in order.
+    pub fn runs(&self, side: Side) -> impl Iterator<Item = &R> {
+        self.0.iter().flat_map(move |[a, b, c, d]| if side == Side::A { [a, d] } else { [b, c] })
+    }
+
+    /// A figure of the runs of a side.
+    pub fn figures(&self, side: Side, figure: impl Fn(&R) -> f64) -> Distribution {
+        Distribution::new(self.runs(side).map(figure).collect())
+    }
+
+    /// B over A: each round gives the geometric mean of its two ratios. With one round there is no spread to judge by: low
+    /// and high are 0 and infinite.
+    pub fn ratio(&self, rate: impl Fn(&R) -> f64) -> Interval {
+        let logs = self.0.iter().map(|round| {
+            let [a, b, c, d] = round.each_ref().map(&rate);
+            (b * c / (a * d)).ln() / 2.0
+        });
+        let Interval { mean, low, high } = Interval::of_mean(&logs.collect::<Vec<_>>());
+        Interval { mean: mean.exp(), low: low.exp(), high: high.exp() }
+    }
+}
+
+/// The places of `count` subjects in this round: forwards and backwards in turn, so that a machine that changes favours none.
+pub fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |at| if round.is_multiple_of(2) { at } else { count - 1 - at })
+}
 
 /// A 95 % confidence interval around the geometric mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,20 +73,6 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-}
-
-impl Ratios {
-    /// From A B B A quadruples of rates: B over A, each side the geometric mean of its two runs.
-    pub fn of_quadruples(quadruples: &[[f64; 4]]) -> Self {
-        Ratios(quadruples.iter().map(|[a, b, c, d]| (b * c / (a * d)).sqrt()).collect())
-    }
-
-    /// The interval. With one round there is no spread to judge by: low and high are 0 and infinite.
-    pub fn interval(&self) -> Interval {
-        let logs: Vec<f64> = self.0.iter().map(|ratio| ratio.ln()).collect();
-        let Interval { mean, low, high } = Interval::of_mean(&logs);
-        Interval { mean: mean.exp(), low: low.exp(), high: high.exp() }
-    }
 }
 
 impl Interval {
@@ -119,15 +155,35 @@ mod tests {
         }
     }
 
+    /// Rounds whose second side is so many times the first.
+    fn times(ratios: &[f64]) -> Rounds<f64> {
+        Rounds(ratios.iter().map(|ratio| [1.0, *ratio, *ratio, 1.0]).collect())
+    }
+
     #[test]
     fn the_interval_of_known_ratios() {
         // Logarithms 0.0, 0.1, 0.2: mean 0.1, standard deviation 0.1, t(2) = 4.303.
-        let ratios = Ratios([0.0f64, 0.1, 0.2].map(f64::exp).to_vec());
-        let interval = ratios.interval();
+        let interval = times(&[0.0f64, 0.1, 0.2].map(f64::exp)).ratio(|rate| *rate);
         let half = 4.303 * 0.1 / 3f64.sqrt();
         near(interval.mean, 0.1f64.exp());
         near(interval.low, (0.1 - half).exp());
         near(interval.high, (0.1 + half).exp());
+    }
+
+    #[test]
+    fn sides_keep_their_runs_and_orders_alternate() {
+        let mut at = 0.0;
+        let mut run = |side| {
+            at += 1.0;
+            (side, at)
+        };
+        let rounds = Rounds(vec![Rounds::once(&mut run), Rounds::once(&mut run)]);
+        assert!(rounds.runs(Side::A).all(|(side, _)| *side == Side::A));
+        assert_eq!(rounds.figures(Side::B, |(_, at)| *at).runs(), [2.0, 3.0, 6.0, 7.0]);
+        assert_eq!(
+            (0..2).map(|round| order(round, 3).collect()).collect::<Vec<Vec<_>>>(),
+            [[0, 1, 2], [2, 1, 0]]
+        );
     }
 
     #[test]
@@ -141,10 +197,10 @@ mod tests {
 
     #[test]
     fn equal_ratios_have_no_width_and_one_has_no_bounds() {
-        let interval = Ratios(vec![0.5; 4]).interval();
+        let interval = times(&[0.5; 4]).ratio(|rate| *rate);
         near(interval.low, 0.5);
         near(interval.high, 0.5);
-        let one = Ratios(vec![2.0]).interval();
+        let one = times(&[2.0]).ratio(|rate| *rate);
         assert_eq!((one.low, one.high), (0.0, f64::INFINITY));
         assert!(one.json()["high"].is_null());
     }
@@ -158,7 +214,7 @@ mod tests {
         }
         assert_eq!(shown(f64::INFINITY), Value::Null);
         // Two rounds that differ by a factor of 20: their interval's lower end is far below four decimals.
-        let wide = Ratios(vec![1.0, 20.0]).interval().json();
+        let wide = times(&[1.0, 20.0]).ratio(|rate| *rate).json();
         assert!(wide["low"].as_f64().is_some_and(|low| low > 0.0), "{wide}");
     }
 
@@ -167,6 +223,6 @@ mod tests {
         // B is 1.2 times A, and the machine slows down by a tenth from run to run.
         let drift = |run: i32| 0.9f64.powi(run);
         let quadruple = [100.0 * drift(0), 120.0 * drift(1), 120.0 * drift(2), 100.0 * drift(3)];
-        near(Ratios::of_quadruples(&[quadruple]).interval().mean, 1.2);
+        near(Rounds(vec![quadruple]).ratio(|rate| *rate).mean, 1.2);
     }
 }

@@ -2,12 +2,14 @@
 
 mod hash;
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use dashmap::DashMap;
 use trefoil_cache::value::{pack, unpack};
 use trefoil_cache::{Cache, Key, Session, Value};
 
+use crate::timing::Tally;
 use hash::DigestHash;
 
 /// The cached value: 64 bytes that follow from the key, so that a wrong value is recognised.
@@ -48,13 +50,8 @@ pub fn key(n: u64) -> Key {
 
 /// A cache or map that threads share.
 pub trait Peer: Send + Sync {
-    /// What one thread works through.
-    type Handle<'a>: Handle
-    where
-        Self: 'a;
-
     /// A handle for the calling thread.
-    fn handle(&self) -> Self::Handle<'_>;
+    fn handle(&self) -> Box<dyn Handle + '_>;
 
     /// Most entries it will hold; none if it does not evict.
     fn capacity(&self) -> Option<usize> {
@@ -75,6 +72,56 @@ pub trait Handle {
 
     /// Stores `value` under `key`, or decides not to.
     fn insert(&mut self, key: Key, value: Payload);
+
+    /// Looks all these keys up, or stores them if `put`. Dispatch is per slice, not per key.
+    fn all(&mut self, put: bool, keys: &[Key], tally: &mut Tally) {
+        tally.requests += keys.len() as u64;
+        if put {
+            return keys.iter().for_each(|key| self.insert(*key, Payload::of(key)));
+        }
+        for key in keys {
+            if let Some(value) = self.get(key) {
+                tally.hits += 1;
+                // The last word alone: comparing all would cost as much as the look-up.
+                tally.wrong += u64::from(value.0[7] != last_word(key));
+                black_box(&value);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn last_word(key: &Key) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = *key;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+impl dyn Peer + '_ {
+    /// Stores the values of `keys`.
+    pub fn fill(&self, keys: &[Key]) {
+        self.handle().all(true, keys, &mut Tally::default());
+        self.settle();
+    }
+
+    /// Requests the keys of a stream once, stores what is missing, and counts what was not.
+    pub fn warm(&self, keys: &[Key]) -> usize {
+        let mut handle = self.handle();
+        let mut hits = 0;
+        for key in keys {
+            if handle.get(key).is_some() {
+                hits += 1;
+            } else {
+                handle.insert(*key, Payload::of(key));
+            }
+        }
+        self.settle();
+        hits
+    }
+
+    /// Whether `key` is held, with its value.
+    pub fn holds(&self, key: &Key) -> bool {
+        self.handle().get(key) == Some(Payload::of(key))
+    }
 }
 
 /// A cache of this project. Entries do not expire.
@@ -84,7 +131,7 @@ pub struct Ours<C> {
 }
 
 /// A session of a cache of this project.
-pub struct OurHandle<S>(S);
+struct OurHandle<S>(S);
 
 impl<C: Cache<Payload>> Ours<C> {
     /// A cache that evicts.
@@ -99,10 +146,8 @@ impl<C: Cache<Payload>> Ours<C> {
 }
 
 impl<C: Cache<Payload>> Peer for Ours<C> {
-    type Handle<'a> = OurHandle<C::Session>;
-
-    fn handle(&self) -> Self::Handle<'_> {
-        OurHandle(self.cache.session())
+    fn handle(&self) -> Box<dyn Handle + '_> {
+        Box::new(OurHandle(self.cache.session()))
     }
 
     fn capacity(&self) -> Option<usize> {
@@ -142,10 +187,8 @@ impl Moka {
 }
 
 impl Peer for Moka {
-    type Handle<'a> = &'a Moka;
-
-    fn handle(&self) -> &Moka {
-        self
+    fn handle(&self) -> Box<dyn Handle + '_> {
+        Box::new(self)
     }
 
     fn capacity(&self) -> Option<usize> {
@@ -191,10 +234,8 @@ impl QuickCache {
 }
 
 impl Peer for QuickCache {
-    type Handle<'a> = &'a QuickCache;
-
-    fn handle(&self) -> &QuickCache {
-        self
+    fn handle(&self) -> Box<dyn Handle + '_> {
+        Box::new(self)
     }
 
     fn capacity(&self) -> Option<usize> {
@@ -229,10 +270,8 @@ impl RawDashMap {
 }
 
 impl Peer for RawDashMap {
-    type Handle<'a> = &'a RawDashMap;
-
-    fn handle(&self) -> &RawDashMap {
-        self
+    fn handle(&self) -> Box<dyn Handle + '_> {
+        Box::new(self)
     }
 
     fn held(&self) -> usize {
@@ -256,7 +295,7 @@ impl Handle for &RawDashMap {
 mod tests {
     use super::*;
 
-    fn keeps_what_it_is_given(peer: &impl Peer) {
+    fn keeps_what_it_is_given(peer: &dyn Peer) {
         let mut handle = peer.handle();
         for n in 0..100 {
             handle.insert(key(n), Payload::of(&key(n)));

@@ -1,30 +1,19 @@
-//! The time of one operation of one cache on some threads.
+//! Threads that do one operation over and over from the same moment, and the time of an operation of a cache on them.
 
-use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use trefoil_cache::Key;
-use trefoil_pipeline::affinity::{Pin, Placement, pin_current};
 
-use crate::peers::{Handle, Payload, Peer};
-use crate::processor::thread_cpu_ns;
-
-/// The operation of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Looks a key up.
-    Get,
-    /// Stores it.
-    Put,
-}
+use crate::peers::{Handle, Peer};
+use crate::processor::{allowed, pin, thread_cpu_ns};
 
 /// What is timed.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
-    /// The operation of each request.
-    pub operation: Operation,
+    /// Whether each request stores its key, or looks it up.
+    pub put: bool,
     /// Keys in the order of their requests. Thread `t` goes round stream `t`, or `t` modulo their number.
     pub streams: &'a [Vec<Key>],
     /// Where in its stream a thread begins: other keys in every round.
@@ -62,99 +51,59 @@ impl Tally {
     }
 }
 
-/// A type-erased peer, so that different ones fit in one list. Dispatch is per cell, not per request.
-pub trait Timed {
-    /// Whether it evicts; a map that does not can only be looked up.
-    fn evicts(&self) -> bool;
-
-    /// Stores the values of `keys`.
-    fn fill(&self, keys: &[Key]);
-
-    /// Requests the keys of a stream once, stores what is missing, and counts what was not.
-    fn warm(&self, keys: &[Key]) -> usize;
-
-    /// Whether `key` is held, with its value.
-    fn holds(&self, key: &Key) -> bool;
-
-    /// Runs `load`.
-    fn time(&self, load: Load<'_>) -> Tally;
+/// Runs `load` on a cache or map.
+pub fn time(peer: &dyn Peer, load: Load<'_>) -> Tally {
+    peer.settle();
+    race(load.threads, load.duration, |thread| {
+        let stream = &load.streams[thread % load.streams.len()];
+        let mut at = (load.offset + thread * STAGGER) % stream.len();
+        let mut handle = peer.handle();
+        move |tally| at = chunk(handle.as_mut(), load.put, stream, at, tally)
+    })
 }
 
-impl<P: Peer> Timed for P {
-    fn evicts(&self) -> bool {
-        self.capacity().is_some()
-    }
-
-    fn fill(&self, keys: &[Key]) {
-        let mut handle = self.handle();
-        for key in keys {
-            handle.insert(*key, Payload::of(key));
+/// Lets threads, each on a processor, repeat a step of its own until the time is over, all from the same moment; the sums over all of them.
+pub fn race<S: FnMut(&mut Tally)>(
+    threads: usize,
+    duration: Duration,
+    start: impl Fn(usize) -> S + Sync,
+) -> Tally {
+    let barrier = Barrier::new(threads);
+    let (started, over) = (OnceLock::new(), AtomicBool::new(false));
+    let cpus = allowed();
+    let work = |thread: usize| {
+        // The scheduler may leave two new threads on one core for as long as a round lasts, and then they do not meet.
+        if let Some(&cpu) = cpus.get(thread % cpus.len().max(1)) {
+            pin(cpu);
         }
-        self.settle();
-    }
-
-    fn warm(&self, keys: &[Key]) -> usize {
-        let mut handle = self.handle();
-        let mut hits = 0;
-        for key in keys {
-            if handle.get(key).is_some() {
-                hits += 1;
-            } else {
-                handle.insert(*key, Payload::of(key));
+        let (mut step, mut tally) = (start(thread), Tally::default());
+        barrier.wait();
+        let started = *started.get_or_init(Instant::now);
+        let began = thread_cpu_ns();
+        while !over.load(Ordering::Relaxed) {
+            step(&mut tally);
+            if started.elapsed() >= duration {
+                over.store(true, Ordering::Relaxed);
             }
         }
-        self.settle();
-        hits
-    }
-
-    fn holds(&self, key: &Key) -> bool {
-        self.handle().get(key) == Some(Payload::of(key))
-    }
-
-    fn time(&self, load: Load<'_>) -> Tally {
-        self.settle();
-        let barrier = Barrier::new(load.threads);
-        let (started, over) = (OnceLock::new(), AtomicBool::new(false));
-        // One core each, where there are enough: the scheduler may leave two new threads on one core for as long as a
-        // round lasts, and then they do not meet.
-        let placement = Placement::new(Some(load.threads), Pin::Auto);
-        let pinned = load.threads <= placement.physical_cores;
-        let work = |thread: usize| {
-            if let Some(cpu) = placement.cpus[thread].filter(|_| pinned) {
-                pin_current(cpu);
+        tally.cpu_ns = thread_cpu_ns() - began;
+        tally.wall = started.elapsed();
+        tally
+    };
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+        threads.into_iter().fold(Tally::default(), |sum, thread| {
+            let one = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Tally {
+                requests: sum.requests + one.requests,
+                hits: sum.hits + one.hits,
+                wrong: sum.wrong + one.wrong,
+                cpu_ns: sum.cpu_ns + one.cpu_ns,
+                wall: sum.wall.max(one.wall),
             }
-            let stream = &load.streams[thread % load.streams.len()];
-            let mut at = (load.offset + thread * STAGGER) % stream.len();
-            let mut handle = self.handle();
-            let mut tally = Tally::default();
-            barrier.wait();
-            let started = *started.get_or_init(Instant::now);
-            let began = thread_cpu_ns();
-            while !over.load(Ordering::Relaxed) {
-                at = chunk(&mut handle, load.operation, stream, at, &mut tally);
-                if started.elapsed() >= load.duration {
-                    over.store(true, Ordering::Relaxed);
-                }
-            }
-            tally.cpu_ns = thread_cpu_ns() - began;
-            tally.wall = started.elapsed();
-            tally
-        };
-        std::thread::scope(|scope| {
-            let work = &work;
-            let threads: Vec<_> = (0..load.threads).map(|t| scope.spawn(move || work(t))).collect();
-            let mut sum = Tally::default();
-            for thread in threads {
-                let tally = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                sum.requests += tally.requests;
-                sum.hits += tally.hits;
-                sum.wrong += tally.wrong;
-                sum.cpu_ns += tally.cpu_ns;
-                sum.wall = sum.wall.max(tally.wall);
-            }
-            sum
         })
-    }
+    })
 }
 
 /// Requests between two looks at the clock: its reading then costs a tenth of a nanosecond per request.
@@ -166,37 +115,10 @@ const STAGGER: usize = 7_919;
 ///
 /// Iterates over a slice: an index that wraps around was kept in memory, and the loop of one subject then took twice the time
 /// among 50,000 keys, whatever that subject did, while its twin's did not.
-#[inline(always)]
-fn chunk(
-    handle: &mut impl Handle,
-    operation: Operation,
-    stream: &[Key],
-    at: usize,
-    tally: &mut Tally,
-) -> usize {
+fn chunk(handle: &mut dyn Handle, put: bool, stream: &[Key], at: usize, tally: &mut Tally) -> usize {
     let end = stream.len().min(at + CHUNK);
-    let keys = &stream[at..end];
-    tally.requests += keys.len() as u64;
-    let next = if end == stream.len() { 0 } else { end };
-    if operation == Operation::Put {
-        keys.iter().for_each(|key| handle.insert(*key, Payload::of(key)));
-        return next;
-    }
-    for key in keys {
-        if let Some(value) = handle.get(key) {
-            tally.hits += 1;
-            // The last word alone: comparing all would cost as much as the look-up.
-            tally.wrong += u64::from(value.0[7] != last_word(key));
-            black_box(&value);
-        }
-    }
-    next
-}
-
-#[inline(always)]
-fn last_word(key: &Key) -> u64 {
-    let [.., a, b, c, d, e, f, g, h] = *key;
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    handle.all(put, &stream[at..end], tally);
+    if end == stream.len() { 0 } else { end }
 }
 
 #[cfg(test)]
@@ -206,20 +128,15 @@ mod tests {
 
     #[test]
     fn requests_hits_and_times_are_summed_over_threads() {
-        let peer = Moka::new(1_000);
+        let peer: &dyn Peer = &Moka::new(1_000);
         let present: Vec<Key> = (0..100).map(key).collect();
         peer.fill(&present);
         assert!(present.iter().all(|key| peer.holds(key)) && !peer.holds(&key(100)));
         let half: Vec<Key> = (50..150).map(key).collect();
         let streams = [half.clone(), half];
-        let load = |operation| Load {
-            operation,
-            streams: &streams,
-            offset: 3,
-            threads: 2,
-            duration: Duration::from_millis(2),
-        };
-        let tally = peer.time(load(Operation::Get));
+        let load =
+            |put| Load { put, streams: &streams, offset: 3, threads: 2, duration: Duration::from_millis(2) };
+        let tally = time(peer, load(false));
         // Half of either stream is held; a thread that got no processor in time made no request.
         assert!(0 < tally.hits && tally.hits < tally.requests && tally.wrong == 0);
         assert!(tally.ns_per_request() > 0.0 && tally.million_per_s() > 0.0);
@@ -227,22 +144,21 @@ mod tests {
         assert_eq!(peer.warm(&streams[1]), streams[1].len());
         assert!(streams.iter().flatten().all(|key| peer.holds(key)));
         let more = [(200..300).map(key).collect::<Vec<Key>>()];
-        let tally =
-            peer.time(Load { operation: Operation::Put, streams: &more, threads: 1, ..load(Operation::Put) });
+        let tally = time(peer, Load { streams: &more, threads: 1, ..load(true) });
         assert!(tally.requests >= 100 && (tally.hits, tally.wrong) == (0, 0));
         assert!(more[0].iter().all(|key| peer.holds(key)));
     }
 
     #[test]
     fn chunks_go_round_the_stream() {
-        let peer = Moka::new(1_000);
+        let peer: &dyn Peer = &Moka::new(1_000);
         let stream: Vec<Key> = (0..300).map(key).collect();
         peer.fill(&stream[3..]);
         let mut tally = Tally::default();
         let mut ends = [3; 4];
         for chunks in 1..ends.len() {
             let at = ends[chunks - 1];
-            ends[chunks] = chunk(&mut peer.handle(), Operation::Get, &stream, at, &mut tally);
+            ends[chunks] = chunk(peer.handle().as_mut(), false, &stream, at, &mut tally);
         }
         assert_eq!(ends, [3, 259, 0, 256]);
         // The first three keys are not held, and were requested once.

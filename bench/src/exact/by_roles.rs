@@ -5,10 +5,9 @@ use trefoil_bfv::{Decryptor, Embedding, LANES, Masker, Share};
 use trefoil_dataset::{ScoreMatrix, Trials};
 use trefoil_kernels::Tier;
 
-use super::quantise;
 use crate::Failure;
 use crate::parallel;
-use crate::roles::{SharedStore, scheme};
+use crate::roles::{SharedStore, quantise, scheme};
 
 /// All encrypted scores of `trials`.
 pub(super) fn compare(trials: &Trials, workers: usize, tier: Tier) -> Result<ScoreMatrix, Failure> {

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 use trefoil_types::{BatchId, Handle};
 
 use rand::RngExt as _;
 use rand::rngs::StdRng;
 use trefoil_matching::{
-    AttemptPolicy, DIM, DecisionPolicy, Embedding, Enrolment, KeyHolding, KeyStructure, LANES, Lane,
-    MatchJob, Matcher, PublicKey, Reply, Request, Template, TemplateName, TenantId, Tier, split,
-    system_entropy, unblind,
+    AttemptPolicy, DecisionPolicy, Embedding, Enrolment, KeyHolding, KeyStructure, LANES, Lane, MatchJob,
+    Matcher, PublicKey, Reply, Request, Template, TemplateName, TenantId, Tier, split, system_entropy,
+    unblind,
 };
 
-use super::role::RemoteRole;
 use crate::Failure;
+use crate::roles::{face, timed};
 
 /// Batches of each kind, which are decided again and again.
 pub(super) const JOBS: usize = 64;
@@ -40,7 +39,7 @@ impl Candidate {
     pub(super) fn new(
         name: &'static str,
         role: Arc<dyn KeyHolding>,
-        parameters: &RemoteRole,
+        tier: Tier,
     ) -> Result<Candidate, Failure> {
         let mut rng: StdRng = rand::make_rng();
         let tenant = TenantId::new(rng.random());
@@ -56,7 +55,6 @@ impl Candidate {
             people.push((unblind(enrolled.map_err(Failure::in_step("enrolment"))?, blind), face));
         }
         let (matching, failing, wrong) = Default::default();
-        let tier = parameters.tier;
         let mut own = Candidate { name, role, tenant, key, people, tier, matching, failing, wrong };
         for batch in 0..JOBS as u8 {
             let stranger = face(&mut rng)?;
@@ -89,17 +87,16 @@ impl Candidate {
         self.settle(&self.matching[round % JOBS], u32::MAX).map(drop)
     }
 
-    /// The same, over another connection to the same key-holder.
-    pub(super) fn decide_by(&self, role: &dyn KeyHolding, round: usize) -> Result<(), Failure> {
-        role.decide(self.matching[round % JOBS].clone()).map(drop).map_err(Failure::in_step("decision"))
+    /// Bytes of a batch, as a key-holder in another process gets it.
+    pub(super) fn job_bytes(&self) -> usize {
+        self.matching[0].to_bytes().len()
     }
 
     /// The nanoseconds of a decision. The batch is not made, nor copied, in that time.
     fn settle(&self, job: &MatchJob, expected: u32) -> Result<u64, Failure> {
         let request = Request::Decide(Box::new(job.clone()));
-        let began = Instant::now();
-        let decided = self.role.call(request).map_err(Failure::in_step("decision"))?;
-        let ns = nanoseconds(began);
+        let (decided, ns) = timed(|| self.role.call(request));
+        let decided = decided.map_err(Failure::in_step("decision"))?;
         let right = matches!(decided, Reply::Decided(decisions) if decisions.lanes().bits() == expected);
         self.wrong.fetch_add(u64::from(!right), Ordering::Relaxed);
         Ok(ns)
@@ -109,13 +106,4 @@ impl Candidate {
     pub(super) fn wrong(&self) -> u64 {
         self.wrong.load(Ordering::Relaxed)
     }
-}
-
-fn face(rng: &mut StdRng) -> Result<Embedding, Failure> {
-    let vector: [f32; DIM] = std::array::from_fn(|_| rng.random::<f32>() - 0.5);
-    Embedding::quantise(&vector).map_err(Failure::in_step("quantiser"))
-}
-
-fn nanoseconds(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -16,15 +16,11 @@ use trefoil_matching::{KeyHolder, KeyHolding, Local};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Survives;
 
-use super::candidate::Candidate;
-use super::relay::Relay;
 use crate::Failure;
 
 /// A time limit with room for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const BOUNDS: Bounds = Bounds { timeout: PATIENCE, connections: 64 };
-/// Batches that bytes are counted over.
-const COUNTED: u64 = 64;
 
 /// The laxest policy, so that failures are counted and never refused.
 const LIMITS: &str = "\n[policy]\nthreshold_min = -32768\nconsecutive_max = 4294967295\ndelay_s_min = 0\n\
@@ -75,10 +71,7 @@ impl KeyHolders {
         let start = |name: &str| {
             let config = dir.join(name);
             let text = fs::read_to_string(&config).map_err(Failure::in_step("configuration"))?;
-            // Its own limits stand between these two.
-            let (server, seats) = (text.split("[policy]").next(), text.split("[quorum]").nth(1));
-            let text = format!("{}{LIMITS}[quorum]{}", server.unwrap_or_default(), seats.unwrap_or_default());
-            fs::write(&config, text).map_err(Failure::in_step("configuration"))?;
+            fs::write(&config, text + LIMITS).map_err(Failure::in_step("configuration"))?;
             Process::start(&config)
         };
         Ok([start("1.toml")?, start("2.toml")?, start("3.toml")?])
@@ -129,45 +122,6 @@ impl KeyHolders {
         let directory = directory.map_err(Failure::in_step("data directory"))?;
         Identity::open(&directory, GATEWAY_IDENTITY).map_err(Failure::in_step("identity"))
     }
-
-    /// Bytes that a decision takes on the gateway's connections, out and back, TLS included, for the one process and the three.
-    pub(super) fn wire(&self, candidates: &[Candidate]) -> Result<Vec<(u64, u64)>, Failure> {
-        let relayed = |process: &Process| -> Result<(Relay, Address), Failure> {
-            let relay = Relay::start(process.address.authority.clone())?;
-            let (authority, fingerprint) = (relay.address.to_string(), process.address.fingerprint);
-            Ok((relay, Address { authority, fingerprint }))
-        };
-        let (relay, address) = relayed(&self.one)?;
-        let remote = self.connected(address)?;
-        let mut wire = vec![counted(&[relay], &candidates[0], &remote)?];
-        if let (Some([one, two, three]), Some(candidate)) = (&self.three, candidates.get(1)) {
-            let ((one, a), (two, b), (three, c)) = (relayed(one)?, relayed(two)?, relayed(three)?);
-            let quorum = self.joined([a, b, c])?;
-            wire.push(counted(&[one, two, three], candidate, &quorum)?);
-        }
-        Ok(wire)
-    }
-}
-
-/// Bytes for each batch on the connections that carry batches: pings have one of their own.
-fn counted(relays: &[Relay], candidate: &Candidate, role: &dyn KeyHolding) -> Result<(u64, u64), Failure> {
-    // The first batch opens the connection.
-    candidate.decide_by(role, 0)?;
-    let before: Vec<_> = relays.iter().map(Relay::carried).collect();
-    for round in 0..COUNTED as usize {
-        candidate.decide_by(role, round)?;
-    }
-    let mut sum = [0; 2];
-    for (relay, before) in relays.iter().zip(before) {
-        let grown = relay
-            .carried()
-            .into_iter()
-            .zip(before)
-            .map(|(after, before)| [after[0] - before[0], after[1] - before[1]]);
-        let [sent, received] = grown.max().unwrap_or_default();
-        sum = [sum[0] + sent, sum[1] + received];
-    }
-    Ok((sum[0] / COUNTED, sum[1] / COUNTED))
 }
 
 impl Process {

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_cache::Cache;
 use trefoil_pipeline::{Clock as _, Open, Outlet, Pool, Refusal, Stale, Verdict, Worker};
 
-use super::plan::Proofs;
 use crate::clock::WorldClock;
 use crate::processor::thread_cpu_ns;
 use crate::seals::Submitted;
-use crate::sessions::{Sessions, Settled};
+use crate::sessions::{Rows, Sessions};
 use crate::spending::{Purpose, Spending};
 use crate::visits::Visits;
 use crate::workload::Ticket;
@@ -20,7 +19,7 @@ pub(super) struct WorkerLoop<C: Cache<Verdict>> {
     pub(super) index: usize,
     pub(super) world: Arc<World<C>>,
     pub(super) visits: Visits,
-    pub(super) proofs: Proofs,
+    pub(super) rows: Option<Arc<Rows>>,
     pub(super) clock: Arc<WorldClock>,
     pub(super) pool: Arc<Pool<Worker<C>>>,
     pub(super) permits: crossbeam_channel::Receiver<()>,
@@ -40,7 +39,7 @@ where
             (Arc::clone(&self.world.pipeline), Arc::clone(&self.pool), Arc::clone(&self.books));
         let mut worker = pool.worker(|| pipeline.worker());
         let book = &books[self.index];
-        let mut sessions = SessionWork::new(&self.world, &self.proofs);
+        let mut sessions = self.rows.as_ref().map(|rows| Sessions::new(&self.world, rows));
         let mut submitted = Submitted::default();
         let mut has_permit = false;
         let cpu_began = thread_cpu_ns();
@@ -60,7 +59,13 @@ where
             book.book(Purpose::Requests, lap(&self.clock));
             let mut bound = pipeline.run(batch, &mut worker, self.clock.as_ref(), &Open);
             book.book_run(&bound.times, lap(&self.clock));
-            sessions.after(&mut bound.refused, &mut self.visits, self.clock.unix_s(), &mut submitted);
+            match &mut sessions {
+                None => submitted.note(&bound.refused),
+                Some(sessions) => {
+                    let refused = bound.refused.drain(..);
+                    retry(sessions, refused, &mut self.visits, self.clock.unix_s(), &mut submitted);
+                }
+            }
             book.book(Purpose::Sessions, lap(&self.clock));
             // A batch without a decision needs no seal, and keeps its permit for the next.
             has_permit = bound.lanes.is_empty();
@@ -71,51 +76,24 @@ where
             book.end_batch();
         }
         submitted.cpu_ns = thread_cpu_ns() - cpu_began;
-        submitted.settled = sessions.settled();
+        submitted.settled = sessions.map(|sessions| sessions.settled).unwrap_or_default();
         submitted
     }
 }
 
-/// A worker's work for the sessions of its requests.
-pub(super) enum SessionWork<C: Cache<Verdict>> {
-    None,
-    Ending(Sessions<C>),
-}
-
-impl<C: Cache<Verdict>> SessionWork<C> {
-    fn new(world: &Arc<World<C>>, proofs: &Proofs) -> Self {
-        match proofs {
-            Proofs::Cached => SessionWork::None,
-            Proofs::Ending(rows) => SessionWork::Ending(Sessions::new(world, rows)),
-        }
-    }
-
-    /// Handles the requests that the pipeline refused.
-    fn after(
-        &mut self,
-        refused: &mut Vec<(Ticket, Refusal)>,
-        visits: &mut Visits,
-        now_s: u64,
-        submitted: &mut Submitted,
-    ) {
-        match self {
-            SessionWork::None => submitted.note(refused),
-            SessionWork::Ending(sessions) => {
-                for (ticket, why) in refused.drain(..) {
-                    let comes_again = matches!(why, Refusal::Session(Stale::Missing | Stale::Expired));
-                    match comes_again.then(|| sessions.settle(ticket.person, now_s)) {
-                        Some(Ok(revived)) => visits.again(ticket, revived),
-                        Some(Err(_)) | None => submitted.note(&[(ticket, why)]),
-                    }
-                }
-            }
-        }
-    }
-
-    fn settled(&self) -> Settled {
-        match self {
-            SessionWork::None => Settled::default(),
-            SessionWork::Ending(sessions) => sessions.settled,
+/// Settles the sessions of refused requests, and schedules those again.
+fn retry<C: Cache<Verdict>>(
+    sessions: &mut Sessions<C>,
+    refused: impl Iterator<Item = (Ticket, Refusal)>,
+    visits: &mut Visits,
+    now_s: u64,
+    submitted: &mut Submitted,
+) {
+    for (ticket, why) in refused {
+        let comes_again = matches!(why, Refusal::Session(Stale::Missing | Stale::Expired));
+        match comes_again.then(|| sessions.settle(ticket.person, now_s)) {
+            Some(Ok(revived)) => visits.again(ticket, revived),
+            Some(Err(_)) | None => submitted.note(&[(ticket, why)]),
         }
     }
 }

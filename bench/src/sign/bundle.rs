@@ -1,6 +1,6 @@
 //! All three families together: one seal, over one batch and over several, and its verification.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use trefoil_attest::tree::MerkleTree;
 use trefoil_attest::{
     Attestation, Decision, Evidence, ExpectedNonce, Policy, ProbeMode, SealHeader, Statement, Suite,
@@ -10,19 +10,20 @@ use trefoil_matching::LANES;
 use trefoil_sign::{Extent, Falcon512, MlDsa65, SignatureFamily, SigningKeys, seal_tree};
 use trefoil_types::{Account, BatchId, TenantId};
 
-use super::{Section, cpu_us, insert_times, precompute};
-use crate::Failure;
+use super::{cpu_us, precompute};
 use crate::clock::WORLD_START_S;
-use crate::distribution::{Distribution, rounded};
+use crate::distribution::Distribution;
 use crate::world::{ISSUER, signing_keys};
+use crate::{Failure, Report};
 
 /// Batches under one seal.
 const GROUPS: [usize; 4] = [1, 4, 16, 64];
 
-pub(super) fn measure(rounds: usize, extent: Extent) -> Result<Section, Failure> {
-    let mut section = Section::default();
-    family::<MlDsa65>("mldsa", rounds, &mut section)?;
-    family::<Falcon512>("falcon", rounds, &mut section)?;
+/// The families apart, all of them under one seal, and a relying party's work.
+pub(super) fn measure(rounds: usize, extent: Extent) -> Result<Report, Failure> {
+    let empty = Report { summary: String::new(), result: json!({}), problem: None };
+    let report = empty.and("mldsa", family::<MlDsa65>("mldsa", rounds)?);
+    let report = report.and("falcon", family::<Falcon512>("falcon", rounds)?);
     let (mut keys, trust_root) = signing_keys()?;
     precompute(&mut keys, extent)?;
     let mut bundle_us = Vec::new();
@@ -44,34 +45,32 @@ pub(super) fn measure(rounds: usize, extent: Extent) -> Result<Section, Failure>
             group_us.push(us / batches as f64);
         }
     }
-    let bundle_us = Distribution::new(bundle_us);
-    section.text.push_str(&format!("three families, verified: {:.0} us\n", bundle_us.median()));
-    let mut bundle = Map::new();
-    insert_times(&mut bundle, "sign_us", &bundle_us);
-    section.fields.insert("bundle".into(), bundle.into());
-    let mut groups = Map::new();
-    for (batches, group_us) in GROUPS.into_iter().zip(group_us) {
-        let group_us = Distribution::new(group_us);
-        section
-            .text
-            .push_str(&format!("  {batches:>2} batches under it: {:>7.1} us each\n", group_us.median()));
-        let mut group = Map::new();
-        insert_times(&mut group, "us_per_batch", &group_us);
-        groups.insert(batches.to_string(), group.into());
+    let report = report.and("bundle", times("three families, verified: ", [("sign_us", bundle_us)]));
+    let mut groups = Report { summary: String::new(), result: json!({}), problem: None };
+    for (batches, us) in GROUPS.into_iter().zip(group_us) {
+        let of = times(&format!("  {batches:>2} batches under it, each: "), [("us_per_batch", us)]);
+        groups = groups.and(&batches.to_string(), of);
     }
-    section.fields.insert("group".into(), groups.into());
-    let (attest, text) = attestation(&mut keys, trust_root, rounds)?;
-    section.fields.insert("attest".into(), attest);
-    section.text.push_str(&text);
-    Ok(section)
+    Ok(report.and("group", groups).and("attest", attestation(&mut keys, trust_root, rounds)?))
+}
+
+/// Runs by name, with their medians in words.
+fn times<const N: usize>(what: &str, runs: [(&str, Vec<f64>); N]) -> Report {
+    let (mut summary, mut fields) = (String::new(), Map::new());
+    for (name, runs) in runs {
+        let runs = Distribution::new(runs);
+        summary += &format!("{what}{name} {:.1}\n", runs.median());
+        runs.put_into(&mut fields, name);
+    }
+    Report { summary, result: fields.into(), problem: None }
 }
 
 /// Signs with one family, as [`SignatureFamily::sign`] does: hedged, verified before release.
-fn family<F: SignatureFamily>(name: &str, rounds: usize, section: &mut Section) -> Result<(), Failure> {
+fn family<F: SignatureFamily>(name: &str, rounds: usize) -> Result<Report, Failure> {
     let mut rng = rand::rng();
     let mut key = F::generate(&mut rng).map_err(Failure::in_step(name))?;
     let public = key.public_key();
-    let (mut release_us, mut verify_us) = (Vec::new(), Vec::new());
+    let (mut release_us, mut verify_us, mut wrong) = (Vec::new(), Vec::new(), 0u32);
     for round in 0..rounds {
         let message = round.to_be_bytes();
         let (us, signature) = cpu_us(|| key.sign(&message, &mut rng));
@@ -79,18 +78,11 @@ fn family<F: SignatureFamily>(name: &str, rounds: usize, section: &mut Section) 
         release_us.push(us);
         let (us, verifies) = cpu_us(|| F::verify(&public, &message, &signature));
         verify_us.push(us);
-        if !verifies {
-            section.problem = Some(format!("{name}: a released signature does not verify"));
-        }
+        wrong += u32::from(!verifies);
     }
-    let mut fields = Map::new();
-    for (figure, runs) in [("release_us", release_us), ("verify_us", verify_us)] {
-        let runs = Distribution::new(runs);
-        section.text.push_str(&format!("{name}.{figure}: {:.0} us\n", runs.median()));
-        insert_times(&mut fields, figure, &runs);
-    }
-    section.fields.insert(name.into(), fields.into());
-    Ok(())
+    let report = times(&format!("{name}: "), [("release_us", release_us), ("verify_us", verify_us)]);
+    let problem = (wrong > 0).then(|| format!("{name}: {wrong} released signatures do not verify"));
+    Ok(Report { problem, ..report })
 }
 
 /// A relying party's work for one attestation, from bytes to the verified statement.
@@ -98,7 +90,7 @@ fn attestation(
     keys: &mut SigningKeys,
     trust_root: trefoil_attest::TrustRoot,
     rounds: usize,
-) -> Result<(Value, String), Failure> {
+) -> Result<Report, Failure> {
     let encoded = statement().encode().map_err(Failure::in_step("statement"))?;
     let mut entries = [[9; 32]; LANES];
     entries[7] = statement_digest(&encoded);
@@ -117,16 +109,10 @@ fn attestation(
         verified.map_err(Failure::in_step("verification"))?;
         verify_us.push(us);
     }
-    let verify_us = Distribution::new(verify_us);
-    let mut fields = Map::new();
-    insert_times(&mut fields, "verify_us", &verify_us);
-    fields.insert("bytes".into(), json!(bytes.len()));
-    let text = format!(
-        "full attestation of {} bytes verified in {:.0} us\n",
-        bytes.len(),
-        rounded(verify_us.median())
-    );
-    Ok((fields.into(), text))
+    let what = format!("full attestation of {} bytes: ", bytes.len());
+    let mut report = times(&what, [("verify_us", verify_us)]);
+    report.put(json!({ "bytes": bytes.len() }));
+    Ok(report)
 }
 
 const AUDIENCE: &str = "https://shop.example";

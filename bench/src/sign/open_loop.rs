@@ -5,47 +5,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trefoil_attest::Decision;
 use trefoil_matching::LANES;
 use trefoil_pipeline::{
-    Bound, BoundLane, Cadence, ChainHead, Clock, Floor, Origin, Outlet, Refusal, Release, Sealed, Sealer,
-    Sequence, StageTimes, UNSEALED_MAX,
+    Bound, BoundLane, Cadence, Clock as _, Outlet, Refusal, Release, Sealed, Sealer, StageTimes, UNSEALED_MAX,
 };
 use trefoil_sign::Extent;
 
-use super::{Section, precompute};
-use crate::Failure;
+use super::precompute;
 use crate::clock::WorldClock;
-use crate::distribution::rounded;
-use crate::world::{ISSUER, signing_keys};
+use crate::distribution::{Distribution, rounded};
+use crate::world::{sealer, signing_keys};
+use crate::{Failure, Report};
 
 /// Shares of the capacity at which load is offered, percent.
 const LOADS: [u32; 6] = [1, 10, 40, 70, 90, 100];
 
-/// Under load, by one thread, and if there are enough processors by two.
-pub(super) fn measure(load: Duration, extent: Extent) -> Result<Section, Failure> {
-    let mut both = under_load(load, extent, 1)?;
-    // The generator sleeps most of the time.
-    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
-        let Section { fields, text, problem } = under_load(load, extent, 2)?;
-        both.fields.extend(fields);
-        both.text.push_str(&text);
-        both.problem = both.problem.or(problem);
-    }
-    Ok(both)
-}
-
-fn under_load(load: Duration, extent: Extent, sealers: usize) -> Result<Section, Failure> {
-    let (name, threads) = match sealers {
-        1 => ("open_loop_one_thread", "one thread"),
-        _ => ("open_loop", "two threads"),
-    };
+/// Under load, by so many threads.
+pub(super) fn measure(load: Duration, extent: Extent, sealers: usize) -> Result<Report, Failure> {
     let mut service = Service::start(extent, sealers)?;
-    let (capacity, lost) = service.capacity(load)?;
-    let mut text = format!("sealer of {threads} under load, capacity {capacity:.0} batches/s\n");
+    let (capacity, mut refused) = service.capacity(load)?;
+    let mut summary = format!("sealer of {sealers} threads under load, capacity {capacity:.0} batches/s\n");
     let mut rates = Vec::new();
-    let mut refused = lost;
     for percent in LOADS {
         let rate = capacity * f64::from(percent) / 100.0;
         let batches = (rate * load.as_secs_f64()).ceil().max(1.0) as usize;
@@ -53,15 +35,16 @@ fn under_load(load: Duration, extent: Extent, sealers: usize) -> Result<Section,
         refused += outcome.refused;
         let (fields, line) = outcome.report(rate, percent);
         rates.push(fields);
-        text.push_str(&line);
+        summary += &line;
     }
-    service.stop()?;
-    let fields = json!({
+    drop(service.outlet);
+    service.sealer.join().ok_or_else(|| Failure::fault("the sealer panicked"))?;
+    let result = json!({
         "capacity_batches_per_s": rounded(capacity), "sealing_threads": sealers, "seconds": load.as_secs_f64(), "rates": rates,
         "refused": refused,
     });
     let problem = (refused > 0).then(|| format!("{refused} lanes were not sealed"));
-    Ok(Section { fields: Map::from_iter([(name.to_owned(), fields)]), text, problem })
+    Ok(Report { summary, result, problem })
 }
 
 /// When a batch was due and when it was handed to the sealer, nanoseconds on the world's clock.
@@ -125,23 +108,9 @@ impl Service {
         let clock = Arc::new(WorldClock::start());
         let (sender, sealed) = unbounded();
         let release = Arc::new(Released { clock: Arc::clone(&clock), sealed: sender });
-        let (outlet, sealer) = Sealer::start(
-            keys,
-            Origin::new(ISSUER),
-            ChainHead::GENESIS,
-            Sequence { cadence: Cadence::Group, floor: Floor::NONE, sealers },
-            Arc::clone(&clock) as Arc<dyn Clock>,
-            release,
-            |_| {},
-        )
-        .map_err(Failure::in_step("sealer"))?;
+        let (outlet, sealer) = sealer(keys, (Cadence::Group, sealers), &clock, release, |_| {})?;
         let idle = (0..UNSEALED_MAX).map(batch).collect();
         Ok(Self { clock, outlet, sealed, sealer, idle })
-    }
-
-    fn stop(self) -> Result<(), Failure> {
-        drop(self.outlet);
-        self.sealer.join().map(drop).ok_or_else(|| Failure::fault("the sealer panicked"))
     }
 
     fn seal(&mut self, batch: Bound<Sent>) -> Result<(), Failure> {
@@ -255,51 +224,27 @@ impl Outcome {
             }
             previous_ns = *seal_ns;
         }
-        let mut signing_us: Vec<f64> = self.groups.iter().map(|group| group.seal_ns as f64 / 1e3).collect();
         let batches = added_us.len();
-        let sealing_us: f64 = signing_us.iter().sum();
-        let [added, from_due, signing, bound] =
-            [&mut added_us, &mut from_due_us, &mut signing_us, &mut of_bound]
-                .map(|values| Quantiles::of(values));
+        let signing = Distribution::of_ns(self.groups.iter().map(|group| group.seal_ns));
+        let us_per_batch = signing.runs().iter().sum::<f64>() / batches as f64;
+        let [added, from_due, bound] = [added_us, from_due_us, of_bound].map(Distribution::new);
+        let shown = |of: &Distribution| {
+            let [p50, p99, max] = [50, 99, 100].map(|percent| rounded(of.percentile(percent)));
+            json!({ "p50": p50, "p99": p99, "max": max })
+        };
         let fields = json!({
             "percent_of_capacity": percent, "batches_per_s": rounded(rate), "batches": batches,
             "seals": self.groups.len(), "batches_per_seal": rounded(batches as f64 / self.groups.len() as f64),
-            "us_per_batch": rounded(sealing_us / batches as f64),
-            "added_us": added.json(), "added_from_due_us": from_due.json(), "signing_us": signing.json(),
-            "added_of_two_own_signings": bound.json(),
+            "us_per_batch": rounded(us_per_batch), "added_us": shown(&added), "added_from_due_us": shown(&from_due),
+            "signing_us": shown(&signing), "added_of_two_own_signings": shown(&bound),
         });
         let line = format!(
-            "  {percent:>3} %: {rate:>8.0} batches/s, {:.1} us each; added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} us; of its own two p99 {:.2} max {:.2}\n",
-            sealing_us / batches as f64,
-            added.p50,
-            added.p99,
-            added.max,
-            signing.p50,
-            bound.p99,
-            bound.max,
+            "  {percent:>3} %: {rate:>8.0} batches/s, {us_per_batch:.1} us each; added p50 {:.0} p99 {:.0} max {:.0} us; signing p50 {:.0} us\n",
+            added.percentile(50),
+            added.percentile(99),
+            added.percentile(100),
+            signing.percentile(50),
         );
         (fields, line)
-    }
-}
-
-/// The quoted points of a distribution.
-struct Quantiles {
-    p50: f64,
-    p99: f64,
-    max: f64,
-}
-
-impl Quantiles {
-    fn of(values: &mut [f64]) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |share: f64| match values.len() {
-            0 => f64::NAN,
-            n => values[((n as f64 * share).ceil() as usize).clamp(1, n) - 1],
-        };
-        Quantiles { p50: at(0.5), p99: at(0.99), max: at(1.0) }
-    }
-
-    fn json(&self) -> Value {
-        json!({ "p50": rounded(self.p50), "p99": rounded(self.p99), "max": rounded(self.max) })
     }
 }

@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, json};
+use serde_json::json;
 use trefoil_sign::{Falcon512, SignatureFamily as _};
 
-use super::{Section, cpu_us};
-use crate::Failure;
+use super::cpu_us;
 use crate::distribution::rounded;
+use crate::{Failure, Report};
 
 /// Bytes of a salt, which follows the first byte of a signature.
 const SALT_BYTES: usize = 40;
 
-pub(super) fn measure(signatures: usize) -> Result<Section, Failure> {
+pub(super) fn measure(signatures: usize) -> Result<Report, Failure> {
     let mut rng = rand::rng();
     let mut key = Falcon512::generate(&mut rng).map_err(Failure::in_step("Falcon key"))?;
     let mut salts = HashSet::with_capacity(signatures);
@@ -25,12 +25,9 @@ pub(super) fn measure(signatures: usize) -> Result<Section, Failure> {
     });
     outcome.map_err(Failure::in_step("signing"))?;
     let repeated = signatures - salts.len();
-    let fields = json!({
+    let result = json!({
         "signatures": signatures, "different": salts.len(), "us_per_signature": rounded(us / signatures as f64),
     });
-    Ok(Section {
-        fields: Map::from_iter([("falcon_salts".to_owned(), fields)]),
-        text: format!("{} different salts in {signatures} Falcon signatures\n", salts.len()),
-        problem: (repeated > 0).then(|| format!("{repeated} Falcon salts repeat")),
-    })
+    let summary = format!("{} different salts in {signatures} Falcon signatures\n", salts.len());
+    Ok(Report { summary, result, problem: (repeated > 0).then(|| format!("{repeated} Falcon salts repeat")) })
 }

@@ -5,9 +5,9 @@ use slh_dsa::{Sha2_128f, SigningKey};
 use trefoil_kernels::{Cpu, Tier};
 use trefoil_sign::{Extent, SignatureFamily as _, SlhDsaSha2_128f};
 
-use super::{Section, cpu_us, insert_times};
-use crate::Failure;
+use super::cpu_us;
 use crate::distribution::{Distribution, rounded};
+use crate::{Failure, Report};
 
 /// A signer of the comparison.
 struct Subject {
@@ -17,7 +17,7 @@ struct Subject {
     once_us: Vec<f64>,
 }
 
-pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Section, Failure> {
+pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Report, Failure> {
     let mut rng = rand::rng();
     let key = SlhDsaSha2_128f::generate(&mut rng).map_err(Failure::in_step("SLH-DSA key"))?;
     let (secret, public) = (key.to_secret_bytes(), key.public_key());
@@ -50,33 +50,19 @@ pub(super) fn measure(rounds: usize, extent: Extent, tier: Tier) -> Result<Secti
         verify_us.push(us);
         wrong += u32::from(!verifies);
     }
-    let (fields, text) = extents;
-    let fields = Map::from_iter([
-        ("extent".to_owned(), json!(extent.name())),
-        ("default_extent".to_owned(), json!(Extent::default().name())),
-        ("extents".to_owned(), fields.into()),
-        ("wrong".to_owned(), json!(wrong)),
-    ]);
-    let others = [("crate_us", crate_us), ("release_us", release_us), ("verify_us", verify_us)];
-    let others = others.map(|(name, runs)| (name, Distribution::new(runs)));
-    let Section { fields, text, .. } = report(subjects, others, Section { fields, text, problem: None });
-    let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
-    Ok(Section { fields: Map::from_iter([("slhdsa".to_owned(), fields.into())]), text, problem })
-}
-
-/// The times of all signers, and how many times faster ours are than the crate, the first of the others, before `rest`.
-fn report(subjects: Vec<Subject>, others: [(&str, Distribution); 3], rest: Section) -> Section {
-    let Section { mut fields, text: rest, problem } = rest;
+    let (extents, extents_text) = extents;
+    let others = [("crate_us", crate_us), ("release_us", release_us), ("verify_us", verify_us)]
+        .map(|(name, runs)| (name, Distribution::new(runs)));
+    let mut fields = Map::new();
     let crate_us = others[0].1.median();
-    let mut text =
+    let mut summary =
         "SLH-DSA-SHA2-128f, us of processor time: median (times faster than the slh-dsa crate)\n".to_owned();
     for Subject { name, once_us, .. } in subjects {
         let once_us = Distribution::new(once_us);
-        let median = once_us.median();
-        let ratio = crate_us / median;
-        text.push_str(&format!("  {name:<34} {median:>9.0}  ({ratio:.2})\n"));
+        let ratio = crate_us / once_us.median();
+        summary += &format!("  {name:<34} {:>9.0}  ({ratio:.2})\n", once_us.median());
         let mut of_tier = Map::new();
-        insert_times(&mut of_tier, "sign_us", &once_us);
+        once_us.put_into(&mut of_tier, "sign_us");
         of_tier.insert("ratio_vs_slh_dsa_crate".into(), json!(rounded(ratio)));
         match name {
             DETECTED => fields.extend(of_tier),
@@ -86,10 +72,15 @@ fn report(subjects: Vec<Subject>, others: [(&str, Distribution); 3], rest: Secti
     // A machine without the instructions has no figure.
     fields.entry("shani").or_insert(json!({ "sign_us": null, "ratio_vs_slh_dsa_crate": null }));
     for (name, runs) in others {
-        insert_times(&mut fields, name, &runs);
-        text.push_str(&format!("  {name:<34} {:>9.0}\n", runs.median()));
+        runs.put_into(&mut fields, name);
+        summary += &format!("  {name:<34} {:>9.0}\n", runs.median());
     }
-    Section { fields, text: text + &rest, problem }
+    let problem = (wrong > 0).then(|| format!("{wrong} SLH-DSA signatures differ or do not verify"));
+    let mut report = Report { summary: summary + &extents_text, result: fields.into(), problem };
+    report.put(json!({
+        "extent": extent.name(), "default_extent": Extent::default().name(), "extents": extents, "wrong": wrong,
+    }));
+    Ok(report)
 }
 
 const DETECTED: &str = "own";

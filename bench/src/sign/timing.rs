@@ -2,13 +2,13 @@
 //! Verbauwhede 2017), Welch's t between a fixed and random secrets.
 
 use rand::{RngExt as _, rngs::StdRng};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use trefoil_kernels::{Cpu, Tier};
 use trefoil_sign::{Extent, MlDsa65, SignError, SignatureFamily, SlhDsaSha2_128f};
 
-use super::{Section, cpu_us};
-use crate::Failure;
+use super::cpu_us;
 use crate::distribution::rounded;
+use crate::{Failure, Report};
 
 /// Keys of the random class.
 const KEYS: usize = 64;
@@ -24,7 +24,7 @@ const KEPT: [f64; 3] = [1.0, 0.95, 0.75];
 
 /// Of SLH-DSA: the computation alone on the widest tier, the same with the top layers as a service signs, and with SHA-NI
 /// alone if the processor has it. Of ML-DSA: signing as released.
-pub(super) fn measure(signatures: usize, extent: Extent) -> Result<Section, Failure> {
+pub(super) fn measure(signatures: usize, extent: Extent) -> Result<Report, Failure> {
     let mut families = Map::new();
     let mut text =
         format!("time under one key and under {KEYS} others, Welch's t of {signatures} signatures\n");
@@ -52,16 +52,12 @@ pub(super) fn measure(signatures: usize, extent: Extent) -> Result<Section, Fail
         "mldsa",
         classes(signatures, KEYS, Ok, |key: &mut MlDsa65, message, rng| key.sign(message, rng).map(drop))?,
     );
-    families.insert("signatures".into(), json!(signatures));
-    families.insert("keys".into(), json!(KEYS));
-    families.insert("keys_with_top_layers".into(), json!(KEYS_WITH_TOP_LAYERS));
-    families.insert("extent".into(), json!(extent.name()));
-    families.insert("t_probable".into(), json!(T_PROBABLE));
-    Ok(Section {
-        fields: Map::from_iter([("timing".to_owned(), Value::from(families))]),
-        text,
-        problem: None,
-    })
+    let mut report = Report { summary: text, result: families.into(), problem: None };
+    report.put(json!({
+        "signatures": signatures, "keys": KEYS, "keys_with_top_layers": KEYS_WITH_TOP_LAYERS, "extent": extent.name(),
+        "t_probable": T_PROBABLE,
+    }));
+    Ok(report)
 }
 
 /// Times of signing random messages under a fixed key and under `keys` random ones, in random order.

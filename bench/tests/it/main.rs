@@ -1,10 +1,11 @@
-//! The benchmarks, in process and as a program.
+//! The benchmarks, in process and as a program, with parameters so small that their numbers mean nothing.
 
 mod benchmarks;
 mod caches;
 mod command_line;
 #[cfg(all(feature = "cache-engine", feature = "cache-dashmap"))]
 mod laboratory;
-mod report;
+mod load;
+mod right;
 mod scores;
 mod signing;

@@ -1,38 +1,23 @@
 //! `sign`, in process and with parameters so small that its numbers mean nothing.
 
-use std::time::Duration;
-
-use serde_json::Value;
-use trefoil_bench::Report;
-use trefoil_bench::sign::{Sign, sign};
 use trefoil_kernels::{Cpu, Tier};
-use trefoil_sign::Extent;
+
+use crate::right::{Right, right};
 
 /// Names of a time and its companions.
 const TIMES: [&str; 3] = ["", "_min", "_runs"];
 
-/// The object at `pointer`, which must have the times and the others as keys and nothing else.
-fn assert_keys(report: &Report, pointer: &str, times: &[&str], others: &[&str]) {
-    let object = report.result.pointer(pointer).and_then(Value::as_object).expect(pointer);
-    let mut found: Vec<String> = object.keys().cloned().collect();
+/// The object at `pointer` must have the times and the others as keys and nothing else.
+fn assert_keys(of: &Right, pointer: &str, times: &[&str], others: &[&str]) {
     let timed = times.iter().flat_map(|time| TIMES.map(|suffix| format!("{time}{suffix}")));
-    let mut expected: Vec<String> = timed.chain(others.iter().map(|other| (*other).to_owned())).collect();
-    found.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(found, expected, "{pointer}");
-}
-
-fn number(report: &Report, pointer: &str) -> f64 {
-    report.result.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}"))
+    let expected: Vec<String> = timed.chain(others.iter().map(|other| (*other).to_owned())).collect();
+    of.has_keys(pointer, &expected.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 #[test]
 fn signing_is_timed_and_its_signatures_verified() {
-    let load = Duration::from_millis(30);
-    let (times, extent, tier) = (true, Extent::Brief, Tier::detected());
-    let parameters = Sign { times, rounds: 2, load, falcon_salts: 100, timing: 20, extent, tier };
-    let report = sign(parameters).expect("runs");
-    assert_eq!(report.problem, None);
+    let report = right("sign --rounds 2 --seconds 0.03 --falcon-salts 100 --timing 20 --extent brief");
+    let number = Right::number;
     let own =
         ["with_default_extent", "without_top_layers", "portable", "shani", "ratio_vs_slh_dsa_crate", "wrong"];
     let extents = ["extent", "default_extent", "extents"];
@@ -46,9 +31,9 @@ fn signing_is_timed_and_its_signatures_verified() {
     assert_keys(&report, "/slhdsa/extents/brief", &[], &["precompute_ms", "memory_bytes"]);
     assert_keys(&report, "/slhdsa/with_default_extent", &["sign_us"], &["ratio_vs_slh_dsa_crate"]);
     assert_keys(&report, "/slhdsa/portable", &["sign_us"], &["ratio_vs_slh_dsa_crate"]);
-    assert!(report.result["slhdsa"]["shani"].get("ratio_vs_slh_dsa_crate").is_some());
+    assert!(report.at("/slhdsa/shani").get("ratio_vs_slh_dsa_crate").is_some());
     assert!(number(&report, "/slhdsa/ratio_vs_slh_dsa_crate") > 0.0);
-    assert_eq!(report.result["slhdsa"]["sign_us_runs"].as_array().expect("list").len(), 2);
+    assert_eq!(report.list("/slhdsa/sign_us_runs").len(), 2);
     for family in ["/mldsa", "/falcon"] {
         assert_keys(&report, family, &["release_us", "verify_us"], &[]);
     }
@@ -70,12 +55,12 @@ fn signing_is_timed_and_its_signatures_verified() {
     }
     let fields = ["capacity_batches_per_s", "sealing_threads", "seconds", "rates", "refused"];
     for (sequence, threads) in [("/open_loop_one_thread", 1), ("/open_loop", 2)] {
-        if report.result.pointer(sequence).is_none() && threads == 2 {
+        if report.0.pointer(sequence).is_none() && threads == 2 {
             assert_eq!(std::thread::available_parallelism().expect("a number").get(), 1);
             continue;
         }
         assert_keys(&report, sequence, &[], &fields);
-        assert_eq!(report.result[&sequence[1..]]["sealing_threads"], threads);
+        assert_eq!(*report.at(&format!("{sequence}/sealing_threads")), threads);
         assert_keys(&report, &format!("{sequence}/rates/0/added_us"), &[], &["p50", "p99", "max"]);
         let mut late = 0.0;
         for rate in 0..6 {
@@ -94,9 +79,6 @@ fn signing_is_timed_and_its_signatures_verified() {
 
 #[test]
 fn what_is_asked_for_alone_is_done_alone() {
-    let (times, load, tier) = (false, Duration::ZERO, Tier::detected());
-    let parameters =
-        Sign { times, rounds: 1, load, falcon_salts: 10, timing: 0, extent: Extent::Brief, tier };
-    let report = sign(parameters).expect("runs");
+    let report = right("sign --alone --rounds 1 --falcon-salts 10 --extent brief");
     assert_keys(&report, "", &[], &["tier", "falcon_salts"]);
 }

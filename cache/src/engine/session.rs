@@ -282,6 +282,8 @@ mod tests {
         (set.tags.each_ref().map(read), set.heat.each_ref().map(read), bits)
     }
 
+    /// Claim O11: A hit changes nothing in its set once the entry has the highest frequency, and before that only the frequency and its
+    /// marks.
     #[test]
     fn hits_change_their_set_until_the_frequency_is_the_highest_and_never_after() {
         let (engine, spot) = engine_with_one_entry();

@@ -59,7 +59,7 @@ impl Page<'_> {
     }
 
     fn counts(&mut self, caches: &[Watched<'_>]) {
-        self.family("operations_total", "counter", "Operations by tenant and outcome");
+        self.family("operations_total", "counter", "Operations of the verdict cache");
         for Watched { tenant, observer, .. } in caches {
             let Some(observer) = observer else { continue };
             for (outcome, count) in outcomes(&observer.stats()) {

@@ -11,6 +11,7 @@ use trefoil_types::KeySetId;
 
 use base64ct::{Base64UrlUnpadded, Encoding as _};
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
 pub use self::file::TrustFileError;
 use crate::family::Family;
@@ -27,8 +28,15 @@ pub const TRUST_ROOT_JSON_BYTES_MAX: usize = 512 * 1024;
 pub enum JsonError {
     /// Longer than the limit.
     TooLong,
-    /// Not JSON, or not of the expected shape: unknown, missing or repeated fields.
-    Syntax(serde_json::Error),
+    /// Not JSON, or not of the expected shape. The library's own error quotes what it read, which may be another file's secret.
+    Syntax {
+        /// Where it ends to fit, from 1.
+        line: usize,
+        /// In that line.
+        column: usize,
+        /// What is wrong there.
+        what: &'static str,
+    },
     /// Another format or version.
     Format,
     /// A field that is not unpadded base64url of the right length.
@@ -47,7 +55,9 @@ impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(f, "the JSON text is too long; pass exactly one object"),
-            Self::Syntax(error) => write!(f, "unexpected JSON: {error}"),
+            Self::Syntax { line, column, what } => {
+                write!(f, "unexpected JSON at line {line}, column {column}: {what}")
+            }
             Self::Format => write!(f, "unknown format or version; update this program"),
             Self::Base64(field) => write!(f, "{field} is not unpadded base64url of the right length"),
             Self::KeySetId => write!(f, "a key set's id does not match its keys; fetch the file again"),
@@ -63,6 +73,17 @@ impl fmt::Display for JsonError {
 }
 
 impl core::error::Error for JsonError {}
+
+impl From<serde_json::Error> for JsonError {
+    fn from(error: serde_json::Error) -> JsonError {
+        let what = match error.classify() {
+            Category::Data => "an unknown, missing or repeated field, or a value of another kind",
+            Category::Eof => "it ends too early",
+            Category::Syntax | Category::Io => "a syntax error",
+        };
+        JsonError::Syntax { line: error.line(), column: error.column(), what }
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -141,7 +162,7 @@ impl TrustRoot {
         if text.len() > TRUST_ROOT_JSON_BYTES_MAX {
             return Err(JsonError::TooLong);
         }
-        let file: TrustRootFile = serde_json::from_str(text).map_err(JsonError::Syntax)?;
+        let file: TrustRootFile = serde_json::from_str(text)?;
         if file.format != TRUST_ROOT_FORMAT {
             return Err(JsonError::Format);
         }

@@ -111,6 +111,7 @@ mod tests {
         }
     }
 
+    /// Claim V33: A restoration is signed, and excuses the loss of no seal that is older than its backup or newer than itself.
     #[test]
     fn a_seal_is_lost_from_the_first_number_on_and_before_the_restoration_only() {
         for (number, time, restored, lost) in [

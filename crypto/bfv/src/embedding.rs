@@ -153,6 +153,7 @@ mod tests {
         }
     }
 
+    /// Claim M34: The scale of vectors is the largest at which no score wraps.
     #[test]
     fn a_larger_scale_would_overflow() {
         // 121 coordinates of 15.5 and 7 of 16.5 have length exactly 176, and round up to a squared length above the limit.

@@ -122,6 +122,7 @@ mod tests {
     const A: u64 = 140_720_308_191_233;
     const B: u64 = 140_700_980_543_489;
 
+    /// Claim M25.
     #[test]
     fn the_set_in_use_has_the_stated_size() {
         let params = Params::lanes94();
@@ -134,6 +135,8 @@ mod tests {
         assert_eq!((limit / noise::BAND_MAX, limit / threshold::QUORUM_BAND_MAX), (341, 10));
     }
 
+    /// Claim M25: An honest batch always decrypts correctly: no sum of worst-case errors reaches the limit, and parameters that would allow
+    /// one are refused.
     #[test]
     fn each_check_refuses_what_only_it_refuses() {
         assert_eq!(Params::new(&[]), Err(ParamsError::Count(0)));
@@ -150,6 +153,7 @@ mod tests {
         assert_eq!(Params::new(&[A]), Err(ParamsError::NoMargin));
     }
 
+    /// Claim M5: Parameter sets over the security limit are refused.
     #[test]
     fn a_third_prime_exceeds_the_security_limit() {
         let third =

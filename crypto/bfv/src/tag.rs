@@ -291,6 +291,8 @@ mod tests {
         assert!(together.vouches(&masked, &tag) && !together.vouches(&masked, &part));
     }
 
+    /// Claim M36: Only the tag detects a polynomial crafted for one lane: it passes every other check, and an attacker with the tag key
+    /// could forge a batch.
     #[test]
     fn a_multiple_of_delta_in_one_lane_passes_every_other_check() {
         let fixture = Fixture::new();
@@ -311,6 +313,7 @@ mod tests {
         assert_eq!(moved, 4);
     }
 
+    /// Claim M36.
     #[test]
     fn whoever_knows_the_tag_key_could_make_up_a_batch() {
         // The check rests on the secret: with it, the tag of the batch above is easily forged.

@@ -246,6 +246,7 @@ fn the_twin_decrypts_our_templates() {
     }
 }
 
+/// Claim M3.
 #[test]
 fn we_decrypt_the_twins_templates() {
     let mut world = World::new(2);
@@ -276,6 +277,7 @@ fn we_decrypt_the_twins_templates() {
     assert!(opened.within_band());
 }
 
+/// Claim M3: An independent slow implementation decrypts ciphertexts of this one, and the reverse.
 #[test]
 fn the_twin_decrypts_our_masked_batches() {
     let mut world = World::new(4);

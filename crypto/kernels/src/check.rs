@@ -282,6 +282,7 @@ fn interpolation_is_undone_by_evaluation() {
     }
 }
 
+/// Claim M28.
 #[test]
 fn the_roots_are_the_32_roots_of_x_to_the_32_plus_1() {
     let mut roots = fermat::roots();

@@ -55,7 +55,12 @@ pub enum Request {
     ResetAttempts(TemplateName),
     /// [`KeyHolder::locked_out`].
     LockedOut(TenantId),
+    /// Of a key-holder in another process: how new the client's store is.
+    NoteStore(StoreAge),
 }
+
+/// How new a store is, the newer the larger: when it was restored last, Unix seconds or 0, and its transactions.
+pub type StoreAge = (u64, u64);
 
 /// A key-holder's reply.
 #[derive(Debug, Serialize, Deserialize)]
@@ -84,6 +89,8 @@ pub enum Reply {
     SeatKey(Box<SeatKey>),
     /// To [`Request::LockedOut`].
     LockedOut(u64),
+    /// To [`Request::NoteStore`]: the newest that this client has shown before.
+    Store(StoreAge),
     /// To [`Request::Ping`], by one of a quorum.
     Seat(#[serde(with = "crate::wire::seat")] Seat),
 }
@@ -316,6 +323,17 @@ pub trait KeyHolding: Send + Sync {
             other => Err(unasked(&other)),
         }
     }
+
+    /// Notes how new the store is. Returns the newest that was noted before; of a quorum the second largest of theirs.
+    ///
+    /// # Errors
+    /// [`KeyHolderError`].
+    fn note_store(&self, age: StoreAge) -> Result<StoreAge, KeyHolderError> {
+        match self.call(Request::NoteStore(age))? {
+            Reply::Store(seen) => Ok(seen),
+            other => Err(unasked(&other)),
+        }
+    }
 }
 
 /// The health of one key-holder of a quorum, for operators. Nothing in it depends on a score.
@@ -388,6 +406,7 @@ pub fn unasked(reply: &Reply) -> KeyHolderError {
         Reply::Contribution(_) => "a contribution",
         Reply::EnrolledSeat(..) => "a seat's part of a template",
         Reply::LockedOut(_) => "a count of subjects",
+        Reply::Store(_) => "the age of a store",
         Reply::Seat(_) => "its seat",
     };
     KeyHolderError::Unavailable(format!("it answered with {name} that do not fit the request"))
@@ -400,7 +419,11 @@ impl Request {
     /// The tenant of the request, if it has one.
     pub fn tenant(&self) -> Option<TenantId> {
         match self {
-            Request::Ping | Request::SealingKey | Request::Status | Request::Parts(_) => None,
+            Request::Ping
+            | Request::SealingKey
+            | Request::Status
+            | Request::Parts(_)
+            | Request::NoteStore(_) => None,
             Request::CreateTenant(tenant, ..)
             | Request::PublicKeys(tenant)
             | Request::BeginRotation(tenant)
@@ -482,6 +505,7 @@ impl KeyHolder {
             Request::ForgiveMalformed(tenant) => self.forgive_malformed(tenant).map(done),
             Request::ResetAttempts(name) => self.reset_attempts(name).map(done),
             Request::LockedOut(tenant) => self.locked_out(tenant, now).map(Reply::LockedOut),
+            Request::NoteStore(_) => Err(KeyHolderError::forbidden("it has no file to note it in")),
             Request::DecideSeat(_)
             | Request::Contribute(_)
             | Request::EnrolSeat(_)

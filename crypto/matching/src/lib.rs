@@ -63,7 +63,8 @@ mod wire;
 
 pub use attempts::{AttemptRecord, MALFORMED_MAX};
 pub use call::{
-    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, Subjects, unasked,
+    Enrolment, KeyHolding, Renewal, Reply, Request, SeatDecision, SeatEnrolment, SeatState, StoreAge,
+    Subjects, unasked,
 };
 pub use enrolment::{
     Blind, BlindedTemplate, ForKeyHolder, IDEMPOTENCY_KEY_BYTES_MAX, SealedTemplate, split, unblind,

@@ -32,6 +32,7 @@ impl DecisionPolicy {
 mod tests {
     use super::*;
 
+    /// Claim M19.
     #[test]
     fn three_key_holders_two_at_a_time_allow_no_more_than_one_alone() {
         for most in [2, 3, 20, 100, 200, 2_000, 65_535, u32::MAX - 1] {

@@ -135,6 +135,7 @@ mod tests {
         }
     }
 
+    /// Claim S12: No signature is released unverified, and keys other than the published ones sign no seal.
     #[test]
     fn a_signature_that_does_not_verify_is_not_released() {
         let mut rng = rand::rng();

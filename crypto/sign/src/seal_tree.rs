@@ -104,6 +104,7 @@ mod tests {
     use sha2::{Digest as _, Sha256};
     use trefoil_kernels::Tier;
 
+    /// Claim S3: The tree under a seal does not depend on how many nodes are hashed together.
     #[test]
     fn every_tier_gives_the_tree_of_one_node_after_the_other() {
         let entries: Vec<Hash> = (0..400u32).map(|i| Sha256::digest(i.to_be_bytes()).into()).collect();

@@ -30,7 +30,9 @@ pub const SCORE_MAX: i32 = 32_768;
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Policy {
     /// Embedding model whose vectors are compared, 1 to 64 bytes. `threshold` has classes for `facenet-128`; another one needs a score.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>"))]
+    // Absent it is empty, which `check` refuses with the models that are known.
+    #[cfg_attr(feature = "serde", serde(default))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Text<64>", !default))]
     pub embedder: String,
     /// Numbers in its vectors; cannot change. This version accepts 128.
     #[cfg_attr(
@@ -380,7 +382,6 @@ mod tests {
         assert!(!serde_json::to_string(&policy()).unwrap().contains("proof"));
     }
 
-    #[cfg(feature = "serde")]
     #[cfg(feature = "serde")]
     #[test]
     fn a_policy_in_json_reads_as_documented() {

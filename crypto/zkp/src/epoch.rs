@@ -68,6 +68,7 @@ mod tests {
         assert!(!proof_counts(EPOCH_LIMIT - 1, u64::MAX) && !proof_counts(u32::MAX, 0));
     }
 
+    /// Claim P15.
     #[test]
     fn a_credential_is_provable_up_to_its_end_and_nothing_outlives_it() {
         for end in [1_800_000_000, 1_800_003_599, 1_800_003_600] {

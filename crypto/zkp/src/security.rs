@@ -244,6 +244,7 @@ mod tests {
 
     use super::*;
 
+    /// Claim P2: Soundness is computed under five named bounds, and printed with their names.
     #[test]
     fn reports_are_the_published_ones() {
         let bits = |circuit| Bound::ALL.map(|bound| security_report(circuit).bits(bound));
@@ -251,6 +252,8 @@ mod tests {
         assert_eq!(bits(Circuit::Cred2u), [128, 126, 111, 119, 128]);
     }
 
+    /// Claim P2.
+    ///
     /// The composition of the older bounds is the library's: with its own count it gives its own figure.
     #[test]
     fn with_the_count_of_2026_the_composition_is_the_librarys() {
@@ -265,6 +268,7 @@ mod tests {
         }
     }
 
+    /// Claim P2.
     #[test]
     fn a_report_names_every_bound() {
         let text = security_report(Circuit::Cred2).to_string();
@@ -275,6 +279,7 @@ mod tests {
         assert!(text.ends_with("128 under a conjecture: random words, ePrint 2025/2010"), "{text}");
     }
 
+    /// Claim P3: Parameters below the promised security do not start.
     #[test]
     fn shipped_parameters_pass_and_weaker_ones_do_not() {
         assert_eq!(check_parameters(), Ok(()));

@@ -225,6 +225,7 @@ mod tests {
         assert!(matches!(Statement::decode(&bytes), Err(StatementError::Length { .. })));
     }
 
+    /// Claim P6: Unknown circuits, and scopes with an epoch, are refused.
     #[test]
     fn malformed_fields_are_named() {
         let edit = |at: usize, value: u8| {

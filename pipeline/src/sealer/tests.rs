@@ -88,6 +88,7 @@ fn signers(copies: Copies, end: End, release: Arc<dyn Release<u64>>) -> (Signers
     (signers, sealer)
 }
 
+/// Claim V7: Seals are released in the order of the chain. If one is refused, the chain continues from the last released one.
 #[test]
 fn after_a_refused_seal_the_chain_goes_on_from_the_last_one_released() {
     let (keys, others) = (keys(1), keys(2).checker());
@@ -190,6 +191,8 @@ impl Release<u64> for Broken {
     fn refused(&self, _: u64, _: Refusal) {}
 }
 
+/// Claim V9: If a thread dies while it seals, sealing ends: the thread that hands over batches is told, and nothing continues from an
+/// unknown seal.
 #[test]
 fn a_thread_that_panics_ends_sealing_and_the_end_of_the_chain_is_unknown() {
     for (cadence, sealers) in [(Cadence::Group, 1), (Cadence::Group, 4), (Cadence::PerBatch, 1)] {
@@ -284,6 +287,8 @@ fn size(gathering: &mut Gathering<u64>) -> usize {
     gathering.group().map_or(0, |group| group.len())
 }
 
+/// Claim S19: A login after a pause is sealed at once. Later ones share a seal, and enough of them are sealed before the minimum time
+/// between seals has passed.
 #[test]
 fn a_login_after_a_quiet_moment_is_sealed_at_once_and_later_ones_share_a_seal() {
     let (sender, mut gathering, clock) = gathering(FLOOR, 1);
@@ -305,6 +310,7 @@ fn a_login_after_a_quiet_moment_is_sealed_at_once_and_later_ones_share_a_seal() 
     assert_eq!(size(&mut gathering), 1);
 }
 
+/// Claim S19.
 #[test]
 fn enough_lanes_and_a_drain_wait_for_no_floor() {
     let (sender, mut gathering, _clock) = gathering(FLOOR, 1);

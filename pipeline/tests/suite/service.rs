@@ -447,6 +447,7 @@ impl Release<u64> for Broken {
     }
 }
 
+/// Claim V9.
 pub(crate) fn a_worker_that_panics_with_a_seal_is_named_and_the_drain_does_not_hang<C: Cache<Verdict>>(
     cache: C,
 ) where
@@ -481,6 +482,7 @@ pub(crate) fn a_worker_that_panics_with_a_seal_is_named_and_the_drain_does_not_h
     );
 }
 
+/// Claim S13: Every seal is a signed head of the log of all seals before it.
 pub(crate) fn seals_form_a_chain<C: Cache<Verdict>>(cache: C)
 where
     C::Session: 'static,

@@ -42,6 +42,7 @@ fn refusals(outcome: &Bound<usize>) -> Vec<(usize, Refusal)> {
     outcome.refused.clone()
 }
 
+/// Claim V44: The cache engine and the baseline give the same outcomes.
 pub(crate) fn full_batch_decides_and_binds<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     world.prove_all();
@@ -115,6 +116,8 @@ pub(crate) fn places_are_drawn_anew_for_each_batch<C: Cache<Verdict>>(cache: C) 
     assert!(places_of_one.len() > 1 && leaves_of_one.len() > 1, "{places_of_one:?}, {leaves_of_one:?}");
 }
 
+/// Claim O6: A verdict enters the cache only by verification, a refused proof leaves nothing there, and a request with a missing or expired
+/// session is refused before it costs an attempt.
 pub(crate) fn missing_and_expired_sessions_are_refused<C: Cache<Verdict>>(cache: C) {
     let world = World::new(cache);
     let (pipeline, clock) = (world.pipeline(), clock());
@@ -422,6 +425,7 @@ impl KeyHolding for Counting {
     }
 }
 
+/// Claim V136.
 pub(crate) fn a_subject_without_attempts_is_denied_and_costs_its_neighbours_nothing<C: Cache<Verdict>>(
     cache: C,
 ) {

@@ -41,10 +41,12 @@ fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
     execute(repo.command(python).args(pip))?;
     let service = Service::start(repo, "schemathesis-service")?;
     let (tenant, key) = service.tenant(repo)?;
-    let listeners = [(&service.public, &[][..], &key), (&service.admin, &["--admin"][..], &service.token()?)];
+    let listeners = [(&service.public, "api", &key), (&service.admin, "admin", &service.token()?)];
+    let mut commands = Vec::new();
     for (address, which, token) in listeners {
-        let description = environment.join("openapi.json");
-        fs::write(&description, described(repo, which, &tenant)?).map_err(|cause| cause.to_string())?;
+        let description = environment.join(format!("{which}.json"));
+        let admin: &[&str] = if which == "admin" { &["--admin"] } else { &[] };
+        fs::write(&description, described(repo, admin, &tenant)?).map_err(|cause| cause.to_string())?;
         let mut command = repo.command(environment.join("bin/schemathesis"));
         command
             .arg("--config-file")
@@ -63,8 +65,13 @@ fn run(repo: &Repo, seconds: u32) -> Result<String, String> {
             .arg("--tls-verify")
             .arg(service.certificate())
             .current_dir(environment.as_path());
-        execute(&mut command)?;
+        commands.push(command);
     }
+    std::thread::scope(|both| {
+        let running: Vec<_> = commands.iter_mut().map(|command| both.spawn(|| execute(command))).collect();
+        let stopped = |_| Err("its thread stopped".to_owned());
+        running.into_iter().map(|run| run.join().unwrap_or_else(stopped)).collect::<Result<Vec<_>, _>>()
+    })?;
     Ok(PACKAGE.to_owned())
 }
 

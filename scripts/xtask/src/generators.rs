@@ -16,10 +16,11 @@ pub(crate) fn run_alone(repo: &Repo, scale: Scale) -> Result<(), String> {
     steps.finish()
 }
 
-/// Adds the step, with the program in the target directory. A `soak` needs Maven too.
+/// Adds the step, with the program in the target directory.
 pub(crate) fn add(repo: &Repo, steps: &mut Steps, scale: Scale) {
     if let Scale::Soak = scale {
-        let needed = [tools::go(repo), tools::java(repo), tools::npm(repo), tools::python(repo)];
+        let needed =
+            [tools::go(repo), tools::java(repo), tools::maven(repo), tools::npm(repo), tools::python(repo)];
         steps.step_with("clients from the description", needed, || run(repo, "all"));
     } else {
         steps.step_with("clients from the description (Go)", [tools::go(repo)], || run(repo, "go"));

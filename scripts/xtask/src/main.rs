@@ -3,6 +3,7 @@
 //! `check` is for every change, `test` for every push, and `soak` for checks that take hours. The other tasks are parts of them
 //! that are useful alone.
 
+mod claims;
 mod clients;
 mod deny;
 mod deploy;
@@ -21,6 +22,7 @@ mod nightly;
 mod numbers;
 mod once;
 mod packages;
+mod pages;
 mod paper;
 mod processor;
 mod proxies;
@@ -59,6 +61,8 @@ fn main() -> ExitCode {
         ["check"] => test::check(&repo),
         ["test"] => test::test(&repo, false),
         ["test", "--all-tools"] => test::test(&repo, true),
+        [test::BESIDE] => test::beside(&repo, false),
+        [test::BESIDE, "--all-tools"] => test::beside(&repo, true),
         ["soak"] => test::soak(&repo),
         ["tidy"] => tidy::run(&repo),
         ["locks"] => tidy::shared::write(&repo),
@@ -72,6 +76,7 @@ fn main() -> ExitCode {
         ["proxies", "--pauses"] => proxies::run_alone(&repo, true),
         ["h2spec"] => h2spec::run_alone(&repo),
         ["deny"] => deny::run(&repo).map(|summary| println!("{summary}")),
+        ["pages"] => pages::write(&repo),
         ["numbers"] => numbers::write(&repo),
         ["numbers", "--check"] => numbers::check(&repo),
         ["paper", asked @ ..] => paper::run(&repo, asked),

@@ -1,4 +1,4 @@
-//! The few parts of Markdown that the checks read: fenced blocks, code spans, table rows, links.
+//! The few parts of Markdown that the checks read: fenced blocks, code spans, table rows, links, blocks that are written.
 
 /// How a number that comes from a record is marked on a page.
 #[derive(Clone, Copy)]
@@ -15,6 +15,9 @@ pub(crate) struct Mark {
 pub(crate) const FULL: Mark = Mark { open: "<!-- number:", open_end: " -->", close: "<!-- /number -->" };
 /// A short one, whose name stands in a list of records.
 pub(crate) const SHORT: Mark = Mark { open: "<!--n:", open_end: "-->", close: "<!--/n-->" };
+
+/// What ends a block that is written between marks.
+const END: &str = "<!-- END generated -->";
 
 /// A fenced block: its language, the line of its first content line, its lines.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,6 +81,22 @@ pub(crate) fn table_rows(text: &str) -> Vec<(usize, &str)> {
         }
     }
     rows
+}
+
+/// Puts a block between the marks of its name.
+pub(crate) fn put(page: &mut String, name: &str, block: &str) -> Result<(), String> {
+    let begin = format!("<!-- BEGIN generated: {name} -->\n");
+    let at = page.find(&begin).ok_or_else(|| format!("no line {begin}"))? + begin.len();
+    let end = at + page[at..].find(END).ok_or_else(|| format!("no end of {begin}"))?;
+    page.replace_range(at..end, block);
+    Ok(())
+}
+
+/// A page without the blocks.
+pub(crate) fn by_hand(page: &str) -> String {
+    let mut parts = page.split("<!-- BEGIN generated");
+    let first = parts.next().unwrap_or_default().to_owned();
+    first + &parts.filter_map(|part| Some(part.split_once(END)?.1)).collect::<String>()
 }
 
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {

@@ -3,17 +3,23 @@
 //! `<!-- number:FILE:POINTER -->value<!-- /number -->` shows the value at a JSON pointer of
 //! `bench/records/FILE`; `FILE:POINTER:2` shows it with two decimals. The white paper has its own form (`paper/bound.rs`).
 //!
+//! The tables of RESULTS.md stand between marks of their own, and are written from `bench/tables.json`: a head, and rows in which `{FILE:POINTER}` is a
+//! value. Words of a list replace `$1`, `$2` and so on of the table's `row`.
+//!
 //! `<!--n:NAME-->value<!--/n-->` is the same for a page that people read as plain text: `bench/numbers.json` has the source for each name.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::markdown::{FULL, Mark, SHORT};
+use crate::markdown::{self, FULL, Mark, SHORT};
 use crate::paper::bound;
 use crate::repo::Repo;
 
 /// The sources of short marks by their names.
 const NAMES: &str = "bench/numbers.json";
+/// The tables of this page.
+const TABLES: &str = "bench/tables.json";
+const RESULTS: &str = "bench/RESULTS.md";
 /// Where the records lie.
 pub(crate) const RECORDS: &str = "bench/records";
 
@@ -55,13 +61,54 @@ fn pages(repo: &Repo) -> Result<Vec<(String, String, String)>, String> {
                     value(source, &record)
                 })
             });
-            pages.push((path.clone(), page, fresh.map_err(|why| format!("{path}: {why}"))?));
+            let mut fresh = fresh.map_err(|why| format!("{path}: {why}"))?;
+            if path == RESULTS {
+                for (name, table) in tables(&repo.read(TABLES)?, &|source| value(source, &record))? {
+                    markdown::put(&mut fresh, &name, &table).map_err(|why| format!("{path}: {why}"))?;
+                }
+            }
+            pages.push((path.clone(), page, fresh));
         }
     }
     match names.keys().find(|name| !used.contains(*name)) {
         Some(unused) => Err(format!("{NAMES}: no page has {unused}: remove it")),
         None => Ok(pages),
     }
+}
+
+/// The tables by their names.
+fn tables(
+    text: &str,
+    value: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Vec<(String, String)>, String> {
+    let all: BTreeMap<String, Value> =
+        serde_json::from_str(text).map_err(|why| format!("{TABLES}: {why}"))?;
+    let text = |of: &Value| of.as_str().unwrap_or_default().to_owned();
+    let table = |(name, table): (String, Value)| {
+        let mut lines = text(&table["head"]) + "\n";
+        for row in table["rows"].as_array().into_iter().flatten() {
+            let put =
+                |row: String, (at, word): (usize, &Value)| row.replace(&format!("${}", at + 1), &text(word));
+            let row = match row.as_array() {
+                Some(words) => words.iter().enumerate().fold(text(&table["row"]), put),
+                None => text(row),
+            };
+            lines += &(row + "\n");
+        }
+        Ok((name, shown(&lines, value)?))
+    };
+    all.into_iter().map(table).collect()
+}
+
+/// A text with the value in place of each `{FILE:POINTER}`.
+pub(crate) fn shown(text: &str, value: &dyn Fn(&str) -> Result<String, String>) -> Result<String, String> {
+    let mut parts = text.split('{');
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (source, after) = part.split_once('}').ok_or_else(|| format!("no end of {{{part}"))?;
+        shown += &(value(source)? + after);
+    }
+    Ok(shown)
 }
 
 /// A page with the value of each mark of this form.
@@ -153,6 +200,8 @@ mod tests {
         assert_eq!(filled("r.json:/l/0").as_deref(), Ok("7"));
     }
 
+    /// Claim V46: Numbers in prose equal their records. A number in the white paper without a record or a source is refused, and so is a
+    /// claim mark without a row.
     #[test]
     fn a_number_without_a_record_is_refused() {
         for source in ["r.json:/gone", "none.json:/n", "r.json:/f", "r.json", "r.json:/n:x", "r.json:/l"] {
@@ -161,6 +210,19 @@ mod tests {
         let open = "<!-- number:r.json:/n -->7";
         assert!(fill(open, FULL, &mut |source| value(source, &record)).is_err());
         assert!(fill("<!--n:people-->7", SHORT, &mut |_| Ok("8".to_owned())).is_err());
+    }
+
+    #[test]
+    fn tables_have_the_values_of_their_rows() {
+        let of = |last: &str| {
+            let text = format!(
+                r#"{{"t": {{"head": "| a |", "row": "| $1 | {{$2.json:/n}} |", "rows": [["x", "r"], "{last}"]}}}}"#
+            );
+            tables(&text, &|source| value(source, &record))
+        };
+        let shown = "| a |\n| x | 1,234,567 |\n| AVX2 |\n".to_owned();
+        assert_eq!(of("| {r.json:/s} |"), Ok(vec![("t".to_owned(), shown)]));
+        assert!(of("| {r.json:/gone} |").is_err() && of("| {r.json:/s |").is_err());
     }
 
     #[test]

@@ -123,7 +123,16 @@ fn state(path: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Command;
+
+    /// Another process writes it: a child that another test starts meanwhile would hold our open file, and no program starts that somebody may
+    /// write to.
+    fn executable(path: &Path, script: &str) -> String {
+        let write = ["-c", "printf %s \"$2\" > \"$1\" && chmod 700 \"$1\"", "sh"];
+        let written = Command::new("sh").args(write).arg(path).arg(script).status().expect("a shell");
+        assert!(written.success(), "{}", path.display());
+        path.display().to_string()
+    }
 
     /// A folder for one test, which is removed at the end.
     struct Folder(PathBuf);
@@ -140,9 +149,7 @@ mod tests {
             let (path, runs) = (self.0.join("deps/a-test"), self.0.join("deps/runs"));
             let script =
                 format!("#!/bin/sh\necho ran >> {}\necho 'test a ... ok'\nexit {code}\n", runs.display());
-            fs::write(&path, script).expect("a script");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a program");
-            path.display().to_string()
+            executable(&path, &script)
         }
 
         fn runs(&self) -> usize {
@@ -162,9 +169,7 @@ mod tests {
         let times = [(2.5, "a::slow".to_owned()), (1.5, "a::quick".to_owned())];
         note_slow(&folder.0, &times).expect("a file");
         let program = folder.0.join("deps/shown");
-        fs::write(&program, "#!/bin/sh\necho \"$@\"\n").expect("a script");
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).expect("a program");
-        let program = program.display().to_string();
+        let program = executable(&program, "#!/bin/sh\necho \"$@\"\n");
         assert_eq!(run("one", &program, &["--a"]), Ok(ExitCode::SUCCESS));
         let printed =
             fs::read_to_string(kept(Path::new(&program)).expect("a place")).expect("what it printed");
@@ -185,8 +190,7 @@ mod tests {
             assert_eq!(run(files, &program, arguments), Ok(ExitCode::SUCCESS));
             assert_eq!(folder.runs(), runs, "{files} {arguments:?}");
         }
-        fs::write(folder.0.join("deps/a-test"), fs::read_to_string(&program).expect("it") + "\n")
-            .expect("longer");
+        executable(Path::new(&program), &(fs::read_to_string(&program).expect("it") + "\n"));
         assert_eq!(run("another", &program, &[]), Ok(ExitCode::SUCCESS));
         assert_eq!(folder.runs(), 4);
         // This package has a program, so one that lies beside may be started.

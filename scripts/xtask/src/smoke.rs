@@ -11,7 +11,7 @@ use crate::steps::Steps;
 /// One run: its command line without `--json`, and the JSON pointers that its output must have.
 type Smoke = (&'static str, &'static [&'static str]);
 
-const RUNS: [Smoke; 15] = [
+const RUNS: [Smoke; 17] = [
     (
         "trefoil-bench sign --alone --falcon-salts 10",
         &["/falcon_salts/different", "/tier", "/host", "/build"],
@@ -27,13 +27,13 @@ const RUNS: [Smoke; 15] = [
     ),
     (
         "trefoil-bench remote --iters 20 --warmup 4 --seconds 0.1 --repeats 2",
-        &["/local/decide/p99_us", "/process/bytes_sent_per_batch", "/two_of_three/batches_per_s"],
+        &["/local/decide/p99_us", "/job_bytes", "/two_of_three/batches_per_s"],
     ),
     ("trefoil-bench exact --set lfw_dlib128 --protocol enrol3", &["/scores", "/equal_to_plain"]),
     ("trefoil-bench peers --iters 5 --users 256", &["/match_us", "/times_faster", "/batches_wrong"]),
     (
         "trefoil-bench stages --users 256 --people 32 --iters 20 --warmup 4",
-        &["/stages_us", "/runs_us", "/users", "/tier"],
+        &["/stages_us", "/runs_us", "/users", "/tier", "/arithmetic/stages_us/sum", "/limits/possible"],
     ),
     (
         "trefoil-bench run --cache engine --seconds 1 --repeats 1 --warmup 0.2 --users 256 --people 32 --batches 32 --verify 32",
@@ -69,6 +69,14 @@ const RUNS: [Smoke; 15] = [
             "/registries/counted_guard/t96/of_rwlock/mean",
             "/registries/arc_swap_cached/t2/cpu_ns_per_read_runs",
         ],
+    ),
+    (
+        "trefoil-bench load --seconds 0.5 --rounds 1 --people 4 --connections 1,4",
+        &["/closed/1/p99_ms", "/open/wanted_per_s"],
+    ),
+    (
+        "trefoil-bench load --profile hostile --seconds 0.5 --rounds 1 --people 2 --connections 16",
+        &["/idle_tcp/quiet/p99_ms", "/zero_window/attacked/p99_ratio", "/refused/exit_code"],
     ),
     (
         "trefoil demo --people 24",

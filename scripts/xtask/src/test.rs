@@ -2,13 +2,14 @@
 //! profile and the features of the whole workspace, so that a step need not build again what an earlier one built: cargo would build
 //! most dependencies anew for `--package`.
 
-use std::process::Command;
+use std::fs::{self, File};
+use std::process::{Child, Command, Stdio};
 
 use trefoil_testing::{PATRONI, POSTGRES, Scale, VARIABLE};
 
 use crate::libtest::WITH_TIMES;
 use crate::repo::Repo;
-use crate::steps::Steps;
+use crate::steps::{Steps, flush};
 use crate::{
     clients, deny, deploy, described, docs, fuzz, generators, guard, h2spec, interop, miri, numbers, once,
     packages, paper, processor, proxies, quotes, smoke, started, targets, tidy, tools,
@@ -40,12 +41,12 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
         Err(why) => steps.not_run(ON_POSTGRES, why),
     }
     steps.tests("examples in the documentation", cargo_test(repo, Scale::Test, &["--workspace", "--doc"]));
-    targets::add(repo, &mut steps);
-    steps.command("packages of what clients link", packages::list(repo));
     // The last step that leaves programs in the target directory must be this one, and not that over the baseline map.
     steps.tests(OVER_BASELINE, over_baseline(repo, &runner, Scale::Test, &[]));
     let build = repo.cargo(&["build", "--locked", "--workspace", "--bins", "--examples"]);
-    if steps.command("build", build) {
+    let built = steps.command("build", build);
+    let beside = start_beside(repo, demand_all);
+    if built {
         smoke::add(repo, &mut steps);
         steps.step("commands in the pages", || docs::run(repo).map(|()| String::new()));
         steps.step("output in README.md", || quotes::run(repo).map(|()| String::new()));
@@ -62,6 +63,40 @@ pub(crate) fn test(repo: &Repo, demand_all: bool) -> Result<(), String> {
     }
     deploy::add(repo, &mut steps);
     paper::add(repo, &mut steps);
+    steps.step("steps beside these", || end_beside(repo, beside?));
+    steps.finish()
+}
+
+/// The task that runs, in a process of its own, steps that need no built program of ours. Those beside it mostly wait for a service, so that
+/// together they take less than one after the other.
+pub(crate) const BESIDE: &str = "beside";
+/// Where it prints, in the folder of the dev profile.
+const BESIDE_LOG: &str = "beside.log";
+
+fn start_beside(repo: &Repo, demand_all: bool) -> Result<Child, String> {
+    let named = |why: std::io::Error| format!("{BESIDE}: {why}");
+    let log = File::create(repo.profile_directory()?.join(BESIDE_LOG)).map_err(named)?;
+    let mut command = repo.command(std::env::current_exe().map_err(named)?);
+    command.arg(BESIDE).args(demand_all.then_some("--all-tools")).stderr(log.try_clone().map_err(named)?);
+    command.stdout(log).stdin(Stdio::null()).spawn().map_err(named)
+}
+
+/// Prints what it printed; its last line counts its steps.
+fn end_beside(repo: &Repo, mut started: Child) -> Result<String, String> {
+    let ended = started.wait().map_err(|why| format!("{BESIDE}: {why}"))?;
+    let log = fs::read_to_string(repo.profile_directory()?.join(BESIDE_LOG));
+    let log = log.map_err(|why| format!("{BESIDE_LOG}: {why}"))?;
+    print!("{log}");
+    flush();
+    let counts = log.lines().last().unwrap_or_default().to_owned();
+    if ended.success() { Ok(counts) } else { Err(format!("{ended}: {counts}")) }
+}
+
+/// The steps of [`BESIDE`].
+pub(crate) fn beside(repo: &Repo, demand_all: bool) -> Result<(), String> {
+    let mut steps = Steps::tolerant(demand_all);
+    targets::add(repo, &mut steps);
+    steps.command("packages of what clients link", packages::list(repo));
     fuzz::add(repo, &mut steps, Scale::Test);
     deny::add(repo, &mut steps);
     steps.finish()

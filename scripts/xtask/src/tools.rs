@@ -84,9 +84,14 @@ pub(crate) fn caddy(repo: &Repo) -> Found {
     at_least(repo, "caddy", "version", (2, 6), "Caddy, such as apt-get install caddy")
 }
 
-/// Java, which runs a source file.
+/// Java, which runs a source file. A JRE alone has no `javac`.
 pub(crate) fn java(repo: &Repo) -> Found {
-    at_least(repo, "java", "--version", (17, 0), "a JDK, such as apt-get install default-jdk-headless")
+    at_least(repo, "javac", "--version", (17, 0), "a JDK, such as apt-get install default-jdk-headless")
+}
+
+/// Maven, which fetches and compiles Java.
+pub(crate) fn maven(repo: &Repo) -> Found {
+    at_least(repo, "mvn", "--version", (3, 6), "Maven, such as apt-get install maven")
 }
 
 /// The system's HTTP client.

@@ -8,6 +8,7 @@ usage: cargo xtask <task>
   test              for every push: the same with more of each volume test, smoke runs, and what other programs
                     check (Go, Node, Python, Chromium, libFuzzer, cargo-deny) where they are installed
   test --all-tools  the same, and a step whose program is missing fails: for a release
+  beside            the steps that `test` runs beside those with a service: `targets`, `fuzz` and `deny`
   soak              for hours: the full volume of every test in the release profile, Miri, long fuzzing
   tidy              rules of the source tree: dependency direction, circles of imports, clocks, lengths, evidence,
                     one list of forbidden locks
@@ -23,6 +24,7 @@ usage: cargo xtask <task>
   proxies --pauses  2,000 logins on kept connections with pauses of 4 to 70 s, by four HTTP clients and through two proxies
   h2spec            HTTP/2 of the built server, by h2spec (Go)
   deny              licences, bans and sources by cargo-deny; advisories where the database is reachable
+  pages             write what the pages repeat of the program, and the claims that stand above their tests
   numbers           write the numbers of all pages from bench/records/
   numbers --check   fail if a number in prose differs from its record, or one of the paper has none
   paper [--png]     the white paper, target/trefoil.pdf, or its pages as pictures

@@ -33,29 +33,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn new(level: Level, code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding {
-            level,
-            code: code.to_owned(),
-            place: place.to_string(),
-            what: what.into(),
-            remedy: String::new(),
-        }
-    }
-
     /// Nothing is wrong; `what` says what was checked.
     pub fn ok(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding::new(Level::Ok, code, place, what)
-    }
-
-    /// An operator should act.
-    pub fn warning(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding::new(Level::Warning, code, place, what)
-    }
-
-    /// It does not work.
-    pub fn broken(code: &str, place: impl ToString, what: impl Into<String>) -> Finding {
-        Finding::new(Level::Broken, code, place, what)
+        let (code, place) = (code.to_owned(), place.to_string());
+        Finding { level: Level::Ok, code, place, what: what.into(), remedy: String::new() }
     }
 
     /// Adds what to do.

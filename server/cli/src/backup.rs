@@ -11,7 +11,7 @@ use trefoil_service::backup;
 use trefoil_service::clock::SystemClock;
 use trefoil_service::time;
 
-/// What to do after a restoration: the same list in the manual.
+/// What to do after a restoration.
 const LOST: &str = "What was acknowledged after the backup is lost. Repeat it, before callers come back what ends somebody's rights:
   API keys     revoke again those that were revoked since: until then they work. Those made since are unknown: make new ones
   operators    revoke again operators and tokens that were revoked since; admin.token is the backup's
@@ -22,7 +22,8 @@ const LOST: &str = "What was acknowledged after the backup is lost. Repeat it, b
   policies     set again those that changed since. Attempt budgets and counts of malformed jobs are the backup's, and resets since are undone
   keys         rotate template keys again if a rotation ended since. Signing keys that were rotated or revoked since are refused with --trust-root
   files        the TLS certificate in the directory is the backup's
-  others       tell auditors and witnesses. All sessions have ended. Never start the old directory again
+  others       tell auditors and witnesses; a witness of another implementation may refuse heads until its operator resets it. All sessions
+               have ended. Never start the old directory again: a seal that it makes after the restoration proves a fork
 Then make a new backup.";
 
 #[derive(clap::Args)]

@@ -16,7 +16,7 @@ use trefoil_service::clock::SystemClock;
 #[command(
     about = "Diagnose an installation: faults, their places, and what to do",
     after_help = "It checks the certificate, the keys, the clock, the key-holder, the disk, attempt budgets, databases, file modes and\n\
-    owners, the nodes of a fleet, and the service if it runs. It changes nothing and takes no lock, so nothing need be stopped. Run it as the user of the\n\
+    owners, the nodes of a fleet, and the service if it runs. It changes nothing and keeps no lock, so nothing need be stopped. Run it as the user of the\n\
     service, with the flags and the environment of `trefoil serve`.\n\n\
     Examples:\n  trefoil doctor --data-dir /var/lib/trefoil\n  trefoil doctor --config trefoil.toml --json\n\n\
     Exit codes: 0 nothing is wrong, 1 warnings, 2 something is broken (a configuration that does not read too)."

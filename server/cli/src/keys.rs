@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trefoil_api::Pin;
 use trefoil_attest::{KeySetId, KeySetStatus, TrustRoot, TrustedKeySet};
-use trefoil_contents::parse_error;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
 use trefoil_service::clock::SystemClock;
@@ -330,7 +329,7 @@ pub(super) fn trust_root(data_dir: &Path) -> Result<TrustRoot, String> {
     let bytes = std::fs::read(&path).map_err(|cause| {
         format!("{}: cannot be read ({cause}); start the service once, or give --data-dir", path.display())
     })?;
-    TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {}", path.display(), parse_error(cause)))
+    TrustRoot::from_file(&bytes).map_err(|cause| format!("{}: {cause}", path.display()))
 }
 
 /// Replaces the pinned file, in its present form.

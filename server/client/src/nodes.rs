@@ -81,6 +81,7 @@ mod tests {
         }
     }
 
+    /// Claim V137.
     #[test]
     fn each_node_is_the_first_of_its_share_and_a_node_that_leaves_moves_only_its_own() {
         let names = ["a", "b", "c"];

@@ -52,6 +52,7 @@ fn made() -> [String; 3] {
     [one.cert.pem(), one.signing_key.serialize_pem(), other.cert.pem()]
 }
 
+/// Claim V173: A chain of certificates is read whole or refused, however its blocks are joined and whichever mark is damaged.
 #[test]
 fn pem_is_read_as_people_have_it_and_loses_no_certificate() {
     let [one, key, other] = made();

@@ -505,6 +505,9 @@ fn take_vault(directory: &DataDir, now: u64) -> Result<VaultState, BackupError> 
         }
         false => None,
     };
+    if let Some(log) = &log {
+        vault.follow(log.count());
+    }
     let counted = log.as_ref().map_or(0, |log| log.head().vault);
     let remembered = VaultState { generation: vault.state().generation.max(counted), restored: 0 };
     vault.accept_older(remembered).map_err(store_at(&path))?;

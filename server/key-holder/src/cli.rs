@@ -407,7 +407,10 @@ fn print_status(status: &Status) {
     for (tenant, trips) in trips.iter().filter(|(_, trips)| *trips > 0) {
         println!("  refused because a budget was spent: {trips} of tenant {}", hex::encode(tenant));
     }
-    println!("malformed jobs since the last reset: {malformed}");
+    println!("malformed jobs since the last reset: {}", status.malformed_jobs());
+    for (tenant, count) in malformed {
+        println!("  {count} of tenant {}", hex::encode(tenant));
+    }
     for tenant in frozen {
         println!("  frozen: {}", hex::encode(tenant));
     }

@@ -15,6 +15,10 @@ use trefoil_storage::disk::DiskLimits;
 /// The documented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
+/// The default of `policy.failures_per_generation_max` for one of three. With it the laxest policy tells a dishonest gateway less than a template
+/// holds there too.
+const FAILURES_PER_GENERATION_MAX_OF_SEAT: u32 = 110;
+
 /// How its settings are named.
 const PROGRAM: Program =
     Program { defaults: DEFAULTS, prefix: KEY_HOLDER_PREFIX, list: "trefoil key-holder --print-defaults" };
@@ -209,6 +213,9 @@ impl Config {
         layers.environment(environment.filter(|(name, _)| !settings::is_of_the_service(name)))?;
         let read = layers.read().map_err(|cause| ConfigError::Range { key: "configuration", cause });
         let mut config: Config = read?;
+        if config.quorum.seat != 0 && layers.is_default("policy.failures_per_generation_max") {
+            config.policy.failures_per_generation_max = FAILURES_PER_GENERATION_MAX_OF_SEAT;
+        }
         if let Some(path) = &flags.data_dir {
             config.server.data_dir.clone_from(path);
         }
@@ -369,6 +376,7 @@ mod tests {
         assert_eq!((seat.index(), others.map(|(other, _)| other.index())), (1, [0, 2]));
     }
 
+    /// Claim M9.
     #[test]
     fn a_policy_may_be_stricter_and_not_laxer() {
         let limits = Config::embedded().policy;
@@ -389,6 +397,8 @@ mod tests {
         lax("attempts_per_generation", |policy| policy.attempts.attempts_per_generation = 3001);
     }
 
+    /// Claim M9.
+    /// Claim M19.
     #[test]
     fn the_laxest_policy_tells_less_than_a_template_holds() {
         let PolicyLimits {
@@ -405,8 +415,12 @@ mod tests {
         };
         let bits = trefoil_matching::bits_per_generation(&laxest);
         assert_eq!(format!("{bits:.1}"), "740.3");
+        let peers = ['1', '2'].map(|digit| format!("tls://127.0.0.1:7443#{}", digit.to_string().repeat(64)));
+        let seat = format!("[quorum]\nseat = 3\npeers = {peers:?}\n");
+        let of_seat = |more: &str| load(&format!("{more}{seat}")).unwrap().policy.failures_per_generation_max;
+        assert_eq!(of_seat("[policy]\nfailures_per_generation_max = 115\n"), 115, "as its operator says");
         let of_quorum = AttemptPolicy {
-            failures_per_generation: crate::quorum::FAILURES_PER_GENERATION_MAX,
+            failures_per_generation: of_seat(""),
             attempts_per_day: attempts_per_day_max,
             failures_per_day: failures_per_day_max,
             ..laxest

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use trefoil_matching::{
     DecisionPolicy, KeyHolder, KeyHolderError, LaneSet, Reply, Request, TenantId, Vault as _,
 };
-use trefoil_storage::database::StoreError;
+use trefoil_storage::database::{StoreError, fault as store_fault};
 use trefoil_storage::disk::Disk;
 
 /// The key-holder and the parts that it needs to serve clients.
@@ -78,6 +78,14 @@ impl Handler {
         reply
     }
 
+    /// Has the vault note how long the job log is.
+    pub(crate) fn note_log(&self) {
+        let noted = self.log.sync().map_err(store_fault).and_then(|()| self.vault.note_beside());
+        if let Err(cause) = noted {
+            tracing::warn!(%cause, "the length of the job log was not noted in the vault");
+        }
+    }
+
     fn carry_out(
         &self,
         client: &Client,
@@ -111,6 +119,10 @@ impl Handler {
             let sees =
                 |tenant: &TenantId| client.right == Right::Operate || self.vault.owns(tenant, &client.name);
             return Ok(Reply::Status(self.role.key_holder().status_of(sees).into()));
+        }
+        if let Request::NoteStore(age) = request {
+            let noted = self.vault.note_store(&client.name, age);
+            return noted.map(Reply::Store).map_err(|cause| for_others(KeyHolderError::Vault(cause)));
         }
         let shredded = match &request {
             Request::Shred(name) => Some(*name),
@@ -194,6 +206,7 @@ fn fills(request: &Request) -> bool {
         | Request::ForgiveMalformed(_)
         | Request::ResetAttempts(_)
         | Request::LockedOut(_)
+        | Request::NoteStore(_)
         | Request::SeatKey(..) => false,
     }
 }

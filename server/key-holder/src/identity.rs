@@ -65,7 +65,16 @@ impl Identity {
         }
         directory.kept(&key)?;
         directory.kept(&certificate)?;
-        Identity::read(&directory.join(&certificate), &directory.join(&key))
+        Identity::look(directory.path(), name)
+    }
+
+    /// Reads what [`Identity::open`] made.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn look(directory: &Path, name: &str) -> Result<Identity, IdentityError> {
+        let file = |kind: &str| directory.join(format!("{name}-{kind}.pem"));
+        Identity::read(&file("certificate"), &file("private-key"))
     }
 
     /// Reads a pair of files that [`Identity::open`] made.

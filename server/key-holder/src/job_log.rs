@@ -11,10 +11,12 @@
 //!
 //! A file beside the log counts its lines ([`HighWater`]): a log that was cut, emptied, removed or replaced is refused.
 //!
-//! Each line has the number of the vault's transactions on the disk at that time, so that a vault with fewer is recognised as an older copy.
+//! Each line has the number of the vault's transactions on the disk at that time, so that a vault with fewer is recognised as an older copy. The
+//! vault has the number of lines that are on the disk, so that a log with fewer is, also with its mark.
 
 #![expect(clippy::disallowed_types, reason = "the lines are a chain, so one is written after the other")]
 
+use crate::vault::VAULT_FILE;
 use aws_lc_rs::hmac;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
@@ -22,11 +24,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use thiserror::Error;
 use trefoil_contents::parse_error;
 use trefoil_matching::{Handle, LANES, LaneSet, TemplateName, TenantId};
 use trefoil_storage::data_dir::{DataDir, DataDirError, HighWater, Reached, no_follow};
+use trefoil_storage::database::Count;
 
 /// Bytes after which the next file begins.
 const FILE_BYTES: u64 = 64 << 20;
@@ -117,8 +121,8 @@ pub enum JobLogError {
     },
     /// Lines that were written are missing.
     #[error(
-        "{path} has {found} lines of the job log and {reached} were written, or its last lines are of another log: restore the whole \
-         directory from one backup"
+        "{path} has {found} lines of the job log and {reached} were written, as {by} says, or its last lines are of another log: restore the whole \
+         directory from one backup, or, if there is none, make one of it and restore that, which every seal will show"
     )]
     Older {
         /// The directory.
@@ -127,6 +131,8 @@ pub enum JobLogError {
         found: u64,
         /// Lines written.
         reached: u64,
+        /// The file that counts them.
+        by: &'static str,
     },
 }
 
@@ -152,6 +158,8 @@ pub(crate) struct JobLog {
     directory: PathBuf,
     key: hmac::Key,
     state: Mutex<State>,
+    /// Lines that are on the disk.
+    synced: Count,
 }
 
 struct State {
@@ -189,14 +197,39 @@ impl JobLog {
         let mut mark = directory.high_water(MARK_FILE)?;
         let reached = mark.reached();
         if head.next < reached.count || !continues(&path, reached)? {
-            let path = directory.path().display().to_string();
-            return Err(JobLogError::Older { path, found: head.next, reached: reached.count });
+            return Err(older(directory.path(), head, reached.count, MARK_FILE));
         }
         let file = append_to(&path).map_err(|cause| failed(&path, cause))?;
         mark.reach(head.reached()).map_err(|cause| failed(&directory.join(MARK_FILE), cause))?;
         let bytes = file.metadata().map_err(|cause| failed(&path, cause))?.len();
         let state = Mutex::new(State { file, bytes, head, mark, broken: false });
-        Ok(JobLog { directory: directory.path().to_owned(), key, state })
+        let log = JobLog { directory: directory.path().to_owned(), key, state, synced: Count::default() };
+        log.sync().map_err(|cause| failed(&path, cause))?;
+        Ok(log)
+    }
+
+    /// Refuses a log with fewer lines than the vault has seen.
+    pub(crate) fn refuse_older(&self, seen: u64) -> Result<(), JobLogError> {
+        let head = self.head();
+        if head.next < seen { Err(older(&self.directory, head, seen, VAULT_FILE)) } else { Ok(()) }
+    }
+
+    /// Lines that are on the disk, for the vault.
+    pub(crate) fn count(&self) -> Count {
+        Arc::clone(&self.synced)
+    }
+
+    /// Waits until the disk has every line so far.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        let (file, lines) = {
+            let state = self.state.lock().map_err(|_| io::Error::other("the job log is broken"))?;
+            (state.file.try_clone()?, state.head.next)
+        };
+        if lines > self.synced.load(Ordering::Acquire) {
+            file.sync_data()?;
+            self.synced.store(lines, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// The end of the chain.
@@ -212,6 +245,7 @@ impl JobLog {
             return Err(io::Error::other(why));
         }
         if state.bytes >= FILE_BYTES {
+            state.file.sync_data()?;
             state.file = append_to(&file_path(&self.directory, state.head.next))?;
             state.bytes = 0;
         }
@@ -357,6 +391,10 @@ pub(crate) fn exists(directory: &Path) -> Result<bool, JobLogError> {
 
 fn append_to(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_follow()).open(path)
+}
+
+fn older(directory: &Path, head: Head, reached: u64, by: &'static str) -> JobLogError {
+    JobLogError::Older { path: directory.display().to_string(), found: head.next, reached, by }
 }
 
 fn failed(path: &Path, cause: io::Error) -> JobLogError {

@@ -26,6 +26,7 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, reload};
 use trefoil_contents::shown;
+use trefoil_storage::supervisor::no_thread;
 
 /// Most waiting lines: a second of them at 4,096 requests a second with one line each.
 const QUEUE_MAX: usize = 4096;
@@ -68,10 +69,10 @@ impl Logging {
     /// Starts to write the lines of this process to standard error. A panic becomes a line too.
     ///
     /// # Errors
-    /// When `log.filter` is not a filter.
+    /// When `log.filter` is not a filter, or there is no thread for the log.
     pub fn start(log: &Log) -> Result<Logging, String> {
         let filter = parse(log)?;
-        let lines = Lines::to(standard_error());
+        let lines = Lines::to(standard_error()).map_err(|cause| no_thread(cause).to_string())?;
         let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines.clone());
         let filter = match log.format {
             LogFormat::Text => {
@@ -167,13 +168,10 @@ fn with_silent_libraries(filter: &str) -> String {
 
 impl Lines {
     /// A queue of lines that a new thread writes to `output`.
-    fn to(output: impl Write + Send + 'static) -> Lines {
+    fn to(output: impl Write + Send + 'static) -> io::Result<Lines> {
         let (queue, lines) = sync_channel(QUEUE_MAX);
-        let started =
-            std::thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&lines, output));
-        // Without a thread the queue has no receiver, and every line is counted as lost.
-        drop(started);
-        Lines(queue)
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        thread.spawn(move || write_all(&lines, output)).map(|_| Lines(queue))
     }
 
     fn send_until(&self, mut message: Message, deadline: Instant) -> bool {
@@ -349,7 +347,7 @@ mod tests {
     #[test]
     fn a_blocked_reader_delays_no_thread_and_lost_lines_are_counted() {
         let (stuck, reader) = sync_channel(0);
-        let lines = Lines::to(Stuck(reader));
+        let lines = Lines::to(Stuck(reader)).unwrap();
         let before = lines_lost();
         let sent = QUEUE_MAX as u64 + 100;
         for _ in 0..sent {

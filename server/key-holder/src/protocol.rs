@@ -18,7 +18,7 @@ use trefoil_matching::{
 use zeroize::Zeroizing;
 
 /// Protocol and version in the TLS handshake.
-pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/9";
+pub(crate) const ALPN: &[u8] = b"trefoil-key-holder/10";
 /// Longest pause between two requests. Gateways do not use a connection that has been idle for half as long.
 pub(crate) const IDLE_TIME_MAX: Duration = Duration::from_secs(600);
 /// Bytes of a header: the frame's length, and the kind of a request.
@@ -33,7 +33,8 @@ pub(crate) const REPLY_BYTES_MAX: usize = REST_BYTES_MAX
     );
 const _: () = assert!(EncryptedProbes::BYTES < REPLY_BYTES_MAX && STATUS_BYTES_MAX < REPLY_BYTES_MAX);
 /// Identifiers, and counts of ten bytes at most.
-const STATUS_BYTES_MAX: usize = Status::FROZEN_MAX * 16 + Status::TRIPS_MAX * (16 + 10) + REST_BYTES_MAX;
+const STATUS_BYTES_MAX: usize =
+    Status::FROZEN_MAX * 16 + 2 * Status::COUNTED_MAX * (16 + 10) + REST_BYTES_MAX;
 
 const fn longest(one: usize, other: usize) -> usize {
     if one > other { one } else { other }
@@ -58,7 +59,7 @@ const fn public(name: &'static str) -> Kind {
 }
 
 /// In the order of [`Request`]'s variants.
-static KINDS: [Kind; 21] = [
+static KINDS: [Kind; 22] = [
     public("ping"),
     kind("decide", Right::Match, MatchJob::BYTES_MAX),
     kind("encrypt-probes", Right::Match, ProbeJob::BYTES_MAX),
@@ -84,6 +85,7 @@ static KINDS: [Kind; 21] = [
     // A gateway that could do this would have unlimited failures a day.
     kind("reset-attempts", Right::Operate, 0),
     kind("locked-out", Right::Match, 0),
+    kind("note-store", Right::Match, 0),
 ];
 
 /// Its index in the table.

@@ -216,6 +216,11 @@ impl<T: DeserializeOwned> Layers<T> {
         self.origins.insert(key.to_owned(), format!("set by {flag}"));
     }
 
+    /// Whether no layer set this key.
+    pub(crate) fn is_default(&self, key: &str) -> bool {
+        !self.origins.contains_key(key)
+    }
+
     /// The settings of all layers.
     ///
     /// # Errors

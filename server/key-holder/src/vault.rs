@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trefoil_matching::{
-    AttemptPolicy, AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, SubjectRecord,
-    TenantId, TenantRecord, Vault, VaultError, VaultState,
+    AttemptPolicy, AttemptRecord, DecisionPolicy, EpochRecord, Handle, KeyStructure, Lane, StoreAge,
+    SubjectRecord, TenantId, TenantRecord, Vault, VaultError, VaultState,
 };
 use trefoil_storage::data_dir::DatabaseFile;
 use trefoil_storage::database::{
@@ -109,6 +109,27 @@ impl SqliteVault {
     /// Whether `client` owns the tenant.
     pub fn owns(&self, tenant: &TenantId, client: &str) -> bool {
         self.owners.load().get(tenant).is_some_and(|owner| owner == client)
+    }
+
+    /// Notes how new a client's store is. Returns the newest that the client showed before.
+    ///
+    /// # Errors
+    /// The file failed.
+    pub fn note_store(&self, client: &str, age: StoreAge) -> Result<StoreAge, VaultError> {
+        let newest = "SELECT restored, count FROM stores WHERE client = ?";
+        let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let seen = self.database.read(|connection| connection.query_row(newest, [client], row).optional());
+        let seen = seen.map_err(failed)?.unwrap_or_default();
+        if age > seen {
+            let note =
+                "INSERT INTO stores VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET restored = ?2, count = ?3
+                        WHERE (restored, count) < (?2, ?3)";
+            let values = (client.to_owned(), age.0, age.1);
+            let write =
+                move |connection: &Connection| connection.execute(note, values).map(drop).map_err(fault);
+            self.database.write(write).map_err(failed)?;
+        }
+        Ok(seen)
     }
 
     /// Transactions that were acknowledged before it was opened, by its mark. A vault that has fewer is an older copy.

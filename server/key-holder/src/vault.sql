@@ -7,6 +7,8 @@ CREATE TABLE tenants (
 ) STRICT, WITHOUT ROWID;
 -- Which client created which tenant: only that client may enrol, shred and decide for it.
 CREATE TABLE owners (tenant BLOB PRIMARY KEY, client TEXT NOT NULL) STRICT, WITHOUT ROWID;
+-- The newest store that each client has shown.
+CREATE TABLE stores (client TEXT PRIMARY KEY, restored INTEGER NOT NULL, count INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 -- Two of a tenant while its keys are rotated, otherwise one.
 CREATE TABLE epochs (
     tenant BLOB NOT NULL REFERENCES tenants, epoch INTEGER NOT NULL, wrapped_master BLOB NOT NULL, seed BLOB NOT NULL,

@@ -64,7 +64,9 @@ pub fn without_password(url: &str) -> String {
     };
     let (user, place) = rest.rsplit_once('@').map_or(("", rest), |(user, place)| (user, place));
     let (name, password) = user.split_once([':', '/', '?']).map_or((user, ""), |(name, _)| (name, ":***"));
-    if user.contains(ESCAPED) {
+    // Without a database, what stands behind an unescaped `@` of the password looks like a machine.
+    let has_database = place.split('?').next().is_some_and(|place| place.contains('/'));
+    if user.contains(ESCAPED) || !password.is_empty() && !has_database {
         return format!("{scheme}://{name}{password}");
     }
     // A user and a password without a machine.
@@ -300,6 +302,7 @@ mod tests {
         Address::read(url, &PasswordFiles::default()).unwrap_err()
     }
 
+    /// Claim V130.
     #[test]
     fn an_old_primary_is_possible_where_there_are_several_servers() {
         for (hosts, expected) in [("127.0.0.1", Duration::ZERO), ("127.0.0.1,127.0.0.2", PROVEN_FOR)] {
@@ -309,6 +312,7 @@ mod tests {
         }
     }
 
+    /// Claim V93.
     #[test]
     fn a_way_that_leaves_the_machine_is_verified_or_refused() {
         for (url, expected) in [
@@ -349,6 +353,9 @@ mod tests {
         for (url, shown) in [
             ("postgres://u:secret@h/d", "postgres://u:***@h/d"),
             ("postgres://u:se:c@ret@h/d?sslmode=disable", "postgres://u:***"),
+            ("postgres://u:a@secret", "postgres://u:***"),
+            ("postgres://u:a@secret?sslmode=disable&sslrootcert=/ca", "postgres://u:***"),
+            ("postgres://u:a@secret:5432", "postgres://u:***"),
             ("postgres://u:sec/ret@h/d", "postgres://u:***"),
             ("postgres://u:sec?ret@h/d", "postgres://u:***"),
             ("postgres://u:sec%40ret@h:5432/d", "postgres://u:***@h:5432/d"),

@@ -80,7 +80,7 @@ impl Postgres {
         patience: Duration,
         opening: Opening,
     ) -> Result<Postgres, StoreError> {
-        let name = opening.fleet.clone();
+        let name = opening.fleet.clone().filter(|_| opening.look.is_none());
         let (threads, begun) = Threads::start(supervisor, address, secret, patience, opening)?;
         let start = |name: String| Parts::start(supervisor, address, secret, patience, begun, &name);
         let fleet = name.map(start).transpose()?;
@@ -103,6 +103,13 @@ impl Tables for Postgres {
 
     fn count(&self) -> Count {
         Arc::clone(&self.0.count)
+    }
+
+    fn follow(&self, vault: Count) -> u64 {
+        let (beside, seen) = &self.0.beside;
+        // A second one would be another vault.
+        let _ = beside.set(vault);
+        *seen
     }
 
     fn write(&self, call: Call, operation: Write) -> Result<(), StoreError> {

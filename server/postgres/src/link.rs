@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{
     AsyncMessage, Client, Connection, Error, NoTls, Row, SimpleQueryMessage, Socket, Statement,
@@ -120,27 +120,43 @@ impl Link {
     /// Gives every setting of the session its value, whatever the server, the database or the role says of it.
     fn pin(&self, patience: Duration) -> Result<(), StoreError> {
         let wanted = settings(patience);
-        let list: Vec<String> = wanted.iter().map(|(name, value)| format!("('{name}', '{value}')")).collect();
-        let list =
-            format!("(VALUES {}) AS wanted (name, value) JOIN pg_settings USING (name)", list.join(", "));
+        let list: String = wanted.iter().map(|(name, value)| format!("('{name}', '{value}'), ")).collect();
+        let list = format!("(VALUES {list} {COMMITS}) AS wanted (name, value) JOIN pg_settings USING (name)");
         // The role's own may be shorter than what follows.
         let first = (patience * 4 / 5).as_millis();
         self.batch(&format!(
             "SET statement_timeout = {first}; SELECT set_config(name, value, false) FROM {list};
-             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3;
-             SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-                               WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)"
+             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3"
         ))?;
-        let others =
-            format!("SELECT string_agg(name || ' = ' || setting, ', ') FROM {list} WHERE setting <> value");
-        match self.told(&others)?.and_then(|row| row.into_iter().next().flatten()) {
-            None => Ok(()),
-            Some(others) => Err(StoreError::Unusable(format!(
-                "{}: a session keeps other settings than it was given ({others}). Connect to PostgreSQL itself, or through a pooler that gives each \
+        let all = "SELECT string_agg(name || ' = ' || setting, ', ') FROM";
+        let told = self.told(&format!(
+            "SELECT ({all} {list} WHERE setting <> value), ({all} pg_settings WHERE {FORBIDDEN}),
+                    array_to_string(current_schemas(true), ', ')"
+        ))?;
+        let [others, forbidden, path] =
+            told.and_then(|row| row.try_into().ok()).unwrap_or([const { None }; 3]);
+        let path = path.unwrap_or_default();
+        let begun_with = self.servers.path(&path);
+        let why = match (others, forbidden) {
+            (Some(others), _) => {
+                return Err(StoreError::Unusable(format!(
+                    "{}: a session keeps other settings than it was given ({others}). Connect to PostgreSQL itself, or through a pooler that gives each \
                  client a server connection of its own (session pooling)",
-                self.place
-            ))),
-        }
+                    self.place
+                )));
+            }
+            (_, Some(set)) => format!(
+                "a session has {set}, from the server, the database or the role, and could not write as it must: take it back there (ALTER ROLE, \
+                 ALTER DATABASE ... RESET), or wait until its administrator does"
+            ),
+            _ if path != begun_with => format!(
+                "search_path leads a session to the schemas {path}, and this process began with {begun_with}: set it back for the role or the \
+                 database, or, if the tables are in the new ones, start every node again"
+            ),
+            _ => return Ok(()),
+        };
+        // Until they are as they were.
+        Err(self.unreachable(&why))
     }
 
     /// Proves that its server was the primary a moment ago, unless a proof is that young. Outside transactions.
@@ -317,10 +333,14 @@ impl Link {
             }
             ("25P03", _) | (_, "08" | "57") => self.lose(&text),
             // Not where a policy of row security refuses a row.
-            ("42501", _) if !text.contains("row-level security") => StoreError::Fault(format!(
-                "{}: {text}. Run `trefoil store migrate` with the address of the role that owns the tables",
-                self.place
-            )),
+            ("42501", _)
+                if cause.as_db_error().and_then(DbError::routine) != Some("ExecWithCheckOptions") =>
+            {
+                StoreError::Fault(format!(
+                    "{}: {text}. Run `trefoil store migrate` with the address of the role that owns the tables",
+                    self.place
+                ))
+            }
             _ => StoreError::Fault(format!("{}: {text}", self.place)),
         }
     }
@@ -348,9 +368,13 @@ async fn attend<T: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// What a session is to do: read and write values in one way, acknowledge once the disk has it, give up in time, and notice a process that is gone. A
-/// server that is too old for one does without it. `search_path` is the operator's, and names the schema of the tables; `default_transaction_read_only`
-/// is too, and refuses writes.
+/// Acknowledge once the disk has it, or more, if the operator wants that.
+const COMMITS: &str = "('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END)";
+/// What is the operator's to say, and without which a session is of no use.
+const FORBIDDEN: &str = "name = 'session_replication_role' AND setting <> 'origin'";
+
+/// What a session is to do: read and write values in one way, give up in time, and notice a process that is gone. A server that is too old for one does
+/// without it. `search_path` is the operator's, and names the schema of the tables; all sessions of a process have the same ([`Servers::path`]).
 fn settings(patience: Duration) -> Vec<(&'static str, String)> {
     // A statement that the server gives up leaves a connection that can be used.
     let (statement, transaction) = ((patience * 4 / 5).as_millis(), (patience * 5).as_millis());
@@ -359,6 +383,10 @@ fn settings(patience: Duration) -> Vec<(&'static str, String)> {
         ("client_encoding", "UTF8"),
         ("bytea_output", "hex"),
         ("DateStyle", "ISO, MDY"),
+        ("IntervalStyle", "postgres"),
+        ("extra_float_digits", "1"),
+        ("array_nulls", "on"),
+        ("transform_null_equals", "off"),
         ("TimeZone", "UTC"),
         ("row_security", "on"),
         ("default_transaction_isolation", "read committed"),
@@ -389,6 +417,10 @@ fn next_step(cause: &Error) -> Cow<'static, str> {
         "3D000" => "; create it, see FLEET.md, PostgreSQL",
         "53300" => return Cow::Owned(too_many()),
         _ if told.contains("password missing") => "; name a file in store.password_file (mode 0600)",
+        _ if told.contains("does not allow writes") => {
+            ": it is a standby, or default_transaction_read_only is on for the server, the database or the role; take that back, or wait until its \
+             administrator does"
+        }
         _ if told.contains("does not support TLS") => {
             "; set ssl = on there (sslmode=disable is for 127.0.0.1 only)"
         }

@@ -26,8 +26,8 @@ use crate::table::{RowMac, Rows, Sum, Telling};
 pub(crate) use lock::{LOCK, held, holder, holds, in_use, is_true, named};
 use lock::{LOCK_WAIT, be_alone, lock, warn_of_lost_writes};
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use trefoil_storage::data_dir::{HighWater, Reached};
 use trefoil_storage::database::Count;
@@ -43,6 +43,8 @@ pub(crate) struct Node {
     pub(crate) generation: u64,
     /// The last transaction that changed what every node of a fleet has in memory as a whole.
     pub(crate) registry: u64,
+    /// The transactions of the vault beside it, as of the last one.
+    vault: u64,
 }
 
 /// Longest wait for a start's statements, which may make indexes.
@@ -57,6 +59,10 @@ pub struct Opening {
     pub restored: bool,
     /// The name of this node, if others use the database at the same time.
     pub fleet: Option<String>,
+    /// Transactions that a key-holder elsewhere has seen.
+    pub seen: u64,
+    /// Only look, with the count of acknowledged transactions.
+    pub look: Option<u64>,
 }
 
 /// The hold of this process on the database.
@@ -76,7 +82,12 @@ pub(crate) struct Hold {
     seen: Arc<AtomicU64>,
     /// Its transactions that were acknowledged, for the vault beside it.
     count: Count,
+    /// Those of the vault.
+    beside: Beside,
 }
+
+/// The count of the vault in this process, if there is one, once it is open.
+pub(crate) type Beside = Arc<OnceLock<Count>>;
 
 /// The row of the installation as it is stored.
 pub(crate) struct Stored {
@@ -98,15 +109,20 @@ impl Hold {
     ) -> Result<(Hold, Link), StoreError> {
         let (mac, link) = (RowMac::of(secret), Link::open(&address, patience, CONNECT_MAX)?);
         pool::refuse(&address, &link, patience)?;
-        let Opening { mark, restored, fleet } = opening;
+        let Opening { mark, restored, fleet, seen: elsewhere, look } = opening;
         if restored && fleet.is_some() {
             be_alone(&address, &link)?;
         }
         lock(&address, &link, LOCK_WAIT, fleet.as_deref())?;
-        let reached = mark.as_ref().map_or(0, |mark| mark.reached().count);
+        let reached = look.or(mark.as_ref().map(|mark| mark.reached().count)).unwrap_or(0);
         let (node, sum) = (Node::default(), Sum::default());
         let (in_doubt, seen, count) = (None, Arc::default(), Count::default());
-        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen, count };
+        let beside = Beside::default();
+        let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen, count, beside };
+        if look.is_some() {
+            // Whoever starts meanwhile waits longer than this takes.
+            link.batch("SELECT pg_advisory_unlock_all()")?;
+        }
         let verified = hold.verified(&link)?;
         link.batch(&format!("BEGIN; {}", Scope::All.local()))?;
         link.be_patient(START)?;
@@ -115,8 +131,14 @@ impl Hold {
         if node.generation < reached && !restored {
             return Err(hold.older(node.generation, reached));
         }
+        if look.is_some() {
+            hold.node = node;
+            hold.count.store(node.generation, Ordering::Release);
+            link.batch("ROLLBACK")?;
+            return Ok((hold, link));
+        }
         // Any other count may be an older copy's: a node of a fleet notes only its own transactions, and a directory may be restored too.
-        if restored && reached > 0 && node.generation == reached {
+        if restored && reached > 0 && node.generation == reached && elsewhere <= reached {
             return Err(hold.unusable(&format!(
                 "the database has every acknowledged transaction ({reached}): nothing was restored. Start without --store-restored"
             )));
@@ -129,7 +151,8 @@ impl Hold {
                 "the restored database lacks so many of the transactions that were acknowledged here"
             );
         }
-        let generation = node.generation.max(reached) + 1;
+        // A start is not counted: an older copy that is refused would be newer at the next one.
+        let generation = node.generation.max(reached) + u64::from(restored || node.generation == 0);
         hold.node = Node { term: node.term + 1, generation, ..node };
         hold.seen.store(node.registry, Ordering::Release);
         link.commit(&format!("{}; COMMIT", hold.written(&hold.node, hold.sum)?))?;
@@ -159,10 +182,10 @@ impl Hold {
 
     /// The statement that writes the row.
     fn written(&self, node: &Node, sum: Sum) -> Result<String, StoreError> {
-        let Node { term, generation, registry } = node;
+        let Node { term, generation, registry, vault } = node;
         let (code, sum) = (hex::encode(self.code(node, sum)), hex::encode(self.mac.hide(sum)?));
         Ok(format!(
-            "UPDATE node SET term = {term}, generation = {generation}, registry = {registry}, sum = decode('{sum}', 'hex'),
+            "UPDATE node SET term = {term}, generation = {generation}, registry = {registry}, vault = {vault}, sum = decode('{sum}', 'hex'),
              mac = decode('{code}', 'hex') WHERE id = 0"
         ))
     }
@@ -222,6 +245,11 @@ impl Hold {
         Arc::clone(&self.count)
     }
 
+    /// Where to put the count of the vault, and the count that the database has seen.
+    pub(crate) fn beside(&self) -> (Beside, u64) {
+        (Arc::clone(&self.beside), self.node.vault)
+    }
+
     /// Transactions until now.
     pub(crate) fn generation(&self) -> u64 {
         self.node.generation
@@ -267,7 +295,8 @@ impl Hold {
     ) -> Result<Option<u64>, StoreError> {
         let generation = self.node.generation + 1;
         let last = if registry { generation } else { self.node.registry };
-        let next = Node { generation, registry: last, ..self.node };
+        let vault = self.beside.get().map_or(self.node.vault, |vault| vault.load(Ordering::Acquire));
+        let next = Node { generation, registry: last, vault, ..self.node };
         match link.commit(&format!("{}; COMMIT", self.written(&next, sum)?)) {
             Ok(()) => {
                 (self.node, self.sum) = (next, sum);
@@ -313,10 +342,10 @@ impl Hold {
 
 /// The code of the row.
 fn code(mac: &RowMac, node: &Node, sum: Sum) -> Vec<u8> {
-    let Node { term, generation, registry } = *node;
-    let (sum, numbers) = (sum.bytes(), [VERSION, term, generation, registry]);
-    let [version, term, generation, registry] = numbers.each_ref().map(|number| number.value());
-    mac.sign("node", &[version, term, generation, registry, Value::Bytes(Some(&sum))]).to_vec()
+    let Node { term, generation, registry, vault } = *node;
+    let (sum, numbers) = (sum.bytes(), [VERSION, term, generation, registry, vault]);
+    let [version, term, generation, registry, vault] = numbers.each_ref().map(|number| number.value());
+    mac.sign("node", &[version, term, generation, registry, vault, Value::Bytes(Some(&sum))]).to_vec()
 }
 
 impl Stored {
@@ -334,15 +363,15 @@ impl Stored {
 /// The row of the installation, without a check of it.
 pub(crate) fn stored(link: &Link, before: &str, how: &str) -> Result<Option<Stored>, StoreError> {
     let told = link.told(&format!(
-        "{before} SELECT version, term, generation, registry, encode(mac, 'hex'), encode(sum, 'hex') FROM node WHERE id = 0 {how}"
+        "{before} SELECT version, term, generation, registry, vault, encode(mac, 'hex'), encode(sum, 'hex') FROM node WHERE id = 0 {how}"
     ))?;
     let Some(columns) = told else { return Ok(None) };
     let text = |at: usize| columns.get(at).cloned().flatten();
     let number = |at: usize| text(at).and_then(|text| text.parse().ok());
     let bytes = |at: usize| hex::decode(text(at)?).ok();
     let found = || {
-        let node = Node { term: number(1)?, generation: number(2)?, registry: number(3)? };
-        Some(Stored { version: number(0)?, node, sum: bytes(5)?, code: bytes(4)? })
+        let node = Node { term: number(1)?, generation: number(2)?, registry: number(3)?, vault: number(4)? };
+        Some(Stored { version: number(0)?, node, sum: bytes(6)?, code: bytes(5)? })
     };
     Ok(found())
 }

@@ -39,6 +39,7 @@ mod tests {
         }
     }
 
+    /// Claim V174: A start refuses a pool that shares a connection to PostgreSQL among sessions.
     #[test]
     fn a_pool_that_shares_connections_is_refused_and_one_for_sessions_serves() {
         let Some(server) = Server::shared() else { return };

@@ -85,7 +85,7 @@ impl Hold {
             ));
         }
         link.batch(&schema())?;
-        link.batch(&format!("INSERT INTO node VALUES (0, {VERSION}, 0, 0, 0, '', '')"))?;
+        link.batch(&format!("INSERT INTO node VALUES (0, {VERSION}, 0, 0, 0, 0, '', '')"))?;
         Ok((Node::default(), Sum::default()))
     }
 

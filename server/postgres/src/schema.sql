@@ -2,10 +2,11 @@
 -- distribution key of an engine that shards. The column mac authenticates its row, see table.rs.
 -- One row: the version of these tables, the number of processes that have held the database, and of transactions that were committed.
 -- registry: the transaction that changed a summed table last, except for the times of last uses. sum: the sum over the rows of the summed
--- tables, hidden, so that a node takes over from another without reading them all.
+-- tables, hidden, so that a node takes over from another without reading them all. vault: the transactions of the vault of a
+-- process that serves alone.
 CREATE TABLE node (
     id bigint PRIMARY KEY, version bigint NOT NULL, term bigint NOT NULL, generation bigint NOT NULL, registry bigint NOT NULL,
-    sum bytea NOT NULL, mac bytea NOT NULL
+    vault bigint NOT NULL, sum bytea NOT NULL, mac bytea NOT NULL
 );
 -- Ciphertext does not compress.
 ALTER TABLE template_bytes ALTER COLUMN wrapped SET STORAGE EXTERNAL;

@@ -7,6 +7,7 @@
 //!
 //! A failover begins a new timeline. Once a connection of this process has seen it, no other one goes back to an older one.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio_postgres::Config;
@@ -37,6 +38,7 @@ pub(crate) struct Servers {
     /// The newest timeline that was proven.
     timeline: AtomicU64,
     begun: Instant,
+    path: OnceLock<String>,
 }
 
 struct Server {
@@ -54,12 +56,17 @@ impl Servers {
             finish(&mut config);
             Server { config, proven: AtomicU64::new(0) }
         };
-        let (first, timeline) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Servers { all: (0..count).map(server).collect(), first, timeline, begun: Instant::now() }
+        let (first, timeline, path) = (AtomicUsize::new(0), AtomicU64::new(0), OnceLock::new());
+        Servers { all: (0..count).map(server).collect(), first, timeline, begun: Instant::now(), path }
     }
 
     pub(crate) fn config(&self, at: usize) -> &Config {
         &self.all[at].config
+    }
+
+    /// The schemas in which the first session of this process found its tables, if this is not the first.
+    pub(crate) fn path<'a>(&'a self, found: &'a str) -> &'a str {
+        self.path.get_or_init(|| found.to_owned())
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -130,6 +130,10 @@ pub(crate) fn fill(store: &Postgres) {
     store.seal_note(entry, vec![3; 100]).unwrap();
 }
 
+/// Claim P13.
+/// Claim V90: PostgreSQL as a store keeps what every store promises, and the same tests of the service pass on it: kills lose nothing that
+/// was acknowledged.
+/// Claim V123.
 #[test]
 fn postgres_holds_what_a_store_promises() {
     let Some(server) = Server::shared() else { return };
@@ -161,6 +165,7 @@ pub(crate) fn read_all(store: &Postgres) -> Result<(), StoreError> {
     store.reserve_renewal(&T, &H).map(drop)
 }
 
+/// Claim V93.
 #[test]
 fn a_row_that_somebody_else_wrote_is_refused_when_it_is_read() {
     let Some(server) = Server::shared() else { return };
@@ -225,6 +230,9 @@ const NOT_BY_TENANT: [(&str, &str, &str); 13] = [
 /// Rows of seconds or of a session, in memory only, by a digest of what they are of.
 const BY_DIGEST: [(&str, &str); 2] = [("register_nonces", "half"), ("register_positions", "session")];
 
+/// Claim V134: In PostgreSQL the primary key of each table begins with the tenant, then the subject where it has one, but for a list of
+/// tables with the reason of each.
+///
 /// So the tables can be partitioned, or distributed by an engine that shards, by tenant.
 #[test]
 fn primary_keys_begin_with_the_tenant_and_then_the_subject_but_for_tables_that_have_a_reason() {
@@ -285,6 +293,8 @@ fn is_key(table: &str, column: &str) -> bool {
     }
 }
 
+/// Claim V93.
+///
 /// In tables that a start loads as a whole: an API key is not brought back, a root not taken away.
 #[test]
 fn a_row_that_was_removed_or_put_back_is_found_at_the_next_start() {
@@ -327,6 +337,8 @@ fn a_row_that_was_removed_or_put_back_is_found_at_the_next_start() {
     }
 }
 
+/// Claim V91: One process uses a PostgreSQL database: a second one is refused, and one that lost the lock to another writes nothing more
+/// and ends. A database that lost acknowledged transactions is refused.
 #[test]
 fn one_process_uses_a_database_and_the_second_is_told_who() {
     let Some(server) = Server::shared() else { return };
@@ -358,6 +370,7 @@ fn another_installations_database_is_refused() {
     assert!(matches!(other, Err(StoreError::Forged(_))), "{:?}", other.err());
 }
 
+/// Claim V91.
 #[test]
 fn a_process_whose_database_another_one_took_writes_no_more_and_ends() {
     let Some(server) = Server::shared() else { return };
@@ -399,6 +412,7 @@ fn a_process_whose_database_another_one_took_writes_no_more_and_ends() {
     assert_eq!(open(&url).unwrap().last_seal(), Ok(Some((0, vec![1]))), "the first one wrote nothing");
 }
 
+/// Claim V92.
 #[test]
 fn lost_sessions_are_made_again_and_writes_are_neither_lost_nor_doubled() {
     let Some(server) = Server::shared() else { return };
@@ -433,6 +447,7 @@ fn lost_sessions_are_made_again_and_writes_are_neither_lost_nor_doubled() {
     }
 }
 
+/// Claim V91.
 #[test]
 fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_restored() {
     let Some(server) = Server::shared() else { return };
@@ -441,7 +456,7 @@ fn a_database_that_lost_acknowledged_transactions_is_refused_unless_it_was_resto
     let folder = tempfile::tempdir().unwrap();
     let directory = DataDir::open(&folder.path().join("data")).unwrap();
     let opening =
-        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), restored, fleet: None };
+        |restored| Opening { mark: Some(directory.high_water("m").unwrap()), restored, ..Opening::default() };
     let (store, _) = open_with(&url, PATIENCE, opening(false)).unwrap();
     server.sql(&name, "CREATE TABLE kept AS TABLE node");
     store.put_seal(5, vec![5], vec![]).unwrap();
@@ -558,6 +573,8 @@ fn a_clock_that_is_ahead_removes_nothing_early() {
     assert_eq!([there(1), there(2)], [false, true]);
 }
 
+/// Claim V124.
+///
 /// A process that got no answer to its commit repeats the write.
 #[test]
 fn a_write_of_usage_that_is_repeated_counts_once() {
@@ -583,6 +600,7 @@ fn a_write_of_usage_that_is_repeated_counts_once() {
     assert_eq!(notes(), "2", "for a day");
 }
 
+/// Claim V93.
 #[test]
 fn tls_to_the_database_is_verified() {
     let Some(server) = Server::start(&[]) else { return };

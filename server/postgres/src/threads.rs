@@ -18,7 +18,7 @@ mod run;
 
 use crate::address::Address;
 use crate::connections::READERS;
-use crate::node::{Hold, Opening};
+use crate::node::{Beside, Hold, Opening};
 use crate::roles;
 use crate::scope::Scope;
 use crate::table::{RowMac, Rows};
@@ -111,6 +111,8 @@ pub(crate) struct Threads {
     place: String,
     /// Transactions that were acknowledged.
     pub(crate) count: Count,
+    /// Where to put the count of the vault, and the count that the database has seen.
+    pub(crate) beside: (Beside, u64),
 }
 
 impl Threads {
@@ -135,7 +137,7 @@ impl Threads {
                 Ok(taken) => taken,
                 Err(cause) => return drop(tell.send(Err(cause))),
             };
-            let _ = tell.send(Ok((hold.count(), (hold.generation(), hold.seen()))));
+            let _ = tell.send(Ok((hold.count(), hold.beside(), (hold.generation(), hold.seen()))));
             drop(tell);
             let place = own.to_string();
             Writer { hold, link: Some(link), standing: shared, supervisor: watching, patience, place }
@@ -143,7 +145,7 @@ impl Threads {
         };
         threads.push(supervisor.spawn("store-writer", writer).map_err(failed)?);
         let ended = |_| StoreError::Fault("the thread that writes has ended".to_owned());
-        let (count, begun) = told.recv().map_err(ended)??;
+        let (count, beside, begun) = told.recv().map_err(ended)??;
         for number in 0..READERS {
             let (address, mac, asked) = (address.clone(), RowMac::of(&secret), asked.clone());
             let reader = Reader { address, mac, patience };
@@ -159,6 +161,7 @@ impl Threads {
             supervisor: supervisor.clone(),
             place: address.to_string(),
             count,
+            beside,
         };
         Ok((started, begun))
     }

@@ -10,6 +10,8 @@ use trefoil_pipeline::Clock;
 
 /// The wall clock may move so far against the monotonic one between two looks, and by the time between them, seconds: NTP slews by less.
 const STEP_S: u64 = 2;
+/// So many logins that are refused for their time dispute the clock as much as one that is let in confirms it.
+const CONFIRMS: u64 = 20;
 /// How long a step is told, seconds.
 const TOLD_S: u64 = 3_600;
 
@@ -79,6 +81,10 @@ struct Seen {
     /// How far the database's clock was ahead of this one at the last two looks.
     register_ahead: [i64; 2],
     is_behind: bool,
+    /// Logins let in and refused for their time, at the last look.
+    by_time: [u64; 2],
+    /// How many more were refused than [`CONFIRMS`] times those let in, since it was 0.
+    disputed: u64,
 }
 
 /// A step of the wall clock.
@@ -116,6 +122,20 @@ impl ClockWatch {
         seen.is_behind = behind.is_some();
     }
 
+    /// Takes the logins so far, let in and refused for their time.
+    pub(crate) fn weigh(&self, by_time: [u64; 2]) {
+        let mut seen = self.seen();
+        let before = std::mem::replace(&mut seen.by_time, by_time);
+        let [let_in, refused] = [0, 1].map(|which| by_time[which] - before[which]);
+        let disputed = seen.disputed.saturating_add(refused).min(10 * CONFIRMS);
+        seen.disputed = disputed.saturating_sub(CONFIRMS.saturating_mul(let_in));
+    }
+
+    /// How many logins dispute the clock, beyond what others confirm.
+    pub fn disputed(&self) -> u64 {
+        self.seen().disputed
+    }
+
     /// The last step, for an hour.
     pub fn step(&self, monotonic_s: u64) -> Option<Step> {
         let told = |(_, at): &(Step, u64)| monotonic_s.saturating_sub(*at) < TOLD_S;
@@ -139,6 +159,29 @@ impl ClockWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Claim V160.
+    #[test]
+    fn a_caller_with_a_wrong_clock_disputes_this_one_only_where_others_confirm_little() {
+        let watch = ClockWatch::default();
+        let mut all = [0, 0];
+        for (let_in, refused, disputed) in [
+            (0, 19, 19),
+            (1, 0, 0),
+            // As many as were let in, and twenty times as many.
+            (50, 50, 0),
+            (1, 20, 0),
+            (0, 60, 60),
+            (1, 0, 40),
+            (0, 1_000, 200),
+            (9, 0, 20),
+            (9, 0, 0),
+        ] {
+            all = [all[0] + let_in, all[1] + refused];
+            watch.weigh(all);
+            assert_eq!(watch.disputed(), disputed, "{let_in} let in, {refused} refused");
+        }
+    }
 
     #[test]
     fn a_step_is_told_for_an_hour_and_slewing_never_is() {

@@ -34,6 +34,8 @@ impl Apart {
 #[derive(Default)]
 pub struct Counters {
     submitted: Apart,
+    /// Logins refused because they are too old or too new.
+    pub(crate) not_fresh: Apart,
     matches: AtomicU64,
     denials: AtomicU64,
     batches: AtomicU64,
@@ -66,6 +68,11 @@ impl Counters {
     /// A request was handed to the pipeline.
     pub fn submitted(&self) {
         self.submitted.add_one();
+    }
+
+    /// Requests handed to the pipeline, and those refused because they are too old or too new.
+    pub(crate) fn by_time(&self) -> [u64; 2] {
+        [self.submitted.sum(), self.not_fresh.sum()]
     }
 
     /// Authentications answered.

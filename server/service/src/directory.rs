@@ -553,6 +553,8 @@ mod tests {
         (record, key)
     }
 
+    /// Claim V25.
+    ///
     /// An attacker who can write to the store, and even to the tags of its rows, cannot add a member.
     #[test]
     fn a_root_is_what_its_signed_statement_says() {

@@ -331,6 +331,7 @@ pub(crate) mod tests {
         (copy, folder)
     }
 
+    /// Claim V25.
     #[test]
     fn nothing_is_served_that_the_newest_seal_does_not_vouch_for() {
         let ((store, _folder), _) = stored(11);

@@ -234,6 +234,7 @@ impl Service {
 
     fn check_fresh(&self, issued_at: u64, now: u64) -> Result<(), Refused> {
         if now.saturating_sub(issued_at) > FRESHNESS_S || issued_at.saturating_sub(now) > AHEAD_S {
+            self.counters.not_fresh.add_one();
             return Err(Refused::NotFresh(NotFresh::OutsideWindow { issued_at, now }));
         }
         self.past.check(issued_at, now).map_err(Refused::NotFresh)?;

@@ -225,6 +225,7 @@ mod tests {
         (0..=logins).map(|_| rng.random::<f64>() < share).collect()
     }
 
+    /// Claim V145.
     #[test]
     fn a_wrong_model_is_found_within_200_logins_and_a_right_one_never() {
         for (threshold, share, most) in [

@@ -107,6 +107,7 @@ impl Service {
         let told = self.register.as_ref().and_then(|register| register.spend(&[]).ok()).map(|told| told.now);
         let monotonic_s = self.clock.monotonic_ns() / 1_000_000_000;
         self.clock_watch.look(self.now(), monotonic_s, told, self.clock_behind());
+        self.clock_watch.weigh(self.counters.by_time());
     }
 
     /// Refuses a login while the clock is behind.
@@ -203,6 +204,7 @@ mod tests {
         assert_eq!((restored.0.attested_until(), restored.1), (10_405, 10_400));
     }
 
+    /// Claim V160.
     #[test]
     fn a_clock_is_accepted_where_seals_are_ahead_of_it_and_their_requests_stay_refused() {
         let (store, _folder) = scratch();

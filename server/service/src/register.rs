@@ -160,6 +160,8 @@ mod tests {
         assert_eq!(refused(&away, &[], NOW), []);
     }
 
+    /// Claim V130.
+    ///
     /// Whatever the node's clock says.
     #[test]
     fn a_request_counts_only_in_the_time_that_the_register_remembers_by_its_clock() {

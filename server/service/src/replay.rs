@@ -184,6 +184,7 @@ mod tests {
         }
     }
 
+    /// Claim V26.
     #[test]
     fn a_request_that_waited_until_its_nonce_may_be_forgotten_is_too_old() {
         for start in 1000..1000 + 2 * LIFETIME_S {
@@ -198,6 +199,7 @@ mod tests {
         }
     }
 
+    /// Claim V26.
     #[test]
     fn a_full_guard_refuses_accepts_nothing_twice_and_empties_with_time() {
         const CAPACITY: u32 = 10_000;
@@ -226,6 +228,8 @@ mod tests {
         assert!(bytes <= 300_000_000, "{bytes}");
     }
 
+    /// Claim V26.
+    ///
     /// Whatever the clock does: 40 requests, and again after each of many steps.
     #[test]
     fn no_nonce_is_accepted_twice_over_any_schedule_of_steps() {

@@ -158,6 +158,7 @@ mod tests {
         fn announce(&self, _: NodeKeys) {}
     }
 
+    /// Claim V110.
     #[tokio::test(start_paused = true)]
     async fn what_is_not_there_is_looked_for_again_once_the_node_has_heard_and_all_else_is_refused_at_once() {
         let (second, ears, looks) = (SecondLook::default(), Ears::default(), Cell::new(0));
@@ -187,6 +188,7 @@ mod tests {
         assert_eq!(second.found(None, look(Refused::Caller)).await, Err(Refused::Caller), "a process alone");
     }
 
+    /// Claim V110.
     #[tokio::test(start_paused = true)]
     async fn so_many_wait_and_no_more_and_none_longer_than_a_second() {
         let (second, ears) = (Arc::new(SecondLook::default()), Arc::new(Ears::default()));

@@ -158,6 +158,7 @@ mod tests {
         }
     }
 
+    /// Claim V71.
     #[test]
     fn sources_without_end_take_bounded_room_and_the_newest_are_remembered() {
         let sources = Sources::default();

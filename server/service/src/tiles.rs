@@ -92,6 +92,8 @@ mod tests {
     use trefoil_attest::tree::{MerkleTree, leaf_hash};
     use trefoil_storage::store::Log as _;
 
+    /// Claim S21: The log is served as C2SP tiles with a signed checkpoint, and torchwood, a client that knows nothing of Trefoil, reads
+    /// and proves every entry. Also: `scripts/tlog/main.go`.
     #[test]
     fn tiles_are_those_of_the_tree_over_the_digests_that_the_newest_seal_signs() {
         // The newest is number 529, so two tiles are full.

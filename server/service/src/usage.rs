@@ -96,6 +96,7 @@ impl Directory {
 mod tests {
     use super::*;
 
+    /// Claim V124.
     #[test]
     fn a_write_whose_answer_was_lost_is_repeated_as_it_was() {
         let (tenant, api_key, uses) = (TenantId::new([1; 16]), ApiKeyId::new([2; 8]), Arc::default());

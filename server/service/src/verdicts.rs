@@ -207,6 +207,8 @@ mod tests {
         assert!(!grow(&ended, 0));
     }
 
+    /// Claim V120.
+    ///
     /// A batch that read its tenant before the growth has the old partition still.
     #[test]
     fn what_is_removed_after_the_growth_is_in_no_partition_that_a_batch_may_have() {

@@ -332,7 +332,8 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
 
 /// What the key-holder counts, for people.
 fn counted(status: &Status) -> String {
-    let Status { attempts, failures, enrolments, malformed, frozen, .. } = status;
+    let Status { attempts, failures, enrolments, frozen, .. } = status;
+    let malformed = status.malformed_jobs();
     let frozen = match frozen.len() {
         0 => String::new(),
         tenants => format!(", {tenants} tenants frozen by them until an operator resets the count"),

@@ -16,7 +16,7 @@
 //! | GET `/v1/log/head`, `/v1/log/inclusion/{seal}/{size}`, `/v1/log/consistency/{old_size}/{size}` | none | - | 200 |
 //! | POST `/v1/log/cosignatures` | none | a cosigned checkpoint | 200 |
 //! | GET `/v1/log/checkpoint`, `/v1/log/checkpoint/{size}`, `/v1/log/tile/{level}/{index}` | none | - | 200 |
-//! | GET `/verify`, `/verify/page.js`, `/verify/page.css` | none | - | 200 |
+//! | GET `/verify`, `/verify.js`, `/verify.css` | none | - | 200 |
 //! | POST `/v1/tenants`, `/v1/tenants/{tenant}/api-keys` (admin) | token | JSON | 201 |
 //! | GET `/v1/tenants`, `/v1/tenants/{tenant}`, `/v1/tenants/{tenant}/api-keys` (admin) | token | - | 200 |
 //! | DELETE `/v1/tenants/{tenant}/api-keys/{id}` (admin) | token | - | 200, the revoked key |

@@ -1,5 +1,5 @@
 //! The page that verifies an attestation in the browser: three embedded files, and a policy that lets it load nothing
-//! else. The script is made from `crypto/clients/typescript/page` and committed, so that building the server does not need
+//! else. From a checkout the page works as a file, too. The script is made from `crypto/clients/typescript/page` and committed, so that building the server does not need
 //! Node. The test command checks that it is up to date.
 
 use axum::http::{HeaderName, header};
@@ -15,12 +15,12 @@ pub(super) async fn document() -> Response {
     file("text/html; charset=utf-8", include_str!("../page/verify.html"))
 }
 
-/// `GET /verify/page.js`
+/// `GET /verify.js`
 pub(super) async fn script() -> Response {
     file("text/javascript; charset=utf-8", include_str!("../page/verify.js"))
 }
 
-/// `GET /verify/page.css`
+/// `GET /verify.css`
 pub(super) async fn style() -> Response {
     file("text/css; charset=utf-8", include_str!("../page/verify.css"))
 }

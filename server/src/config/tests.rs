@@ -76,6 +76,7 @@ fn the_issuer_is_what_is_configured_then_what_the_directory_has_then_the_address
     }
 }
 
+/// Claim V94.
 #[test]
 fn a_standby_and_a_node_of_a_fleet_need_a_database_and_key_holders_that_others_reach() {
     let store = Some("postgres://trefoil@db.example/trefoil".to_owned());

@@ -409,6 +409,9 @@ impl Drop for Unsent {
 mod tests {
     use super::*;
 
+    /// Claim V150: An idle connection is kept for 120 s unless room is short, one that is old ends with an answer that says so, and half a
+    /// head buys a connection no more than the time for heads.
+    ///
     /// What an idle connection of HTTP/1.1 may do: nothing for the idle time, and nothing but end a head that it has begun.
     #[tokio::test(start_paused = true)]
     async fn an_idle_connection_has_the_idle_time_and_one_with_half_a_head_the_time_for_heads() {

@@ -326,7 +326,7 @@ impl Peer {
 /// The connections of these listeners as metrics.
 pub(crate) fn render(text: &mut Text, listeners: &[(&str, &Connections)]) {
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-    let help = "Open connections by state";
+    let help = "Open connections: handshake, silent (no request yet), closing, idle (between two requests), waiting (for the caller to send or read), working";
     text.family("trefoil_connections", "gauge", help);
     for (listener, connections) in listeners {
         for (state, count) in State::ALL.into_iter().zip(connections.counts()) {
@@ -334,19 +334,24 @@ pub(crate) fn render(text: &mut Text, listeners: &[(&str, &Connections)]) {
             text.sample("trefoil_connections", &labels, count as f64);
         }
     }
-    text.family("trefoil_connections_accepted_total", "counter", "Connections accepted");
+    text.family("trefoil_connections_accepted_total", "counter", "Connections that got a place");
     for (listener, connections) in listeners {
         let labels = format!("{{listener=\"{listener}\"}}");
         text.sample("trefoil_connections_accepted_total", &labels, read(&connections.accepted));
     }
-    text.family("trefoil_connections_refused_total", "counter", "Connections dropped on arrival");
+    text.family(
+        "trefoil_connections_refused_total",
+        "counter",
+        "Connections dropped on arrival; peer-full: the service works for all that this address may have",
+    );
     for (listener, connections) in listeners {
         for (why, count) in Refused::ALL.into_iter().zip(&connections.refused) {
             let labels = format!("{{listener=\"{listener}\",reason=\"{}\"}}", why.name());
             text.sample("trefoil_connections_refused_total", &labels, read(count));
         }
     }
-    let help = "Connections closed by reason; malformed and head-too-large: refused by the HTTP library";
+    let help = "Connections closed by the caller (peer), by a timeout, for refusals, to make room (evicted), because TLS failed (handshake), and only here: \
+                for a head that the HTTP library refused (malformed, head-too-large)";
     text.family("trefoil_connections_closed_total", "counter", help);
     for (listener, connections) in listeners {
         for (why, count) in Closed::ALL.into_iter().zip(&connections.closed) {

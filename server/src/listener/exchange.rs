@@ -234,6 +234,8 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::task::yield_now;
 
+    /// Claim V150.
+    ///
     /// A request may be on its way to an idle connection, so none is closed for its age without an answer that says so.
     #[tokio::test]
     async fn an_old_connection_ends_with_an_answer_that_says_so() {
@@ -258,6 +260,7 @@ mod tests {
         serving.await.unwrap().unwrap();
     }
 
+    /// Claim V47.
     #[expect(clippy::disallowed_methods, reason = "counts in a test")]
     #[tokio::test]
     async fn requests_that_were_sent_at_once_let_others_go_between() {

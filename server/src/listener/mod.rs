@@ -45,8 +45,9 @@ const STREAMS_MAX: u32 = 128;
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 512 * 1024;
 /// Bytes of a request head that the HTTP library reads. It refuses more itself: over HTTP/1.1 with a [`refusal`], over HTTP/2 without a
-/// problem document.
+/// problem document, so it reads more there.
 const HEAD_BYTES_READ: usize = 2 * crate::api::HEAD_BYTES_MAX;
+const HTTP2_HEAD_BYTES_READ: u32 = 64 * 1024;
 /// Pause after a failed `accept`, which means that the process is out of file descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// How long the peer of a connection that is closed to make room may take to notice it.
@@ -296,7 +297,7 @@ fn builder(http2: bool) -> auto::Builder<TokioExecutor> {
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
-        .max_header_list_size(HEAD_BYTES_READ as u32)
+        .max_header_list_size(HTTP2_HEAD_BYTES_READ)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .keep_alive_interval(PING_INTERVAL)

@@ -30,17 +30,16 @@ impl Process {
         let started = "Start of the process, unix seconds";
         text.single("process_start_time_seconds", "gauge", started, self.started_at);
         let ProcessFigures { processor_seconds, memory_bytes, open_files } = figures();
-        if let Some(seconds) = processor_seconds {
-            let help = "Processor time of the process";
-            text.single("process_cpu_seconds_total", "counter", help, seconds);
-        }
-        if let Some(bytes) = memory_bytes {
-            text.single("process_resident_memory_bytes", "gauge", "Memory of the process", bytes as f64);
-        }
-        if let Some(files) = open_files {
-            let help = "Open files and sockets of the process";
-            text.single("process_open_fds", "gauge", help, files as f64);
-        }
+        text.single(
+            "process_cpu_seconds_total",
+            "counter",
+            "Processor time of the process",
+            processor_seconds,
+        );
+        let memory = memory_bytes.map(|bytes| bytes as f64);
+        text.single("process_resident_memory_bytes", "gauge", "Memory of the process", memory);
+        let files = open_files.map(|files| files as f64);
+        text.single("process_open_fds", "gauge", "Open files and sockets of the process", files);
     }
 }
 

@@ -15,10 +15,11 @@ pub(crate) struct ProofGauges {
 /// Appends the counts.
 pub(super) fn render(text: &mut Text, counters: &ProofCounters, gauges: &ProofGauges) {
     let [accepted, refused] = counters.outcomes().map(|count| count as f64);
-    text.family("trefoil_proofs_total", "counter", "Proofs verified");
+    text.family("trefoil_proofs_total", "counter", "Proofs verified, by outcome");
     text.sample("trefoil_proofs_total", "{outcome=\"accepted\"}", accepted);
     text.sample("trefoil_proofs_total", "{outcome=\"refused\"}", refused);
-    let help = "Proof uploads by their outcome before or instead of a verification";
+    let help = "Proof uploads that ended before a verification: refused for credit_exhausted, too_many_open, malformed, stale, queue_full, late; abandoned by \
+                their caller; or that needed none, because the proof was known, or by that of another upload (joined)";
     text.family("trefoil_proof_uploads_total", "counter", help);
     for (event, count) in counters.events() {
         text.sample("trefoil_proof_uploads_total", &format!("{{event=\"{event}\"}}"), count as f64);

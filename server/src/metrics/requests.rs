@@ -129,7 +129,7 @@ impl Requests {
     /// The Prometheus text form.
     pub(crate) fn render(&self, text: &mut Text) {
         let Sums { durations, problems } = self.sums();
-        let help = "Time from a request's head to its answer";
+        let help = "Time from a request's head to its answer; its count is the requests";
         text.family(DURATION, "histogram", help);
         for ((route, method, status), total) in durations {
             total.render(text, &format!("method=\"{method}\",route=\"{route}\",status=\"{status}\""));
@@ -137,7 +137,7 @@ impl Requests {
         text.family(
             "trefoil_http_problems_total",
             "counter",
-            "Refusals and faults by code and route, logins of batches among them",
+            "Refusals and faults by code, the stable name in the problem document, and route; refused logins of batches count here and have no duration",
         );
         for ((code, route), count) in problems {
             let labels = format!("{{code=\"{}\",route=\"{route}\"}}", code.name());

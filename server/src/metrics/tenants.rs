@@ -11,7 +11,7 @@ use trefoil_types::TenantId;
 /// The uses of each tenant's API keys.
 pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
     let mut text = Text::default();
-    let help = "Logins decided, by tenant";
+    let help = "Logins decided";
     text.family("trefoil_tenant_logins_total", "counter", help);
     for (tenant, counts) in by_tenant {
         for (decision, count) in [("match", counts.matched), ("no_match", counts.not_matched)] {
@@ -25,8 +25,9 @@ pub(crate) fn usage(by_tenant: &BTreeMap<TenantId, UsageCounts>) -> String {
             text.sample(name, &format!("{{tenant=\"{tenant}\"}}"), count(counts) as f64);
         }
     };
-    family("trefoil_tenant_enrolments_total", "Subjects enrolled, by tenant", |counts| counts.enrolments);
-    let help = "Requests of callers with an API key that were refused or failed, by tenant; in batches each login counts";
+    family("trefoil_tenant_enrolments_total", "Subjects enrolled", |counts| counts.enrolments);
+    let help =
+        "Requests of callers with an API key that were refused or failed; in batches each login counts";
     family("trefoil_tenant_refusals_total", help, |counts| counts.refusals);
     text.into_string()
 }
@@ -39,13 +40,17 @@ pub(super) fn outcomes(text: &mut Text, Gauges { outcomes, counted, .. }: &Gauge
             text.sample(name, &format!("{{tenant=\"{}\"}}", of.tenant), value(of) as f64);
         }
     };
-    let help = "1 while more of a tenant's logins are refused than the model of its policy explains";
+    let help = "1 while more of a tenant's logins are refused than the model of its policy explains, the finding refusals-many";
     family("trefoil_tenant_refuses_too_many", "gauge", help, &|of| u64::from(of.excess.is_some()));
-    let help =
-        "Logins refused because an API key or a source failed for too many different subjects, by tenant";
+    let help = "Logins refused because an API key or a source failed for too many different subjects";
     family("trefoil_tenant_turned_away_total", "counter", help, &|of| of.all.turned_away);
-    if let Some(Status { frozen, .. }) = counted.as_deref() {
+    if let Some(Status { frozen, malformed, .. }) = counted.as_deref() {
         let help = "1 for a tenant that malformed jobs froze";
         family("trefoil_tenant_frozen", "gauge", help, &|of| u64::from(frozen.contains(&of.tenant)));
+        let help = "Malformed jobs of a tenant since an operator last reset the count";
+        let count = |of: &TenantOutcomes| malformed.iter().find(|(tenant, _)| *tenant == of.tenant);
+        family("trefoil_tenant_malformed_jobs", "gauge", help, &|of| {
+            count(of).map_or(0, |(_, count)| *count)
+        });
     }
 }

@@ -56,9 +56,11 @@ impl Text {
         self.sample(&format!("{name}_count"), &format!("{{{label}}}"), samples);
     }
 
-    /// A family of one value.
-    pub(crate) fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+    /// A family of one value, or of none.
+    pub(crate) fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Into<Option<f64>>) {
         self.family(name, kind, help);
-        self.sample(name, "", value);
+        if let Some(value) = value.into() {
+            self.sample(name, "", value);
+        }
     }
 }

@@ -134,6 +134,12 @@ fn plain(schema: &mut Value) {
         if let Some(cases) = schema.remove("anyOf") {
             schema.insert("oneOf".to_owned(), cases);
         }
+        // They have their own descriptions, and the TypeScript generator does not import a type that gets another one here.
+        for case in schema.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(case) = case.as_object_mut().filter(|case| case.contains_key("$ref")) {
+                case.remove("description");
+            }
+        }
         // Its members have their own.
         if schema.get("default").is_some_and(Value::is_object) {
             schema.remove("default");
@@ -314,7 +320,7 @@ fn refusal(codes: &[Code]) -> Value {
         )
     });
     let examples = codes.iter().map(|code| {
-        let example = Problem::new(*code, code.cause());
+        let example = Problem::new(*code, code.explain().cause);
         let id = "0123456789abcdef0123456789abcdef";
         (
             code.name().to_owned(),

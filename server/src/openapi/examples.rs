@@ -1,5 +1,6 @@
 //! Example bodies: well formed, but of no real service.
 
+use crate::findings::Fault;
 use crate::problem::Code;
 use serde_json::{Value, json};
 use trefoil_api::{
@@ -7,15 +8,14 @@ use trefoil_api::{
     Authenticated, Authentication, AuthenticationBatch, Base64, BatchCounts, BudgetTrips, CacheCounts,
     ChangedOperator, ChangedPolicy, ChangedTenant, CreateApiKey, CreateOperator, CreateOperatorToken,
     CreateTenant, CreatedApiKey, CreatedOperatorToken, CreatedTenant, DayOfUse, Decision, DeletedTenant,
-    DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, Finding, FleetNode, Hex,
-    KeyHolderCounts, KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts,
-    LoginOutcomes, Nonce, Operator, OperatorPage, OperatorToken, OwnTenant, Policy, PolicyPage,
-    PolicyVersion, ProbeMode, ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession,
-    PublishRoot, PublishedRoot, Receipt, RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes,
-    ResetAttempts, ResetMalformed, Revoked, RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus,
-    Scope, SealCounts, ServiceStatus, SessionPage, SetPolicy, StageTimes, StartedRotation, Subject,
-    SubjectPage, SubjectState, TenantDetail, TenantLogins, TenantPage, TenantSummary, Threshold, UsagePage,
-    Vector,
+    DiskRoom, EndedSession, Enrolled, Enrolment, Erased, FheKeys, Filled, FleetNode, Hex, KeyHolderCounts,
+    KeyHolderSeat, ListenerConnections, LiveSession, LoggedKey, LoggedRoot, LoginCounts, LoginOutcomes,
+    Nonce, Operator, OperatorPage, OperatorToken, OwnTenant, Policy, PolicyPage, PolicyVersion, ProbeMode,
+    ProblemCount, ProcessFigures, ProofCounts, ProofNeed, ProofSession, PublishRoot, PublishedRoot, Receipt,
+    RegisterIssuerKey, RegisteredIssuerKey, Replaced, RequestTimes, ResetAttempts, ResetMalformed, Revoked,
+    RevokedApiKey, Role, RootLogPage, RotationState, RotationStatus, Scope, SealCounts, ServiceStatus,
+    SessionPage, SetPolicy, StageTimes, StartedRotation, Subject, SubjectPage, SubjectState, TenantDetail,
+    TenantLogins, TenantPage, TenantSummary, Threshold, UsagePage, Vector,
 };
 use trefoil_attest::{KeySetStatus, PublicKeySet, TrustRoot, TrustedKeySet};
 
@@ -133,7 +133,7 @@ pub(crate) fn usage() -> UsagePage {
 }
 
 pub(crate) fn status() -> ServiceStatus {
-    let finding = Finding::warning("certificate-expires", "tls.pem", "the certificate expires on 2026-12-01");
+    let finding = Fault::CertificateExpires.at("tls.pem", "the certificate expires on 2026-12-01");
     ServiceStatus {
         version: "0.1.0 (commit 0123456789ab)".to_owned(),
         issuer: "https://auth.example".to_owned(),

@@ -3,7 +3,7 @@
 use super::{StartError, not_opened};
 use crate::config::{self, Config, ConfigError};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trefoil_matching::KeyHolding;
 use trefoil_postgres::{Address, LINKS_OF_HANDLERS, Opening, Postgres, PostgresRegister, RegisterBounds};
@@ -11,8 +11,9 @@ use trefoil_service::backup::note_restoration;
 use trefoil_service::log_store::SealedVaults;
 use trefoil_service::{POSTGRES_MARK, STORE_FILE, register, signing_keys, time};
 use trefoil_storage::Supervisor;
-use trefoil_storage::data_dir::DataDir;
+use trefoil_storage::data_dir::{DataDir, HighWater, read_private};
 use trefoil_storage::store::{Register, Sqlite, Store, StoreError};
+use zeroize::Zeroizing;
 
 /// The PostgreSQL database of a configuration, if it names one. Its password may be in the file that PGPASSFILE names.
 ///
@@ -51,10 +52,11 @@ pub(super) fn open(
     supervisor: &Supervisor,
     directory: &DataDir,
     config: &Config,
+    (address, seen): (Option<&Address>, u64),
     now: u64,
 ) -> Result<(Arc<dyn Store>, PathBuf), StartError> {
     let secret = directory.secret::<32>("master.key")?;
-    let Some(address) = database(config)? else {
+    let Some(address) = address else {
         let is_used =
             directory.has(POSTGRES_MARK)? && directory.high_water(POSTGRES_MARK)?.reached().count > 0;
         refuse_other(directory, is_used, "is in a PostgreSQL database: start with --store and its address")?;
@@ -74,15 +76,9 @@ pub(super) fn open(
     let fleet = fleet.then(node_name);
     let mark = directory.high_water(POSTGRES_MARK)?;
     let is_new = mark.reached().count == 0;
-    let opening = Opening { mark: Some(mark), restored, fleet };
-    let opened = Postgres::open(supervisor, &address, &secret, config.store.patience(), opening);
-    let store = opened.map_err(|cause| {
-        StartError::Database(match cause {
-            StoreError::Forged(_) if is_new => StoreError::Unusable(format!("{address}: {ANOTHERS}")),
-            StoreError::Forged(what) => StoreError::Forged(format!("{address}: {what}")),
-            other => other,
-        })
-    })?;
+    let opening = Opening { mark: Some(mark), restored, fleet, seen, look: None };
+    let opened = Postgres::open(supervisor, address, &secret, config.store.patience(), opening);
+    let store = opened.map_err(|cause| refused(address, is_new, cause))?;
     if restored {
         let noted =
             note_restoration(&store, now).map_err(|cause| StartError::Stored { what: "store", cause });
@@ -94,6 +90,49 @@ pub(super) fn open(
     }
     tracing::info!(%address, "keeps the store in PostgreSQL");
     Ok((Arc::new(store), PathBuf::from(address.to_string())))
+}
+
+fn refused(address: &Address, is_new: bool, cause: StoreError) -> StartError {
+    StartError::Database(match cause {
+        StoreError::Forged(_) if is_new => StoreError::Unusable(format!("{address}: {ANOTHERS}")),
+        StoreError::Forged(what) => StoreError::Forged(format!("{address}: {what}")),
+        other => other,
+    })
+}
+
+/// Looks at the store as [`open`] would open it, and changes nothing. Says where it is.
+pub(super) fn look(config: &Config) -> Result<(Box<dyn Store>, PathBuf), StartError> {
+    let directory = &config.server.data_dir;
+    let Some(address) = database(config)? else {
+        let store: Box<dyn Store> = Box::new(look_at(directory, STORE_FILE, "master.key", Sqlite::look)?);
+        return Ok((store, directory.join(STORE_FILE)));
+    };
+    let secret = secret(&directory.join("master.key"))?;
+    let mark = directory.join(POSTGRES_MARK);
+    let reached = if mark.exists() { HighWater::read(&mark)?.count } else { 0 };
+    let opening =
+        Opening { look: Some(reached), fleet: config.store.fleet.then(node_name), ..Opening::default() };
+    let opened = Postgres::open(&Supervisor::default(), &address, &secret, config.store.patience(), opening);
+    let opened: Box<dyn Store> = Box::new(opened.map_err(|cause| refused(&address, reached == 0, cause))?);
+    Ok((opened, PathBuf::from(address.to_string())))
+}
+
+/// Looks at a database file with its key and its mark.
+pub(super) fn look_at<T>(
+    directory: &Path,
+    name: &str,
+    key: &str,
+    open: impl FnOnce(&Path, u64, &[u8; 32]) -> Result<T, StoreError>,
+) -> Result<T, StartError> {
+    let (path, secret) = (directory.join(name), secret(&directory.join(key))?);
+    let mark = HighWater::read(&directory.join(format!("{name}.mark")))?;
+    open(&path, mark.count, &secret).map_err(|cause| not_opened(&path, cause))
+}
+
+fn secret(path: &Path) -> Result<Zeroizing<[u8; 32]>, StartError> {
+    let bytes = read_private(path)?;
+    let of_length = |_| not_opened(path, StoreError::Fault("it has not 32 bytes".to_owned()));
+    bytes.as_slice().try_into().map(Zeroizing::new).map_err(of_length)
 }
 
 /// Says how far the vaults are ahead of a store that was restored: what the newest seal in it says of them, and what they say.
@@ -129,12 +168,13 @@ pub(crate) fn node_name() -> String {
 pub(super) fn register(
     supervisor: &Supervisor,
     config: &Config,
+    address: Option<&Address>,
     now: u64,
 ) -> Result<Option<Arc<dyn Register>>, StartError> {
-    let Some(address) = database(config)? else { return Ok(None) };
+    let Some(address) = address else { return Ok(None) };
     let patience = config.store.patience();
     if !config.store.fleet {
-        PostgresRegister::forget(&address, patience).map_err(StartError::Database)?;
+        PostgresRegister::forget(address, patience).map_err(StartError::Database)?;
         return Ok(None);
     }
     // As many as there are, or may be.
@@ -148,7 +188,7 @@ pub(super) fn register(
         late_s: register::ALONE_S,
         early_s: register::EARLY_S,
     };
-    let opened = PostgresRegister::open(supervisor, &address, patience, bounds);
+    let opened = PostgresRegister::open(supervisor, address, patience, bounds);
     let (opened, clock) = opened.map_err(StartError::Database)?;
     if now > clock + register::FAST_S || clock > now + register::SKEW_S {
         let cause = format!(

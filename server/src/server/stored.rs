@@ -1,18 +1,15 @@
 //! What a start checks of the stored data before it uses it, and `trefoil doctor` where no service runs.
 
 use super::{StartError, not_opened};
-use crate::config::{Config, Place};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use trefoil_attest::{Restoration, Seal, TrustRoot};
-use trefoil_key_holder::vault::{SqliteVault, VAULT_FILE};
-use trefoil_matching::Vault as _;
+use trefoil_key_holder::vault::SqliteVault;
+use trefoil_matching::{KeyHolding, StoreAge, Vault as _};
 use trefoil_pipeline::ChainHead;
 use trefoil_service::log_store::{self, SealedVaults};
-use trefoil_service::{STORE_FILE, key_holder_watch, signing_keys, time};
-use trefoil_storage::data_dir::{HighWater, read_private};
-use trefoil_storage::store::{Sqlite, Store, StoreError};
-use zeroize::Zeroizing;
+use trefoil_service::{key_holder_watch, time};
+use trefoil_storage::store::{Store, StoreError};
 
 /// The end of the log, and what it says.
 pub(super) struct Stored {
@@ -44,11 +41,61 @@ impl Stored {
 
 /// Has store and vault note each other's count. Refuses a store that is older than the vault has seen it. Returns the count that the store has seen
 /// of the vault.
-pub(super) fn introduce(store: &dyn Store, vault: &SqliteVault, restored: bool) -> Result<u64, StartError> {
-    let (found, seen) = (store.count().load(Ordering::Acquire), vault.follow(store.count()));
+pub(super) fn introduce(
+    (store, store_path): (&dyn Store, &Path),
+    (vault, path): (&SqliteVault, &Path),
+    restored: bool,
+) -> Result<u64, StartError> {
+    let (found, seen) = ((0, store.count().load(Ordering::Acquire)), (0, vault.follow(store.count())));
     match found < seen && !restored {
-        true => Err(StartError::OlderStore { found, seen }),
+        true => Err(older(store_path, path.display(), found, seen)),
         false => Ok(store.follow(vault.count())),
+    }
+}
+
+/// Tells a key-holder in another process how new the store is, unless it was `told` so. The first time refuses a store that is older than the
+/// key-holder has seen it. Returns what the key-holder knows, which is what it was told before if it does not answer.
+pub(super) fn tell_store(
+    store: &dyn Store,
+    path: &Path,
+    key_holder: &dyn KeyHolding,
+    told: Option<StoreAge>,
+) -> Result<Option<StoreAge>, StartError> {
+    if told.is_some_and(|(_, last)| last == store.count().load(Ordering::Acquire)) {
+        return Ok(told);
+    }
+    let found = age(store, path)?;
+    let Ok(seen) = key_holder.note_store(found) else { return Ok(told) };
+    if told.is_none() && found < seen {
+        if store.fleet().is_some() {
+            // Other nodes may have told it. An empty transaction takes over what they left.
+            store.note_api_key_uses(Vec::new()).map_err(|cause| not_opened(path, cause))?;
+        }
+        refuse_older(store, path, seen)?;
+    }
+    Ok(Some(found))
+}
+
+/// Refuses a store that is older than a key-holder in another process has seen it.
+pub(super) fn refuse_older(store: &dyn Store, path: &Path, seen: StoreAge) -> Result<(), StartError> {
+    let found = age(store, path)?;
+    if found < seen { Err(older(path, "the vault of its key-holder", found, seen)) } else { Ok(()) }
+}
+
+fn age(store: &dyn Store, path: &Path) -> Result<StoreAge, StartError> {
+    let restored = store.last_restoration().map_err(|cause| not_opened(path, cause))?;
+    Ok((restored.map_or(0, |last| last.time), store.count().load(Ordering::Acquire)))
+}
+
+fn older(store: &Path, vault: impl ToString, found: StoreAge, seen: StoreAge) -> StartError {
+    StartError::OlderStore { store: store.display().to_string(), vault: vault.to_string(), found, seen }
+}
+
+/// How new a store is, in words.
+pub(super) fn told((restored, count): StoreAge) -> String {
+    match restored {
+        0 => format!("{count} transactions"),
+        _ => format!("{count} transactions and a restoration at {}", time::format(restored)),
     }
 }
 
@@ -84,42 +131,4 @@ pub(super) fn check_vault(
     let (generation, restored) = sealed.map_or((0, 0), |(_, sealed)| (sealed.generation, sealed.restored));
     let remembered = trefoil_matching::VaultState { generation: generation.max(reached), restored };
     vault.accept_older(remembered).map_err(|cause| not_opened(path, cause))
-}
-
-/// Whether a start would refuse what is stored in the files of a directory that no process uses, which stay as they are. What is in PostgreSQL or at
-/// another key-holder is not looked at.
-///
-/// # Errors
-/// The words of the start.
-pub fn would_start(config: &Config, now: u64) -> Result<(), StartError> {
-    let directory = &config.server.data_dir;
-    let [path, vault] = [STORE_FILE, VAULT_FILE].map(|name| directory.join(name));
-    if !config.store.url.0.is_empty() || !path.exists() {
-        return Ok(());
-    }
-    let opened = look(directory, STORE_FILE, "master.key", Sqlite::look)?;
-    let trust_root = signing_keys::newest(directory)?;
-    let stored = Stored::check(&opened, &trust_root, now)?;
-    if config.key_holder.place().is_ok_and(|place| place == Place::Here) && vault.exists() {
-        let looked = look(directory, VAULT_FILE, "vault.key", SqliteVault::look)?;
-        let seen = introduce(&opened, &looked, false)?;
-        check_vault(&looked, &vault, (stored.sealed.as_ref(), seen), false)?;
-    }
-    Ok(())
-}
-
-/// Looks at a database with its key and its mark.
-fn look<T>(
-    directory: &Path,
-    name: &str,
-    key: &str,
-    open: impl FnOnce(&Path, u64, &[u8; 32]) -> Result<T, StoreError>,
-) -> Result<T, StartError> {
-    let (path, key) = (directory.join(name), directory.join(key));
-    let mark = HighWater::read(&directory.join(format!("{name}.mark")))?;
-    let bytes = read_private(&key)?;
-    let secret = <[u8; 32]>::try_from(bytes.as_slice()).map(Zeroizing::new);
-    let of_length = |_| StoreError::Fault(format!("{} has not 32 bytes", key.display()));
-    let opened = secret.map_err(of_length).and_then(|secret| open(&path, mark.count, &secret));
-    opened.map_err(|cause| not_opened(&path, cause))
 }

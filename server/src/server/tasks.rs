@@ -1,5 +1,6 @@
 //! What a running service does beside its requests, again and again until it stops.
 
+use super::tell_again;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,19 +52,25 @@ pub(super) async fn watch_key_holder(
     vault: Option<Arc<SqliteVault>>,
     mut stop: watch::Receiver<bool>,
 ) {
+    let mut told = None;
     loop {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => return,
             () = tokio::time::sleep(KEY_HOLDER_INTERVAL) => {}
         }
         let (service, vault) = (Arc::clone(&service), vault.clone());
-        blocking(move || {
-            // An older store beside it is then noticed at the next start.
-            if let Some(Err(cause)) = vault.map(|vault| vault.note_beside()) {
-                tracing::warn!(%cause, "the count of the store was not noted in the vault");
+        told = blocking(move || {
+            // An older store is then noticed at the next start.
+            match vault.map(|vault| vault.note_beside()) {
+                Some(Ok(())) => {}
+                Some(Err(cause)) => {
+                    tracing::warn!(%cause, "the count of the store was not noted in the vault")
+                }
+                None => told = tell_again(&service, told),
             }
             look_at_key_holder(&service);
             service.look_at_clock();
+            told
         })
         .await;
     }

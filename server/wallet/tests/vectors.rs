@@ -212,6 +212,8 @@ fn made() -> String {
     serde_json::to_string_pretty(&vectors).unwrap() + "\n"
 }
 
+/// Claim V50: API.md alone suffices to write a login, in 40 lines of Python's standard library. Routes, problems and test vectors of the
+/// page are those of the service. Also: `crypto/clients/python/tests/test_documents.py`.
 #[test]
 fn the_committed_request_vectors_are_those_of_the_implementation() {
     if std::env::var_os("TREFOIL_BLESS").is_some() {
@@ -229,6 +231,10 @@ fn the_committed_request_vectors_are_those_of_the_implementation() {
     assert_eq!(committed, made());
 }
 
+/// Claim V51: The Python and TypeScript clients return no login whose attestation is altered, of another login, person or tenant, or
+/// contradicts the answer, and repeat only requests that take effect at most once. Also: `crypto/clients/python/tests/test_client.py`,
+/// `crypto/clients/typescript/test/client.live.ts`.
+///
 /// A client that sends the array of numbers signs the digest of the service's reading of it.
 #[test]
 fn numbers_and_base64_are_one_probe() {

@@ -61,7 +61,10 @@ fn version_2_and_any_key_order_are_accepted() {
     bytes.extend(text.as_bytes());
     bytes.push(9);
     let npy = Npy::parse(&bytes).unwrap();
-    assert_eq!((npy.header().dtype, npy.header().shape.as_slice()), (Dtype::U8, [1].as_slice()));
+    assert_eq!(
+        (npy.header().dtype.to_string(), npy.header().shape.as_slice()),
+        ("|u1".to_owned(), [1].as_slice())
+    );
 }
 
 #[test]
@@ -118,12 +121,12 @@ fn malformed_headers_are_refused_at_their_place() {
         "{'descr': '<f4, 'fortran_order': False, 'shape': (1, 2), }",
     ];
     for case in cases {
-        assert!(matches!(error(&file(case, &[0; 8])), NpyError::Header { .. }), "{case}");
+        assert!(matches!(error(&file(case, &[0; 8])), NpyError::Header(_)), "{case}");
     }
     let no_newline = file(&header("|u1", "(0,)"), &[]);
     let mut no_newline = no_newline;
     *no_newline.last_mut().unwrap() = b' ';
-    assert!(matches!(error(&no_newline), NpyError::Header { .. }));
+    assert!(matches!(error(&no_newline), NpyError::Header(_)));
 }
 
 #[test]

@@ -47,6 +47,8 @@ fn score_matrices_have_the_recorded_digests() {
     assert_eq!(checked, reference.as_object().unwrap().len());
 }
 
+/// Claim M2: Score matrices of the bundled sets have the published digests. Also: `bench/records/exact-lfw_facenet128-enrol1.json#/equal`,
+/// `bench/records/exact-lfw_facenet128-enrol3.json#/equal`.
 #[test]
 fn facenet_digests_are_the_published_ones() {
     let set = set("lfw_facenet128");

@@ -1,21 +1,18 @@
 //! What each lock and each shared counter costs with ever more threads that want it: the parts of the ladder by themselves, without a map,
 //! without a clock.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use trefoil_cache::{Event, Observer, Operation, PerWorker, Recorder as _};
 
+use crate::Report;
 use crate::distribution::{Distribution, rounded};
-use crate::exhibits::{
-    Count as _, Counts as _, GatedLog, LockedCounters, LockedHistogram, LockedLog, Notice as _, Part as _,
-    SharedCounters, SharedHistogram, Time as _, TriedWindow,
-};
+use crate::exhibits::Parts;
+use crate::paired::order;
 use crate::peers::key;
-use crate::processor::{allowed, pin, thread_cpu_ns};
-use crate::timing::Tally;
+use crate::timing::{Tally, race};
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -65,106 +62,61 @@ impl Contended {
     }
 }
 
-fn many(mut one: impl FnMut() + Send + 'static) -> Operations {
-    Box::new(move |times| (0..times).for_each(|_| one()))
+/// A part of the account's observer. Its totals are compared with what was done if it counts hits.
+fn part(
+    name: &'static str,
+    what: &'static str,
+    once: impl Fn(&Parts) + Copy + Send + Sync + 'static,
+) -> Instrument {
+    let parts = Arc::<Parts>::default();
+    let total = Arc::clone(&parts);
+    let counted: Option<Box<dyn Fn() -> u64>> =
+        name.ends_with("counters").then(|| Box::new(move || total.stats().hits) as Box<dyn Fn() -> u64>);
+    let start = move || -> Operations {
+        let own = Arc::clone(&parts);
+        Box::new(move |times| (0..times).for_each(|_| once(&own)))
+    };
+    Instrument { name, what, start: Box::new(start), counted }
 }
 
 /// Duration that histograms are told.
 const NS: u64 = 100;
 
-fn instruments() -> Vec<Instrument> {
-    locks().into_iter().chain(without_waiting()).collect()
-}
-
-fn uncounted(
-    name: &'static str,
-    what: &'static str,
-    start: Box<dyn Fn() -> Operations + Sync>,
-) -> Instrument {
-    Instrument { name, what, start, counted: None }
-}
-
-/// The three that threads wait for.
-fn locks() -> [Instrument; 3] {
-    let counters = LockedCounters::default();
-    let (total, histogram, log) = (counters.worker(), LockedHistogram::default(), LockedLog::default());
+/// The three locks that threads wait for, what replaced them, the window that is tried, and the shipped observer.
+fn instruments() -> [Instrument; 8] {
+    let (key, now, observer) = (key(1), Instant::now(), PerWorker::default());
+    let per_worker = move || -> Operations {
+        let mut own = observer.worker();
+        Box::new(move |times| (0..times).for_each(|_| own.record(Event::Hit)))
+    };
     [
-        Instrument {
-            name: "locked_counters",
-            what: "RwLock<InternalStats>::write() and an addition",
-            start: Box::new(move || {
-                let mut own = counters.worker();
-                many(move || own.count(Event::Hit, 1))
-            }),
-            counted: Some(Box::new(move || total.stats().hits)),
-        },
-        uncounted(
-            "locked_histogram",
-            "RwLock<SimpleHistogram>::write() around an atomic bucket",
-            Box::new(move || {
-                let mut own = histogram.worker();
-                many(move || own.record(Operation::Get, NS))
-            }),
-        ),
-        uncounted(
-            "locked_log",
-            "RwLock<VecDeque>::write() and a key more",
-            Box::new(move || {
-                let (mut own, key) = (log.worker(), key(1));
-                many(move || own.notice(&key))
-            }),
-        ),
-    ]
-}
-
-/// What replaced them, the window that is tried, and the shipped observer.
-fn without_waiting() -> [Instrument; 5] {
-    let counters = SharedCounters::default();
-    let (total, histogram) = (counters.worker(), SharedHistogram::default());
-    let (gated, window) = (GatedLog::default(), TriedWindow::default());
-    let (per_worker, now) = (PerWorker::default(), Instant::now());
-    [
-        Instrument {
-            name: "shared_counters",
-            what: "one fetch_add to a counter of all threads",
-            start: Box::new(move || {
-                let mut own = counters.worker();
-                many(move || own.count(Event::Hit, 1))
-            }),
-            counted: Some(Box::new(move || total.stats().hits)),
-        },
-        uncounted(
-            "shared_histogram",
-            "one fetch_add to a bucket of all threads",
-            Box::new(move || {
-                let mut own = histogram.worker();
-                many(move || own.record(Operation::Get, NS))
-            }),
-        ),
-        uncounted(
-            "gated_log",
-            "one fetch_add, and in one of 64 the locked log",
-            Box::new(move || {
-                let (mut own, key) = (gated.worker(), key(1));
-                many(move || own.notice(&key))
-            }),
-        ),
-        uncounted(
+        part("locked_counters", "RwLock<InternalStats>::write() and an addition", |parts| {
+            parts.count_locked(Event::Hit, 1)
+        }),
+        part("locked_histogram", "RwLock<SimpleHistogram>::write() around an atomic bucket", |parts| {
+            parts.time_locked(Operation::Get, NS)
+        }),
+        part("locked_log", "RwLock<VecDeque>::write() and a key more", move |parts| parts.log(&key)),
+        part("shared_counters", "one fetch_add to a counter of all threads", |parts| {
+            parts.count(Event::Hit, 1)
+        }),
+        part("shared_histogram", "one fetch_add to a bucket of all threads", |parts| {
+            parts.time(Operation::Get, NS)
+        }),
+        part("gated_log", "one fetch_add, and in one of 64 the locked log", move |parts| {
+            parts.log_gated(&key)
+        }),
+        part(
             "throughput_window",
             "throughput_window.try_write(), which is skipped where it is taken",
-            Box::new(move || {
-                let mut own = window.worker();
-                many(move || own.passed(now))
-            }),
+            move |parts| parts.pass(now),
         ),
-        uncounted(
-            "per_worker",
-            "the shipped observer: a counter in memory that one thread writes",
-            Box::new(move || {
-                let mut own = per_worker.worker();
-                many(move || own.record(Event::Hit))
-            }),
-        ),
+        Instrument {
+            name: "per_worker",
+            what: "the shipped observer: a counter in memory that one thread writes",
+            start: Box::new(per_worker),
+            counted: None,
+        },
     ]
 }
 
@@ -174,18 +126,20 @@ pub fn contend(parameters: &Contention) -> Vec<Contended> {
     let cell = |&contenders: &usize| Cell { contenders, runs: Vec::new() };
     let mut all: Vec<Vec<Cell>> =
         instruments.iter().map(|_| parameters.contenders.iter().map(cell).collect()).collect();
+    let cells = instruments.len() * parameters.contenders.len();
     for round in 0..parameters.repeats {
         eprintln!("contenders: round {} of {}", round + 1, parameters.repeats);
-        let mut cells: Vec<_> = instruments
-            .iter()
-            .zip(&mut all)
-            .flat_map(|(instrument, cells)| cells.iter_mut().map(move |cell| (instrument, cell)))
-            .collect();
-        if round % 2 == 1 {
-            cells.reverse();
-        }
-        for (instrument, cell) in cells {
-            cell.runs.push(run(instrument.start.as_ref(), cell.contenders, parameters.duration));
+        for at in order(round, cells) {
+            let instrument = at / parameters.contenders.len();
+            let cell = &mut all[instrument][at % parameters.contenders.len()];
+            let start = &instruments[instrument].start;
+            cell.runs.push(race(cell.contenders, parameters.duration, |_| {
+                let mut operations = start();
+                move |tally: &mut Tally| {
+                    operations(CHUNK);
+                    tally.requests += CHUNK;
+                }
+            }));
         }
     }
     let contended = instruments.into_iter().zip(all).map(|(instrument, cells)| Contended {
@@ -199,44 +153,6 @@ pub fn contend(parameters: &Contention) -> Vec<Contended> {
 
 /// Operations between two looks at the clock.
 const CHUNK: u64 = 64;
-
-fn run(start: &(dyn Fn() -> Operations + Sync), threads: usize, duration: Duration) -> Tally {
-    let barrier = Barrier::new(threads);
-    let (started, over) = (OnceLock::new(), AtomicBool::new(false));
-    let cpus = allowed();
-    let contender = |thread: usize| {
-        if let Some(&cpu) = cpus.get(thread % cpus.len().max(1)) {
-            pin(cpu);
-        }
-        let mut operations = start();
-        let mut tally = Tally::default();
-        barrier.wait();
-        let started = *started.get_or_init(Instant::now);
-        let began = thread_cpu_ns();
-        while !over.load(Ordering::Relaxed) {
-            operations(CHUNK);
-            tally.requests += CHUNK;
-            if started.elapsed() >= duration {
-                over.store(true, Ordering::Relaxed);
-            }
-        }
-        tally.cpu_ns = thread_cpu_ns() - began;
-        tally.wall = started.elapsed();
-        tally
-    };
-    let contender = &contender;
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || contender(thread))).collect();
-        let mut sum = Tally::default();
-        for thread in all {
-            let one = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            sum.requests += one.requests;
-            sum.cpu_ns += one.cpu_ns;
-            sum.wall = sum.wall.max(one.wall);
-        }
-        sum
-    })
-}
 
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -263,34 +179,30 @@ impl Cell {
     }
 }
 
-/// For the record.
-pub fn json(parameters: &Contention, contended: &[Contended]) -> Value {
-    let one = |of: &Contended| {
-        let mut fields =
-            Map::from_iter([("what".to_owned(), json!(of.what)), ("counted".to_owned(), json!(of.counted))]);
-        fields.extend(of.cells.iter().map(|cell| (format!("c{}", cell.contenders), cell.json())));
-        (of.name.to_owned(), Value::Object(fields))
-    };
-    json!({
+/// The result.
+pub fn report(parameters: &Contention, contended: &[Contended]) -> Report {
+    let mut summary = format!(
+        "ns of a core for each operation, waiting included, by contenders on {} processors\n  {:<20}",
+        cores(),
+        ""
+    );
+    parameters.contenders.iter().for_each(|n| summary += &format!("{n:>9}"));
+    let mut instruments = Map::new();
+    for of in contended {
+        summary += &format!("\n  {:<20}", of.name);
+        let mut fields = json!({ "what": of.what, "counted": of.counted });
+        for cell in &of.cells {
+            summary += &format!("{:>9.1}", cell.ns().median());
+            fields[format!("c{}", cell.contenders)] = cell.json();
+        }
+        instruments.insert(of.name.to_owned(), fields);
+    }
+    let result = json!({
         "contenders": parameters.contenders, "seconds": parameters.duration.as_secs_f64(), "repeats": parameters.repeats,
         "logical_cpus": cores(), "time": "ns of a core for each operation, waiting included; cpu_ns is processor time",
-        "instruments": contended.iter().map(one).collect::<Map<_, _>>(),
-    })
-}
-
-/// For people.
-pub fn text(parameters: &Contention, contended: &[Contended]) -> String {
-    let mut text = format!(
-        "ns of a core for each operation, waiting included, by contenders on {} processors\n",
-        cores()
-    );
-    let heads: Vec<String> = parameters.contenders.iter().map(|n| format!("{n:>9}")).collect();
-    text += &format!("  {:<20}{}\n", "", heads.concat());
-    for of in contended {
-        let cells: Vec<String> = of.cells.iter().map(|cell| format!("{:>9.1}", cell.ns().median())).collect();
-        text += &format!("  {:<20}{}\n", of.name, cells.concat());
-    }
-    text
+        "instruments": Value::from(instruments),
+    });
+    Report { summary: summary + "\n", result, problem: contended.iter().find_map(Contended::problem) }
 }
 
 #[cfg(test)]
@@ -306,8 +218,8 @@ mod tests {
     fn every_instrument_is_measured_with_every_number_and_counts_what_was_done() {
         let parameters = parameters();
         let contended = contend(&parameters);
-        assert_eq!(contended.iter().find_map(Contended::problem), None);
-        let record = json(&parameters, &contended);
+        let Report { summary, result: record, problem } = report(&parameters, &contended);
+        assert_eq!(problem, None);
         let instruments = record["instruments"].as_object().expect("instruments");
         assert_eq!(instruments.len(), 8);
         for (name, of) in instruments {
@@ -319,9 +231,10 @@ mod tests {
                 assert_eq!(of[cell]["ns_runs"].as_array().map(Vec::len), Some(2), "{name}");
             }
         }
-        assert!(text(&parameters, &contended).contains("throughput_window"));
+        assert!(summary.contains("throughput_window"));
     }
 
+    /// Claim O10.
     #[test]
     fn a_counter_that_lost_operations_is_a_problem() {
         let runs = vec![Tally { requests: 10, ..Tally::default() }];
@@ -332,6 +245,9 @@ mod tests {
         assert!(with(Some(10)).problem().is_none() && with(None).problem().is_none());
     }
 
+    /// Claim O10: A lock or counter that is measured alone, with 1 to 96 contenders, does the operations that the published account prints,
+    /// and loses none. Also: `bench/records/2026-11-25-epyc-zen3-b-2vcpu/ladder.json#/contenders/instruments/locked_counters/c96/ns`.
+    ///
     /// One lock, one addition or one try for each operation, as the account prints them.
     #[test]
     fn an_operation_takes_what_the_account_prints() {

@@ -9,9 +9,9 @@ use trefoil_cache::{Cache, Key, Observer, Off, PerWorker, Stats};
 
 use super::{LADDER, OverObserver, Rung};
 use crate::Failure;
-use crate::paired::Ratios;
-use crate::peers::{Ours, Payload, RawDashMap, key};
-use crate::timing::{Load, Operation, Tally, Timed};
+use crate::paired::{Rounds, Side, order};
+use crate::peers::{Ours, Payload, Peer, RawDashMap, key};
+use crate::timing::{Load, Tally, time};
 use crate::wiring;
 
 /// The operation of every request.
@@ -78,36 +78,16 @@ const STREAMS: usize = 4;
 /// Requests between the starts of two runs.
 const STRIDE: usize = 1_009;
 
-/// A subject that is compared with the raw map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// The same map under the observer of a rung.
-    Map(Rung),
-    /// The shipped engine.
-    Engine,
-    /// The engine without observation.
-    EngineOff,
-}
-
-impl Subject {
-    /// The name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Subject::Map(rung) => rung.name(),
-            Subject::Engine => "engine",
-            Subject::EngineOff => "engine_off",
-        }
-    }
-}
-
 /// The rounds of one subject: raw, subject, subject, raw.
 pub struct Measured {
-    /// The measured subject.
-    pub subject: Subject,
+    /// What was measured: the map under the observer of a rung, or the engine.
+    pub name: &'static str,
+    /// The rung, if it is one.
+    pub rung: Option<Rung>,
     /// The operation of each request.
     pub asked: Asked,
-    /// Every run, in the order of its round.
-    pub rounds: Vec<[Tally; 4]>,
+    /// The raw map and the subject.
+    pub rounds: Rounds<Tally>,
     /// Requests that the observer counted; none where it counts nothing.
     pub counted: Option<u64>,
     /// Keys that are no longer held afterwards, or with another key's value.
@@ -115,44 +95,18 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Subject over raw map, by the wall clock.
-    pub fn of_raw(&self) -> Ratios {
-        self.ratios(Tally::million_per_s)
-    }
-
-    /// Subject over raw map, by processor time.
-    pub fn of_raw_cpu(&self) -> Ratios {
-        self.ratios(|tally| 1.0 / tally.ns_per_request())
-    }
-
-    fn ratios(&self, rate: impl Fn(&Tally) -> f64) -> Ratios {
-        let rates = |round: &[Tally; 4]| round.each_ref().map(&rate);
-        Ratios::of_quadruples(&self.rounds.iter().map(rates).collect::<Vec<_>>())
-    }
-
-    /// The runs of the subject itself, in order.
-    pub fn runs(&self) -> impl Iterator<Item = &Tally> {
-        self.rounds.iter().flat_map(|[_, b, c, _]| [b, c])
-    }
-
-    /// The runs of the raw map beside them.
-    pub fn raw_runs(&self) -> impl Iterator<Item = &Tally> {
-        self.rounds.iter().flat_map(|[a, _, _, d]| [a, d])
-    }
-
     /// The problem, if there is one: a request with another result, a lost key, or an observer that miscounted
     /// the events.
     pub fn problem(&self) -> Option<String> {
-        let (name, asked) = (self.subject.name(), self.asked.name());
-        let runs = || self.runs().chain(self.raw_runs());
-        let failed: u64 = runs().map(|run| self.asked.failed(run)).sum();
+        let (name, asked) = (self.name, self.asked.name());
+        let failed: u64 = self.rounds.0.iter().flatten().map(|run| self.asked.failed(run)).sum();
         if failed > 0 {
             return Some(format!("{name}, {asked}: {failed} requests found another value than they should"));
         }
         if self.lost > 0 {
             return Some(format!("{name}, {asked}: {} keys are not held afterwards", self.lost));
         }
-        let done: u64 = self.runs().map(|run| run.requests).sum();
+        let done: u64 = self.rounds.runs(Side::B).map(|run| run.requests).sum();
         match self.counted {
             Some(counted) if counted != done => {
                 Some(format!("{name}, {asked}: the observer counted {counted} of {done} requests"))
@@ -164,15 +118,17 @@ impl Measured {
 
 /// A subject that can be timed and says what its observer has counted.
 struct Candidate {
-    subject: Subject,
-    timed: Box<dyn Timed>,
-    stats: Box<dyn Fn() -> Stats>,
+    name: &'static str,
+    rung: Option<Rung>,
+    timed: Box<dyn Peer>,
+    /// None if its observer counts nothing.
+    stats: Option<Box<dyn Fn() -> Stats>>,
 }
 
 struct OverMap;
 
 impl OverObserver for OverMap {
-    type Output = Option<(Box<dyn Timed>, Box<dyn Fn() -> Stats>)>;
+    type Output = Option<(Box<dyn Peer>, Box<dyn Fn() -> Stats>)>;
 
     fn over<O: Observer>(self) -> Self::Output {
         let map = wiring::dashmap::<Payload, O>(2 * KEYS)?;
@@ -188,7 +144,7 @@ impl Lookups {
     /// When this build has no DashMap.
     pub fn climb(self) -> Result<Vec<Measured>, Failure> {
         let candidates = candidates()?;
-        let raw: Box<dyn Timed> = Box::new(RawDashMap::empty());
+        let raw: Box<dyn Peer> = Box::new(RawDashMap::empty());
         let mut keys: Vec<Key> = (0..KEYS as u64).map(key).collect();
         raw.fill(&keys);
         candidates.iter().for_each(|candidate| candidate.timed.fill(&keys));
@@ -197,32 +153,28 @@ impl Lookups {
         let absent: Vec<Key> = (0..KEYS as u64).map(|n| key(KEYS as u64 + n)).collect();
         let streams = streams(if self.asked == Asked::Miss { &absent } else { &keys }, self.seed);
         // Counts from filling and checking are not part of the measurement.
-        let count = |candidate: &Candidate| self.asked.counted((candidate.stats)());
-        let before: Vec<u64> = candidates.iter().map(count).collect();
-        let mut rounds: Vec<Vec<[Tally; 4]>> = vec![Vec::new(); candidates.len()];
+        let count = |candidate: &Candidate| Some(self.asked.counted(candidate.stats.as_ref()?()));
+        let before: Vec<Option<u64>> = candidates.iter().map(count).collect();
+        let mut rounds: Vec<Rounds<Tally>> = candidates.iter().map(|_| Rounds::default()).collect();
         for round in 0..self.repeats {
             eprintln!("{}: round {} of {}", self.asked.name(), round + 1, self.repeats);
-            let mut order: Vec<usize> = (0..candidates.len()).collect();
-            if round % 2 == 1 {
-                order.reverse();
-            }
-            for index in order {
-                let run = |timed: &dyn Timed| timed.time(self.load(&streams, round));
-                let other = candidates[index].timed.as_ref();
-                rounds[index].push([run(raw.as_ref()), run(other), run(other), run(raw.as_ref())]);
+            for index in order(round, candidates.len()) {
+                let of = |side| if side == Side::A { raw.as_ref() } else { candidates[index].timed.as_ref() };
+                rounds[index].0.push(Rounds::once(|side| time(of(side), self.load(&streams, round))));
             }
         }
         let measured = candidates.into_iter().zip(before).zip(rounds).map(|((candidate, before), rounds)| {
-            let counted = candidate.counts().then(|| count(&candidate) - before);
+            let counted = count(&candidate).zip(before).map(|(after, before)| after - before);
             let lost = keys.iter().filter(|key| !candidate.timed.holds(key)).count();
-            Measured { subject: candidate.subject, asked: self.asked, rounds, counted, lost }
+            let Candidate { name, rung, .. } = candidate;
+            Measured { name, rung, asked: self.asked, rounds, counted, lost }
         });
         Ok(measured.collect())
     }
 
     fn load<'a>(&self, streams: &'a [Vec<Key>], round: usize) -> Load<'a> {
         Load {
-            operation: if self.asked == Asked::Put { Operation::Put } else { Operation::Get },
+            put: self.asked == Asked::Put,
             streams,
             offset: round * STRIDE,
             threads: self.workers,
@@ -231,36 +183,28 @@ impl Lookups {
     }
 }
 
-impl Candidate {
-    fn counts(&self) -> bool {
-        match self.subject {
-            Subject::Map(rung) => rung.counts(),
-            Subject::Engine => true,
-            Subject::EngineOff => false,
-        }
-    }
-}
-
-/// The map under every rung.
-fn over_map() -> Result<Vec<Candidate>, Failure> {
-    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
-    let candidate = |rung: Rung| {
-        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
-        Ok(Candidate { subject: Subject::Map(rung), timed, stats })
-    };
-    LADDER.into_iter().map(candidate).collect()
-}
-
+/// The map under every rung, then the engine where this build has it.
 fn candidates() -> Result<Vec<Candidate>, Failure> {
-    let mut candidates = over_map()?;
+    let absent = || Failure::usage("the ladder stands on DashMap: build with --features cache-dashmap");
+    let mut candidates = Vec::new();
+    for rung in LADDER {
+        let (timed, stats) = rung.over(OverMap).ok_or_else(absent)?;
+        let stats = rung.counts().then_some(stats);
+        candidates.push(Candidate { name: rung.name(), rung: Some(rung), timed, stats });
+    }
     if let Some(engine) = wiring::engine::<Payload, PerWorker>(2 * KEYS) {
         let shown = Arc::clone(&engine);
-        let (timed, stats) = (Box::new(Ours::evicting(engine)), Box::new(move || shown.stats()));
-        candidates.push(Candidate { subject: Subject::Engine, timed, stats });
+        let timed = Box::new(Ours::evicting(engine));
+        candidates.push(Candidate {
+            name: "engine",
+            rung: None,
+            timed,
+            stats: Some(Box::new(move || shown.stats())),
+        });
     }
     if let Some(engine) = wiring::engine::<Payload, Off>(2 * KEYS) {
         let timed = Box::new(Ours::evicting(engine));
-        candidates.push(Candidate { subject: Subject::EngineOff, timed, stats: Box::new(Stats::default) });
+        candidates.push(Candidate { name: "engine_off", rung: None, timed, stats: None });
     }
     Ok(candidates)
 }

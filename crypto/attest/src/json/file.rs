@@ -73,7 +73,10 @@ mod tests {
             assert!(json.contains(from));
             TrustRoot::from_file(json.replacen(from, to, 1).as_bytes()).expect_err("edited").to_string()
         };
-        assert!(refused("\"format\"", "\"extra\": 1, \"format\"").contains("unknown field"));
+        assert!(
+            refused("\"format\"", "\"extra\": 1, \"format\"")
+                .contains("an unknown, missing or repeated field")
+        );
         assert!(refused("\"format\"", "\"version\": 2, \"format\"").contains("later ones have all three"));
         assert!(refused("trust-root/1", "trust-root/2").contains("unknown format or version"));
         assert!(refused("\"not_before\": 4", "\"not_before\": 3").contains("does not match"));

@@ -14,6 +14,7 @@ fn bytes(value: &Value) -> Vec<u8> {
     hex::decode(value.as_str().unwrap()).unwrap()
 }
 
+/// Claim S9.
 #[test]
 fn every_pair_is_related_as_stated() {
     let vectors: Value = serde_json::from_str(&read("contradictions.json")).unwrap();

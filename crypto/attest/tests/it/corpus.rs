@@ -11,6 +11,7 @@ const FILES_MIN: usize = 100;
 /// Fewest files of each form that decode and are not the honest input.
 const FORM_MIN: usize = 1;
 
+/// Claim S8: Hostile bytes do not panic offline verification, do not verify, and have no second encoding.
 #[test]
 fn no_input_of_the_kept_corpus_panics_verifies_or_has_two_encodings() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/verify");

@@ -54,6 +54,7 @@ fn the_root_of_a_growing_log_is_that_of_the_complete_tree() {
     assert!(stored.nodes.len() < 600);
 }
 
+/// Claim S13.
 #[test]
 fn proofs_from_stored_nodes_are_those_of_the_complete_tree() {
     const MOST: u64 = 70;

@@ -81,6 +81,7 @@ fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Stream) {
     }
 }
 
+/// Claim S8.
 #[test]
 fn no_mutant_panics_verifies_or_has_two_encodings() {
     let executions = volume(EXECUTIONS, EXECUTIONS_MIN) as u64;

@@ -27,6 +27,7 @@ fn edited(case: &Value) -> Vec<u8> {
     bytes
 }
 
+/// Claim S20.
 #[test]
 fn every_case_is_decided_as_stated() {
     let manifest: Value = serde_json::from_slice(&read("cases.json")).unwrap();

@@ -247,6 +247,7 @@ proptest! {
         prop_assert_eq!(Statement::decode(&bytes).unwrap(), statement);
     }
 
+    /// Claim S1: One statement has one encoding.
     #[test]
     fn whatever_decodes_is_its_own_encoding(at in 0..400_usize, with: u8, cut in 0..3_usize) {
         let mut bytes = Statement { reveal: (with % 2 == 0).then_some(REVEAL), ..example() }.encode().unwrap();

@@ -59,6 +59,7 @@ fn deviation(errors: &[f64]) -> f64 {
     (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
+/// Claim M4: The measured noise agrees with the predicted noise.
 #[test]
 fn the_error_before_flooding_has_the_predicted_deviation() {
     let mut batch = Batch::new();
@@ -78,6 +79,7 @@ fn the_error_before_flooding_has_the_predicted_deviation() {
     assert!(opened.iter().all(|opened| !opened.within_band()));
 }
 
+/// Claim M27: Each batch from the matcher is masked by a fresh ternary secret.
 #[test]
 fn c1_is_an_lwe_sample_with_a_fresh_ternary_secret() {
     let mut batch = Batch::new();
@@ -125,6 +127,7 @@ fn assert_binomial(errors: &[i64]) {
     assert!((variance - 10.5).abs() < 1.2, "{variance}");
 }
 
+/// Claim M26: Flooding covers the error and stays within the band of an honest matcher.
 #[test]
 fn flooding_covers_the_error_and_stays_within_the_band() {
     let mut batch = Batch::new();

@@ -128,6 +128,7 @@ fn three_pieces_give_the_scores_of_one_key() {
     }
 }
 
+/// Claim M37.
 #[test]
 fn the_two_holders_of_a_piece_make_the_same_bytes() {
     let mut people = People::new(2);
@@ -181,6 +182,7 @@ fn a_partial_that_is_not_the_batchs_is_outside_of_the_band() {
     }
 }
 
+/// Claim M37: The error band does not detect a moved score in a partial decryption, and both holders of a piece make the same bytes.
 #[test]
 fn a_multiple_of_delta_moves_scores_and_stays_in_the_band() {
     // What no band can detect, and why a key-holder trusts two equal copies over one.
@@ -194,6 +196,7 @@ fn a_multiple_of_delta_moves_scores_and_stays_in_the_band() {
     assert!(opened.scores().iter().zip(&scores).all(|(moved, score)| moved != score));
 }
 
+/// Claim M26.
 #[test]
 fn partials_are_flooded_as_predicted() {
     // Without a batch, a partial is its flooding.
@@ -217,6 +220,7 @@ fn partials_are_flooded_as_predicted() {
     assert!(mean.abs() < 5.0 * predicted / (samples.len() as f64).sqrt());
 }
 
+/// Claim M25.
 #[test]
 fn the_largest_error_of_a_quorum_decrypts() {
     let modulus = Scheme::shared().params().modulus();

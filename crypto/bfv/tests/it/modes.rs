@@ -110,6 +110,7 @@ fn vectors_of_maximal_length_do_not_wrap() {
     }
 }
 
+/// Claim M32.
 #[test]
 fn a_probe_that_is_not_short_gives_a_random_score() {
     // No modular norm can tell: this is why the shared mode is for devices whose key the tenant trusts.

@@ -103,6 +103,7 @@ fn a_single_subject_in_each_lane() {
     }
 }
 
+/// Claim M1.
 #[test]
 fn vectors_of_maximal_length_do_not_wrap() {
     let mut tenant = Tenant::new(Tier::detected(), 3);
@@ -152,6 +153,7 @@ fn sample<const BYTES: usize, X>(name: &str, read: impl Fn([u8; BYTES]) -> X) ->
     rows
 }
 
+/// Claim M1: Encrypted scores equal plaintext scores, on real face vectors and at maximal length.
 #[test]
 fn real_vectors_are_quantised_as_elsewhere_and_matched_exactly() {
     let vectors: Vec<Embedding> = sample("facenet128_x.f32", f32::from_le_bytes)
@@ -175,6 +177,7 @@ fn real_vectors_are_quantised_as_elsewhere_and_matched_exactly() {
     assert_eq!(genuine_above, 64);
 }
 
+/// Claim M28: The 32 lanes are independent: changing one leaves the scores of the others unchanged.
 #[test]
 fn changing_one_lane_leaves_the_other_31_scores_identical() {
     let mut tenant = Tenant::new(Tier::detected(), 5);
@@ -236,6 +239,7 @@ fn ciphertexts_are_read_back_and_others_refused() {
     }
 }
 
+/// Claim M27.
 #[test]
 fn the_same_batch_is_masked_differently_every_time() {
     let mut tenant = Tenant::new(Tier::detected(), 8);

@@ -305,6 +305,23 @@ test("a sign stands before each kind of heading", async () => {
   assert.equal(await sign(), '"!" / ""');
 });
 
+test("opened as a file, without a server, the page verifies", async () => {
+  const alone = await context.newPage();
+  const asked: string[] = [];
+  alone.on("request", (request) => void asked.push(new URL(request.url()).protocol));
+  await alone.goto(new URL("../../../../../server/src/page/verify.html", import.meta.url).href);
+  assert.doesNotMatch(await alone.innerText("body"), /this server|this service/);
+  await alone.click("#example");
+  await alone.click("button[type=submit]");
+  await alone.waitForSelector("#outcome .outcome");
+  assert.match(await alone.innerText("#outcome"), /Verified: match/);
+  await alone.fill("#attestation", readFileSync(new URL("compact.cbor", TESTDATA)).toString("base64"));
+  await alone.click("button[type=submit]");
+  await alone.waitForFunction(() => document.getElementById("outcome")?.textContent?.includes("no server to ask"));
+  assert.deepEqual(asked.filter((scheme) => scheme !== "file:" && scheme !== "data:"), []);
+  await alone.close();
+});
+
 test("an example is filled in, and one press verifies it", async () => {
   await fill("");
   // What was entered before gives way, a file too.

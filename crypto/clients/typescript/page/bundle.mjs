@@ -21,7 +21,8 @@ for (const [name, folder] of [["verify", ""], ["operator", "operator/"]]) {
     entryPoints: [`page/${folder}${name}.ts`],
     bundle: true,
     define: { EXAMPLE: JSON.stringify(example) },
-    format: "esm",
+    // A browser loads no module from a file.
+    format: name === "verify" ? "iife" : "esm",
     target: "es2022",
     charset: "ascii",
     legalComments: "inline",

@@ -1,4 +1,7 @@
-/** The page that verifies an attestation in the browser. It asks this server for public keys and seals, and sends nothing. */
+/**
+ * The page that verifies an attestation in the browser. It asks this server for public keys and seals, and sends nothing. Opened as a file it
+ * has no server, and asks nobody.
+ */
 
 import { decodeAttestation } from "../src/attestation.js";
 import { type Change, changeIn, verifyChange, verifyChangeWithSeal } from "../src/change.js";
@@ -101,6 +104,7 @@ async function fetching<T>(whole: () => T, withSeal: (seal: Seal) => T): Promise
   } catch (error) {
     if (!(error instanceof VerifyError) || error.code !== "seal-needed" || error.seal === undefined) throw error;
     const number = error.seal.sealNumber;
+    if (location.protocol === "file:") throw new InputError(`It names seal ${number} and does not contain it; a page from a file has no server to ask.`);
     const answer = await ask(`/v1/seals/${number}`, `seal ${number}`);
     return withSeal(readSeal(new Uint8Array(await answer.arrayBuffer()), number));
   }
@@ -223,6 +227,11 @@ find("trust-root-file", HTMLInputElement).addEventListener("change", async (even
     outcome.replaceChildren(refusal(error));
   }
 });
+if (location.protocol === "file:") {
+  for (const element of document.querySelectorAll<HTMLElement>(".of-server")) element.hidden = true;
+  find("root-own", HTMLInputElement).defaultChecked = true;
+  showRootFields();
+}
 const drop = find("drop", HTMLElement);
 for (const name of ["dragover", "dragleave", "drop"] as const) {
   drop.addEventListener(name, (event) => {

@@ -266,7 +266,8 @@ function fields(value: JsonValue, names: readonly string[], ...optional: string[
   if (!(value instanceof Map)) throw new JsonError("unexpected JSON: an object belongs here");
   for (const name of value.keys()) {
     if (!optional.includes(name) && !names.includes(name)) {
-      throw new JsonError(`unexpected JSON: unknown field ${JSON.stringify(name)}`);
+      // A long name may be another file's secret.
+      throw new JsonError(`unexpected JSON: unknown field${/^[\w.-]{1,16}$/.test(name) ? ` ${name}` : ""}`);
     }
   }
   return names.map((name) => {

@@ -101,6 +101,24 @@ test("what grew worse is named with the next step, the worst first, and callers'
   assert.match(found[1]?.what ?? "", /^5 requests got `overloaded` in the last 60 s$/);
 });
 
+test("a finding of a rate comes once and goes once, and not with each login around its mark", () => {
+  const request = (status: number, count: number, below: number[]) => ({ method: "POST", route: "/v1/authentications", status, count, seconds: 0, below });
+  const failing = (failed: number) => [request(200, 1000 - failed, [1000 - failed, 1000 - failed, 1000 - failed]), request(500, failed, [failed, failed, failed])];
+  // So many of a thousand logins took over a second, and as many again over half of one.
+  const slow = (over: number) => [request(200, 1000, [1000 - 2 * over, 1000 - over, 1000])];
+  for (const [code, requests, values] of [
+    ["server-errors", failing, [[10, false], [11, true], [10, true], [6, true], [5, false], [10, false], [11, true], [0, false]]],
+    ["slow-logins", slow, [[9, false], [11, true], [9, true], [6, true], [4, false], [9, false], [11, true], [0, false]]],
+  ] as const) {
+    let stood: ReadonlySet<string> = new Set();
+    for (const [value, expected] of values) {
+      const found = attention(status(0), status(60_000, { requests: requests(value) }), stood);
+      stood = new Set(found.map((finding) => finding.code));
+      assert.equal(stood.has(code), expected, `${code}: ${value}`);
+    }
+  }
+});
+
 test("times are in words", () => {
   assert.deepEqual([2, 150, 7_200, 400_000].map(span), ["2 s", "3 min", "2 h", "4 days"]);
 });

@@ -92,6 +92,7 @@ fn counters_saturate_where_nothing_is_limited() {
     assert!(!Ledger::restore(&full, 0).charge(&POLICY, NOON));
 }
 
+/// Claim M10.
 #[test]
 fn attempts_are_on_record_before_they_are_made_and_a_restart_forgets_none() {
     let limits = AttemptPolicy { attempts_per_day: 200, attempts_per_generation: 2_000, ..PATIENT };

@@ -187,6 +187,7 @@ mod tests {
         SealedShare::from_bytes(&[name; SealedShare::BYTES]).expect("as many bytes")
     }
 
+    /// Claim M16.
     #[test]
     fn a_share_opens_once_while_it_is_fresh_and_never_after() {
         let once = started(START);
@@ -255,6 +256,8 @@ mod tests {
         assert!(once.first(&TENANT, &share(0), later, later));
     }
 
+    /// Claim M16.
+    ///
     /// Over steps of the clock both ways, in one process and over restarts: 40 shares, each offered after every step.
     #[test]
     fn no_share_opens_twice_over_any_schedule_of_steps_and_restarts() {

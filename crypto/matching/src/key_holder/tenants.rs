@@ -24,12 +24,12 @@ pub struct Status {
     pub failures: u64,
     /// Enrolments since the process began.
     pub enrolments: u64,
-    /// Malformed jobs of all tenants that no operator has looked into.
-    pub malformed: u64,
+    /// By tenant, malformed jobs that no operator has looked into: of at most [`Status::COUNTED_MAX`] tenants, those with most.
+    pub malformed: Vec<(TenantId, u64)>,
     /// Tenants that are frozen because of them, at most [`Status::FROZEN_MAX`] of them.
     pub frozen: Vec<TenantId>,
     /// By tenant, logins since the process began that were refused an attempt because a budget of their subject was spent: of at most
-    /// [`Status::TRIPS_MAX`] tenants, those with most.
+    /// [`Status::COUNTED_MAX`] tenants, those with most.
     pub trips: Vec<(TenantId, u64)>,
     /// Tenants.
     pub tenants: u64,
@@ -42,17 +42,24 @@ pub struct Status {
 impl Status {
     /// Frozen tenants that are named.
     pub const FROZEN_MAX: usize = 1024;
-    /// Tenants whose trips are told.
-    pub const TRIPS_MAX: usize = 1024;
+    /// Tenants whose counts are told.
+    pub const COUNTED_MAX: usize = 1024;
 
-    /// Names tenants in their order, and no more than are told: of the trips those with most.
+    /// Names tenants in their order, and no more than are told: of the counts those with most.
     pub fn bounded(mut self) -> Status {
         self.frozen.sort_unstable();
         self.frozen.truncate(Status::FROZEN_MAX);
-        self.trips.sort_unstable_by_key(|(tenant, trips)| (std::cmp::Reverse(*trips), *tenant));
-        self.trips.truncate(Status::TRIPS_MAX);
-        self.trips.sort_unstable_by_key(|(tenant, _)| *tenant);
+        for counts in [&mut self.malformed, &mut self.trips] {
+            counts.sort_unstable_by_key(|(tenant, count)| (std::cmp::Reverse(*count), *tenant));
+            counts.truncate(Status::COUNTED_MAX);
+            counts.sort_unstable_by_key(|(tenant, _)| *tenant);
+        }
         self
+    }
+
+    /// Malformed jobs of all tenants.
+    pub fn malformed_jobs(&self) -> u64 {
+        self.malformed.iter().map(|(_, count)| count).sum()
     }
 }
 
@@ -251,7 +258,9 @@ impl KeyHolder {
             status.enrolments += tenant.counts.total(Count::Enrolments);
             status.tenants += 1;
             status.templates += tenant.templates() as u64;
-            status.malformed += u64::from(malformed);
+            if malformed > 0 {
+                status.malformed.push((*id, u64::from(malformed)));
+            }
             if frozen {
                 status.frozen.push(*id);
             }

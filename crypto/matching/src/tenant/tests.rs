@@ -190,6 +190,9 @@ fn a_job_with_one_subject_that_has_no_attempt_left_charges_nobody() {
     assert_eq!(job.failures(NAME), Some(0));
 }
 
+/// Claim M10: Every attempt is recorded in the vault before anything is decrypted. A restart forgets none, nor does a kill or power cut of
+/// a key-holder in its own process.
+///
 /// An attempt is in the vault before it is made, so that a crash in between cannot forget it.
 #[test]
 fn an_attempt_is_on_record_when_it_is_admitted() {

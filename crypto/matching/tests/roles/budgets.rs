@@ -46,6 +46,9 @@ fn attempt(world: &mut World, people: &[(&Template, &Embedding)], now: u64) -> V
     }
 }
 
+/// Claim M8: A spent budget denies the subject, even with the right face, and does not affect the others in the batch.
+/// Claim V72: Each attempt that a spent budget refuses is counted for its tenant, and counts as no failure or match. The count is a metric
+/// that names no subject.
 #[test]
 fn a_spent_budget_is_spent_for_the_right_face_too_and_spares_the_neighbours() {
     let mut world = World::new(STRICT);
@@ -215,6 +218,7 @@ fn a_freeze_that_cannot_be_recorded_holds_all_the_same() {
     assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Frozen)));
 }
 
+/// Claim M10.
 #[test]
 fn an_answer_whose_attempt_or_failure_cannot_be_recorded_is_not_given() {
     for (writes, what) in [(0, "the attempt"), (1, "the failure")] {

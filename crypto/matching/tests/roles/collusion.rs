@@ -174,6 +174,8 @@ fn made_up(job: &MatchJob, seat: Seat, which: usize, c1: &[(usize, i128)]) -> Se
     SeatJob::from_bytes(&bytes).unwrap()
 }
 
+/// Claim M14.
+///
 /// As many digits of the key at a time as fit: 4^d 2^66 X^-k. This is how ten jobs that match used to read the piece that a colluder lacks,
 /// from parts of its own witness.
 #[test]
@@ -217,6 +219,9 @@ pub(crate) fn added(c1: &mut [u8], polynomial: &[(usize, i128)]) {
     }
 }
 
+/// Claim M14: A gateway that colludes with one of three key-holders learns `r` bits of a key with probability at most 3 * 2^-r at each
+/// honest seat before it freezes the tenant. It learns exact scores of subjects that it names, at one attempt each.
+///
 /// What a tag is worth: a polynomial that would tell `r` bits of a key passes with probability 2^-r. Here each tells one, the parity of
 /// 32 digits of the missing piece. It passes if the tag key's own parity is guessed, and then for every job under that tag key.
 #[test]
@@ -295,6 +300,8 @@ fn a_tag_for_one_seat_is_none_for_another() {
     assert!(matches!(outcome, Err(KeyHolderError::Malformed)));
 }
 
+/// Claim M14.
+///
 /// What a tag lets through is drowned by the flooding of a part: one digit at a time, at every size, either polynomial that the colluder
 /// gets a part of. The largest that passes is 2^20 times smaller than its flooding, so a part tells less than 2^-30 bits.
 #[test]
@@ -333,6 +340,8 @@ fn what_a_tag_tolerates_is_drowned_in_the_parts() {
     assert!((49..=50).contains(&largest_that_passes) && smallest_refused > 49, "{largest_that_passes}");
 }
 
+/// Claim M14.
+///
 /// What the documents say that these two learn: exact scores of the jobs that they send, about the subjects that these name, an attempt
 /// each at both other seats. 128 of them are a template. A gateway with a key-holder is two machines; the promise is about one.
 #[test]

@@ -3,6 +3,7 @@
 use super::*;
 use trefoil_matching::{Blind, BlindedTemplate, KeyHolderError, LaneSet};
 
+/// Claim M6.
 #[test]
 fn the_ciphertext_needs_both_shares() {
     let mut world = World::new(lenient(30_000));
@@ -25,6 +26,7 @@ fn the_ciphertext_needs_both_shares() {
     }
 }
 
+/// Claim M6: Neither role learns the vector from its share of an enrolment.
 #[test]
 fn each_share_alone_is_uniform_whatever_the_face() {
     // The same face, split many times: the top bit of a residue is about fair in either share, in every coordinate.
@@ -47,6 +49,7 @@ fn each_share_alone_is_uniform_whatever_the_face() {
     assert!(counts.iter().flatten().all(|count| count.abs_diff(SPLITS / 2) < 112));
 }
 
+/// Claim M21: A shredded template is gone.
 #[test]
 fn a_shredded_template_is_gone_and_the_rest_of_the_batch_can_be_masked_again() {
     let mut world = World::new(lenient(30_000));
@@ -70,6 +73,7 @@ fn a_shredded_template_is_gone_and_the_rest_of_the_batch_can_be_masked_again() {
     assert!(matches!(world.key_holder.decide(&job, NOW), Err(KeyHolderError::Malformed)));
 }
 
+/// Claim M38: A generation of a template is enrolled once, so its key encrypts only once.
 #[test]
 fn a_generation_is_enrolled_once() {
     let mut world = World::new(lenient(0));

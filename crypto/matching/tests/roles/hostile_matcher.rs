@@ -59,6 +59,8 @@ fn shifted(job: &MatchJob, lane: Lane, shift: i32) -> MatchJob {
     read(&bytes)
 }
 
+/// Claim M9.
+///
 /// A matcher shifts a score by what it likes. So it asks for more and more, from below any value that a coordinate has, until the answer
 /// is no: that is one failure for a coordinate, and a few dozen matches. All of them are attempts, so this ends with the budget.
 #[test]
@@ -96,6 +98,8 @@ fn a_hostile_matcher_that_mostly_matches_ends_with_the_attempts() {
     assert!(failures as usize == read.len() && failures < policy.attempts.failures_per_generation);
 }
 
+/// Claim M9.
+///
 /// Two coordinates at once: 175 times one plus the other. A failure reads both, and takes the attempts of hundreds of matches.
 #[test]
 fn two_coordinates_for_each_failure_cost_attempts_too() {
@@ -140,6 +144,9 @@ fn about_a_digit(honest: &[u8], lane: Lane, (k, bits, negative): (usize, u32, bo
     read(&bytes)
 }
 
+/// Claim M11: A small crafted polynomial reveals no key: the error band answers at most three times, and nothing is decrypted for a subject
+/// without attempts.
+///
 /// A small `c1` passes for an honest one, as its product with any key is small, and an error near the limit could then tell a digit of the
 /// subject's key: one by one, beyond every budget, for ever. Now a `c1` that is larger than a tag tolerates is malformed whatever
 /// the key; one that is smaller says something only through a job that is malformed, of which three end it; and a subject without an
@@ -171,6 +178,7 @@ fn the_band_does_not_read_a_subjects_key() {
     }
 }
 
+/// Claim M11.
 #[test]
 fn a_subject_without_attempts_is_not_decrypted_whatever_is_sent() {
     let mut world = World::new(policy(15_000));
@@ -195,9 +203,11 @@ fn a_subject_without_attempts_is_not_decrypted_whatever_is_sent() {
         assert!(matches!(outcome, Err(KeyHolderError::NoAttempts(_))), "{outcome:?}");
     }
     assert_eq!(world.attempts_of(1), before);
-    assert_eq!(world.key_holder.status().malformed, 0, "nothing was looked at");
+    assert_eq!(world.key_holder.status().malformed_jobs(), 0, "nothing was looked at");
 }
 
+/// Claim M12: The bits of other lanes carry nothing about a subject, and a subject's key opens no other template.
+///
 /// A job that names 31 people of the gateway's own and one other could be about the other in all of its 32 bits, if a matcher could make
 /// up what is decrypted. It cannot tag that, so a bit is about the template in its lane, which is charged for it.
 #[test]
@@ -226,6 +236,8 @@ fn the_bits_of_31_lanes_are_not_about_the_template_in_the_last() {
     assert!(decided.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
+/// Claim M12.
+///
 /// A key of a subject opens the template of that subject and no other: reading one, with its own budget, is worth no more than reading
 /// the template.
 #[test]
@@ -246,6 +258,9 @@ fn the_key_of_one_subject_opens_nothing_of_another() {
     assert!(decryptor.decrypt([&other], &masked).within_band());
 }
 
+/// Claim M15: Under one key per tenant (`shared`) a malicious gateway does learn bits of that key: the mode protects only against curious
+/// roles.
+///
 /// Where a tenant has one key, which the shared mode needs, a product carries no tag: `(0, Delta X^-j, 0)` is decided, for bits about the
 /// tenant's key. The documents say that this mode is against curious roles only; this test says why. What it costs are attempts of
 /// subjects that the gateway may enrol itself.

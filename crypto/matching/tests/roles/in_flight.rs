@@ -74,6 +74,9 @@ impl Vault for Meeting {
     }
 }
 
+/// Claim M13: Malformed jobs are counted without a time window. The third freezes the tenant until an operator resets the count, and each
+/// one renews the tag keys. Of the jobs in flight under one tag key one is told that it is malformed.
+///
 /// Half of the modulus on 32 coefficients passes as honest where two parities are even, and is malformed otherwise. So each job that is told which
 /// of them it is tells a parity.
 #[test]
@@ -95,7 +98,7 @@ fn of_32_jobs_in_flight_one_is_told_that_it_is_malformed() {
         |of: fn(&Result<Decisions, KeyHolderError>) -> bool| told.iter().filter(|one| of(one)).count();
     let malformed = count(|one| matches!(one, Err(KeyHolderError::Malformed)));
     let nothing = count(|one| matches!(one, Err(KeyHolderError::TagKey)));
-    assert_eq!((malformed, world.key_holder.status().malformed), (1, 1), "{told:?}");
+    assert_eq!((malformed, world.key_holder.status().malformed_jobs()), (1, 1), "{told:?}");
     assert_eq!(count(Result::is_ok) + malformed + nothing, 32, "{told:?}");
     // The next tag key is in force, and honest people log in.
     world.refetch();
@@ -104,6 +107,7 @@ fn of_32_jobs_in_flight_one_is_told_that_it_is_malformed() {
     assert!(world.key_holder.decide(&honest, NOW).expect("honest").accepted(template.lane));
 }
 
+/// Claim M13.
 #[test]
 fn of_8_jobs_in_flight_at_a_seat_one_is_told_that_it_is_malformed() {
     let mut three = Three::with(Arc::new(meeting(8)), policy(15_000), 8);
@@ -123,7 +127,7 @@ fn of_8_jobs_in_flight_at_a_seat_one_is_told_that_it_is_malformed() {
     let count = |of: fn(&KeyHolderError) -> bool| told.iter().flatten().filter(|one| of(one)).count();
     let malformed = count(|one| matches!(one, KeyHolderError::Malformed));
     let nothing = count(|one| matches!(one, KeyHolderError::TagKey));
-    assert_eq!((malformed, nothing, holder.key_holder().status().malformed), (1, 7, 1), "{told:?}");
+    assert_eq!((malformed, nothing, holder.key_holder().status().malformed_jobs()), (1, 7, 1), "{told:?}");
 }
 
 /// What each is told when all are sent at the same moment.

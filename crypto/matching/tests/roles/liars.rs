@@ -58,6 +58,7 @@ fn moved(three: &Three, liar: Seat, seat: Seat, job: &MatchJob, [batch, witness]
     altered(&parts, 2, 0, delta() * witness)
 }
 
+/// Claim M30.
 #[test]
 fn a_share_moved_by_whole_scores_changes_nothing_and_its_sender_is_named() {
     // With every lane taken it is within the band: only the witness contradicts it.

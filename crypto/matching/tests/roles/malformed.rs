@@ -81,6 +81,7 @@ fn randomise(bytes: &mut [u8], from: usize, rng: &mut StdRng) {
     }
 }
 
+/// Claim M7: No decision is made on forged or random ciphertexts.
 #[test]
 fn forged_ciphertexts_are_malformed() {
     let mut world = World::new(lenient(-32_768));
@@ -128,7 +129,7 @@ fn jobs_that_name_somebody_in_the_wrong_lane_or_no_known_tenant_are_refused() {
     unknown.tenant = TenantId::new([0; 16]);
     assert!(matches!(world.key_holder.decide(&unknown, NOW), Err(KeyHolderError::UnknownTenant)));
     assert!(world.key_holder.decide(&job, NOW).expect("honest").accepted(lane_of(10)));
-    assert_eq!(world.key_holder.status().malformed, 0);
+    assert_eq!(world.key_holder.status().malformed_jobs(), 0);
 }
 
 #[test]
@@ -145,6 +146,8 @@ fn a_subject_left_out_or_added_spoils_the_key() {
     assert!(matches!(world.key_holder.decide(&more, NOW), Err(KeyHolderError::Malformed)));
 }
 
+/// Claim M13.
+///
 /// However long there is between them, and whatever happens to the process.
 #[test]
 fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count() {
@@ -156,7 +159,7 @@ fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count
         let now = NOW + MONTH * job;
         let stray = world.crafted(&lanes, |bytes, _| add_to_c0(bytes, 3, delta()));
         assert!(matches!(world.key_holder.decide(&stray, now), Err(KeyHolderError::Malformed)));
-        assert_eq!(world.key_holder.status().malformed, job + 1);
+        assert_eq!(world.key_holder.status().malformed_jobs(), job + 1);
         world.restart();
         world.refetch();
         let honest = world.mask(&lanes);
@@ -174,9 +177,11 @@ fn the_third_malformed_job_freezes_the_tenant_until_an_operator_resets_the_count
     assert!(!world.vault.tenants().expect("readable")[0].is_frozen());
     let honest = world.mask(&lanes);
     assert!(world.key_holder.decide(&honest, later).expect("honest").accepted(lane_of(10)));
-    assert_eq!(world.key_holder.status().malformed, 0);
+    assert_eq!(world.key_holder.status().malformed_jobs(), 0);
 }
 
+/// Claim M13.
+///
 /// What somebody found out about a tag key, by a job that it refused, is about a key that is not used any more.
 #[test]
 fn a_malformed_job_makes_the_tag_key_anew() {
@@ -220,6 +225,7 @@ pub(super) fn lanes(people: &[(Template, Embedding)]) -> Vec<(&Template, &Embedd
     people.iter().map(|(template, face)| (template, face)).collect()
 }
 
+/// Claim M7.
 #[test]
 fn random_ciphertexts_are_never_decided() {
     let mut world = World::new(lenient(-32_768));
@@ -263,5 +269,5 @@ fn a_malformed_job_costs_its_subjects_an_attempt_and_a_failure() {
         (1, 1, 16)
     );
     let status = world.key_holder.status();
-    assert_eq!((status.attempts, status.failures, status.malformed, status.enrolments), (1, 1, 1, 1));
+    assert_eq!((status.attempts, status.failures, status.malformed_jobs(), status.enrolments), (1, 1, 1, 1));
 }

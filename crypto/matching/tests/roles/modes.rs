@@ -112,6 +112,8 @@ fn a_template_that_a_device_split_matches_and_only_where_it_was_sealed_for() {
     }
 }
 
+/// Claim M16: A sealed share opens once and only for the use that its device named, even across a restart and whatever the clock does.
+///
 /// What a device sealed as a probe is no template, whosever it is said to be, and a template is no probe: the key-holder makes the
 /// context itself.
 #[test]
@@ -143,6 +145,7 @@ fn a_sealed_probe_is_enrolled_as_nobodys_template_and_a_sealed_template_is_nobod
     assert!(matches!(world.job(&[(&victim, &probe)]), Err(KeyHolderError::SealedShares(_))));
 }
 
+/// Claim M16.
 #[test]
 fn a_share_that_was_opened_before_a_restart_does_not_open_after_it() {
     let mut world = World::shared();

@@ -17,6 +17,7 @@ use trefoil_types::{BatchId, TenantId};
 /// Bytes before the witness of a seat's job: seat, version, four tags.
 pub(crate) const WITNESS: usize = 1 + 4 + 4 * 384;
 
+/// Claim M29: Any two of three key-holders decide like a single one, and a third that is killed, stalled or wrong changes nothing.
 #[test]
 fn any_two_decide_as_one_alone_does() {
     let mut three = Three::new(lenient(15_000), 30);
@@ -189,12 +190,14 @@ fn what_was_not_decided_is_an_attempt_and_no_failure() {
             assert!(matches!(outcome, Err(KeyHolderError::Unavailable(_))), "{outcome:?}");
         }
         let status = three.holders[seat.index()].key_holder().status();
-        assert_eq!((status.attempts, status.failures, status.malformed), (10, 0, 0));
+        assert_eq!((status.attempts, status.failures, status.malformed_jobs()), (10, 0, 0));
         let all = seat.others().map(|other| (other, three.parts(other, seat, &job)));
         assert_eq!(three.decide(seat, &job, &all).unwrap().0, 1, "nobody is locked out by it");
     }
 }
 
+/// Claim M20: A lying key-holder in an enrolment with three is always among those named.
+///
 /// A gateway relays what each seat contributes, so two honest seats make the same bytes. Whatever a third answers, the refusal names it.
 #[test]
 fn a_liar_in_an_enrolment_is_named_and_never_two_who_are_honest() {
@@ -353,6 +356,8 @@ fn public_keys_of_a_quorum_are_put_together_from_the_seats_and_of_one_tenant() {
     assert!(matches!(PublicKey::of_quorum(&[one, two, three], [0; 3]), Err(PublicKeyError::Quorum)));
 }
 
+/// Claim M18: A false tag basis from one of three key-holders is not accepted.
+///
 /// A seat that plants something in its tag basis would read the probes out of its tags. So nothing of a basis comes from that seat alone: the
 /// other holder of each piece says what the piece adds to it, and a difference names the two of which one lies.
 #[test]

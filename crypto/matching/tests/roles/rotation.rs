@@ -162,6 +162,7 @@ fn what_is_no_blinded_template_is_malformed_and_freezes_the_key() {
     }
 }
 
+/// Claim M22: A renewal is charged like an attempt, and a malformed one like a failure.
 #[test]
 fn a_renewal_is_an_attempt_of_its_template_and_a_malformed_one_a_failure() {
     let budget = |failures, attempts| {
@@ -278,6 +279,7 @@ fn a_restart_in_mid_rotation_keeps_what_was_renewed_together() {
     }
 }
 
+/// Claim M23: A restart of a key-holder during a key rotation links a template only to its own renewal.
 #[test]
 fn a_restart_in_mid_rotation_tells_what_was_renewed_from_what_was_enrolled_anew() {
     // Whichever is the later generation.

@@ -21,6 +21,8 @@ fn resumed(fresh: u8) -> Matcher {
     Matcher::new(Tier::detected(), entropy)
 }
 
+/// Claim M17: A matcher that is resumed twice from one snapshot masks two probes differently.
+///
 /// The key-holder sees `c1 = a (p + t r) + e`. Of two runs with the same `r` and `e` the difference is `a (p - p')`, which it divides by `a`.
 #[test]
 fn two_runs_from_one_snapshot_mask_two_probes_differently() {

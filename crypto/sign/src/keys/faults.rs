@@ -191,6 +191,7 @@ fn no_bit_that_flips_in_the_state_of_a_falcon_signer_leads_to_a_wrong_release() 
     assert!(sound.is_some_and(|release| release.is_ok()), "the bound is not what refuses");
 }
 
+/// Claim S11.
 #[test]
 fn no_bit_that_flips_between_the_halves_of_a_seal_leads_to_a_wrong_seal() {
     let mut rng = StdRng::seed_from_u64(25);

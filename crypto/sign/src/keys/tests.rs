@@ -37,6 +37,7 @@ pub(super) fn header(keys: &SigningKeys, seal_number: u64) -> SealHeader {
     }
 }
 
+/// Claim S12.
 #[test]
 fn keys_that_are_not_the_published_ones_sign_no_seal() {
     let mut rng = StdRng::seed_from_u64(22);

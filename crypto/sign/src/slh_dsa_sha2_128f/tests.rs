@@ -107,6 +107,7 @@ fn sign_struck(
     (signature, [first.calls, second.calls, third.calls])
 }
 
+/// Claim S11: No signature of a faulty SLH-DSA computation is released, although verification alone would pass some.
 #[test]
 fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
     let mut rng = StdRng::seed_from_u64(5);
@@ -137,6 +138,8 @@ fn no_bit_that_flips_in_one_of_the_computations_changes_what_is_released() {
     assert!(2 * refused > rounds, "{refused} of {rounds} faults were detected");
 }
 
+/// Claim S15: The cached top layers change no byte of a signature, and every signature equals the slh-dsa crate's, byte for byte. Also:
+/// `bench/records/sign-2vcpu.json#/slhdsa/wrong`.
 #[test]
 fn the_top_layers_change_no_byte_of_a_signature() {
     let mut rng = StdRng::seed_from_u64(12);
@@ -245,6 +248,7 @@ fn precomputation_ends_when_the_key_is_gone_or_has_it_already() {
     assert!(matches!(made, Err(Unmade::Unwanted)));
 }
 
+/// Claim S11.
 #[test]
 fn verification_alone_would_release_faulty_signatures() {
     let mut rng = StdRng::seed_from_u64(6);

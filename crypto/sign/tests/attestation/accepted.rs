@@ -23,6 +23,7 @@ fn a_full_attestation_verifies_offline() {
     assert!(checks[1].to_string().starts_with("Falcon-512 (round 3, padded) verifies under key set "));
 }
 
+/// Claim S18: A compact attestation verifies only with the seal that it names, and every byte of it matters.
 #[test]
 fn a_compact_attestation_verifies_with_its_seal_only() {
     let issued = Issued::new();
@@ -49,6 +50,8 @@ fn a_seal_makes_the_attestations_of_its_statements() {
     assert_eq!(issued.seal.compact_attestation(&issued.statement, LEAF, &path), compact);
 }
 
+/// Claim S16: A seal exports receipts in the form of RFC 9942.
+///
 /// Takes the exported receipts apart with an independent CBOR reader and follows RFC 9942: recompute the root from
 /// the inclusion proof, rebuild the `Sig_structure` with it as detached payload, verify.
 #[test]

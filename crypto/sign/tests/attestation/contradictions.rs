@@ -144,6 +144,8 @@ fn make() -> Value {
     })
 }
 
+/// Claim S9: Two attestations that give one request two decisions, accounts, sessions, tenants, audiences or nonces are evidence, in every
+/// verifier. An attestation that does not verify is no evidence.
 #[test]
 fn contradictions_are_decided_as_stated_and_their_vectors_belong_together() {
     let file = testdata("contradictions.json");

@@ -8,6 +8,8 @@ use trefoil_testing::volume;
 
 use crate::fixture::{Issued, LEAF, NOW, OtherKeys};
 
+/// Claim S7.
+///
 /// Two threads, because each changed byte of the SLH-DSA signature costs a verification of all three families.
 #[test]
 fn every_byte_matters() {
@@ -30,6 +32,7 @@ fn every_byte_matters() {
     });
 }
 
+/// Claim S18.
 #[test]
 fn every_byte_of_a_compact_attestation_matters() {
     let issued = Issued::new();
@@ -46,6 +49,8 @@ fn every_byte_of_a_compact_attestation_matters() {
     }
 }
 
+/// Claim S7: All three signatures are required, and every byte matters.
+///
 /// Every proper subset of valid signatures: the invalid ones are another key's, over the same bytes.
 #[test]
 fn every_proper_subset_of_signatures_is_refused() {

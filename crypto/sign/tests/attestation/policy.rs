@@ -22,6 +22,7 @@ fn every_requirement_that_holds_is_accepted_together() {
     verify(&issued.full(), &policy, NOW).unwrap();
 }
 
+/// Claim S10: An attestation is for one audience, nonce and time.
 #[test]
 fn each_requirement_that_fails_is_named() {
     let issued = Issued::new();
@@ -88,6 +89,7 @@ fn a_statement_without_a_proof_is_refused_unless_it_is_accepted_on_purpose() {
     verify(&Issued::new().full(), &Issued::new().policy().accept_no_proof(), NOW).unwrap();
 }
 
+/// Claim S10.
 #[test]
 fn time_is_bounded_on_both_sides() {
     let issued = Issued::new();

@@ -60,6 +60,7 @@ fn a_compact_attestation_verifies_with_its_pruned_seal_and_no_other() {
     assert_eq!(refused, VerifyError::OtherSeal(named));
 }
 
+/// Claim V14.
 #[test]
 fn every_byte_of_a_pruned_seal_matters() {
     let Logged { issued, pruned, .. } = logged();
@@ -79,6 +80,7 @@ fn every_byte_of_a_pruned_seal_matters() {
     assert!(PrunedSeal::decode(&[&bytes[..], &[0]].concat()).is_err());
 }
 
+/// Claim V14: A seal whose signatures were pruned verifies offline only with a later seal of the same keys.
 #[test]
 fn a_pruned_seal_is_signed_by_its_own_keys_or_refused() {
     let Logged { mut issued, digests, pruned } = logged();

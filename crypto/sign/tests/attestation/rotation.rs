@@ -148,6 +148,9 @@ fn cases() -> Vec<(&'static str, TrustRoot, TrustRoot, &'static str)> {
     ]
 }
 
+/// Claim S14: The next version of a trust root is signed by old and new keys, and seals of a revoked key set no longer verify. A revoked
+/// set stays in every later version, and a set joins only as active, with its own cosignature. A node of a fleet changes its own keys
+/// alone.
 #[test]
 fn every_broken_link_is_refused_and_named() {
     for (name, pinned, next, expect) in cases() {

@@ -53,6 +53,10 @@ fn write(name: &str, bytes: impl AsRef<[u8]>) {
     std::fs::write(directory().join(name), bytes).unwrap();
 }
 
+/// Claim S20: Rust, Python and TypeScript agree on ML-DSA-65 and Falcon-512 signatures that no signer makes: at the limits of bounds and
+/// encodings they verify, one step beyond they do not. Also: `crypto/clients/python/tests/test_vectors.py`,
+/// `crypto/clients/typescript/test/vectors.test.ts`.
+/// Claim V54.
 #[test]
 fn shared_vectors_belong_together() {
     if blesses("bases") {

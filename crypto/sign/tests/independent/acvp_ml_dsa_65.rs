@@ -39,6 +39,7 @@ fn signature_generation_matches() {
     assert_eq!((deterministic, hedged), (10, 10));
 }
 
+/// Claim S4: ML-DSA-65 agrees with ACVP and Wycheproof.
 #[test]
 fn signature_verification_matches() {
     let (mut accepted, mut refused) = (0, 0);

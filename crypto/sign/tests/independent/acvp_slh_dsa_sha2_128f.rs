@@ -20,6 +20,7 @@ fn key_generation_matches() {
     }
 }
 
+/// Claim S5: SLH-DSA-SHA2-128f agrees with ACVP.
 #[test]
 fn signature_generation_matches() {
     let (mut external, mut internal) = (0, 0);

@@ -41,6 +41,7 @@ fn check(public: &[u8], secret: &[u8], message: &[u8], signature: &[u8], label: 
     }
 }
 
+/// Claim S6: Falcon-512 is the round-3 algorithm, padded, and not a draft FN-DSA.
 #[test]
 fn round_three_answers_verify_in_padded_form() {
     let cases = vectors::load("falcon_512_round3");
@@ -62,6 +63,8 @@ fn the_padded_answer_verifies() {
     }
 }
 
+/// Claim S6.
+///
 /// FN-DSA drafts bind the public key into the hash; a signature of that kind must not pass as round-3 Falcon.
 #[test]
 fn a_draft_fn_dsa_signature_is_refused() {

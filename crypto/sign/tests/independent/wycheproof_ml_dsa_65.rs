@@ -14,6 +14,7 @@ fn verify_with_context(public: &[u8], message: &[u8], signature: &[u8], context:
         .is_ok_and(|public| public.verify(message, signature, context))
 }
 
+/// Claim S4.
 #[test]
 fn verification_matches_in_both_implementations() {
     let (mut accepted, mut refused, mut with_context) = (0, 0, 0);

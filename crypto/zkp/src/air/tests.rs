@@ -45,6 +45,7 @@ const GROUPS: [Group; 16] = [
 /// Level of the path at which traces are tampered with.
 const TAMPERED: usize = 3;
 
+/// Claim P1.
 #[test]
 fn the_whole_circuit_refuses_every_forgery() {
     for group in GROUPS {
@@ -53,6 +54,7 @@ fn the_whole_circuit_refuses_every_forgery() {
     }
 }
 
+/// Claim P1: Every constraint of the circuit is needed: without its group a forgery passes, with it none does.
 #[test]
 fn without_its_group_every_forgery_passes() {
     for group in GROUPS {
@@ -69,6 +71,9 @@ fn an_honest_trace_passes() {
     assert!(accepts(&CredentialAir::new(), trace, &statement));
 }
 
+/// Claim P5: An account belongs to one wallet, one tenant and one audience, and is the same in every epoch. No wallet can prove another's
+/// account, and accounts with two audiences cannot be linked.
+///
 /// The inputs of the account's hash are the member's secret, the scope of tenant and audience, and the account's domain. Whatever else a
 /// forger hashes there, the trace is correct except for one group of constraints, and only that group stops it.
 #[test]
@@ -119,6 +124,8 @@ fn an_account_is_of_the_members_secret_and_of_the_statements_scope() {
     }
 }
 
+/// Claim P5.
+///
 /// One wallet: the same account in every epoch and session, another with every other audience and at every other tenant, and nothing
 /// in two audiences' statements that only this member has in both.
 #[test]

@@ -139,6 +139,7 @@ fn every_change_of_the_head_is_refused_or_another_envelope() {
     }
 }
 
+/// Claim P6.
 #[test]
 fn a_scope_of_another_audience_or_tenant_or_with_an_epoch_is_refused() {
     let mut envelope = envelope();

@@ -74,6 +74,7 @@ fn attested(record: &ProofRecord, reveal: Option<Reveal>) -> Attested<'_> {
     }
 }
 
+/// Claim P10: A stored proof shows offline which attestations it backs, and the service cannot invent a value of the session's hash chain.
 #[test]
 fn a_stored_proof_verifies_without_the_key_and_backs_its_sessions_attestations() {
     let (envelope, mut chain) = session();
@@ -96,6 +97,7 @@ fn a_stored_proof_verifies_without_the_key_and_backs_its_sessions_attestations()
     assert!(changed.verify().is_err());
 }
 
+/// Claim P10.
 #[test]
 fn the_service_cannot_invent_a_reveal() {
     let (envelope, mut chain) = session();

@@ -29,6 +29,7 @@ fn the_right_mac_is_accepted_and_every_other_refused() {
     assert_eq!(verify_request_mac(&other, &HEADER, &mac), Err(MacMismatch));
 }
 
+/// Claim P11: The request MAC covers every field.
 #[test]
 fn the_mac_covers_every_field() {
     let mac = request_mac(&key(), &HEADER);

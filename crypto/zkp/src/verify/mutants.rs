@@ -44,6 +44,8 @@ fn mutated(proof: &[u8], rng: &mut StdRng, round: usize) -> Vec<u8> {
     mutant
 }
 
+/// Claim P8: 20,000 changed encodings (`cargo xtask soak`; 1,000 at every push), at least 48 structural changes, and truncated proofs are
+/// refused without a panic.
 #[test]
 fn changed_encodings_are_refused() {
     let promised = volume(BYTE_MUTANTS, BYTE_MUTANTS_MIN);
@@ -197,6 +199,7 @@ const FOREIGN_PARTS: [Exchange; 9] = [
 /// Degrees that were not proven. 9 is the honest one: 256 rows, doubled by their masks.
 const DEGREES: [usize; 12] = [0, 1, 8, 10, 20, 24, 31, 40, 63, 64, 1000, usize::MAX];
 
+/// Claim P8.
 #[test]
 fn every_structural_change_is_refused() {
     let (statement, bytes) = &PROVEN[0];

@@ -57,6 +57,7 @@ const OTHER_STATEMENTS: [Change<Statement>; 17] = [
     ("last bit of the context", |s| s.ctx[0] ^= 0x80),
 ];
 
+/// Claim P7: A proof is valid only for its own statement.
 #[test]
 fn a_proof_is_refused_for_every_other_statement() {
     for (statement, proof) in PROVEN.iter() {
@@ -89,6 +90,7 @@ fn an_epoch_out_of_range_is_refused_before_the_proof_is_read() {
     assert_eq!(verify(&other, proof), Err(ProofError::Statement(StatementError::Epoch(EPOCH_LIMIT))));
 }
 
+/// Claim P8.
 #[test]
 fn a_truncated_or_padded_proof_is_refused() {
     let (statement, proof) = &PROVEN[0];
@@ -183,6 +185,8 @@ pub(super) const ARGUMENT_SHAPES: [Change<Proof>; 17] = [
     ("batch grinding", |p| p.opening_proof.1.batch_pow_witness += Field::ONE),
 ];
 
+/// Claim P4: A proof with a trace length other than the circuit's is refused.
+///
 /// The trace repeated is a trace of every larger size: the last row's successor is the first. Bounds and masks are computed for
 /// [`ROWS`] rows, so no other size is taken.
 #[test]

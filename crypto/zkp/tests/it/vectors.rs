@@ -17,6 +17,7 @@ fn the_empty_tree_has_the_reference_root() {
     assert_eq!(CredentialTree::new().root(), digest(&vectors()["empty_tree_root"]));
 }
 
+/// Claim P9: A second implementation computes the same hashes, trees and statements.
 #[test]
 fn hashes_trees_and_statements_agree_with_the_reference() {
     let vectors = vectors();

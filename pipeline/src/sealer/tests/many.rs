@@ -135,6 +135,7 @@ fn four_side_by_side(replies: Range<u64>, four: &mut Four, test: impl FnOnce(&Re
     });
 }
 
+/// Claim V8.
 #[test]
 fn behind_a_slow_first_seal_later_ones_wait_and_come_out_in_order() {
     let mut four = Four::start(Cadence::PerBatch, 4);
@@ -187,6 +188,7 @@ fn numbers(released: &[Released]) -> Vec<u64> {
     released.iter().filter_map(number).collect()
 }
 
+/// Claim V8: Each thread signs at most one seal at a time, and a seal that is ready early waits for those before it.
 #[test]
 fn threads_begin_no_more_seals_than_there_are_of_them_and_release_them_in_order() {
     for sealers in 1..5_u64 {
@@ -236,6 +238,8 @@ fn what_sealing_held_is_dropped_at_its_end() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
+    /// Claim V7.
+    ///
     /// Whatever each signature takes, and whichever of them fail: what is released is a chain without a gap, every batch is
     /// answered once, and a seal is released exactly where it and all that it follows were signed.
     #[test]

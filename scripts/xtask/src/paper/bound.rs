@@ -17,7 +17,7 @@ const FOLDER: &str = "whitepaper/";
 const NUMBERS: &str = "whitepaper/numbers.json";
 const CONSTANTS: &str = "whitepaper/constants.json";
 const PUBLISHED: &str = "whitepaper/published.json";
-const CLAIMS: &str = "whitepaper/CLAIMS.md";
+pub(crate) const CLAIMS: &str = "whitepaper/CLAIMS.md";
 
 /// Drawing code, which has lengths and no figures of the paper.
 const DRAWING: [&str; 2] = ["whitepaper/charts.typ", "whitepaper/layout.typ"];
@@ -28,7 +28,6 @@ const PAGES: [&str; 2] = ["README.md", "bench/RESULTS.md"];
 /// A row of CLAIMS.md.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
-    line: usize,
     id: String,
     text: String,
     evidence: Vec<String>,
@@ -59,16 +58,19 @@ pub(crate) fn check(repo: &Repo) -> Result<(), String> {
         problems.extend(unbacked(&path, &source.bare, &known));
     }
     for path in PAGES {
-        problems.extend(unbacked(path, &source::bare_in_markdown(&repo.read(path)?), &known));
+        problems.extend(unbacked(
+            path,
+            &source::bare_in_markdown(&markdown::by_hand(&repo.read(path)?)),
+            &known,
+        ));
     }
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
 }
 
-/// Marks in the chapters that CLAIMS.md has no row for, and rows without an id of their own: path, line, message.
+/// Marks in the chapters that CLAIMS.md has no row for: path, line, message.
 pub(crate) fn misplaced_claims(repo: &Repo) -> Result<Vec<(String, usize, String)>, String> {
     let rows = claims(&repo.read(CLAIMS)?);
-    let mut problems: Vec<_> =
-        unnamed(&rows).into_iter().map(|(line, message)| (CLAIMS.to_owned(), line, message)).collect();
+    let mut problems = Vec::new();
     for (path, source) in chapters(repo)? {
         let found = unplaced(&source, &rows).into_iter();
         problems.extend(found.map(|(line, message)| (path.clone(), line, message)));
@@ -189,39 +191,19 @@ fn unbacked(path: &str, bare: &[(usize, String)], known: &BTreeSet<String>) -> V
 fn claims(page: &str) -> Vec<Claim> {
     markdown::table_rows(page)
         .into_iter()
-        .map(|(line, row)| {
+        .map(|(_, row)| {
             let mut cells = row.split('|').skip(1).map(str::trim);
             let (id, text) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
             let evidence = row.split('`').skip(1).step_by(2).filter(|span| {
                 (span.contains(".rs::") || span.contains(".json#")) && !text.contains(&format!("`{span}`"))
             });
             Claim {
-                line,
                 id: id.to_owned(),
                 text: text.to_owned(),
                 evidence: evidence.map(str::to_owned).collect(),
             }
         })
         .collect()
-}
-
-/// Rows whose id is not a letter and a number, or another row's.
-fn unnamed(rows: &[Claim]) -> Vec<(usize, String)> {
-    let mut seen = BTreeSet::new();
-    let mut problems = Vec::new();
-    for row in rows {
-        let (letter, number) = row.id.split_at(row.id.len().min(1));
-        let formed = letter.chars().all(|c| c.is_ascii_uppercase()) && number.parse::<u16>().is_ok();
-        if !formed {
-            problems.push((
-                row.line,
-                format!("a row begins with its id, a letter and a number, not {:?}", row.id),
-            ));
-        } else if !seen.insert(&row.id) {
-            problems.push((row.line, format!("{} is another row's id", row.id)));
-        }
-    }
-    problems
 }
 
 #[cfg(test)]
@@ -238,6 +220,7 @@ mod tests {
         assert_eq!(record_names(&files.map(str::to_owned)), ["a", "b/run"]);
     }
 
+    /// Claim V46.
     #[test]
     fn a_number_without_a_source_is_found() {
         let known = values(&constants(r#"{"65,537": {}, "32": {}}"#));
@@ -278,6 +261,7 @@ mod tests {
         assert_eq!(found(r#"{"raw": {"value": "1708400", "url": "https://e.org"}}"#), 1);
     }
 
+    /// Claim V46.
     #[test]
     fn a_mark_without_a_row_is_found() {
         let rows = claims("| id | claim | evidence |\n|---|---|---|\n| M1 | so | `a/b.rs::holds` |\n");
@@ -286,13 +270,10 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_ids_of_their_own_and_their_evidence() {
-        let page = "| id | claim | evidence |\n|---|---|---|\n| M1 | all of `cmd` | `a/b.rs::holds`, `r.json#/x` |\n\
-                    | M1 | twice | `a/b.rs::holds` |\n| fast | so | `a/b.rs::holds` |\n";
+    fn rows_have_an_id_and_their_evidence() {
+        let page = "| id | claim | evidence |\n|---|---|---|\n| M1 | all of `cmd` | `a/b.rs::holds`, `r.json#/x` |\n";
         let rows = claims(page);
         assert_eq!(rows[0].evidence, ["a/b.rs::holds", "r.json#/x"]);
         assert_eq!(rows[0].text, "all of `cmd`");
-        let found: Vec<usize> = unnamed(&rows).into_iter().map(|(line, _)| line).collect();
-        assert_eq!(found, [4, 5]);
     }
 }

@@ -46,6 +46,7 @@ mod tests {
 
     const MANIFEST: &str = "[package]\nname = \"trefoil-x\"\n\n[lints]\nworkspace = true\n\n[dependencies]\n";
 
+    /// Claim V45: Unsafe code is confined to one crate: a lint of the workspace forbids it elsewhere.
     #[test]
     fn a_crate_outside_the_workspace_lints_is_found() {
         assert_eq!(lints("x/Cargo.toml", MANIFEST), None);

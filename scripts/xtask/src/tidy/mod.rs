@@ -9,6 +9,7 @@ mod sources;
 
 use std::fmt;
 
+use crate::claims;
 use crate::paper::bound;
 use crate::repo::Repo;
 
@@ -62,6 +63,14 @@ pub(crate) fn run(repo: &Repo) -> Result<(), String> {
     findings.extend(dependencies::check(&metadata)?);
     findings.extend(cycles::check(repo, &metadata)?);
     findings.extend(evidence::check(repo)?);
+    match claims::fresh(repo) {
+        Ok(fresh) if fresh == repo.read(bound::CLAIMS)? => {}
+        stale => {
+            let why =
+                stale.err().unwrap_or_else(|| "not as the tests have it: run `cargo xtask pages`".to_owned());
+            findings.push(Finding::error(bound::CLAIMS, 0, why));
+        }
+    }
     let claims = bound::misplaced_claims(repo)?;
     findings.extend(claims.into_iter().map(|(path, line, message)| Finding::error(&path, line, message)));
     for finding in &findings {

@@ -120,6 +120,8 @@ mod tests {
         )
     }
 
+    /// Claim V128: The crates that a request passes through forbid locks, semaphores and shared reads-and-writes by one list, so an
+    /// exception has a stated reason.
     #[test]
     fn a_list_with_a_line_less_or_another_line_is_written_anew() {
         let sound = sound();

@@ -7,8 +7,8 @@ const LINES_LONG: usize = 400;
 const LINES_MAX: usize = 800;
 
 /// README.md is short: what Trefoil is, the command, its output, how to verify it, its speed and its limits.
-const README_LINES_MAX: usize = 149;
-const README_BYTES_MAX: usize = 12 * 1024;
+const README_LINES_MAX: usize = 130;
+const README_BYTES_MAX: usize = 8 * 1024;
 
 const TEXT: [&str; 16] = [
     "rs", "toml", "md", "sh", "json", "yml", "yaml", "txt", "html", "css", "js", "ts", "py", "lock", "typ",
@@ -54,10 +54,12 @@ fn control_characters(path: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line is not shown as part of its paragraph.
+/// A line of Markdown that begins with a comment is a block of HTML: the rest of the line, if any, is not shown as part of its paragraph.
 fn comment_blocks(path: &str, text: &str) -> Vec<Finding> {
     lines(text)
-        .filter(|(_, line)| line.trim_start().starts_with("<!--"))
+        .filter(|(_, line)| {
+            line.trim_start().starts_with("<!--") && line.find("-->") != line.len().checked_sub(3)
+        })
         .map(|(number, _)| {
             Finding::error(path, number, "begins with a comment: wrap the paragraph elsewhere")
         })
@@ -208,7 +210,7 @@ mod tests {
     #[test]
     fn a_readme_that_is_no_front_door_any_more_is_found() {
         assert!(messages("README.md", &"x\n".repeat(README_LINES_MAX)).is_empty());
-        assert!(only_message("README.md", &"x\n".repeat(README_LINES_MAX + 1)).contains("150 lines"));
+        assert!(only_message("README.md", &"x\n".repeat(README_LINES_MAX + 1)).contains("131 lines"));
         assert!(only_message("README.md", &"x".repeat(README_BYTES_MAX + 1)).contains("12289 bytes"));
         assert!(messages("a/README.md", &"x\n".repeat(README_LINES_MAX + 1)).is_empty());
     }

@@ -1,6 +1,6 @@
 //! Examines an installation: faults, their places, and what to do.
 //!
-//! This changes nothing and takes no lock, so it works on a stopped and on a running installation. Each check reads files as a
+//! This changes nothing and keeps no lock, so it works on a stopped and on a running installation. Each check reads files as a
 //! start would, and reports faults that a start, a caller or an operator would meet. Where no service runs, the checks of a start themselves run over what is
 //! stored.
 
@@ -20,7 +20,7 @@ use trefoil_key_holder::{Address, Bounds, Remote};
 use trefoil_matching::KeyHolding as _;
 use trefoil_matching::quorum::Seat;
 use trefoil_server::config::{Config, ConfigError, Place};
-use trefoil_server::findings;
+use trefoil_server::findings::{self, Fault};
 use trefoil_service::signing_keys::TRUST_ROOT_FILE;
 use trefoil_service::time::format as time;
 use trefoil_storage::Supervisor;
@@ -37,8 +37,7 @@ const WAIT: Duration = Duration::from_secs(3);
 pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> Vec<Finding> {
     let directory = &config.server.data_dir;
     if !directory.exists() {
-        let nothing = Finding::broken("directory-missing", directory.display(), "there is no installation");
-        return vec![nothing.do_this("name its directory with --data-dir, or make one with `trefoil serve`")];
+        return vec![Fault::DirectoryMissing.at(directory.display(), "there is no installation")];
     }
     if let Some(foreign) = foreign(directory) {
         return vec![foreign];
@@ -52,18 +51,17 @@ pub(crate) fn examine(config: &Config, token_file: Option<&Path>, now: u64) -> V
     stored.extend(in_store);
     let sealed = newest.as_ref().map_or(&[][..], |header| header.vaults.as_slice());
     stored.extend(key_holder(config, now, sealed));
-    // A service that runs has passed these checks, and changes the files meanwhile.
-    if stored.iter().all(|finding| finding.level < Level::Broken)
-        && DataDir::holder(directory).is_none()
-        && let Err(cause) = trefoil_server::server::would_start(config, now)
-    {
-        let refused = Finding::broken("start-refused", directory.display(), cause.to_string());
-        stored.push(refused.do_this("as it says: `trefoil serve` refuses to start with these words"));
-    }
     let mut found = stored;
     found.extend(tls::examine(config, now));
     found.extend(keys(config, now));
     found.extend(disk(config));
+    // A service that runs has passed these checks, and changes the files meanwhile.
+    if found.iter().all(|finding| finding.level < Level::Broken)
+        && DataDir::holder(directory).is_none()
+        && let Err(cause) = trefoil_server::server::would_start(config, now)
+    {
+        found.push(Fault::StartRefused.at(directory.display(), cause.to_string()));
+    }
     let (running, attention) = service::examine(config, &tls::certificate_path(config), token_file);
     found.extend(running);
     // What is found here too has the place that an operator can see.
@@ -78,7 +76,7 @@ pub(crate) fn configuration(cause: &ConfigError) -> Finding {
     // It is shown on one line.
     let text = cause.to_string();
     let text = text.rsplit_once('\n').map_or(text.clone(), |(what, more)| format!("{what}; {more}"));
-    Finding::broken("configuration", "configuration", text).do_this("correct it, then look again")
+    Fault::Configuration.at("configuration", text)
 }
 
 /// That the directory is another user's: every file would be named, and none of them be wrong.
@@ -89,7 +87,7 @@ fn foreign(directory: &Path) -> Option<Finding> {
         let what = format!("it belongs to user {owner}, and this is user {user}");
         let remedy =
             format!("run it as the service's user: `sudo -u '#{owner}' trefoil doctor`, with the same flags");
-        Finding::broken("directory-owner", directory.display(), what).do_this(remedy)
+        Fault::DirectoryOwner.at(directory.display(), what).do_this(remedy)
     })
 }
 
@@ -107,26 +105,26 @@ fn files(directory: &Path) -> Vec<Finding> {
 
 fn file(cause: &data_dir::DataDirError) -> Finding {
     use data_dir::DataDirError as E;
-    let (code, place) = match cause {
-        E::Exposed { path, .. } => ("file-exposed", path),
-        E::Owner { path, .. } => ("file-owner", path),
-        E::NotAFile { path } | E::NotADirectory { path } => ("file-kind", path),
-        E::Lost { path, .. } => ("file-lost", path),
-        E::Other { path } => ("file-foreign", path),
-        E::Record { path, .. } => ("record-damaged", path),
-        E::Unfinished { path } => ("restore-unfinished", path),
-        E::UnfinishedNode { path } => ("node-unfinished", path),
+    let (fault, place) = match cause {
+        E::Exposed { path, .. } => (Fault::FileExposed, path),
+        E::Owner { path, .. } => (Fault::FileOwner, path),
+        E::NotAFile { path } | E::NotADirectory { path } => (Fault::FileKind, path),
+        E::Lost { path, .. } => (Fault::FileLost, path),
+        E::Other { path } => (Fault::FileForeign, path),
+        E::Record { path, .. } => (Fault::RecordDamaged, path),
+        E::Unfinished { path } => (Fault::RestoreUnfinished, path),
+        E::UnfinishedNode { path } => (Fault::NodeUnfinished, path),
         E::Io { path, .. }
         | E::Locked { path, .. }
         | E::Incomplete { path, .. }
         | E::Occupied { path, .. }
-        | E::Length { path, .. } => ("file-unreadable", path),
+        | E::Length { path, .. } => (Fault::FileUnreadable, path),
     };
     // The text begins with the file and ends with the remedy.
     let text = cause.to_string();
     let (what, remedy) = text.rsplit_once("; ").or_else(|| text.rsplit_once(". ")).unwrap_or((&text, ""));
     let what = what.strip_prefix(place.as_str()).unwrap_or(what).trim_start_matches(':').trim_start();
-    Finding::broken(code, place, what).do_this(remedy)
+    fault.at(place, what).do_this(remedy)
 }
 
 /// The trust root's keys, and the issuer.
@@ -134,31 +132,23 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
     let path = config.server.data_dir.join(TRUST_ROOT_FILE);
     let place = path.display();
     let read = std::fs::read(&path).map_err(|cause| cause.to_string());
-    let root = match read
-        .and_then(|bytes| TrustRoot::from_file(&bytes).map_err(trefoil_contents::parse_error))
-    {
+    let root = match read.and_then(|bytes| TrustRoot::from_file(&bytes).map_err(|cause| cause.to_string())) {
         Ok(root) => root,
-        Err(cause) => {
-            let broken = Finding::broken("trust-root", place, cause);
-            return vec![broken.do_this("restore the whole directory from one backup, or start a new one")];
-        }
+        Err(cause) => return vec![Fault::TrustRoot.at(place, cause)],
     };
     let mut found = Vec::new();
     let configured = config.issuer(Some(root.issuer())).unwrap_or_default();
     if configured != root.issuer() {
         let what =
             format!("the trust root is of issuer {}, the configuration says {configured}", root.issuer());
-        found.push(
-            Finding::broken("issuer", place, what).do_this(format!("set server.issuer to {}", root.issuer())),
-        );
+        found.push(Fault::Issuer.at(place, what).do_this(format!("set server.issuer to {}", root.issuer())));
     }
     let active = root.key_sets().iter().filter(|set| set.status == KeySetStatus::Active);
     // Those of other nodes are among them, and which are this directory's shows only with the passphrase.
     let active = active.min_by_key(|set| set.keys.not_after);
     let place = path.display();
     let Some(active) = active else {
-        found
-            .push(Finding::broken("keys-none", place, "no key set is active").do_this("`trefoil keys show`"));
+        found.push(Fault::KeysNone.at(place, "no key set is active"));
         return found;
     };
     let (from, until) = (active.keys.not_before, active.keys.not_after);
@@ -170,11 +160,7 @@ fn keys(config: &Config, now: u64) -> Vec<Finding> {
     let passphrase = &config.keys.passphrase_file;
     if !passphrase.as_os_str().is_empty() {
         if let Err(cause) = std::fs::metadata(passphrase) {
-            let broken = Finding::broken("passphrase-missing", passphrase.display(), cause.to_string());
-            found
-                .push(broken.do_this(
-                    "put the passphrase of the signing keys there, or correct keys.passphrase_file",
-                ));
+            found.push(Fault::PassphraseMissing.at(passphrase.display(), cause.to_string()));
         } else if let Err(cause) = data_dir::refuse_exposed(passphrase) {
             found.push(file(&cause));
         }
@@ -206,18 +192,15 @@ fn asked(
     seat: Option<Seat>,
     sealed: Option<VaultState>,
 ) -> Vec<Finding> {
-    let (place, file) =
-        (&address.authority, |kind: &str| directory.join(format!("{GATEWAY_IDENTITY}-{kind}.pem")));
-    let identity = match Identity::read(&file("certificate"), &file("private-key")) {
+    let place = &address.authority;
+    let identity = match Identity::look(directory, GATEWAY_IDENTITY) {
         Ok(identity) => identity,
         Err(cause) => {
-            let broken = Finding::broken("key-holder-credential", directory.display(), cause.to_string());
-            return vec![broken.do_this("`trefoil key-holder fingerprint --gateway DIR` makes one and prints what the key-holder has to list")];
+            return vec![Fault::KeyHolderCredential.at(directory.display(), cause.to_string())];
         }
     };
     let bounds = Bounds { timeout: WAIT, connections: 1 };
-    let away =
-        |cause| vec![Finding::broken("key-holder-away", place, cause).do_this(findings::KEY_HOLDER_AWAY)];
+    let away = |cause: String| vec![Fault::KeyHolderAway.at(place, cause)];
     let started = match seat {
         None => Remote::start(address.clone(), identity, bounds),
         Some(seat) => Remote::start_at(&Supervisor::default(), address.clone(), identity, bounds, seat),
@@ -229,13 +212,13 @@ fn asked(
     let ready = remote.wait_until_ready(Instant::now() + WAIT);
     if let Some(what) = remote.misplaced() {
         let (what, remedy) = what.split_once("; ").unwrap_or((&what, ""));
-        return vec![Finding::broken("key-holder-order", place, what).do_this(remedy)];
+        return vec![Fault::KeyHolderOrder.at(place, what).do_this(remedy)];
     }
     let status = match ready.and_then(|()| remote.status().map_err(|cause| cause.to_string())) {
         Ok(status) => status,
         Err(cause) => return away(cause),
     };
-    let mut found = findings::malformed(place, status.malformed, &status.frozen);
+    let mut found = findings::malformed(place, status.malformed_jobs(), &status.frozen);
     let vault = status.vaults.first().copied().flatten().map(trefoil_service::key_holder_watch::shown);
     if let (Some(vault), Some(sealed)) = (vault, sealed)
         && vault.is_older_than(&sealed)
@@ -254,7 +237,7 @@ fn older_vault(place: impl ToString, found: VaultState, sealed: VaultState) -> F
         "the vault is an older copy: it counts {} transactions and was restored {} times, the newest seal says {} and {}",
         found.generation, found.restored, sealed.generation, sealed.restored
     );
-    Finding::broken("vault-older", place, what).do_this(findings::RESTORE_ALL)
+    Fault::VaultOlder.at(place, what)
 }
 
 /// Free space under the data directory, and the reserve for erasures.
@@ -263,7 +246,7 @@ fn disk(config: &Config) -> Vec<Finding> {
     let place = directory.display();
     let free = match rustix::fs::statvfs(directory) {
         Ok(found) => found.f_bavail.saturating_mul(found.f_frsize) >> 20,
-        Err(cause) => return vec![Finding::broken("disk-unknown", place, cause.to_string())],
+        Err(cause) => return vec![Fault::DiskUnknown.at(place, cause.to_string())],
     };
     let low = config.disk.low_water_mib;
     let well = || Finding::ok("disk", directory.display(), format!("{free} MiB are free"));
@@ -272,8 +255,7 @@ fn disk(config: &Config) -> Vec<Finding> {
     let has = std::fs::metadata(&reserve).map_or(0, |metadata| metadata.len() >> 20);
     if has < wanted {
         let what = format!("{has} of {wanted} MiB are reserved for erasures");
-        let remedy = "make room; a running service then makes the file anew";
-        found.push(Finding::warning("disk-reserve", reserve.display(), what).do_this(remedy));
+        found.push(Fault::DiskReserve.at(reserve.display(), what));
     }
     found
 }

@@ -9,8 +9,7 @@ use trefoil_zkp::record::ProofRecord;
 
 /// The cause, or what the file is if it is another of ours, and which one to give.
 pub(super) fn instead(next: &str, file: &[u8], cause: &dyn std::fmt::Display) -> String {
-    recognised(file)
-        .map_or_else(|| trefoil_contents::parse_error(cause), |what| format!("this is {what}; {next}"))
+    recognised(file).map_or_else(|| cause.to_string(), |what| format!("this is {what}; {next}"))
 }
 
 /// What a file is, if it is one of ours.

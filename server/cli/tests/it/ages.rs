@@ -53,7 +53,7 @@ const VAULT: [&str; 2] = ["vault.sqlite", "vault.sqlite.mark"];
 /// The files that are put into the newest directory, from where, and what the refusal says. A file that is not there is removed.
 const CASES: [(&[&str], &str, &str); 16] = [
     (&["store.sqlite"], "older", "an older copy"),
-    (&STORE, "older", "the store is older than the vault beside it"),
+    (&STORE, "older", "the store is older than the vault"),
     (
         &["store.sqlite", "store.sqlite.mark", "vault.sqlite.mark"],
         "older",
@@ -74,6 +74,7 @@ const CASES: [(&[&str], &str, &str); 16] = [
     (&["installation.toml"], "nowhere", "installation.toml is missing beside"),
 ];
 
+/// Claim V28.
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_different_ages_or_installations_do_not_start_and_doctor_exits_with_2() {
     let folder = tempfile::tempdir().unwrap();

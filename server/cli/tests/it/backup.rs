@@ -113,6 +113,8 @@ fn is_a_pair(data: &Path) -> usize {
     templates.len()
 }
 
+/// Claim V30: A backup of a running service has both databases at one moment, and a restore has everything acknowledged before the backup
+/// began. An auditor that kept a head sees a restoration and no fork.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restoration_and_no_fork() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,6 +196,8 @@ async fn a_backup_under_load_is_restored_and_whoever_kept_a_head_sees_a_restorat
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V33.
+///
 /// A plain copy that is put back, and a service that runs from both directories.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_that_is_put_back_and_a_service_that_lives_twice_are_forks() {
@@ -260,6 +264,8 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Claim V31: A damaged backup, a wrong passphrase and a target that is not empty are refused with their own errors. A backup shows no
+/// secret without its passphrase.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_backup_another_passphrase_and_data_in_the_way_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -407,6 +413,7 @@ fn program(arguments: &[&str], paths: &[&Path]) -> Command {
     program
 }
 
+/// Claim V32: A killed backup or restore leaves nothing that passes as a whole one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_whole_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -474,6 +481,8 @@ async fn a_backup_or_restore_that_is_killed_leaves_nothing_that_is_taken_for_a_w
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V34: If only a key-holder is restored, every later seal shows it.
+///
 /// The gateway's log is complete; only the vault is older, and every seal shows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_holder_that_is_restored_alone_is_named_by_every_seal() {

@@ -117,6 +117,8 @@ async fn a_request_looks_its_tenant_up_once_alone_or_with_many_logins() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V52: A batch of logins gives a caller nothing more than as many single calls: a nonce is accepted once, each attempt is charged,
+/// each refusal is that of a single call, and each attestation verifies.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_is_answered_in_its_order_and_each_attestation_verifies() {
     let directory = tempfile::tempdir().unwrap();
@@ -178,6 +180,7 @@ async fn a_login_that_asks_for_no_attestation_gets_none_alone_and_in_a_batch() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single_call() {
     let directory = tempfile::tempdir().unwrap();
@@ -239,6 +242,7 @@ async fn an_entry_that_is_wrong_refuses_only_itself_with_the_problem_of_a_single
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_of_another_tenant_is_as_unknown_in_a_batch_as_alone() {
     let directory = tempfile::tempdir().unwrap();
@@ -262,6 +266,7 @@ async fn a_session_of_another_tenant_is_as_unknown_in_a_batch_as_alone() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_equal_nonces_in_a_batch_exactly_one_is_accepted() {
     let directory = tempfile::tempdir().unwrap();
@@ -282,6 +287,7 @@ async fn of_equal_nonces_in_a_batch_exactly_one_is_accepted() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V52.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_entry_is_charged_to_the_attempt_budget() {
     let directory = tempfile::tempdir().unwrap();

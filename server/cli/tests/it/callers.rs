@@ -59,6 +59,8 @@ async fn revoke(service: &Service, id: &Value) -> Reply {
     service.admin.send(Method::DELETE, &path, &[], Vec::new()).await
 }
 
+/// Claim V37: A revoked or expired API key is refused like an unknown one, from the answer on and after a restart. Other keys of the tenant
+/// still work, and a caller is named by one header.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
     let (service, directory) = service().await;
@@ -102,6 +104,7 @@ async fn an_api_key_is_rotated_and_a_revoked_one_is_unknown_from_then_on() {
     is_taken(&call(&caller(&new)).await);
 }
 
+/// Claim V37.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_key_ends_when_it_expires() {
     let (service, directory) = service().await;
@@ -152,6 +155,7 @@ async fn api_keys_are_listed_in_pages_and_revoked_at_their_own_tenant() {
     }
 }
 
+/// Claim V38: The API keys of a disabled tenant are refused until it is enabled, across restarts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_is_disabled_and_enabled_again() {
     let (service, directory) = service().await;
@@ -199,6 +203,8 @@ async fn by_hand(to: &Endpoint, request: &str, authorizations: &[&str]) -> u16 {
     std::str::from_utf8(&head).unwrap().rsplit(' ').next().unwrap().parse().unwrap()
 }
 
+/// Claim V37.
+///
 /// Behind a proxy that checks one header, another one must not be the caller's.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_is_named_by_one_header_in_one_form() {

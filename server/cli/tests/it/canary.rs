@@ -24,11 +24,14 @@ use trefoil_testing::contains;
 
 const PEOPLE: usize = 24;
 
+/// Claim M31: No score is in a gateway's memory, files, replies, metrics or log, and none remains in a key-holder's.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_score_is_in_a_gateways_memory_files_replies_metrics_or_log() {
     watch("plain").await;
 }
 
+/// Claim M32: In the `shared` mode neither role has a probe or a template, and the gateway has no score. A probe that is not short gives a
+/// random score.
 #[tokio::test(flavor = "multi_thread")]
 async fn neither_score_nor_face_is_in_either_process_where_probes_are_shared() {
     watch("shared").await;

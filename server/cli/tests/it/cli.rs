@@ -157,6 +157,8 @@ fn verify_asks_for_audience_and_nonce_and_names_the_check_that_failed() {
     assert_eq!((code(&unread), &said["valid"], &said["code"]), (3, &().into(), &().into()), "{said}");
 }
 
+/// Claim S9.
+///
 /// The shared vectors of contradictions, two of them after the other.
 #[test]
 fn compare_exits_0_1_2_or_3() {

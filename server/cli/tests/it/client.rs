@@ -121,6 +121,7 @@ async fn serve(mut stream: TlsStream<TcpStream>, script: &[Does], requests: &Ato
     }
 }
 
+/// Claim V23.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_was_not_processed_is_sent_again() {
     let unprocessed = [
@@ -137,6 +138,7 @@ async fn a_request_that_was_not_processed_is_sent_again() {
     assert!(asked.is_err() && requests == 6, "not for ever: {requests} requests");
 }
 
+/// Claim V23.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_may_have_been_processed_is_not_sent_again() {
     for does in [
@@ -152,6 +154,8 @@ async fn a_request_that_may_have_been_processed_is_not_sent_again() {
     }
 }
 
+/// Claim V23: The typed client repeats exactly the requests that HTTP/2 reports as not processed, and those for which there was no
+/// connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_cannot_be_reached_is_waited_for() {
     let (tls, certificate) = acceptor();
@@ -185,6 +189,7 @@ async fn a_service_that_cannot_be_reached_is_waited_for() {
     assert!(wrong.contains("invalid peer certificate"), "{wrong}");
 }
 
+/// Claim V23.
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_lose_nothing_while_the_service_closes_connections_under_them() {
     let directory = tempfile::tempdir().unwrap();

@@ -103,6 +103,8 @@ impl World {
     }
 }
 
+/// Claim V26: A login is attested once, even across restarts, however long it waits, and whatever the clock does: steps by a second to a
+/// year, both ways, while the service runs and between two runs, alone and at three nodes.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_is_accepted_twice_when_the_clock_steps_while_the_service_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,38 +145,47 @@ async fn no_login_is_accepted_twice_when_the_clock_steps_while_the_service_runs(
     assert!(world.service.server.shutdown().await);
 }
 
+/// Claim V26.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_is_accepted_twice_when_the_clock_steps_between_two_runs() {
+    let short = [1, 20, 61, 300, 3_600, DAY, 30 * DAY].into_iter().flat_map(|by_s| [-by_s, by_s]);
+    restarts(32 * DAY, &short.collect::<Vec<_>>()).await;
+    // A start is refused before the keys begin and after they end, so each step by a year has an installation of its own.
+    for by_s in [365 * DAY, 366 * DAY] {
+        restarts(2 * DAY, &[by_s]).await;
+        restarts(by_s + 2 * DAY, &[-by_s]).await;
+    }
+}
+
+/// Steps between two runs of an installation, from so many seconds after the beginning of its keys on.
+async fn restarts(begins_s: i64, steps: &[i64]) {
     let folder = tempfile::tempdir().unwrap();
     let mut world = World::new(&folder.path().join("data")).await;
-    // A clock before the keys' beginning is refused at the start.
-    world.step(2 * DAY);
-    for by_s in [1, 20, 61, 300, 3_600, DAY] {
-        for step in [-by_s, by_s] {
-            let first = world.logins().await;
-            if step < 0 {
-                // A seal by the clock that was set back.
-                world.step(step);
-                world.seal().await;
-                world = world.restart(false, 0).await;
-            } else {
-                world = world.restart(false, step).await;
-            }
-            assert_eq!(world.accepted(&first).await, 0, "after a step by {step} s and a restart");
-            for again in [-step - 4, 4, 4] {
-                world.step(again);
-                assert_eq!(
-                    world.accepted(&first).await,
-                    0,
-                    "after a step by {step} s, a restart, and {again} s"
-                );
-            }
-            world.step(by_s + 130);
+    world.step(begins_s);
+    for &step in steps {
+        let first = world.logins().await;
+        if step < 0 {
+            // A seal by the clock that was set back.
+            world.step(step);
+            world.seal().await;
+            world = world.restart(false, 0).await;
+        } else {
+            world = world.restart(false, step).await;
         }
+        assert_eq!(world.accepted(&first).await, 0, "after a step by {step} s and a restart");
+        for again in [-step - 4, 4, 4] {
+            world.step(again);
+            let accepted = world.accepted(&first).await;
+            assert_eq!(accepted, 0, "after a step by {step} s, a restart, and {again} s");
+        }
+        world.step(step.abs() + 130);
     }
     assert!(world.service.server.shutdown().await);
 }
 
+/// Claim V160: A clock that is behind what was sealed, and a seal that is dated far ahead, are named where logins are refused (`/readyz`,
+/// status, doctor), and an operator who accepts the clock accepts no replay, then or when that time comes. A clock by which almost all
+/// logins are too old or too new is a finding.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_behind_is_named_where_logins_are_refused_and_no_longer_once_it_is_set() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,6 +218,7 @@ async fn a_clock_that_is_behind_is_named_where_logins_are_refused_and_no_longer_
     assert!(world.service.server.shutdown().await);
 }
 
+/// Claim V160.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_replay() {
     let folder = tempfile::tempdir().unwrap();
@@ -223,7 +235,8 @@ async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_r
     assert_eq!(world.accepted(&first).await, 0);
     // A start with the flag says that the clock is right.
     world = world.restart(true, 0).await;
-    assert_eq!(world.ready().await.0, 200);
+    let (status, text) = world.ready().await;
+    assert_eq!(status, 200, "{text}");
     assert_eq!(world.accepted(&first).await, 0);
     world.step(10);
     assert_eq!(world.accepted(&first).await, 0);
@@ -244,5 +257,27 @@ async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_r
     world.step(70);
     world.logins().await;
     assert_eq!(world.accepted(&ahead).await, 0);
+    assert!(world.service.server.shutdown().await);
+}
+
+/// Claim V160.
+///
+/// Nothing is sealed ahead of it, so only the logins of honest callers can say so.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_ahead_is_disputed_by_the_logins_that_it_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = World::new(&folder.path().join("data")).await;
+    // At each node of a fleet so many of them are expected.
+    let honest = world.requests(200);
+    world.step(3_600);
+    assert_eq!(world.accepted(&honest).await, 0);
+    assert_eq!(world.ready().await.0, 200);
+    world.until_told("clock-disputed", true).await;
+    world.step(-3_600);
+    let begun = Instant::now();
+    while world.codes().await.contains(&"clock-disputed".to_owned()) {
+        assert!(begun.elapsed() < PATIENCE);
+        world.logins().await;
+    }
     assert!(world.service.server.shutdown().await);
 }

@@ -17,6 +17,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use trefoil_api::Decision;
 
+/// Claim V2: Key agreement is hybrid and older protocols are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_exchange_is_hybrid_and_older_protocols_are_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -90,7 +91,7 @@ async fn never_reads(public: &Endpoint) -> TlsStream<TcpStream> {
     let tls = TlsConnector::from(Arc::clone(&public.tls));
     let mut stream = tls.connect(name, stream).await.unwrap();
     for _ in 0..200 {
-        stream.write_all(b"GET /verify/page.js HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        stream.write_all(b"GET /verify.js HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     }
     stream.flush().await.unwrap();
     stream
@@ -100,11 +101,12 @@ async fn never_reads(public: &Endpoint) -> TlsStream<TcpStream> {
 async fn zero_window(public: &Endpoint) -> tokio::task::JoinHandle<()> {
     let mut connection = http2::Connection::open(public, Some((http2::INITIAL_WINDOW_SIZE, 0))).await;
     for request in 0..50 {
-        connection.request(1 + 2 * request, http2::END_STREAM, "GET", "/verify/page.js", &[]).await;
+        connection.request(1 + 2 * request, http2::END_STREAM, "GET", "/verify.js", &[]).await;
     }
     tokio::spawn(async move { while connection.receive().await.is_some() {} })
 }
 
+/// Claim V18.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_stops_sending_or_reading_is_disconnected() {
     let directory = tempfile::tempdir().unwrap();
@@ -206,6 +208,7 @@ impl Held {
     }
 }
 
+/// Claim V21: Clients that read nothing do not delay a shutdown.
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_ends_the_program_with_code_0_under_clients_that_read_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -262,6 +265,7 @@ async fn honest(service: &Service) {
     assert_eq!(served.expect("it is let in").status, 200);
 }
 
+/// Claim V18: A client without a credential cannot keep others out with connections that send nothing or read nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn silent_connections_do_not_keep_honest_clients_out() {
     let directory = tempfile::tempdir().unwrap();
@@ -299,6 +303,7 @@ async fn silent_connections_do_not_keep_honest_clients_out() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V18.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_above_its_cap_loses_its_own_connections() {
     let directory = tempfile::tempdir().unwrap();
@@ -324,6 +329,8 @@ async fn a_peer_above_its_cap_loses_its_own_connections() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V18.
+/// Claim V20.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_with_too_many_refusals_in_a_row_is_closed() {
     let directory = tempfile::tempdir().unwrap();
@@ -358,6 +365,7 @@ async fn a_connection_with_too_many_refusals_in_a_row_is_closed() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V22: A client that is still sending its body gets the refusal and no reset.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_waits_for_the_body_so_that_no_reset_overtakes_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -432,6 +440,7 @@ async fn a_head_that_is_too_large_gets_a_problem_and_one_that_cannot_be_read_is_
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V22.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_still_sends_gets_its_refusal_and_no_reset() {
     let directory = tempfile::tempdir().unwrap();

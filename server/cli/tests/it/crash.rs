@@ -20,6 +20,7 @@ fn crash_writer() {
     }
 }
 
+/// Claim V3: Acknowledged writes survive a kill.
 #[test]
 fn a_killed_writer_loses_nothing_acknowledged() {
     let directory = tempfile::tempdir().unwrap();

@@ -46,6 +46,8 @@ async fn refused(data: &Path) -> String {
     Server::start(service::config(data), clock).await.err().expect("it does not start").to_string()
 }
 
+/// Claim V27: No file of a data directory is silently replaced by a new one. Files of another installation or of another user, and links,
+/// are refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_missing_or_empty_is_refused_and_never_made_anew() {
     let directory = tempfile::tempdir().unwrap();
@@ -90,6 +92,7 @@ async fn what_is_missing_or_empty_is_refused_and_never_made_anew() {
     assert!(why.contains("installation.toml is missing beside") && why.contains("backup"), "{why}");
 }
 
+/// Claim V40: A clean stop leaves nothing in a write-ahead log.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
     let directory = tempfile::tempdir().unwrap();
@@ -117,6 +120,11 @@ async fn after_a_clean_stop_copies_of_the_databases_alone_are_complete() {
     drop(open);
 }
 
+/// Claim V28: A damaged file (bits, bytes, pages, cut, missing, empty, older, of another installation; databases, their logs, keys, job
+/// log) is refused with the cure, or the damage is in bytes that are never read. So are files of different ages or installations in one
+/// directory, with their marks, and `trefoil doctor` says so too. The store may be a database, and the key-holder another process. Not
+/// found: older copies of all that knows of each other, what a vault elsewhere wrote after the newest seal, and a write that a power cut
+/// loses before it is counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -181,6 +189,7 @@ async fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     }
 }
 
+/// Claim V29: Damage found under a running service ends it, and the log names the file and the cure.
 #[tokio::test(flavor = "multi_thread")]
 async fn damage_under_a_running_service_ends_it_with_the_file_and_the_cure() {
     let directory = tempfile::tempdir().unwrap();

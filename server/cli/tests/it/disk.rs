@@ -125,6 +125,7 @@ async fn started_again(mut house: House, variables: &[(&str, &str)]) -> House {
 
 const SMALL: [(&str, &str); 2] = [("TREFOIL_DISK_LOW_WATER_MIB", "16"), ("TREFOIL_DISK_RESERVE_MIB", "4")];
 
+/// Claim V13: Below the low-water mark logins and enrolments are refused with their own code, and erasures succeed even on a full disk.
 #[tokio::test(flavor = "multi_thread")]
 async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_last_byte() {
     let mut house = House::new(64, &SMALL).await;
@@ -181,6 +182,8 @@ async fn below_the_low_water_mark_logins_are_refused_and_erasure_goes_on_to_the_
     assert_eq!(house.program.terminate().code(), Some(0));
 }
 
+/// Claim V12: If the disk fills at any moment, nothing that was answered is lost, and the service recovers without a restart once there is
+/// room.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_fills_at_any_moment_loses_nothing_that_was_answered_and_the_service_goes_on_by_itself() {
     // Without a mark the disk fills under the seals, and under the checkpoints of the write-ahead log.

@@ -50,6 +50,8 @@ async fn counted(service: &Service) -> (u64, Value) {
     (counted, shown["distinct_failures_refused"].clone())
 }
 
+/// Claim V63: An API key that tries five faces on forty people fails for ten of them, one after the other or at once, and a backend is not
+/// refused even if a fifth of its people fail at first.
 #[tokio::test(flavor = "multi_thread")]
 async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
     let (service, people, _folder) = with_people(PEOPLE + 1, 71).await;
@@ -79,6 +81,7 @@ async fn five_faces_on_many_people_are_stopped_after_ten_of_them() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V63.
 #[tokio::test(flavor = "multi_thread")]
 async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other() {
     let (service, people, _folder) = with_people(PEOPLE + 1, 72).await;
@@ -98,6 +101,7 @@ async fn many_people_tried_at_once_are_stopped_as_early_as_one_after_the_other()
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V63.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backend_whose_people_fail_now_and_then_is_untouched() {
     let (service, people, _folder) = with_people(PEOPLE, 73).await;
@@ -135,6 +139,8 @@ async fn busy(seed: u64) -> (Service, Vec<Person>, tempfile::TempDir) {
     (service, people, folder)
 }
 
+/// Claim V71: Logins from one source that the application names fail for at most ten of forty people, even through two API keys of a
+/// backend whose people match, and logins from another source still work.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_source_behind_a_busy_backend_is_stopped_after_ten_people_and_the_others_go_on() {
     let (service, people, _folder) = busy(74).await;

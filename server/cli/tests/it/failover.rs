@@ -383,6 +383,11 @@ async fn hung(
     told
 }
 
+/// Claim V100: A fleet on PostgreSQL under Patroni, with a synchronous standby: a primary that is killed with its Patroni under load, or
+/// whose Patroni hangs, loses no acknowledged enrolment, session, API key, tenant, policy or login. Each node takes changes again within 5
+/// s of the first commit of the new primary, the log is one chain, and no request is accepted twice. The old primary comes back as a
+/// standby.
+/// Claim V101.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failover_loses_nothing_and_an_old_primary_that_still_answers_is_left() {
     let Some(mut cluster) = Cluster::start() else { return };

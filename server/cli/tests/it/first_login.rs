@@ -107,6 +107,8 @@ fn of_the_readme() -> Vec<String> {
     block.lines().map(|line| line.replace("cargo run --release -- ", "trefoil ")).collect()
 }
 
+/// Claim V36: The first login works as documented, line by line. From a built program it takes under five minutes, with the time to read at
+/// 200 words a minute.
 #[test]
 fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     let reader = Reader::new();
@@ -145,6 +147,8 @@ fn quickstart_ends_in_a_verified_login_and_prints_lines_that_work() {
     assert!(again.status.code() == Some(1) && error.contains("--directory"), "{error}");
 }
 
+/// Claim V36.
+///
 /// An application engineer's first login: no issuer, no wallet, and every call a line of curl.
 #[test]
 fn quickstart_without_proofs_ends_in_a_verified_login_and_prints_every_call_of_an_application() {
@@ -190,6 +194,8 @@ fn quickstart_without_a_service_says_how_to_start_one() {
     assert!(refused("trefoil quickstart --data elsewhere").contains("see --data"));
 }
 
+/// Claim V36.
+///
 /// The lines of the page with the values that a reader has.
 #[test]
 fn the_first_login_of_the_api_page_works_line_by_line() {
@@ -253,70 +259,8 @@ fn own(reader: &Reader, line: &str, tenant: &str, commitment: &str) -> String {
         .replace("2027-01-01", "2032-01-01")
 }
 
-/// The tables of the page against the routes of the service, and the bodies that it takes.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_api_page_names_every_route_and_every_field_of_its_body() {
-    let table: Vec<&str> = PAGE.lines().filter(|line| line.starts_with('|')).collect();
-    let documents = [Listener::Public, Listener::Admin].map(description::of);
-    let paths: Vec<&String> =
-        documents.iter().flat_map(|document| document["paths"].as_object().unwrap().keys()).collect();
-    assert!(paths.len() >= 30, "{paths:?}");
-    for path in paths {
-        let named = |line: &&str| line.contains(&format!("{path}`")) || line.contains(&format!("{path}?"));
-        assert!(table.iter().any(named), "server/API.md names no route {path}");
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let service = crate::service::Service::new(crate::service::config(&directory.path().join("data"))).await;
-    let tenant = hex::encode(service.tenant);
-    let handle = "00".repeat(32);
-    for (endpoint, method, route) in [
-        (&service.public, hyper::Method::POST, "/v1/subjects/{handle}/templates"),
-        (&service.public, hyper::Method::POST, "/v1/credentials/roots"),
-        (&service.public, hyper::Method::POST, "/v1/authentications"),
-        (&service.public, hyper::Method::POST, "/v1/authentications/batch"),
-        (&service.admin, hyper::Method::POST, "/v1/tenants"),
-        (&service.admin, hyper::Method::POST, "/v1/tenants/{tenant}/api-keys"),
-        (&service.admin, hyper::Method::PUT, "/v1/tenants/{tenant}/issuer-key"),
-    ] {
-        let row = table.iter().find(|line| line.starts_with(&format!("| `{method} {route}`"))).unwrap();
-        let path = route.replace("{tenant}", &tenant).replace("{handle}", &handle);
-        let headers = [("idempotency-key", "k")];
-        let refused = endpoint.send(method, &path, &headers, r#"{"no such field": 1}"#).await;
-        let detail = refused.problem(422, "field-invalid")["detail"].as_str().unwrap().to_owned();
-        let fields: Vec<&str> =
-            detail.split('`').skip(1).step_by(2).filter(|name| !name.contains(' ')).collect();
-        assert!(!fields.is_empty(), "{detail}");
-        for field in fields {
-            assert!(row.contains(&format!("`{field}`")), "{route} takes `{field}`: {row}");
-        }
-    }
-    for (route, answer) in [
-        ("GET /v1/tenants/{tenant}`", service.admin.get(&format!("/v1/tenants/{tenant}")).await.json()),
-        ("GET /v1/tenants/{tenant}/api-keys?", {
-            service.admin.get(&format!("/v1/tenants/{tenant}/api-keys")).await.json()["api_keys"][0].clone()
-        }),
-        ("GET /v1/tenants?", service.admin.get("/v1/tenants").await.json()["tenants"][0].clone()),
-        ("GET /v1/credentials/roots/{tenant}`", {
-            service.public.get(&format!("/v1/credentials/roots/{tenant}")).await.json()
-        }),
-    ] {
-        let row = table.iter().position(|line| line.contains(route)).unwrap();
-        // "The same fields" are those of the row above.
-        let above = if table[row].contains("the same fields") { table[row - 1] } else { "" };
-        for field in answer.as_object().unwrap_or_else(|| panic!("{route}: {answer}")).keys() {
-            let named = format!("{above}{}", table[row]).contains(&format!("`{field}`"));
-            assert!(named, "{route} answers `{field}`: {}", table[row]);
-        }
-    }
-}
-
-/// Calls that may change something and answer without a receipt or an attestation: the page has each with the reason, and no other.
 #[test]
-fn the_api_page_says_which_calls_answer_without_a_receipt_or_an_attestation() {
-    let (_, table) = PAGE.split_once("| without receipt or attestation | why |").unwrap();
-    let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
-    let mut shown: Vec<&str> = rows.map(|line| line.split('`').nth(1).unwrap()).collect();
-    shown.sort_unstable();
+fn one_call_that_changes_something_answers_without_a_receipt_or_an_attestation() {
     let mut found = Vec::new();
     for document in [Listener::Public, Listener::Admin].map(description::of) {
         for (path, operations) in document["paths"].as_object().unwrap() {
@@ -331,8 +275,7 @@ fn the_api_page_says_which_calls_answer_without_a_receipt_or_an_attestation() {
             }
         }
     }
-    found.sort_unstable();
-    assert_eq!(shown, found);
+    assert_eq!(found, ["POST /v1/log/cosignatures"], "API.md, Receipts, says why");
 }
 
 /// Whether a part of the description has a member `receipt` or `attestation`, itself or by reference.
@@ -348,30 +291,4 @@ fn has_evidence(document: &Value, part: &Value) -> bool {
         },
         _ => false,
     }
-}
-
-/// The table of problems against the codes that the service has.
-#[test]
-fn the_api_page_has_every_problem_with_its_status() {
-    let source = include_str!("../../../src/problem.rs");
-    let described = source.split_once("fn describe(").unwrap().1.split_once("The HTTP status.").unwrap().0;
-    let problems = PAGE.split_once("## Problems").unwrap().1.split_once("## In a program").unwrap().0;
-    let rows: Vec<Vec<&str>> = problems
-        .lines()
-        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
-        .filter(|cells| cells.len() == 7 && cells[2].parse::<u16>().is_ok())
-        .collect();
-    let mut codes = 0;
-    for rest in described.split("S::").skip(1) {
-        let (constant, name) = (rest.split(',').next().unwrap(), rest.split('"').nth(1).unwrap());
-        let row = rows.iter().find(|cells| cells[1] == format!("`{name}`"));
-        let row = row.unwrap_or_else(|| panic!("server/API.md has no row for the problem {name}"));
-        let status = hyper::StatusCode::from_u16(row[2].parse().unwrap()).unwrap();
-        let reason = status.canonical_reason().unwrap().to_uppercase().replace(' ', "_");
-        assert_eq!(reason, constant, "status of {name}");
-        assert!(["no", "same", "sign", "new", "once"].contains(&row[3]), "{name} is retried {:?}", row[3]);
-        assert!(!row[4].is_empty() && !row[5].is_empty(), "{name} has a cause and a cure");
-        codes += 1;
-    }
-    assert!(codes >= 50 && rows.len() == codes, "{codes} problems, {} rows", rows.len());
 }

@@ -255,6 +255,10 @@ async fn is_taken_once(fleet: &mut Fleet, person: &Person) -> u64 {
     newest
 }
 
+/// Claim V95: In a fleet a session, API key, root, policy or template made at one node is used at every node, and a policy, a revocation,
+/// an erasure, the end of a session, of an API key or of a tenant made at one holds at each within 2 s, also if its caller had given up
+/// before the commit. A node that has not heard of the others for a second is unready, and answers no API key and no operator.
+/// Claim V105.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_done_at_one_node_holds_at_every_node_and_the_log_is_one() {
     let Some(server) = Server::shared() else { return };
@@ -453,6 +457,9 @@ fn version(reply: &Reply) -> u32 {
     Statement::decode(attestation.statement).unwrap().policy_version
 }
 
+/// Claim V96: Operators may change things at all nodes at a time: nothing is lost, and no change is made from an old copy of the registry.
+/// While a transaction of one node is long, the others refuse writes alone.
+///
 /// Twelve tenants made at three nodes at a time, all of which are there at each.
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_change_things_at_all_nodes_at_a_time_and_nothing_is_lost() {

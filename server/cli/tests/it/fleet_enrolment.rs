@@ -73,6 +73,8 @@ fn held(fleet: &Fleet) -> u64 {
     vault.query_row("SELECT count(*) FROM subjects", [], |row| row.get(0)).unwrap()
 }
 
+/// Claim V123.
+///
 /// The node hears of the ciphertext after the keys that it is under were destroyed, however long that took.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_enrolment_that_outlasts_a_rotation_of_keys_is_refused_and_succeeds_when_it_is_repeated() {
@@ -108,6 +110,9 @@ async fn an_enrolment_that_outlasts_a_rotation_of_keys_is_refused_and_succeeds_w
     assert_eq!(count(server, &fleet, "templates WHERE epoch = 0"), 0);
 }
 
+/// Claim V124: An idempotency key that comes to two nodes of a fleet at a time is used once, and a write of usage whose answer was lost
+/// counts once.
+///
 /// The second request with a key comes to another node while the first one is in work, and is done before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idempotency_key_at_two_nodes_at_a_time_is_used_once_and_both_say_the_same() {

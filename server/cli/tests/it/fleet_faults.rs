@@ -60,6 +60,9 @@ fn users(world: &Arc<World>, rng: &mut StdRng, newcomers: Vec<service::Person>) 
     users
 }
 
+/// Claim V97: The nodes of a fleet extend one log that cannot fork: nodes, key-holders and connections to the database that are killed
+/// under load, and a node that hangs or is cut off in its turn, leave one chain of seals, with every answered seal in it, every
+/// acknowledged write at every node, no wrong decision, no nonce used twice, no budget exceeded, and attestations that verify.
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_key_holders_and_connections_killed_under_load_leave_one_log_and_lose_nothing() {
     let Some(server) = Server::shared() else { return };

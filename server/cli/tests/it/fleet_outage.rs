@@ -94,6 +94,7 @@ impl Node {
     }
 }
 
+/// Claim V92.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_stopped_or_frozen_is_503_at_each_node_in_2_s_and_each_is_back_within_5_s() {
     let Some(mut server) = Server::start(&[]) else { return };

@@ -113,6 +113,8 @@ impl Paths {
     }
 }
 
+/// Claim V95.
+/// Claim V97.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_paths_are_slow_silent_or_closed_refuses_in_time_forks_nothing_and_recovers() {
     let Some(server) = Server::shared() else { return };

@@ -28,6 +28,9 @@ fn vault(fleet: &Fleet, sql: &str) -> Vec<String> {
     rows.map(Result::unwrap).collect()
 }
 
+/// Claim V135: Tenants, API keys and operators are made at all nodes of a fleet at a time, and none is refused because another node changed
+/// something in that moment.
+///
 /// What each node knows of a change by another one is old for a moment, and a change that goes by it would be refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_keys_and_operators_are_made_at_all_nodes_at_a_time_and_none_is_refused() {
@@ -50,6 +53,9 @@ async fn tenants_keys_and_operators_are_made_at_all_nodes_at_a_time_and_none_is_
     }
 }
 
+/// Claim V137: In a fleet whose callers use the order of the client, the template of a subject is in the memory of one node. Any other node
+/// answers for the subject too.
+///
 /// Any node answers for any subject, whose template it then keeps. In the client's order each template is in the memory of one node.
 #[tokio::test(flavor = "multi_thread")]
 async fn in_the_order_of_a_subject_its_template_is_in_the_memory_of_one_node_and_another_answers_too() {
@@ -94,6 +100,9 @@ fn client(fleet: &Fleet, node: usize) -> Client {
     Client::new(&base, &certificate, fleet.customer.public.bearer.as_deref().unwrap(), 1).unwrap()
 }
 
+/// Claim V118: In a fleet one node at a time rotates a tenant's keys, whichever are asked, also after its connections are ended: no
+/// template is lost.
+///
 /// Two nodes begin a rotation at a time, a third is asked, all connections to the database end in the middle, and all are asked again.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_rotated_by_one_node_whichever_are_asked_and_nobody_is_lost() {
@@ -153,6 +162,8 @@ async fn keys_are_rotated_by_one_node_whichever_are_asked_and_nobody_is_lost() {
     assert_eq!(stored.lines().collect::<Vec<_>>(), held, "the key-holder has each template of the store");
 }
 
+/// Claim V123.
+///
 /// Whichever node dies, and without a call to another one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_whose_node_died_is_ended_by_another_without_a_command() {
@@ -193,6 +204,8 @@ fn policy_of(score: u64, failures: u64) -> Value {
     policy
 }
 
+/// Claim V119: Policies set at several nodes at a time leave the key-holder with the one in force.
+///
 /// Three nodes set policies at a time, while a fourth call changes the registry, so that the store refuses some after the key-holder took them.
 #[tokio::test(flavor = "multi_thread")]
 async fn policies_set_at_several_nodes_leave_the_key_holder_with_the_one_in_force() {

@@ -170,6 +170,7 @@ fn starts(data: &str) -> Result<(), String> {
     Err(printed(&output).1)
 }
 
+/// Claim S14.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_revoked_key_set_sealed_verifies_no_more_and_no_service_signs_with_it() {
     let directory = tempfile::tempdir().unwrap();

@@ -70,6 +70,7 @@ async fn log_in(customer: &Customer, person: &Person, nonces: &AtomicU64, count:
     }
 }
 
+/// Claim V39: A gateway or a key-holder that is killed at any moment loses nothing that it acknowledged.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {
     let folder = tempfile::tempdir().unwrap();

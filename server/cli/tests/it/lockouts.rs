@@ -39,6 +39,7 @@ async fn until_a_match(service: &Service, person: &Person, from: u64) {
     panic!("denied for ten seconds after the reset");
 }
 
+/// Claim V72.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_lets_a_locked_out_subject_in_and_gives_its_template_nothing_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,6 +208,9 @@ async fn many_attempts_without_a_budget_are_a_finding_and_a_line_of_their_tenant
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V127: Three key-holders let a locked-out subject in again once their operators run one command at each, with the generation that
+/// the service's refusal names. One of them is too few.
+///
 /// The procedure of `server/key-holder/OPERATING.md`, from the refusal at the service to the login.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_operators_of_three_key_holders_let_a_locked_out_subject_in_as_their_page_says() {
@@ -340,6 +344,9 @@ fn told_apart(first: &[Duration], second: &[Duration]) -> f64 {
     sum / (first.len() * second.len()) as f64
 }
 
+/// Claim V136: A denial without an attempt has the status and the fields of one for another face. Its time alone tells the two apart little
+/// better than a coin does: of a pair, the one for another face takes longer with a chance between 0.35 and 0.65.
+///
 /// Beside other tests their noise hides what this one sees on its own; that a worker waits, the pipeline's own test shows exactly.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denial_without_an_attempt_has_the_form_and_takes_the_time_of_one_for_another_face() {

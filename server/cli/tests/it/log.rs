@@ -60,6 +60,7 @@ async fn proof(service: &Service, path: &str) -> Vec<Hash> {
     nodes.iter().map(|node| hex::decode(node.as_str().unwrap()).unwrap().try_into().unwrap()).collect()
 }
 
+/// Claim S21.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -119,6 +120,7 @@ async fn every_seal_is_a_signed_head_and_proofs_verify_against_it() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim S17.
 #[tokio::test(flavor = "multi_thread")]
 async fn audits_go_on_from_a_saved_head_and_find_a_tampered_database_and_a_forked_server() {
     let directory = tempfile::tempdir().unwrap();
@@ -413,7 +415,7 @@ async fn the_verification_page_is_served_under_a_policy_that_loads_nothing_else(
     let directory = tempfile::tempdir().unwrap();
     let service = Service::new(service::config(&directory.path().join("data"))).await;
     for (path, kind) in
-        [("/verify", "text/html"), ("/verify/page.js", "text/javascript"), ("/verify/page.css", "text/css")]
+        [("/verify", "text/html"), ("/verify.js", "text/javascript"), ("/verify.css", "text/css")]
     {
         let reply = service.public.get(path).await;
         assert_eq!(reply.status, 200);

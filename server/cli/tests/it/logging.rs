@@ -19,6 +19,7 @@ fn pipe_without_reader() -> Stdio {
     writer.into()
 }
 
+/// Claim V10: If the process log cannot be written, only log lines are lost, and the log says later how many.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_whose_log_cannot_be_written_serves_counts_the_lines_and_drains() {
     for (log, filter) in
@@ -33,6 +34,7 @@ async fn a_service_whose_log_cannot_be_written_serves_counts_the_lines_and_drain
     }
 }
 
+/// Claim V11: With data and log on one full disk no thread ends, and writes succeed again once there is room.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_data_and_log_on_one_full_disk_no_thread_ends_and_writes_work_again_once_there_is_room() {
     let directory = tempfile::tempdir().unwrap();
@@ -58,6 +60,7 @@ async fn with_data_and_log_on_one_full_disk_no_thread_ends_and_writes_work_again
     );
 }
 
+/// Claim V10.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_stops_reading_holds_no_request_up_and_learns_later_what_it_missed() {
     let directory = tempfile::tempdir().unwrap();

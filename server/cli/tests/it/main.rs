@@ -8,6 +8,7 @@
 
 mod admin;
 mod ages;
+mod ages_apart;
 mod backup;
 mod batches;
 mod boundary;
@@ -79,6 +80,7 @@ mod proxy;
 mod quorum;
 mod quorum_thresholds;
 mod receipts;
+mod reference;
 mod refusals;
 mod register;
 mod relay;
@@ -91,6 +93,7 @@ mod revocation;
 mod revoked_subjects;
 mod rolling;
 mod rotation;
+mod same_words;
 #[path = "../../../key-holder/tests/process/scan.rs"]
 mod scan;
 mod second_look;

@@ -57,6 +57,8 @@ fn role_of(route: &Value) -> Option<u8> {
     role.map(|role| 1 + ["viewer", "operator", "owner"].iter().position(|name| *name == role).unwrap() as u8)
 }
 
+/// Claim V60: A viewer's token changes nothing: every route of the admin listener refuses an operator below the role in the route table,
+/// and the refusal is in the audit trail.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_admin_route_keeps_to_the_role_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
@@ -173,6 +175,9 @@ async fn an_operators_tokens_live_and_end_and_the_first_owner_can_go() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V59: The receipt of a tenant's creation shows, by the policy's digest, whether it asks for proofs.
+/// Claim V61: Every change by an operator has an entry in the audit trail whose receipt verifies offline and names the operator, even if
+/// the process ended between the change and its seal.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_by_an_operator_answers_with_a_receipt_and_is_in_the_audit_trail() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,6 +301,8 @@ async fn every_entry_is_sealed(service: &Service, entries: &[Value]) {
     }
 }
 
+/// Claim V61.
+///
 /// A process that ended between a change and its seal.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_noted_and_not_sealed_is_sealed_by_the_next_start() {

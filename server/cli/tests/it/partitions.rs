@@ -56,6 +56,7 @@ async fn log_all_in(customer: &Customer, wallets: &mut [Wallet]) {
     }
 }
 
+/// Claim O6.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_proof_leaves_nothing_in_the_cache_and_a_verified_one_its_verdict() {
     let directory = tempfile::tempdir().unwrap();
@@ -77,6 +78,7 @@ async fn a_refused_proof_leaves_nothing_in_the_cache_and_a_verified_one_its_verd
     assert!(service.server.shutdown().await);
 }
 
+/// Claim O5: One tenant's flood of the cache costs other tenants no hit, and the cache allocates nothing in steady state.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_that_floods_the_cache_with_sessions_costs_another_no_hit() {
     let directory = tempfile::tempdir().unwrap();
@@ -167,6 +169,7 @@ async fn a_policy_asks_for_no_more_verdicts_than_the_service_has_room_for() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim O4.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
     let directory = tempfile::tempdir().unwrap();
@@ -189,6 +192,9 @@ async fn a_withdrawn_root_leaves_no_verdict_in_the_cache_and_a_live_one_all() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V120: A tenant without sessions takes less than 128 KiB of the verdict cache, and its partition grows with its sessions: none is
+/// evicted, no proof is verified again, and what is removed meanwhile does not come back.
+///
 /// A tenant without sessions costs little, whatever its quota is.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_quota() {
@@ -216,6 +222,8 @@ async fn a_hundred_tenants_without_sessions_cost_less_than_one_cache_of_their_qu
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V120.
+///
 /// A partition grows in the background while its tenant's sessions are opened and used.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_that_outgrow_the_first_partition_all_log_in_and_no_proof_is_verified_again() {

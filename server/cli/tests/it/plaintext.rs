@@ -44,6 +44,10 @@ fn found(server: &Server, database: &str, patterns: &Patterns) -> [BTreeSet<Stri
     [format!("base/{oid}"), "pg_wal".to_owned()].map(|folder| below(&server.data().join(folder)))
 }
 
+/// Claim V93: An edit of any column of any row in PostgreSQL is refused when the row is read, and a removed or earlier row of a tenant,
+/// policy, API key, operator or root at the next start. The way to the database is verified TLS unless it stays on the machine, and no
+/// password is shown. No face, API key, token, `master.key` or `pepper.key` is in the files of the database or in its write-ahead log after
+/// enrolments and logins.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_face_key_or_token_is_in_the_files_or_the_write_ahead_log_of_a_database() {
     let Some(server) = Server::start(&[]) else { return };

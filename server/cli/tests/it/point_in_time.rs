@@ -74,6 +74,9 @@ fn is_refused(data: &Path, variables: &[(&str, &str)]) {
     assert!(refused.status.code() == Some(1) && why.contains("start once with --store-restored"), "{why}");
 }
 
+/// Claim V102: A PostgreSQL database that is restored to a point in time is refused without a flag. With it the service says how many
+/// acknowledged transactions are missing and how far the vault is ahead, every later seal shows the restoration, an auditor that kept a
+/// head finds it and no fork, and a subject that was erased since matches nobody.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_parties_see_it() {
     let Some(mut server) = Server::start(&ARCHIVING) else { return };
@@ -151,6 +154,9 @@ async fn a_database_restored_to_a_point_in_time_says_what_it_lacks_and_relying_p
     assert!(program.terminate().success());
 }
 
+/// Claim V133: A fleet whose database is restored to a point in time goes on once the node with the highest count was told so and the
+/// others were started without the flag. Sessions have ended at each, and seals of each name the restoration in one log.
+///
 /// The node that noted the highest count says so to the log, and the others start without the flag.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_goes_on_from_a_point_in_time_when_one_node_was_told_and_its_log_is_one_at_each() {

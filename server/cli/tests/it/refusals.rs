@@ -144,6 +144,9 @@ fn handle(person: usize) -> String {
     format!("{person:064x}")
 }
 
+/// Claim V145: When an application sends vectors of another model, of which the threshold refuses 52.7 % of the right people, a finding
+/// says so within 200 logins. Photographs of the policy's own model raise none. Findings of measured values do not come and go with them.
+/// Also: `crypto/clients/typescript/test/operator.test.ts`.
 #[tokio::test(flavor = "multi_thread")]
 async fn vectors_of_another_model_are_a_finding_within_200_logins() {
     // With the limit of failing subjects at its default most newcomers are turned away; without it they are all decided.
@@ -197,6 +200,7 @@ async fn vectors_of_another_model_are_a_finding_within_200_logins() {
     }
 }
 
+/// Claim V145.
 #[tokio::test(flavor = "multi_thread")]
 async fn photographs_of_the_policys_own_model_are_none() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use trefoil_api::Decision;
 use trefoil_testing::postgres::Server;
 
+/// Claim V130: At a node of a fleet a request that is dated ahead waits until it is at most 1 s ahead, and is then decided. A register that
+/// begins anew refuses what is dated up to 3 s later by its clock, so logins are back soon after a start of the database.
+///
 /// A node alone would refuse all requests that it may have attested before it was killed. One of a fleet knows which were.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {

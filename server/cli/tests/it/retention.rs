@@ -41,6 +41,7 @@ async fn until_pruned(service: &Service, count: u64) {
     }
 }
 
+/// Claim V14.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pruned_seal_is_named_as_such_and_what_is_left_of_it_verifies_offline() {
     let directory = tempfile::tempdir().unwrap();

@@ -83,6 +83,9 @@ fn store(data: &Path) -> Sqlite {
     Sqlite::open(&data.join("store.sqlite"), secret.as_array().unwrap()).unwrap()
 }
 
+/// Claim V76: A revoked subject is refused like one that was never enrolled, from the answer on, alone, in a batch and after a restart, its
+/// open sessions end, and its receipt verifies. A gateway that loses its note of the revocation gets no decision from the key-holder. Only
+/// a replacement makes the subject active again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_subject_is_refused_as_one_that_never_was_until_its_template_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
@@ -168,6 +171,8 @@ async fn is_not_enrolled_over(service: &Customer, handle: &Handle, face: &[f32; 
     enrolled.problem(409, "template-exists");
 }
 
+/// Claim V76.
+///
 /// Logins that race with the revocation of their subject: none that is sent after that answer is accepted, in whatever session.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_outruns_the_revocation_of_its_subject() {
@@ -236,6 +241,7 @@ fn forget_the_revocation(data: &Path, tenant: TenantId, handle: Handle) {
     assert_eq!(store.template(&tenant, &handle), Ok(Some(kept)));
 }
 
+/// Claim V76.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
     let directory = tempfile::tempdir().unwrap();
@@ -255,6 +261,7 @@ async fn a_gateway_that_forgets_a_revocation_gets_no_decision() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V76.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_revocation_left_behind_is_forgotten_at_the_next_start() {
     let directory = tempfile::tempdir().unwrap();

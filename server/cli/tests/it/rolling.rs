@@ -372,6 +372,9 @@ where
 const LOG_IN: [&str; 3] = ["anew", "kept", "multiplexed"];
 const CHANGE: [&str; 2] = ["enrolments", "operators"];
 
+/// Claim V129: The nodes of a fleet are restarted one after another behind a balancer, and no login on a new or a kept connection fails,
+/// over HTTP/1.1 or HTTP/2. Nor does an enrolment with its key or a change by an operator, also while one of three key-holders is started
+/// again, for callers who repeat requests as API.md says.
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_are_started_again_one_after_another_fail_no_request() {
     let Some(server) = Server::shared() else { return };

@@ -7,6 +7,9 @@ use trefoil_api::Decision;
 use trefoil_testing::postgres::Server;
 use trefoil_testing::volume;
 
+/// Claim V110: In a fleet a tenant, an API key, an operator's token, a root and the sessions under it are there at every node as soon as
+/// the call that made them has its answer. A refused credential waits a poll at most whatever is wrong with it, and a bounded number of
+/// requests wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_made_at_one_node_is_there_at_the_others_at_once() {
     let Some(server) = Server::shared() else { return };

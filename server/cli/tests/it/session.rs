@@ -9,6 +9,7 @@ use trefoil_api::{AttestationForm, Authentication, Decision, Hex, Vector};
 use trefoil_attest::{ExpectedNonce, Policy, Seal, TrustRoot, verify, verify_with_seal};
 use trefoil_pipeline::Clock as _;
 
+/// Claim V1: Matches and denials are attested and verify offline, over real TLS.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_match_and_a_denial_are_attested_and_verify_offline() {
     let directory = tempfile::tempdir().unwrap();
@@ -66,6 +67,7 @@ fn seal_digest(attestation: trefoil_attest::Attestation<'_>) -> [u8; 32] {
     }
 }
 
+/// Claim P12: A request that does not come from the session holder is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_is_not_the_session_holders_is_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -111,6 +113,8 @@ pub(crate) async fn other_tenant(service: &Service) -> Endpoint {
     service.public.with_bearer(key["api_key"].as_str().unwrap())
 }
 
+/// Claim P13: Expiry and revocation end a session, even after a restart. One that its tenant ended is opened by its proof no more, as long
+/// as the proof counts, nor by a node that was opening it meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn time_and_revocation_end_a_session() {
     let directory = tempfile::tempdir().unwrap();
@@ -177,6 +181,7 @@ async fn proofs_for_another_root_tenant_or_epoch_are_refused() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V4: Sessions, templates and the chain of seals survive a restart.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     let directory = tempfile::tempdir().unwrap();
@@ -206,6 +211,8 @@ async fn sessions_templates_and_the_seal_chain_survive_a_restart() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V26.
+///
 /// A login that was attested is not attested again by the next process, which does not know the nonces of this one: neither in the same
 /// second nor if it was dated as far ahead as is accepted.
 #[tokio::test(flavor = "multi_thread")]

@@ -43,6 +43,7 @@ fn to_minute_59(service: &Service) {
     service.clock.advance(EPOCH_SECONDS - 60 - now % EPOCH_SECONDS);
 }
 
+/// Claim P14: A new hour, a restart or a crash ends no session without a hash chain, and no proof is verified again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_opened_just_before_the_hour_works_half_an_hour_after_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -105,6 +106,7 @@ async fn a_proof_of_the_hour_before_counts_to_the_end_of_this_one() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim P15: No proof or session outlives its credential.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_was_proven_of_a_credential_outlives_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -123,6 +125,7 @@ async fn nothing_that_was_proven_of_a_credential_outlives_it() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim P16: Sessions opened together end at different times, and renewal loses no request.
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_opened_together_do_not_end_together() {
     let directory = tempfile::tempdir().unwrap();
@@ -150,6 +153,7 @@ async fn sessions_opened_together_do_not_end_together() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim P14.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_ends_no_session_and_verifies_no_proof() {
     let directory = tempfile::tempdir().unwrap();
@@ -243,6 +247,7 @@ async fn a_login_is_one_look_up() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim P13.
 #[tokio::test(flavor = "multi_thread")]
 async fn revocation_ends_a_session_after_a_restart_too() {
     let directory = tempfile::tempdir().unwrap();
@@ -266,6 +271,7 @@ async fn revocation_ends_a_session_after_a_restart_too() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim P17: A service does not start on a store whose sessions were edited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_whose_sessions_were_edited_does_not_start() {
     let directory = tempfile::tempdir().unwrap();
@@ -315,6 +321,7 @@ fn clock_of(service: &Service) -> Clock {
     Arc::new(move || clock.unix_s())
 }
 
+/// Claim P16.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standing_session_is_renewed_before_it_ends_and_no_request_fails() {
     let directory = tempfile::tempdir().unwrap();
@@ -410,6 +417,9 @@ async fn the_configuration_says_how_long_sessions_live() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim P18: One wallet has one account with an audience, over hours and restarts, and attestations for two audiences share nothing that a
+/// stranger's would not share.
+///
 /// The course of one account: one wallet, two audiences, three hours, two restarts.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_wallet_has_one_account_with_an_audience_over_hours_and_restarts_and_another_elsewhere() {
@@ -532,6 +542,7 @@ fn leaves(view: &Value) -> Vec<String> {
     found
 }
 
+/// Claim V26.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standing_session_makes_its_request_again_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();

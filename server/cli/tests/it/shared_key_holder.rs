@@ -6,6 +6,8 @@ use crate::service::{self, Service, answer};
 use std::path::Path;
 use trefoil_api::Decision;
 
+/// Claim M35: A key-holder serves only listed certificates, and a tenant of another gateway looks like one that does not exist. Its status
+/// counts the tenants of the gateway that asks.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_is_told_of_its_own_tenants_only() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trefoil_api::Decision;
 use trefoil_storage::store::{Log as _, Sqlite};
 
+/// Claim V24: A shutdown answers every accepted request.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_in_a_waiting_batch_is_answered_and_its_seal_is_kept() {
     let directory = tempfile::tempdir().unwrap();
@@ -86,6 +87,7 @@ async fn a_tenant_beyond_its_quota_is_told_to_come_back() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V20: A connection that keeps sending after refusals is not read for a while, and is closed if it continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
     let directory = tempfile::tempdir().unwrap();
@@ -125,6 +127,8 @@ async fn a_connection_that_sends_into_refusals_is_not_read_for_a_while() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V19: A tenant's queue delays only its own logins: another tenant's logins start at once.
+///
 /// As many requests of a tenant as are worked on at one time never end. Its next login waits for one of them, and another tenant's does not.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_queue_of_one_tenant_stands_before_its_own_logins_only() {

@@ -122,6 +122,7 @@ fn login(handle: &str, nonce: usize) -> Value {
     })
 }
 
+/// Claim V131: Logins of a batch that fail are in the log: one line for each code, with how many they are and no subject.
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_logins_of_a_batch_share_a_line_that_says_how_many() {
     let directory = tempfile::tempdir().unwrap();

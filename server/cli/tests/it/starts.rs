@@ -45,26 +45,73 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
+/// Waits until a start has ended with an error and says why, or serves and a signal ends it; whether it served.
+fn ends_or_serves(what: &str, folder: &Path, mut child: Child) -> bool {
+    let mut ended = None;
+    until(&format!("{what}: neither ended nor serves"), || {
+        ended = child.try_wait().unwrap();
+        ended.is_some() || text(folder, "out").contains("trust root")
+    });
+    if ended.is_none() {
+        signal(&child, "-TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{what}: {}", text(folder, "log"));
+    }
+    let log = text(folder, "log");
+    assert!(ended.is_none_or(|ended| !ended.success() && !log.is_empty()), "{what}: {ended:?} {log}");
+    let of_threads = log.contains("gives no further thread");
+    assert!(!of_threads || log.contains("TasksMax=") && log.contains("ulimit -v"), "{log}");
+    ended.is_none()
+}
+
 #[test]
 fn a_start_ends_or_serves_whatever_memory_it_gets_and_a_signal_ends_it() {
-    for kib in [131_072, 300_000, 420_000, 524_288, 532_000, 540_000, 548_000, 556_000, 700_000] {
+    for kib in [131_072, 420_000, 532_000, 548_000, 700_000] {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = serve(folder.path(), &format!("ulimit -v {kib}"), &["--data-dir", "data"]);
-        let mut ended = None;
-        until(&format!("{kib} KiB: neither ended nor serves"), || {
-            ended = child.try_wait().unwrap();
-            ended.is_some() || text(folder.path(), "out").contains("trust root")
+        let child = serve(folder.path(), &format!("ulimit -v {kib}"), &["--data-dir", "data"]);
+        let _served = ends_or_serves(&format!("{kib} KiB"), folder.path(), child);
+    }
+}
+
+/// Gives the process so many threads and no further one. A limit of the system does not bind root, and counts the threads of other processes.
+const FEW_THREADS: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+static int given;
+int pthread_create(pthread_t *thread, const pthread_attr_t *with, void *(*run)(void *), void *on) {
+    if (__atomic_fetch_add(&given, 1, __ATOMIC_SEQ_CST) >= atoi(getenv("THREADS_MAX"))) return EAGAIN;
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+    return real(thread, with, run, on);
+}
+"#;
+
+/// How many starts run at a time.
+const AT_A_TIME: usize = 8;
+
+#[test]
+fn a_start_ends_or_serves_whichever_of_its_threads_is_the_first_that_it_does_not_get() {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, library] = ["few.c", "few.so"].map(|name| folder.path().join(name));
+    std::fs::write(&source, FEW_THREADS).unwrap();
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").status();
+    assert!(made.expect("a C compiler, `cc`, builds the product too").success());
+    for first in (0..).step_by(AT_A_TIME) {
+        let start = |threads: usize| {
+            let folder = tempfile::tempdir().unwrap();
+            let limit = format!("export THREADS_MAX={threads} LD_PRELOAD={}", library.display());
+            let child = serve(folder.path(), &limit, &["--data-dir", "data"]);
+            (threads, folder, child)
+        };
+        let starts: Vec<_> = (first..first + AT_A_TIME).map(start).collect();
+        let ends = starts.into_iter().map(|(threads, folder, child)| {
+            ends_or_serves(&format!("{threads} threads"), folder.path(), child)
         });
-        let log = text(folder.path(), "log");
-        match ended {
-            Some(ended) => assert!(!ended.success() && !log.is_empty(), "{kib}: {ended} {log}"),
-            None => {
-                signal(&child, "-TERM");
-                assert_eq!(child.wait().unwrap().code(), Some(0), "{kib}: {log}");
-            }
+        if ends.collect::<Vec<_>>().into_iter().all(|served| served) {
+            break;
         }
-        let of_threads = log.contains("gives no further thread");
-        assert!(!of_threads || log.contains("TasksMax=") && log.contains("ulimit -v"), "{log}");
     }
 }
 

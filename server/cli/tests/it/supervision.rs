@@ -107,6 +107,7 @@ impl Service {
     }
 }
 
+/// Claim V17: If a thread panics, the log names it, the service stops being ready, and the process ends with that reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panicking_thread_ends_the_process_with_a_reason_and_no_request_hangs() {
     for victim in ["dispatcher", "worker", "seal", "proof"] {

@@ -33,6 +33,8 @@ fn fingerprint(data: &Path) -> String {
     told.split_whitespace().find(|word| word.len() == 64).unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
+/// Claim V125: After the theft of a node of a fleet its API keys, tokens and the credential for key-holders are replaced as the manual
+/// says, and people stay enrolled.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_the_theft_of_a_node_its_tokens_keys_and_credentials_are_replaced_and_people_stay_enrolled() {
     let Some(server) = Server::shared() else { return };

@@ -13,6 +13,8 @@ fn openssl(folder: &Path, arguments: &[&str]) -> Output {
     ran.expect("install OpenSSL, such as apt-get install openssl")
 }
 
+/// Claim V172: A TLS client of NIST curves alone is served, and one that begins with the hybrid key exchange gets it. A key that TLS does
+/// not take is named with its kind and the cure.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_of_nist_curves_is_served_and_one_of_the_hybrid_group_gets_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -70,6 +72,7 @@ fn said(folder: &Path, line: &[&str], key: &str) -> String {
     String::from_utf8([ran.stdout, ran.stderr].concat()).unwrap()
 }
 
+/// Claim V172.
 #[test]
 fn a_key_that_tls_does_not_take_is_named_with_its_kind_and_the_cure() {
     let folder = tempfile::tempdir().unwrap();

@@ -135,6 +135,8 @@ async fn service(data: &Path) -> Service {
     Service::new(service::config(data)).await
 }
 
+/// Claim V76.
+///
 /// Logins that race with the revocation: none that is sent after that answer is accepted, alone or in a batch.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_login_outruns_the_revocation_of_its_subject() {
@@ -170,6 +172,7 @@ async fn no_login_outruns_the_revocation_of_its_subject() {
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V54.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_one() {
     let directory = tempfile::tempdir().unwrap();
@@ -213,6 +216,8 @@ async fn a_login_without_a_proof_is_attested_as_such_and_refused_by_who_demands_
     assert!(service.server.shutdown().await);
 }
 
+/// Claim V54.
+///
 /// A relying party keeps an account for years, so it must not change.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenant() {
@@ -260,6 +265,10 @@ async fn an_account_is_the_same_for_good_and_another_for_each_audience_and_tenan
     assert!(server.shutdown().await);
 }
 
+/// Claim V54: A tenant without credentials needs no prover: of 10,000 replays of a login none is accepted, its accounts are stable and
+/// pairwise, and a verifier that demands a proof refuses its attestations, in Rust, TypeScript and Python. Also:
+/// `crypto/clients/python/tests/test_unproven.py`.
+///
 /// A copied login cannot be used again, whether by a thief or by mistake of the application.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_ten_thousand_replays_none_is_accepted() {

@@ -183,6 +183,7 @@ async fn the_receipt_of_every_change_of_a_tenant_verifies_and_none_of_another() 
     house.stop().await;
 }
 
+/// Claim V59.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_receipt_of_every_change_by_an_operator_verifies_and_none_of_another() {
     let house = House::new().await;

@@ -79,6 +79,8 @@ async fn refusal(config: &Config, clock: &Arc<TestClock>) -> String {
     started.err().expect("it does not start").to_string()
 }
 
+/// Claim V5: An older copy of a key-holder's vault is refused under a newer log of seals, unless its operator accepts it with a flag, which
+/// every later seal shows.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_auditor_sees_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -134,6 +136,7 @@ async fn an_older_vault_in_the_process_is_refused_or_taken_by_name_and_an_audito
     assert!(why.contains("vault.sqlite is missing") && why.contains("from one backup"), "{why}");
 }
 
+/// Claim V5.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_vault_elsewhere_is_refused_until_its_own_operator_takes_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -150,12 +150,13 @@ impl World {
             Request::SeatKey(TENANT, [u32::MAX; 3]),
             Request::ResetAttempts(NAME),
             Request::LockedOut(TENANT),
+            Request::NoteStore((u64::MAX, u64::MAX)),
         ]
     }
 }
 
 /// Names of the kinds as the variants are called, in their order.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 22] = [
     "Ping",
     "Decide(",
     "EncryptProbes(",
@@ -177,6 +178,7 @@ const NAMES: [&str; 21] = [
     "SeatKey(",
     "ResetAttempts(",
     "LockedOut(",
+    "NoteStore(",
 ];
 
 #[test]
@@ -231,8 +233,9 @@ fn the_longest_replies_fit() {
     seat.create_tenant(TENANT, world.policy).unwrap();
     longest(&Ok(Reply::SeatKey(seat.seat_key(TENANT, [u32::MAX; 3]).unwrap().into())));
     longest(&Ok(Reply::SealingKey(key_holder.sealing_key().into())));
-    let trips = vec![(TENANT, u64::MAX); Status::TRIPS_MAX];
-    let status = Status { frozen: vec![TENANT; Status::FROZEN_MAX], trips, ..Status::default() };
+    let trips = vec![(TENANT, u64::MAX); Status::COUNTED_MAX];
+    let frozen = vec![TENANT; Status::FROZEN_MAX];
+    let status = Status { frozen, malformed: trips.clone(), trips, ..Status::default() };
     longest(&Ok(Reply::Status(status.into())));
     longest(&Err(KeyHolderError::Unavailable("x".repeat(1000))));
     longest(&Err(KeyHolderError::forbidden("no")));

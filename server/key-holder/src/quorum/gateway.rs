@@ -212,7 +212,7 @@ impl Quorum {
     fn status(&self) -> Reply {
         let mut together = Status { vaults: Vec::new(), ..Status::default() };
         let mut frozen: HashSet<TenantId> = HashSet::new();
-        let mut trips: HashMap<TenantId, u64> = HashMap::new();
+        let [mut malformed, mut trips] = [HashMap::<TenantId, u64>::new(), HashMap::new()];
         for answer in self.each(|holder| holder.remote.call(Request::Status)) {
             let Ok(Reply::Status(status)) = answer else {
                 together.vaults.push(None);
@@ -221,31 +221,34 @@ impl Quorum {
             together.attempts = together.attempts.max(status.attempts);
             together.failures = together.failures.max(status.failures);
             together.enrolments = together.enrolments.max(status.enrolments);
-            together.malformed = together.malformed.max(status.malformed);
             together.tenants = together.tenants.max(status.tenants);
             together.templates = together.templates.max(status.templates);
             together.vaults.push(status.vaults.first().copied().flatten());
             frozen.extend(status.frozen);
-            for (tenant, count) in status.trips {
-                let most = trips.entry(tenant).or_default();
-                *most = count.max(*most);
+            for (most, counts) in [(&mut malformed, status.malformed), (&mut trips, status.trips)] {
+                for (tenant, count) in counts {
+                    let most = most.entry(tenant).or_default();
+                    *most = count.max(*most);
+                }
             }
         }
+        together.malformed = malformed.into_iter().collect();
         together.frozen = frozen.into_iter().collect();
         together.trips = trips.into_iter().collect();
         Reply::Status(Box::new(together.bounded()))
     }
 
-    /// How many subjects fewer than two of them would let in, as far as their own counts show it: see [`second_largest`].
-    fn locked_out(&self, request: &Request) -> Result<Reply, KeyHolderError> {
+    /// The [`second_largest`] of their answers.
+    fn second<T: Ord + Copy + Send>(
+        &self,
+        request: &Request,
+        read: impl Fn(Reply) -> Result<T, KeyHolderError> + Sync,
+    ) -> Result<T, KeyHolderError> {
         let frame = request_frame(request);
         let mut refusal = None;
-        let counts = self.each(|holder| match holder.remote.call_with(&frame)? {
-            Reply::LockedOut(count) => Ok(count),
-            other => Err(unasked(&other)),
-        });
+        let counts = self.each(|holder| holder.remote.call_with(&frame).and_then(&read));
         let counts = counts.map(|count| count.map_err(|cause| refusal = Some(cause)).ok());
-        second_largest(counts).map(Reply::LockedOut).ok_or_else(|| {
+        second_largest(counts).ok_or_else(|| {
             refusal.unwrap_or_else(|| {
                 KeyHolderError::Unavailable("two of three key-holders did not count".to_owned())
             })
@@ -279,7 +282,19 @@ impl KeyHolding for Quorum {
             | Request::ForgiveMalformed(_)
             | Request::ResetAttempts(_) => self.done(&request),
             Request::Status => Ok(self.status()),
-            Request::LockedOut(_) => self.locked_out(&request),
+            // How many subjects fewer than two of them would let in, as far as their own counts show it.
+            Request::LockedOut(_) => self
+                .second(&request, |reply| match reply {
+                    Reply::LockedOut(count) => Ok(count),
+                    other => Err(unasked(&other)),
+                })
+                .map(Reply::LockedOut),
+            Request::NoteStore(_) => self
+                .second(&request, |reply| match reply {
+                    Reply::Store(seen) => Ok(seen),
+                    other => Err(unasked(&other)),
+                })
+                .map(Reply::Store),
             Request::CreateTenant(..)
             | Request::EncryptProbes(_)
             | Request::BeginRotation(_)
@@ -336,7 +351,7 @@ fn misplaced(holder: &Holder) -> KeyHolderError {
 ///
 /// A subject is locked out if two refuse it. While two refuse the same subjects, this is how many there are, whatever the third says. If all three
 /// refuse different subjects, it is off by at most the number of subjects on which the two closest of them disagree.
-fn second_largest(mut counts: [Option<u64>; 3]) -> Option<u64> {
+fn second_largest<T: Ord + Copy>(mut counts: [Option<T>; 3]) -> Option<T> {
     counts.sort_unstable_by_key(|count| (count.is_none(), *count));
     counts[1]
 }

@@ -98,6 +98,7 @@ impl Member {
             | Request::SealingKey
             | Request::BeginRotation(_)
             | Request::Renew(_)
+            | Request::NoteStore(_)
             | Request::FinishRotation(..) => Err(ALONE_ONLY),
         }
     }

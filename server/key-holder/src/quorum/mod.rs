@@ -19,6 +19,4 @@ mod seat_name;
 
 pub use gateway::Quorum;
 pub(crate) use member::Member;
-#[cfg(test)]
-pub(crate) use provision::FAILURES_PER_GENERATION_MAX;
 pub(crate) use provision::{client, init, open, refuse_empty};

@@ -80,9 +80,6 @@ fn missing(path: &Path) -> String {
     )
 }
 
-/// Failures per template that a gateway may allow. With it the laxest policy tells less than a template holds, with three key-holders too.
-pub(crate) const FAILURES_PER_GENERATION_MAX: u32 = 110;
-
 /// Makes three key-holders in `dir` that accept a gateway with this name and certificate, and prints how to start them. Returns
 /// the gateway's settings.
 pub(crate) fn init(
@@ -125,8 +122,7 @@ pub(crate) fn init(
         let peers = peers.join(", ");
         let config = dir.join(format!("{seat}.toml"));
         let toml = format!(
-            "[server]\ndata_dir = {data:?}\nlisten = \"{}\"\n\n[policy]\n# Three key-holders tell a dishonest gateway more than one: see OPERATING.md.\n\
-             failures_per_generation_max = {FAILURES_PER_GENERATION_MAX}\n\n[quorum]\nseat = {seat}\npeers = [{peers}]\n",
+            "[server]\ndata_dir = {data:?}\nlisten = \"{}\"\n\n[quorum]\nseat = {seat}\npeers = [{peers}]\n",
             address.authority
         );
         std::fs::write(&config, toml).map_err(|cause| format!("{}: {cause}", config.display()))?;

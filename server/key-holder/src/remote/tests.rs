@@ -63,6 +63,7 @@ impl rustls::KeyLog for Sabotage {
     }
 }
 
+/// Claim V17.
 #[test]
 fn a_monitor_that_panics_is_named_and_calls_fail_at_once() {
     let (address, client) = process(|| Reply::Done);

@@ -138,6 +138,8 @@ fn a_vault_of_another_version_is_refused_with_both_versions() {
     assert!(refused.as_ref().is_some_and(|cause| cause.contains(text)), "{refused:?}");
 }
 
+/// Claim V25.
+///
 /// Twenty edits and more of one field each: none is served.
 #[test]
 fn a_vault_that_somebody_else_wrote_to_is_refused() {

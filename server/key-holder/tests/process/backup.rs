@@ -47,6 +47,7 @@ fn enrol(gateway: &Gateway, face: &Embedding) -> Result<TemplateName, KeyHolderE
     gateway.remote.enrol(enrolment).map(|_| name)
 }
 
+/// Claim V30.
 #[test]
 fn a_backup_under_load_is_restored_with_what_was_acknowledged_and_counts_as_older() {
     let house = House::new("kill");
@@ -98,6 +99,8 @@ fn newest_log(data: &Path) -> String {
     std::fs::read_to_string(data.join("jobs-0000000000000000.log")).unwrap()
 }
 
+/// Claim V32.
+///
 /// Budgets of a restored vault are those of the backup, which its count shows. An incomplete restoration does not start.
 #[test]
 fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
@@ -138,6 +141,8 @@ fn budgets_that_go_back_are_counted_and_half_a_restore_does_not_start() {
     assert!(foreign.to_string().contains("does not back up"), "{foreign}");
 }
 
+/// Claim V39.
+///
 /// One process of each role is killed while it serves: its answers stay true.
 #[test]
 fn a_key_holder_that_is_killed_at_any_moment_loses_nothing_that_it_acknowledged() {

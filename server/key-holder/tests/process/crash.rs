@@ -9,6 +9,7 @@ use std::time::Instant;
 use trefoil_key_holder::job_log;
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding as _};
 
+/// Claim M10.
 #[test]
 fn counted_failures_survive_a_kill() {
     for survive in ["kill", "power-cut"] {
@@ -126,6 +127,10 @@ fn lines_with(house: &House, text: &str) -> usize {
         .sum()
 }
 
+/// Claim V5.
+/// Claim V41: An older vault under a newer job log is refused, unless the operator accepts it with a flag, and an older job log beside a
+/// newer vault.
+///
 /// A vault from yesterday has budgets and templates from yesterday.
 #[test]
 fn an_older_vault_under_a_newer_log_is_refused_or_taken_by_name() {

@@ -25,6 +25,7 @@ fn used(signal: &str) -> (House, Vec<Vec<Value>>) {
     (house, held)
 }
 
+/// Claim V40.
 #[test]
 fn after_a_clean_stop_a_copy_of_the_vault_alone_is_complete() {
     let (house, held) = used("-TERM");
@@ -61,6 +62,7 @@ fn start(config: &Path) -> Option<String> {
     (!serves).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+/// Claim V28.
 #[test]
 fn every_damaged_file_is_refused_with_the_cure_or_loses_nothing() {
     let other = House::new("power-cut");

@@ -70,6 +70,7 @@ fn a_key_holder_without_room_decides_nothing_and_then_again() {
     job_log::check(&house.data()).unwrap();
 }
 
+/// Claim V13.
 #[test]
 fn below_the_low_water_mark_a_key_holder_decides_nothing_and_deletes() {
     let house = House::new("power-cut");

@@ -46,6 +46,7 @@ fn is_refused(running: &Running, config: Arc<rustls::ClientConfig>) -> bool {
     sent.is_err() || raw.is_closed()
 }
 
+/// Claim M35.
 #[test]
 fn only_listed_certificates_are_served() {
     let house = House::new("kill");
@@ -104,6 +105,7 @@ fn only_listed_certificates_are_served() {
     drop(silent);
 }
 
+/// Claim M35.
 #[test]
 fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_nothing() {
     let house = House::new("kill");
@@ -159,6 +161,7 @@ fn a_gateway_cannot_weaken_what_protects_against_it_and_an_operator_decides_noth
     assert!(matches!(gone, Err(KeyHolderError::UnknownSubjects(lanes)) if lanes.bits() == 0b10), "{gone:?}");
 }
 
+/// Claim M35.
 #[test]
 fn a_tenant_of_another_gateway_looks_like_none() {
     let house = House::new("kill");

@@ -113,14 +113,14 @@ fn attack_with_crafted_jobs(mode: Mode) {
         assert_eq!(send(&craft(mode, &honest, attempt, &mut rng)), FROZEN);
     }
     let status = gateway.remote.status().unwrap();
-    assert_eq!((status.malformed, status.frozen), (3, vec![TENANT]));
+    assert_eq!((status.malformed, status.frozen), (vec![(TENANT, 3)], vec![TENANT]));
     // The freeze outlives a kill.
     running.kill();
     let running = house.start();
     let mut raw = running.raw(house.gateway());
     raw.send(&frame_with(DECIDE, &honest));
     assert_eq!(lanes(raw.receive()), FROZEN);
-    assert_eq!(running.connected(house.operator()).status().unwrap().malformed, 3);
+    assert_eq!(running.connected(house.operator()).status().unwrap().malformed_jobs(), 3);
 }
 
 #[test]

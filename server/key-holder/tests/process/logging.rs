@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
+/// Claim V10.
 #[test]
 fn a_key_holder_whose_log_cannot_be_written_decides() {
     let house = House::new("kill");

@@ -5,6 +5,7 @@
     reason = "tests count, wait and share as they like"
 )]
 
+mod ages;
 mod backup;
 mod crash;
 mod damage;

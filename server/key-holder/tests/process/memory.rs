@@ -10,6 +10,7 @@ use trefoil_matching::{Embedding, KeyHolding as _};
 /// Neighbouring scores that make a pattern.
 const RUN: usize = 5;
 
+/// Claim M31.
 #[test]
 fn no_score_is_left_in_memory_files_log_or_replies() {
     Mode::ALL.into_iter().for_each(leaves_no_score);
@@ -20,6 +21,7 @@ fn proc(running: &Running, file: &str) -> String {
     std::fs::read_to_string(format!("/proc/{}/{file}", running.pid())).unwrap()
 }
 
+/// Claim V42: A key-holder's memory stays out of core dumps and swap, or the log says why not. Only their owner can read its files.
 #[test]
 fn memory_is_kept_out_of_files() {
     let house = House::new("kill");

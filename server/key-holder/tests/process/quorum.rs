@@ -16,6 +16,7 @@ use trefoil_matching::{
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::{BatchId, TenantId};
 
+/// Claim M29.
 #[test]
 fn one_of_three_that_is_killed_stalled_or_wrong_changes_nothing_and_is_named() {
     let seats = KeyHolders::new();
@@ -236,6 +237,8 @@ fn three_that_are_no_quorum_say_so() {
     assert!(String::from_utf8(refused.stderr).unwrap().contains("is a peer and in the list of clients"));
 }
 
+/// Claim M19.
+///
 /// A lying gateway sends a batch to one of them, waits until that one gives up, and then sends it to another, which has the first one's
 /// parts and decides. Both have counted the failure: a key-holder leaves it uncounted only where no other received its parts.
 #[test]

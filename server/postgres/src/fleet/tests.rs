@@ -75,6 +75,7 @@ fn hears(heard: &Heard, what: &str, is_it: impl Fn(&News) -> bool) {
     until(what, || heard.try_iter().any(|news| is_it(&news)));
 }
 
+/// Claim V95.
 #[test]
 fn each_node_hears_what_another_changed_and_of_nothing_else() {
     let Some(server) = Server::shared() else { return };
@@ -104,6 +105,8 @@ fn each_node_hears_what_another_changed_and_of_nothing_else() {
     assert_eq!(one.last_seal(), Ok(Some((0, vec![1]))));
 }
 
+/// Claim V96.
+///
 /// Writes of both go through one count and one sum, whose start then finds every row.
 #[test]
 fn writes_of_many_nodes_follow_one_another_and_the_next_start_finds_them_all() {
@@ -155,6 +158,8 @@ fn writes_of_many_nodes_follow_one_another_and_the_next_start_finds_them_all() {
     assert!(told.contains("no node of a fleet") && told.contains("--fleet"), "{told}");
 }
 
+/// Claim V113: A node of a fleet that starts verifies all rows of the registry without keeping the other nodes from writing.
+///
 /// While it reads all rows, which takes long in a large database.
 #[test]
 fn other_nodes_write_while_one_starts() {
@@ -182,6 +187,9 @@ fn other_nodes_write_while_one_starts() {
     one.put_seal(0, vec![1], vec![]).unwrap();
 }
 
+/// Claim V111: A node of a fleet that hears of a change of a tenant, of its keys or of its roots reads the rows of that tenant and of no
+/// other, each under its code.
+///
 /// Whatever the number of tenants.
 #[test]
 fn of_a_changed_tenant_its_own_rows_are_read_and_they_are_those_of_the_whole_registry() {
@@ -267,6 +275,7 @@ fn api_key(tenant: TenantId, id: u8) -> ApiKey {
     }
 }
 
+/// Claim V96.
 #[test]
 fn a_change_of_the_registry_from_an_old_copy_of_it_is_refused() {
     let Some(server) = Server::shared() else { return };
@@ -298,6 +307,7 @@ fn a_change_of_the_registry_from_an_old_copy_of_it_is_refused() {
     assert_eq!(ahead.registry().unwrap().issuer_keys.len(), 1);
 }
 
+/// Claim V95.
 #[test]
 fn news_that_are_not_taken_over_make_a_node_unready_and_come_again() {
     let Some(server) = Server::shared() else { return };
@@ -333,6 +343,8 @@ fn news_come_again_for_as_long_as_a_read_may_take() {
     hears(&heard, "the session again", |news| news.sessions.len() == 1);
 }
 
+/// Claim V95.
+///
 /// Two locks hold a change up for longer than its caller waits, and each for shorter than a statement may.
 #[test]
 fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
@@ -367,6 +379,7 @@ fn a_node_hears_of_its_own_change_whose_caller_had_given_up() {
     store.add_api_key(api_key(T, 2), note()).unwrap();
 }
 
+/// Claim V96.
 #[test]
 fn while_another_transaction_is_long_writes_alone_are_refused_and_at_once_afterwards_they_are_not() {
     let Some(server) = Server::shared() else { return };
@@ -389,6 +402,7 @@ fn while_another_transaction_is_long_writes_alone_are_refused_and_at_once_afterw
     assert_eq!(store.put_seal(1, vec![1], vec![]), Ok(()));
 }
 
+/// Claim V135.
 #[test]
 fn a_turn_in_the_registry_is_one_nodes_and_keeps_no_turn_in_the_log_from_another() {
     let Some(server) = Server::shared() else { return };
@@ -410,6 +424,7 @@ fn a_turn_in_the_registry_is_one_nodes_and_keeps_no_turn_in_the_log_from_another
     });
 }
 
+/// Claim V97.
 #[test]
 fn a_turn_in_the_log_is_one_nodes_until_it_ends_or_the_node_hangs() {
     let Some(server) = Server::shared() else { return };
@@ -464,6 +479,7 @@ fn one_node_keeps_house_and_another_does_once_it_is_gone() {
     until("the list", || shown() == [("two/2".to_owned(), true)]);
 }
 
+/// Claim V118.
 #[test]
 fn the_right_to_work_for_a_tenant_is_one_nodes_until_it_drops_it_or_its_session_ends() {
     let Some(server) = Server::shared() else { return };
@@ -493,6 +509,7 @@ fn the_right_to_work_for_a_tenant_is_one_nodes_until_it_drops_it_or_its_session_
     taken.check().unwrap();
 }
 
+/// Claim V97.
 #[test]
 fn a_database_that_went_back_ends_every_node() {
     let Some(server) = Server::shared() else { return };

@@ -201,6 +201,7 @@ fn batches_in_opposite_orders_do_not_wait_for_each_other() {
     }
 }
 
+/// Claim V112.
 #[test]
 fn after_a_crash_of_the_server_the_register_says_that_it_forgot_and_sessions_are_over() {
     let Some(mut server) = Server::start(&[]) else { return };
@@ -271,6 +272,9 @@ fn a_copy_that_was_put_back_and_a_table_that_was_emptied_count_as_forgotten() {
     }
 }
 
+/// Claim V112: A new installation of a fleet refuses no login as older than its register. Once there was a tenant, a register that begins
+/// anew does.
+///
 /// Of an installation without a tenant no login was ever accepted.
 #[test]
 fn before_the_first_tenant_nothing_is_forgotten_and_after_it_everything_may_be() {
@@ -428,6 +432,8 @@ fn a_batch_of_32_takes_this_long() {
     }
 }
 
+/// Claim V26.
+///
 /// As the service judges: the database's clock steps, the register is swept and begins anew, and each request is offered at three nodes again and again.
 #[test]
 fn no_nonce_is_accepted_twice_when_the_databases_clock_steps() {

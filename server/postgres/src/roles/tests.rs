@@ -25,6 +25,9 @@ fn rights_of(url: &str) -> Rights {
     rights(&link(url)).unwrap()
 }
 
+/// Claim V105: The role that serves does all that a store promises and cannot drop, empty, alter or make a table, remove a seal or a node
+/// of the log, change an entry of the audit trail that has its receipt, or read another schema. A seal is replaced by its own header and by
+/// nothing else. A fleet serves with that role.
 #[test]
 fn the_role_that_serves_can_do_all_that_a_store_promises() {
     let Some(server) = Server::shared() else { return };
@@ -40,6 +43,8 @@ fn the_role_that_serves_can_do_all_that_a_store_promises() {
     assert_eq!(tables.lines().collect::<BTreeSet<_>>(), granted, "each table is granted for some use");
 }
 
+/// Claim V105.
+///
 /// Statements of somebody who has the password of the role that serves.
 #[test]
 fn a_thief_of_the_serving_password_drops_and_rewrites_nothing_that_is_sealed() {
@@ -127,6 +132,7 @@ fn seal(number: u64, issuer: &str) -> Seal {
     Seal { header, signatures: Family::ALL.map(|family| vec![0; family.signature_bytes()]) }
 }
 
+/// Claim V105.
 #[test]
 fn the_role_that_serves_prunes_a_seal_to_its_own_header_and_to_nothing_else() {
     let Some(server) = Server::shared() else { return };
@@ -160,6 +166,7 @@ fn the_role_that_serves_prunes_a_seal_to_its_own_header_and_to_nothing_else() {
     assert_eq!(store.last_pruned(), Ok(Some(7)));
 }
 
+/// Claim V105.
 #[test]
 fn a_role_with_too_many_rights_is_named_and_one_with_too_few_is_refused() {
     let Some(server) = Server::shared() else { return };

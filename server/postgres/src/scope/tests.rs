@@ -45,6 +45,8 @@ fn count(link: &Link, sql: &str) -> u64 {
     link.told(sql).unwrap().unwrap()[0].as_ref().unwrap().parse().unwrap()
 }
 
+/// Claim V106: With the role that serves, a transaction for one tenant reads, changes, deletes and adds no row of another, also where its
+/// statement has no condition and where it shares a transaction with those of other tenants.
 #[test]
 fn a_transaction_of_one_tenant_reads_changes_and_deletes_no_row_of_another() {
     let Some(server) = Server::shared() else { return };
@@ -101,6 +103,8 @@ fn sessions(rows: &Rows<'_>) -> Result<Vec<Session>, StoreError> {
     rows.select("", &[])
 }
 
+/// Claim V106.
+///
 /// Statements without a condition, on the threads that read and write, where writes of many tenants share a transaction.
 #[test]
 fn each_call_of_the_store_is_held_to_its_tenant_also_in_a_shared_transaction() {

@@ -43,6 +43,10 @@ fn session(id: u8) -> Vec<Session> {
     vec![Session { tenant: T, id: SessionId::new([id; 32]), expires_at: 100, wrapped: vec![1; 100] }]
 }
 
+/// Claim V101: A server that is not the primary any more, and still takes connections and answers, gets nothing accepted: commits there are
+/// not confirmed, and after a second no read, nonce or news from it counts. A commit that an administrator keeps from waiting is not
+/// acknowledged. A node whose writes wait there for another one's commit turns to the next member. A member that says nothing does not keep
+/// a node from the next one.
 #[test]
 fn a_commit_that_an_administrator_keeps_from_waiting_for_its_standby_is_not_acknowledged() {
     let Some(server) = Server::start(&[]) else { return };
@@ -66,6 +70,7 @@ fn a_commit_that_an_administrator_keeps_from_waiting_for_its_standby_is_not_ackn
     until("it does not go on", patience, || store.put_sessions(session(3)).is_ok());
 }
 
+/// Claim V101.
 #[test]
 fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     let Some(server) = Server::start(&[]) else { return };
@@ -101,6 +106,8 @@ fn where_commits_wait_for_a_standby_reads_and_nonces_do_not_count_either() {
     until("the node is not ready", NOTICED, || store.unready().is_none());
 }
 
+/// Claim V101.
+///
 /// A commit that waits holds the row that each node's transaction counts in, so the others' transactions are given up by the server in time, and no
 /// call goes without an answer.
 #[test]
@@ -132,6 +139,7 @@ fn a_node_that_always_writes_leaves_a_server_where_another_ones_commit_waits() {
     }
 }
 
+/// Claim V101.
 #[test]
 fn a_server_that_takes_connections_and_says_nothing_leaves_time_for_the_next_one() {
     let Some(server) = Server::shared() else { return };
@@ -151,6 +159,7 @@ fn a_server_that_takes_connections_and_says_nothing_leaves_time_for_the_next_one
     assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
 }
 
+/// Claim V101.
 #[test]
 fn a_connection_to_an_older_timeline_is_not_used_once_a_newer_one_is_known() {
     let Some(server) = Server::shared() else { return };

@@ -263,6 +263,9 @@ fn a_source_with_false_proofs_is_found() {
     assert!(matches!(refused, AuditError::Consistency { old_size: 5, size: 8 }));
 }
 
+/// Claim V6: An audit of the log, made in any number of steps, finds a vault that went back, and reports one whose restoration the operator
+/// accepted.
+///
 /// A log whose vault goes back and is accepted by flag, with everything else correct.
 #[test]
 fn an_older_vault_is_found_in_whatever_parts_the_log_is_audited_and_a_restored_one_is_a_notice() {
@@ -356,6 +359,7 @@ impl Restoring {
 
 const BEGUN: Branch = Branch { log: Seals(Vec::new()), head: ChainHead::GENESIS, restored: None };
 
+/// Claim V33.
 #[test]
 fn whoever_kept_a_head_of_a_lost_part_finds_the_restoration_and_no_fork() {
     let mut service = Restoring::new();
@@ -386,6 +390,8 @@ fn whoever_kept_a_head_of_a_lost_part_finds_the_restoration_and_no_fork() {
     }
 }
 
+/// Claim V33.
+///
 /// Seals seen before the backup must be in the log, whatever restoration the service claims.
 #[test]
 fn a_restoration_excuses_nothing_that_is_older_than_its_backup_or_newer_than_itself() {

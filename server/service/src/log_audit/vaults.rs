@@ -48,6 +48,7 @@ mod tests {
         Some(VaultState { generation, restored })
     }
 
+    /// Claim V6.
     #[test]
     fn a_generation_that_goes_back_is_a_finding_unless_it_was_restored_by_name() {
         let mut vaults = Vaults::default();

@@ -206,6 +206,7 @@ mod tests {
         assert!(Room::work(&room, shares, 1).is_some());
     }
 
+    /// Claim V19.
     #[tokio::test]
     async fn another_tenant_works_while_one_has_a_queue() {
         let (full, other) = (Arc::<Room>::default(), Arc::<Room>::default());

@@ -175,6 +175,7 @@ impl Killed<'_> {
     }
 }
 
+/// Claim V16: No seal is pruned before it is in the archive, whenever the process is killed.
 #[test]
 fn a_process_killed_at_any_step_archives_every_seal_once_and_whole() {
     for steps in 0..8 {
@@ -200,6 +201,7 @@ fn a_process_killed_at_any_step_archives_every_seal_once_and_whole() {
     }
 }
 
+/// Claim V16.
 #[test]
 fn no_seal_goes_that_is_not_in_the_archive() {
     let ((store, _folder), directory) = (scratch(), tempfile::tempdir().unwrap());
@@ -301,6 +303,7 @@ fn edited(store: &Sqlite, edit: impl Fn(Seal) -> Vec<u8>, at: u64) -> (Sqlite, T
     (copy, folder)
 }
 
+/// Claim V15: An audit of a pruned log covers every seal, and fails if no signature covers one.
 #[test]
 fn a_pruned_log_is_audited_whole_and_each_of_its_seals_verifies_offline() {
     let Signed { store, folder: _folder, trust_root, rotated, last } = signed_log();
@@ -382,6 +385,7 @@ fn an_audit_whose_newest_seal_is_pruned_meanwhile_goes_on_to_one_that_signs_for_
     assert_eq!(head.log.size(), last + 1);
 }
 
+/// Claim V15.
 #[test]
 fn audits_and_proofs_go_on_while_seals_are_pruned() {
     let Signed { store, folder: _folder, trust_root, last, .. } = signed_log();

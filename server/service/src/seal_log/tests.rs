@@ -120,6 +120,7 @@ fn chain(count: u64) -> (Vec<Sealed<Asker>>, Vec<Waiting>, ChainHead) {
     (seals, answers, head)
 }
 
+/// Claim V12.
 #[test]
 fn seals_that_a_full_disk_refused_are_stored_once_there_is_room_and_the_log_goes_on() {
     let full = Arc::new(AtomicBool::new(false));

@@ -210,6 +210,8 @@ async fn the_end_of_a_session_waits_for_look_ups_that_have_read_its_row() {
     }
 }
 
+/// Claim P13.
+///
 /// A proof counts for longer than its session lasts, and expired rows are removed.
 #[tokio::test]
 async fn the_proof_of_a_session_that_was_ended_never_opens_it_again() {

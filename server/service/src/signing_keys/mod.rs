@@ -34,7 +34,7 @@ use trefoil_attest::{
     KEY_SETS_MAX, KeySetId, KeySetStatus, TrustRoot, TrustRootError, TrustedKeySet, UpdateError,
 };
 use trefoil_sign::SigningKeys;
-use trefoil_storage::data_dir::{DataDir, DataDirError};
+use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 
 /// The newest trust root as JSON, which is public.
@@ -77,12 +77,36 @@ pub fn open_or_make(
         false => make(directory, issuer, source, now)?,
     };
     revocation::refuse_half_revoked(directory, &opened)?;
-    let (from, until) = (opened.keys.public().not_before, opened.keys.public().not_after);
+    in_time(&opened.keys, now)?;
+    Ok(opened)
+}
+
+/// Whether [`open_or_make`] would refuse the keys that a directory has, which are left as they are. Without their passphrase they are not looked at.
+pub fn look(directory: &Path, issuer: &str, source: &Source, now: u64) -> Result<(), KeysError> {
+    let path = directory.join(KEYS_FILE);
+    let Some(passphrase) = source.there(directory)? else { return Ok(()) };
+    let keys = unsealed(&path, &read_private(&path)?, &passphrase)?;
+    is_of(&newest(directory)?, issuer)?;
+    in_time(&keys, now)
+}
+
+fn is_of(trust_root: &TrustRoot, issuer: &str) -> Result<(), KeysError> {
+    let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
+    if found == configured { Ok(()) } else { Err(KeysError::Issuer { found, configured }) }
+}
+
+fn in_time(keys: &SigningKeys, now: u64) -> Result<(), KeysError> {
+    let (from, until) = (keys.public().not_before, keys.public().not_after);
     match now {
         _ if now < from => Err(KeysError::ClockBehind { from, now }),
         _ if now >= until => Err(KeysError::RunOut),
-        _ => Ok(opened),
+        _ => Ok(()),
     }
+}
+
+fn unsealed(path: &Path, file: &[u8], passphrase: &Passphrase) -> Result<SigningKeys, KeysError> {
+    at_rest::open(file, passphrase.as_bytes())
+        .map_err(|cause| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() })
 }
 
 /// Makes the first keys and version 1 of the trust root.
@@ -119,15 +143,11 @@ pub fn open(directory: &DataDir, issuer: &str, source: &Source) -> Result<Opened
     let missing = || Zeroizing::new(Vec::new());
     let passphrase = source.find(directory)?;
     let file = directory.file(KEYS_FILE, missing)?;
-    let keys = at_rest::open(&file, passphrase.as_bytes())
-        .map_err(|cause| KeysError::Keys { path: path.display().to_string(), cause: cause.to_string() })?;
+    let keys = unsealed(&path, &file, &passphrase)?;
     let trust_root = trust_root_for(directory, issuer, &keys)?;
     directory.note(KEYS_FILE)?;
     directory.note(TRUST_ROOT_FILE)?;
-    if trust_root.issuer() != issuer {
-        let (found, configured) = (trust_root.issuer().to_owned(), issuer.to_owned());
-        return Err(KeysError::Issuer { found, configured });
-    }
+    is_of(&trust_root, issuer)?;
     Ok(Opened { keys, trust_root })
 }
 
@@ -328,7 +348,7 @@ fn read(path: &Path) -> Result<TrustRoot, KeysError> {
         cause: cause.to_string(),
     };
     let bytes = std::fs::read(path).map_err(|cause| named(&cause))?;
-    TrustRoot::from_file(&bytes).map_err(|cause| named(&trefoil_contents::parse_error(cause)))
+    TrustRoot::from_file(&bytes).map_err(|cause| named(&cause))
 }
 
 fn version_file(number: u64) -> String {

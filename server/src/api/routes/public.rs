@@ -481,13 +481,13 @@ fn pages(routes: Routes) -> Routes {
             page::document,
         )
         .route(
-            Operation::get("/verify/page.js", "verifyScript")
+            Operation::get("/verify.js", "verifyScript")
                 .says("Its script.", "Part of the page.")
                 .answers_text("text/javascript", "The script.", "..."),
             page::script,
         )
         .route(
-            Operation::get("/verify/page.css", "verifyStyle")
+            Operation::get("/verify.css", "verifyStyle")
                 .says("Its style.", "Part of the page.")
                 .answers_text("text/css", "The style.", "..."),
             page::style,

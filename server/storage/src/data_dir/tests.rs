@@ -43,6 +43,7 @@ fn said<T>(outcome: Result<T, DataDirError>) -> String {
     outcome.err().expect("it is refused").to_string()
 }
 
+/// Claim V27.
 #[test]
 fn what_was_made_in_a_directory_is_never_made_anew() {
     let parent = tempfile::tempdir().unwrap();
@@ -89,6 +90,7 @@ fn what_was_made_in_a_directory_is_never_made_anew() {
     assert_ne!(first, token());
 }
 
+/// Claim V27.
 #[test]
 fn a_directory_whose_record_is_missing_or_damaged_is_refused() {
     let parent = tempfile::tempdir().unwrap();
@@ -113,6 +115,7 @@ fn a_directory_whose_record_is_missing_or_damaged_is_refused() {
     }
 }
 
+/// Claim V27.
 #[test]
 fn files_of_another_user_and_links_are_refused() {
     let parent = tempfile::tempdir().unwrap();
@@ -155,6 +158,7 @@ fn files_of_another_user_and_links_are_refused() {
     assert_eq!(io::read_to_string(reader).unwrap(), "stale");
 }
 
+/// Claim V28.
 #[test]
 fn a_mark_only_rises_and_a_damaged_one_is_refused() {
     let parent = tempfile::tempdir().unwrap();

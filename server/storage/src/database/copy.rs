@@ -156,6 +156,8 @@ mod tests {
         }
     }
 
+    /// Claim V30.
+    ///
     /// A number is written to the first file before it is to the second, as a salt is before its template.
     #[test]
     fn a_pair_is_pinned_at_one_moment_while_both_are_written() {

@@ -92,6 +92,7 @@ fn in_files(path: &Path, numbers: Range<u32>) -> Vec<u32> {
     found.iter().map(|number| number.parse().unwrap()).collect()
 }
 
+/// Claim V53.
 #[test]
 fn of_deleted_rows_nothing_is_in_the_file_although_pages_were_divided_and_joined() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,6 +107,7 @@ fn of_deleted_rows_nothing_is_in_the_file_although_pages_were_divided_and_joined
     }
 }
 
+/// Claim V53.
 #[test]
 fn what_a_program_that_cleared_nothing_left_behind_is_gone_after_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,6 +134,7 @@ fn what_a_program_that_cleared_nothing_left_behind_is_gone_after_the_next_start(
     drop(database);
 }
 
+/// Claim V53.
 #[test]
 fn a_log_that_a_reader_kept_is_emptied_once_the_reader_ends_although_nobody_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,6 +167,7 @@ fn a_long_log_is_moved_into_the_file_without_a_deletion() {
     assert!(grown < 2 * log, "it begins anew: {log} bytes, then {grown}");
 }
 
+/// Claim V53.
 #[test]
 fn of_a_write_that_was_undone_nothing_stays_on_a_free_page() {
     let folder = tempfile::tempdir().unwrap();

@@ -493,6 +493,8 @@ fn subjects_are_revoked(store: &dyn Store) {
     assert_eq!(store.template(&T, &H), Ok(Some(template(10))), "enrolled again, it is not revoked");
 }
 
+/// Claim V123: In a fleet no template is stored under keys that a rotation of the tenant's keys replaces, however long its enrolment takes,
+/// and a rotation whose node died is ended by another one without a command.
 #[test]
 fn sqlite_holds_what_a_store_promises() {
     let directory = tempfile::tempdir().unwrap();
@@ -511,6 +513,8 @@ fn sqlite_refuses_tables_of_another_version() {
     assert!(text.contains(&format!("schema version {}", VERSION + 1)), "{text}");
 }
 
+/// Claim V25.
+///
 /// Twenty fields of each table, and rows that were removed.
 #[test]
 fn sqlite_refuses_what_somebody_else_wrote() {

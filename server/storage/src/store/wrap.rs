@@ -174,6 +174,7 @@ mod tests {
         );
     }
 
+    /// Claim V43: A stored record opens under its own name and key only.
     #[test]
     fn a_template_opens_under_its_own_name_and_key_only() {
         let master = WrapKey::new(&[7; 32]);

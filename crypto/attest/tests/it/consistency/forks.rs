@@ -68,6 +68,8 @@ fn digest(seed: &str, count: u32) -> String {
     hex::encode(all.finalize())
 }
 
+/// Claim S17: An auditor that keeps a head of the log detects every fork, whatever the log answers, and an audit from there finds a
+/// tampered database.
 #[test]
 fn every_fork_is_seen_whatever_the_log_answers() {
     let vectors = &committed()["forks"];

@@ -95,6 +95,7 @@ fn a_witness_confirms_honest_partials() {
     }
 }
 
+/// Claim M30: To move a score, a seat must know the factor of that lane. A moved share changes no decision and identifies its sender.
 #[test]
 fn whoever_moves_a_score_has_to_know_the_factor() {
     let mut people = People::new(12);

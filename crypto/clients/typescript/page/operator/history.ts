@@ -8,6 +8,8 @@ export const WINDOW_MS = 5 * 60 * 1000;
 /** Answers in their order, of one process of the service. */
 export class History {
   #kept: Status[] = [];
+  /** The codes of what was found at the last look. */
+  stood: ReadonlySet<string> = new Set();
 
   /** Keeps an answer. Counts of another process begin anew, so what came before is dropped. */
   add(status: Status): void {

@@ -59,7 +59,7 @@ export function show(history: History, page: (id: string) => HTMLElement): void 
   const span = history.span;
   if (span === undefined) return;
   const [before, now] = span;
-  fill(page("attention"), findings(before, now));
+  fill(page("attention"), findings(history, before, now));
   fill(page("tiles"), TILES.map((tile) => shown(tile, history)));
   fill(page("stages"), stages(before, now));
   fill(page("requests"), requests(before, now));
@@ -80,8 +80,10 @@ function spanOf({ now, started_at }: Status): string {
   return span(Math.max(0, now - started_at));
 }
 
-function findings(before: Status, now: Status): HTMLElement[] {
-  const all = [...now.attention, ...attention(before, now)].sort((one, other) => rank(one) - rank(other));
+function findings(history: History, before: Status, now: Status): HTMLElement[] {
+  const rates = attention(before, now, history.stood);
+  history.stood = new Set(rates.map(({ code }) => code));
+  const all = [...now.attention, ...rates].sort((one, other) => rank(one) - rank(other));
   if (all.length > 0) return all.map(finding);
   const calm = element("li", "", "calm");
   calm.append(

@@ -1,6 +1,6 @@
 //! Checks of the databases: versions, the newest seal against the clock, lock-outs and frozen tenants.
 
-use super::{Finding, IDLE_S, nodes, older_vault, time};
+use super::{Finding, IDLE_S, Level, nodes, older_vault, time};
 use rusqlite::{Connection, OptionalExtension as _};
 use std::path::Path;
 use trefoil_attest::{LogEntry, SealHeader, VaultState};
@@ -8,7 +8,7 @@ use trefoil_key_holder::vault::{self, VAULT_FILE};
 use trefoil_matching::MALFORMED_MAX;
 use trefoil_postgres::{Address, Postgres, Rights};
 use trefoil_server::config::Config;
-use trefoil_server::findings::{self, MALFORMED, frozen};
+use trefoil_server::findings::{self, Fault, frozen};
 use trefoil_service::past::{self, BEHIND_S};
 use trefoil_service::{POSTGRES_MARK, STORE_FILE};
 use trefoil_storage::data_dir::{HighWater, read_private};
@@ -22,8 +22,7 @@ pub(super) fn store(directory: &Path, now: u64) -> (Vec<Finding>, Option<SealHea
     let path = directory.join(STORE_FILE);
     if !path.exists() && noted(directory) > 0 {
         let what = "this node keeps its store in PostgreSQL, and no database is named";
-        let remedy = "give --config, or --store and --key-holder, as `trefoil serve` gets them";
-        return (vec![Finding::broken("database-unnamed", directory.display(), what).do_this(remedy)], None);
+        return (vec![Fault::DatabaseUnnamed.at(directory.display(), what)], None);
     }
     let place = path.display();
     let connection = match opened(&path, store::VERSION) {
@@ -52,38 +51,21 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
     let secret = match secret {
         Ok(secret) => Zeroizing::new(secret),
         Err(cause) => {
-            let broken = Finding::broken("database-missing", address, cause);
-            return (
-                vec![broken.do_this("start the service once, if it never ran; else restore its directory")],
-                None,
-            );
+            return (vec![Fault::DatabaseMissing.at(address, cause)], None);
         }
     };
     let found = match Postgres::inspect(address, &secret, config.store.patience()) {
         Ok(found) => found,
         Err(StoreError::Unreachable(cause)) => {
-            let broken = Finding::broken("database-away", address, cause);
-            let remedy = "start the database, and look at its log, the network between, the password, and the certificate";
-            return (vec![broken.do_this(remedy)], None);
+            return (vec![Fault::DatabaseAway.at(address, cause)], None);
         }
         Err(cause) => {
-            let broken = Finding::broken("database-damaged", address, cause.to_string());
+            let broken = Fault::DatabaseDamaged.at(address, cause.to_string());
             return (vec![broken.do_this("see FLEET.md, \"PostgreSQL\"")], None);
         }
     };
     if found.generation.is_none() {
-        let broken = Finding::broken("database-missing", address, "the database has no tables of Trefoil");
-        return (
-            vec![broken.do_this("start the service once, if it never ran; else restore the database")],
-            None,
-        );
-    }
-    let reached = noted(&config.server.data_dir);
-    if let Some(count) = found.generation.filter(|count| *count < reached) {
-        let what =
-            format!("it counts {count} transactions and {reached} were acknowledged: it is an older copy");
-        let remedy = "switch to a server that has them; if there is none, start once with --store-restored, which every seal will show";
-        return (vec![Finding::broken("database-older", address, what).do_this(remedy)], None);
+        return (vec![Fault::DatabaseMissing.at(address, "the database has no tables of Trefoil")], None);
     }
     let holder =
         found.holder.map_or_else(|| "no process uses it".to_owned(), |who| format!("in use by {who}"));
@@ -100,13 +82,14 @@ pub(super) fn postgres(address: &Address, config: &Config, now: u64) -> (Vec<Fin
 /// A role of the service with other rights than it needs.
 fn role(address: &Address, rights: Rights) -> Option<Finding> {
     let Rights { excess, lacks } = rights;
-    let lacks =
-        lacks.map(|lacks| Finding::broken("database-rights", address, format!("its role lacks {lacks}")));
-    let excess = excess.map(|excess| {
-        Finding::warning("database-rights", address, format!("its role may do more than it needs: {excess}"))
+    let lacks = lacks.map(|lacks| {
+        let found = Fault::DatabaseRights.at(address, format!("its role lacks {lacks}"));
+        Finding { level: Level::Broken, ..found }
     });
-    let remedy = "run `trefoil store migrate --serve-as` as the owner, see FLEET.md, \"Two roles\"";
-    lacks.or(excess).map(|found| found.do_this(remedy))
+    lacks.or_else(|| {
+        let what = format!("its role may do more than it needs: {}", excess?);
+        Some(Fault::DatabaseRights.at(address, what))
+    })
 }
 
 /// Transactions that the directory noted of its PostgreSQL database; 0 if it used none. A mark that does not read is found among the files.
@@ -125,8 +108,7 @@ fn newest_seal(
     let header = match header.transpose() {
         Ok(header) => header,
         Err(cause) => {
-            let broken = Finding::broken("seal-damaged", place, format!("the newest seal: {cause}"));
-            return (vec![broken.do_this(RESTORE)], None);
+            return (vec![Fault::SealDamaged.at(place, format!("the newest seal: {cause}"))], None);
         }
     };
     let reached = |header: &SealHeader| past::reached(accepted, header.seal_number, header.time);
@@ -142,7 +124,7 @@ fn newest_seal(
                 time(now)
             );
             let remedy = "check the clock of this machine, if the service was not stopped for so long";
-            Finding::warning("clock-ahead", place, what).do_this(remedy)
+            Fault::ClockAhead.at(place, what).do_this(remedy)
         }
         Some(header) => Finding::ok(
             "store",
@@ -180,7 +162,7 @@ fn looked_at(
             true => frozen(place(), &tenant),
             false => {
                 let what = format!("{malformed} malformed jobs for tenant {tenant}");
-                Finding::warning("malformed-jobs", place(), what).do_this(MALFORMED)
+                Fault::MalformedJobs.at(place(), what)
             }
         });
     }
@@ -197,15 +179,13 @@ fn looked_at(
         let (tenant, for_good, for_now) = row?;
         if for_good > 0 {
             let what = format!("{for_good} templates of tenant {tenant} have spent their budget for good");
-            let remedy = "find out who tried, then delete these subjects' templates and enrol them again";
-            found.push(Finding::warning("budget-spent", place(), what).do_this(remedy));
+            found.push(Fault::BudgetSpent.at(place(), what));
         }
         if for_now > 0 {
             let what = format!(
                 "{for_now} subjects of tenant {tenant} are locked out for seconds, or until midnight UTC"
             );
-            let remedy = "nothing, unless their number grows: then somebody is trying faces";
-            found.push(Finding::warning("budget-trips", place(), what).do_this(remedy));
+            found.push(Fault::BudgetTrips.at(place(), what));
         }
     }
     let state = connection.query_row("SELECT generation, restored FROM authentic", [], |row| {
@@ -223,15 +203,11 @@ fn looked_at(
     Ok(found)
 }
 
-/// The remedy for damage.
-const RESTORE: &str = "keep a copy, check the disk, then restore the whole directory from the newest backup";
-
 /// A database of this version, to be read only.
 fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
     let place = path.display();
     if !path.exists() {
-        let broken = Finding::broken("database-missing", place, "the database is not there");
-        return Err(broken.do_this("start the service once, if it never ran; else restore the whole directory from the newest backup"));
+        return Err(Fault::DatabaseMissing.at(place, "the database is not there"));
     }
     let open = || -> rusqlite::Result<(Connection, i64)> {
         let connection = open_still(path)?;
@@ -242,10 +218,10 @@ fn opened(path: &Path, version: i64) -> Result<Connection, Finding> {
     let what = format!("schema version {found}, and this program knows {version}");
     match found == version {
         true => Ok(connection),
-        false => Err(Finding::broken("schema-other", place, what).do_this("use the program that wrote it")),
+        false => Err(Fault::SchemaOther.at(place, what)),
     }
 }
 
 fn unreadable(path: &Path, cause: &rusqlite::Error) -> Finding {
-    Finding::broken("database-damaged", path.display(), cause.to_string()).do_this(RESTORE)
+    Fault::DatabaseDamaged.at(path.display(), cause.to_string())
 }

@@ -4,6 +4,7 @@ use super::{Finding, time};
 use trefoil_attest::TrustRoot;
 use trefoil_postgres::Signs;
 use trefoil_server::config::Config;
+use trefoil_server::findings::Fault;
 use trefoil_service::signing_keys::{TRUST_ROOT_FILE, root_told};
 use trefoil_storage::store::fleet::{Node, NodeKeys};
 
@@ -32,13 +33,11 @@ fn of(node: &Node, signs: &Signs, root: Option<(u64, [u8; 3])>, program: &str, n
         let what = format!(
             "it has asked the database nothing for {silent} s: it hangs, or its path to the database does"
         );
-        let remedy = "look at its log and at `/readyz` of its admin listener, and end the process if it gives no answer";
-        found.push(Finding::broken("node-silent", &place, what).do_this(remedy));
+        found.push(Fault::NodeSilent.at(&place, what));
     }
     if let Some(version) = signs.version.as_deref().filter(|version| *version != program) {
         let what = format!("it runs version {version}, and this program is version {program}");
-        let remedy = "restart the nodes one by one with the same program";
-        found.push(Finding::warning("node-version", &place, what).do_this(remedy));
+        found.push(Fault::NodeVersion.at(&place, what));
     }
     let (Some(NodeKeys { version, digest, .. }), Some((known, of_known))) = (node.keys, root) else {
         return found;
@@ -49,15 +48,12 @@ fn of(node: &Node, signs: &Signs, root: Option<(u64, [u8; 3])>, program: &str, n
             "copy trust-roots/{}.json and the versions after it from this directory into trust-roots of that node's",
             version + 1
         );
-        found.push(Finding::warning("node-trust-root-behind", &place, what).do_this(remedy));
+        found.push(Fault::NodeTrustRootBehind.at(&place, what).do_this(remedy));
     } else if version == known && digest != of_known {
         let what = format!(
             "it has another version {version} of the trust root than this directory: relying parties refuse one of the two"
         );
-        found.push(
-            Finding::broken("node-trust-root-split", &place, what)
-                .do_this("see FLEET.md, \"A split trust root\""),
-        );
+        found.push(Fault::NodeTrustRootSplit.at(&place, what));
     }
     found
 }

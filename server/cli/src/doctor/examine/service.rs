@@ -7,6 +7,7 @@ use std::path::Path;
 use trefoil_api::Finding;
 use trefoil_client::{Admin, ClientError};
 use trefoil_server::config::Config;
+use trefoil_server::findings::Fault;
 use trefoil_server::server::ADMIN_TOKEN_FILE;
 
 /// Why there is no answer.
@@ -49,11 +50,7 @@ pub(super) fn examine(
     let (certificate, unready) = match asked() {
         Ok(answered) => answered,
         Err(Unanswered { what, .. }) => {
-            let remedy = "find out which process listens here, and correct server.admin_listen or stop it";
-            return (
-                vec![Finding::warning("service-unreachable", address, what).do_this(remedy)],
-                Vec::new(),
-            );
+            return (vec![Fault::ServiceUnreachable.at(address, what)], Vec::new());
         }
     };
     let own = config.server.data_dir.join(ADMIN_TOKEN_FILE);
@@ -65,7 +62,7 @@ pub(super) fn examine(
         None => Finding::ok("service", address, "runs and takes requests"),
         Some(why) => {
             let (why, cure) = why.split_once(". Do: ").unwrap_or((&why, "see its log"));
-            Finding::broken("service-not-ready", address, why).do_this(cure)
+            Fault::ServiceNotReady.at(address, why).do_this(cure)
         }
     };
     (unasked.into_iter().chain([running]).collect(), attention)
@@ -73,15 +70,13 @@ pub(super) fn examine(
 
 /// What wants attention as the service says, or why it did not say.
 fn attention(url: &str, certificate: &[u8], token_file: &Path) -> Result<Vec<Finding>, Finding> {
-    const GIVE: &str =
-        "give the file of an operator's token, of which a viewer's will do: --admin-token-file FILE";
     let place = token_file.display();
     let token = match std::fs::read_to_string(token_file) {
         Ok(text) => text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim().to_owned(),
         Err(cause) => {
             let what =
                 format!("it cannot be read ({cause}), so the running service was not asked what it finds");
-            return Err(Finding::warning("admin-token-unreadable", place, what).do_this(GIVE));
+            return Err(Fault::AdminTokenUnreadable.at(place, what));
         }
     };
     let asked = || -> Result<Vec<Finding>, Unanswered> {
@@ -92,11 +87,11 @@ fn attention(url: &str, certificate: &[u8], token_file: &Path) -> Result<Vec<Fin
         true => {
             let what = "the service runs and does not accept this token, which is revoked, has expired, or is another service's; so it was not asked \
                         what it finds";
-            Finding::warning("admin-token-refused", place, what).do_this(GIVE)
+            Fault::AdminTokenRefused.at(place, what)
         }
         false => {
             let what = format!("the service did not say what it finds: {what}");
-            Finding::warning("service-silent", url, what).do_this("ask again, and see its log")
+            Fault::ServiceSilent.at(url, what)
         }
     })
 }

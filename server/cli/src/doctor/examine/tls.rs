@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use trefoil_server::certificate::Certificate;
 use trefoil_server::client_ca::ClientCa;
 use trefoil_server::config::Config;
-use trefoil_server::findings;
+use trefoil_server::findings::{self, Fault};
 use trefoil_server::tls::{self, CERTIFICATE_FILE, PRIVATE_KEY_FILE, TlsError};
 use trefoil_storage::data_dir;
 
@@ -30,8 +30,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
         Ok(certificate) => certificate,
         Err(cause) => {
             let what = cause.strip_prefix(&format!("{place}: ")).unwrap_or(&cause).to_owned();
-            let remedy = "put the PEM chain there, or correct tls.certificate";
-            return vec![Finding::broken("certificate-unreadable", place, what).do_this(remedy)];
+            return vec![Fault::CertificateUnreadable.at(place, what)];
         }
     };
     let mut found = Vec::new();
@@ -39,8 +38,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     if not_before > now && not_after > now {
         let what =
             format!("the certificate is valid from {}, and the clock says {}", time(not_before), time(now));
-        let remedy = "set the clock of this machine, or use a certificate that is valid";
-        found.push(Finding::broken("certificate-not-yet", place, what).do_this(remedy));
+        found.push(Fault::CertificateNotYet.at(place, what));
     } else {
         found.extend(findings::certificate(place, not_after, now, renew));
     }
@@ -48,9 +46,7 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     if let Some(host) = host(config).filter(|host| !certificate.is_for(host)) {
         let what =
             format!("callers ask for {host}, and the certificate is for {}", certificate.names.join(", "));
-        let remedy =
-            "use a certificate for that name (tls.names for a self-signed one), or correct server.public_url";
-        found.push(Finding::warning("certificate-name", place, what).do_this(remedy));
+        found.push(Fault::CertificateName.at(place, what));
     }
     let place = key.display();
     if let Err(cause) = data_dir::refuse_exposed(&key) {
@@ -60,11 +56,13 @@ pub(super) fn examine(config: &Config, now: u64) -> Vec<Finding> {
     if let Err(cause) = tls::check_pair(&path, &key) {
         let text = cause.to_string();
         let what = text.strip_prefix(&format!("{place}: ")).unwrap_or(&text);
-        let (what, remedy) = match &cause {
-            TlsError::Pem { .. } => what.split_once("; ").unwrap_or((what, "")),
-            _ => (what, "set tls.private_key to the key that the certificate was made for"),
-        };
-        found.push(Finding::broken("certificate-key", place, what).do_this(remedy));
+        found.push(match &cause {
+            TlsError::Pem { .. } => {
+                let (what, remedy) = what.split_once("; ").unwrap_or((what, ""));
+                Fault::CertificateKey.at(place, what).do_this(remedy)
+            }
+            _ => Fault::CertificateKey.at(place, what),
+        });
     }
     found.extend(client_ca(config, now));
     if found.is_empty() {
@@ -85,9 +83,7 @@ fn client_ca(config: &Config, now: u64) -> Option<Finding> {
             let text = cause.to_string();
             let what = text.rsplit_once("; ").map_or(text.as_str(), |(what, _)| what).to_owned();
             let what = what.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&what).to_owned();
-            let remedy =
-                "put the PEM certificates of the authorities there, or empty tls.client_ca to demand none";
-            Some(Finding::broken("client-ca-unreadable", path.display(), what).do_this(remedy))
+            Some(Fault::ClientCaUnreadable.at(path.display(), what))
         }
     }
 }

@@ -40,6 +40,7 @@ fn spoiled(body: &Value) -> Vec<(String, String)> {
     all
 }
 
+/// Claim V171.
 #[tokio::test(flavor = "multi_thread")]
 async fn neither_answers_nor_the_log_nor_metrics_show_a_field_of_a_request() {
     let mut folder = folder();

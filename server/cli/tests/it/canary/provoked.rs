@@ -180,6 +180,10 @@ fn the_canary_is_found_in_every_form() {
     assert!(shown(b"a text of 32 characters", &pieces).is_empty());
 }
 
+/// Claim V171: Errors, the log at its most detailed level, answers and metrics show no byte of a file, a password, an argument or a
+/// request's field that is wrong, be it as text, base64, hexadecimal, a decimal list, UTF-16 or across line ends. They name its kind and
+/// length.
+///
 /// Files that commands read, each with everything that it may hold instead.
 #[test]
 fn no_error_shows_what_is_in_a_file() {
@@ -257,6 +261,8 @@ fn no_error_shows_what_is_in_a_file() {
     assert_eq!(folder.provoked, 23 * 27);
 }
 
+/// Claim V171.
+///
 /// Words in the wrong place: passwords in addresses, and anything in arguments and variables.
 #[test]
 fn no_error_shows_a_password_an_argument_or_a_variable() {

@@ -500,6 +500,8 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
         policy[field] = value;
         tenant_of(policy)
     };
+    let mut without_embedder = changed("dimension", json!(128));
+    without_embedder["policy"].as_object_mut().unwrap().remove("embedder");
     let admin_calls: Vec<(&str, &str, Value, &str, Answer<'_>)> = vec![
         (
             "a number for a threshold",
@@ -507,6 +509,13 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
             changed("threshold", json!(0.4)),
             "field-invalid",
             says("a value of another kind", "/policy/threshold", "Correct the fields"),
+        ),
+        (
+            "no embedder",
+            "/v1/tenants",
+            without_embedder,
+            "field-invalid",
+            says("name the model", "/policy/embedder", "known are facenet-128 2"),
         ),
         (
             "unknown class",
@@ -604,7 +613,7 @@ async fn a_call_that_is_wrong_is_answered_with_what_where_and_what_to_do() {
         &mut wrong,
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!((on_public, on_admin + 5), (50, 12));
+    assert_eq!((on_public, on_admin + 5), (50, 13));
     assert!(service.server.shutdown().await);
 }
 

@@ -106,6 +106,7 @@ fn a_node_has_what_nodes_share_and_keys_of_its_own() {
     assert_eq!(served.high_water(POSTGRES_MARK).unwrap().reached().count, 7);
 }
 
+/// Claim S14.
 #[test]
 fn nodes_change_their_own_keys_alone_and_everybody_can_follow() {
     let world = served();

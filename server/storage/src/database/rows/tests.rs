@@ -76,6 +76,7 @@ fn a_file_that_only_this_program_wrote_to_opens() {
     assert_eq!(notes, Ok(30));
 }
 
+/// Claim V25: No row of the vault or the store that another program wrote is used. Credential roots come from their signed statements.
 #[test]
 fn every_edit_of_a_row_or_of_the_tables_is_refused() {
     for sql in [
@@ -195,6 +196,7 @@ fn an_older_row_in_a_newer_file_is_refused_and_an_older_file_counts_less() {
     assert_eq!(open(&copy).unwrap().state(), accepted);
 }
 
+/// Claim V42.
 #[test]
 fn files_are_for_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -210,6 +212,8 @@ fn files_are_for_their_owner_only() {
     }
 }
 
+/// Claim V25.
+///
 /// No write can come between the check and the load after it: until the first write both see the same transaction.
 #[test]
 fn what_is_loaded_after_the_check_is_what_was_checked() {
@@ -228,6 +232,7 @@ fn what_is_loaded_after_the_check_is_what_was_checked() {
     assert!(matches!(refused, Err(StoreError::Altered(_))), "{refused:?}");
 }
 
+/// Claim V25.
 #[test]
 fn somebody_elses_write_under_a_running_program_ends_it_at_the_next_write() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,110 @@
+//! What `serve` refuses, `doctor` finds while no service runs, in the same words.
+
+use crate::ages_apart::{Place, Store, grown};
+use crate::key_holder_process::{KeyHolder, listen};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use trefoil_testing::postgres::Server as Postgres;
+
+/// What is wrong, with which store, and what both say.
+const DAMAGES: [(&str, Store, &str); 12] = [
+    ("nothing", Store::File, ""),
+    ("nothing", Store::Alone, ""),
+    ("nothing", Store::Fleet, ""),
+    ("keys", Store::File, "signing.keys: "),
+    ("passphrase", Store::File, "signing.keys: "),
+    ("short-passphrase", Store::Alone, "shorter than 12 bytes"),
+    ("port", Store::File, "cannot listen on "),
+    ("admin-port", Store::Alone, "cannot listen on "),
+    ("older-vault", Store::Alone, "vault.sqlite"),
+    ("older-database", Store::Alone, "the store is older than the vault"),
+    ("older-database", Store::Fleet, "the store is older than the vault"),
+    ("row", Store::Fleet, "does not vouch for the tenants"),
+];
+
+fn doctor(place: &Place<'_>) -> (Option<i32>, String) {
+    let config = &place.config;
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_trefoil"));
+    doctor.arg("doctor").arg("--data-dir").arg(&config.server.data_dir);
+    doctor.args(["--listen", &config.server.listen.to_string()]);
+    doctor.args(["--admin-listen", &config.server.admin_listen.to_string()]);
+    doctor.env("TREFOIL_KEYS_PASSPHRASE_FILE", &config.keys.passphrase_file);
+    if place.database.is_some() {
+        doctor.env("TREFOIL_STORE_URL", &config.store.url.0).env("TREFOIL_STORE_TIMEOUT_MS", "60000");
+        doctor.env("TREFOIL_STORE_FLEET", config.store.fleet.to_string());
+    }
+    if !config.key_holder.url.is_empty() {
+        doctor.env("TREFOIL_KEYHOLDER_URL", &config.key_holder.url);
+    }
+    let told = doctor.output().unwrap();
+    (told.status.code(), String::from_utf8(told.stdout).unwrap())
+}
+
+fn flip(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
+/// Claim V28.
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_refuses_what_serve_refuses_in_the_same_words() {
+    let Some(postgres) = Postgres::shared() else { return };
+    for store in [Store::File, Store::Alone, Store::Fleet] {
+        let folder = tempfile::tempdir().unwrap();
+        let (keys, data) = (folder.path().join("keys"), folder.path().join("data"));
+        let mut place = Place::new(&data, store, postgres);
+        let mut holder = None;
+        if store == Store::Fleet {
+            let listen = listen();
+            KeyHolder::init(&keys, &data, &listen);
+            let started = KeyHolder::start(&keys, &listen);
+            started.url().clone_into(&mut place.config.key_holder.url);
+            place.config.key_holder.timeout_ms = 60_000;
+            holder = Some(started);
+        }
+        let clock = grown(&place).await;
+        for (damage, _, says) in DAMAGES.into_iter().filter(|(_, of, _)| *of == store) {
+            let config = place.config.clone();
+            place.copy("new", "");
+            let old = |name: &str| fs::copy(data.with_extension("old").join(name), data.join(name)).unwrap();
+            let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
+            let words = folder.path().join("words");
+            let text = if damage == "passphrase" { "another passphrase" } else { "short" };
+            fs::write(&words, text).unwrap();
+            fs::set_permissions(&words, fs::Permissions::from_mode(0o600)).unwrap();
+            match damage {
+                "nothing" => {}
+                "keys" => flip(&data.join("signing.keys")),
+                "passphrase" | "short-passphrase" => place.config.keys.passphrase_file = words,
+                "port" => place.config.server.listen = occupied.local_addr().unwrap(),
+                "admin-port" => place.config.server.admin_listen = occupied.local_addr().unwrap(),
+                "older-vault" => ["vault.sqlite", "vault.sqlite.mark"].map(old).into_iter().for_each(drop),
+                "older-database" => {
+                    old(trefoil_service::POSTGRES_MARK);
+                    place.copy_database("old", "");
+                }
+                "row" => {
+                    let (postgres, name) = place.database.as_ref().unwrap();
+                    postgres.sql(name, "DELETE FROM tenants");
+                }
+                other => panic!("{other}"),
+            }
+            let (code, told) = doctor(&place);
+            let started = place.start(&clock).await;
+            match started {
+                Ok(()) => assert!(says.is_empty() && code != Some(2), "{damage} {store:?} starts: {told}"),
+                Err(why) => {
+                    assert!(!says.is_empty() && why.contains(says), "{damage} {store:?}: {why}");
+                    assert_eq!(code, Some(2), "{damage} {store:?}: {why}: {told}");
+                    assert!(told.contains(&why.replace('\n', " ")), "{damage} {store:?}: {why}: {told}");
+                }
+            }
+            place.config = config;
+        }
+        drop(holder);
+    }
+}
