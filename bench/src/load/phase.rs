@@ -108,6 +108,10 @@ pub(super) fn problem<'a>(
 mod tests {
     use super::*;
 
+    /// Claim B13: Every timed login over HTTPS got the right answer, and every attestation of the sample verified offline. Also:
+    /// `bench/records/2026-11-24-epyc-2vcpu/load.json#/open/wrong`, `bench/records/2026-11-24-epyc-2vcpu/load.json#/open/unverified`,
+    /// `bench/records/2026-11-25-epyc-zen3-b-2vcpu/load.json#/open/wrong`,
+    /// `bench/records/2026-11-25-epyc-zen3-b-2vcpu/load-batches.json#/open/unverified`.
     #[test]
     fn a_wrong_answer_or_an_attestation_that_does_not_verify_fails_the_run() {
         let right =

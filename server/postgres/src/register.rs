@@ -159,7 +159,7 @@ impl PostgresRegister {
         Ok((PostgresRegister { idle, back, calls, state, patience, early_s, place, keeper }, now))
     }
 
-    /// Empties the register of a database that one process will use, which has no use for it: what that process accepts would not be in it.
+    /// Empties the register: of a database that one process will use, whose requests would not be in it, and after a clock that was wrong.
     ///
     /// # Errors
     /// [`StoreError::Unreachable`], and a fault.

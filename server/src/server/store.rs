@@ -164,7 +164,8 @@ pub(crate) fn node_name() -> String {
 }
 
 /// The register of used nonces and hash chains that this node shares with the others of its fleet. A process alone has none, and empties
-/// that of a fleet before it, which would lack what this process accepts.
+/// that of a fleet before it, which would lack what this process accepts. So does a start that accepts the clock: the register would refuse
+/// requests until the time at which it last forgot nonces by the wrong clock.
 pub(super) fn register(
     supervisor: &Supervisor,
     config: &Config,
@@ -173,8 +174,10 @@ pub(super) fn register(
 ) -> Result<Option<Arc<dyn Register>>, StartError> {
     let Some(address) = address else { return Ok(None) };
     let patience = config.store.patience();
-    if !config.store.fleet {
+    if !config.store.fleet || config.store.accept_clock {
         PostgresRegister::forget(address, patience).map_err(StartError::Database)?;
+    }
+    if !config.store.fleet {
         return Ok(None);
     }
     // As many as there are, or may be.

@@ -8,6 +8,7 @@ use crate::unproven::{Application, face, unproven};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 use trefoil_api::UnprovenAuthentication;
+use trefoil_pipeline::Clock as _;
 use trefoil_server::config::Config;
 
 const DAY: i64 = 86_400;
@@ -228,6 +229,9 @@ async fn after_a_seal_that_is_dated_ahead_an_operator_accepts_the_clock_and_no_r
     world.step(DAY);
     let ahead = world.logins().await;
     world.seal().await;
+    if store::is_fleet() {
+        store::sweep_register(&world.config.store.url.0, world.service.clock.unix_s());
+    }
     world = world.restart(false, -DAY).await;
     let (status, text) = world.ready().await;
     assert!(status == 503 && text.contains("86400 s behind"), "{status} {text}");
