@@ -551,7 +551,7 @@ pub fn would_start(config: &Config, now: u64) -> Result<(), StartError> {
         let seen = introduce((opened.as_ref(), &path), (&looked, &vault), false)?;
         check_vault(&looked, &vault, (stored.sealed.as_ref(), seen), false)?;
     }
-    Ok(())
+    store::look_at_clock(config, now)
 }
 
 /// Tells a key-holder in another process how new the store is. One that was away at the start may show only now that the store is older.

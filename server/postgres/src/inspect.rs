@@ -5,6 +5,7 @@ use crate::address::Address;
 use crate::fleet::{Signs, nodes_and_signs};
 use crate::link::{CONNECT_MAX, Link};
 use crate::node::{holder, in_use, stored};
+use crate::register::CLOCK;
 use crate::roles::{Rights, rights};
 use crate::schema::{are_there, refused};
 use crate::table::{RowMac, Rows};
@@ -37,6 +38,16 @@ impl Postgres {
     /// [`StoreError::Unreachable`], and a fault.
     pub fn user(address: &Address, patience: Duration) -> Result<Option<String>, StoreError> {
         holder(&Link::open(address, patience, CONNECT_MAX)?)
+    }
+
+    /// The time of a database, Unix seconds.
+    ///
+    /// # Errors
+    /// [`StoreError::Unreachable`], and a fault.
+    pub fn clock(address: &Address, patience: Duration) -> Result<u64, StoreError> {
+        let told = Link::open(address, patience, CONNECT_MAX)?.told(CLOCK)?;
+        let now = told.and_then(|row| row.first()?.as_ref()?.parse().ok());
+        now.ok_or_else(|| StoreError::Fault(format!("{address}: it says no time")))
     }
 
     /// Whether a new installation may begin in a database, which is neither taken nor changed: it has no tables of an installation yet.

@@ -30,7 +30,7 @@ use trefoil_storage::Supervisor;
 use trefoil_storage::store::{Register, Registered, SessionId, Spending, Spent, StoreError};
 
 mod sql;
-pub(crate) use sql::TABLES;
+pub(crate) use sql::{CLOCK, TABLES};
 #[cfg(test)]
 mod tests;
 

@@ -193,6 +193,12 @@ pub(super) fn register(
     };
     let opened = PostgresRegister::open(supervisor, address, patience, bounds);
     let (opened, clock) = opened.map_err(StartError::Database)?;
+    refuse_clock(address, now, clock)?;
+    Ok(Some(Arc::new(opened)))
+}
+
+/// Refuses a node whose clock is not that of its fleet's database.
+fn refuse_clock(address: &Address, now: u64, clock: u64) -> Result<(), StartError> {
     if now > clock + register::FAST_S || clock > now + register::SKEW_S {
         let cause = format!(
             "this machine's clock says {} and that of {address} says {}: set them, because the nodes of a fleet judge by the database's which \
@@ -202,7 +208,14 @@ pub(super) fn register(
         );
         return Err(StartError::Stored { what: "clock", cause });
     }
-    Ok(Some(Arc::new(opened)))
+    Ok(())
+}
+
+/// Looks at the clock of a fleet's database as [`register`] does.
+pub(super) fn look_at_clock(config: &Config, now: u64) -> Result<(), StartError> {
+    let Some(address) = database(config)?.filter(|_| config.store.fleet) else { return Ok(()) };
+    let clock = Postgres::clock(&address, config.store.patience()).map_err(StartError::Database)?;
+    refuse_clock(&address, now, clock)
 }
 
 /// A second store would begin the log of seals at 0 under the same keys.

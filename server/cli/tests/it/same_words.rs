@@ -2,6 +2,7 @@
 
 use crate::ages_apart::{Place, Store, grown};
 use crate::key_holder_process::{KeyHolder, listen};
+use crate::store;
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,19 +11,21 @@ use std::process::Command;
 use trefoil_testing::postgres::Server as Postgres;
 
 /// What is wrong, with which store, and what both say.
-const DAMAGES: [(&str, Store, &str); 12] = [
+const DAMAGES: [(&str, Store, &str); 14] = [
     ("nothing", Store::File, ""),
     ("nothing", Store::Alone, ""),
     ("nothing", Store::Fleet, ""),
     ("keys", Store::File, "signing.keys: "),
     ("passphrase", Store::File, "signing.keys: "),
     ("short-passphrase", Store::Alone, "shorter than 12 bytes"),
+    ("version", Store::File, "is not the version 1 that trust-roots has"),
     ("port", Store::File, "cannot listen on "),
     ("admin-port", Store::Alone, "cannot listen on "),
     ("older-vault", Store::Alone, "vault.sqlite"),
     ("older-database", Store::Alone, "the store is older than the vault"),
     ("older-database", Store::Fleet, "the store is older than the vault"),
     ("row", Store::Fleet, "does not vouch for the tenants"),
+    ("clock", Store::Fleet, "set them, because the nodes of a fleet judge"),
 ];
 
 fn doctor(place: &Place<'_>) -> (Option<i32>, String) {
@@ -91,6 +94,11 @@ async fn doctor_refuses_what_serve_refuses_in_the_same_words() {
                     let (postgres, name) = place.database.as_ref().unwrap();
                     postgres.sql(name, "DELETE FROM tenants");
                 }
+                "version" => flip(&data.join("trust-roots/1.json")),
+                "clock" => {
+                    store::make_clock(&config.store.url.0);
+                    store::set_clock(&config.store.url.0, trefoil_key_holder::unix_s() + 1_000);
+                }
                 other => panic!("{other}"),
             }
             let (code, told) = doctor(&place);
@@ -100,7 +108,9 @@ async fn doctor_refuses_what_serve_refuses_in_the_same_words() {
                 Err(why) => {
                     assert!(!says.is_empty() && why.contains(says), "{damage} {store:?}: {why}");
                     assert_eq!(code, Some(2), "{damage} {store:?}: {why}: {told}");
-                    assert!(told.contains(&why.replace('\n', " ")), "{damage} {store:?}: {why}: {told}");
+                    // Both times are in it.
+                    let same = if damage == "clock" { says.to_owned() } else { why.replace('\n', " ") };
+                    assert!(told.contains(&same), "{damage} {store:?}: {why}: {told}");
                 }
             }
             place.config = config;

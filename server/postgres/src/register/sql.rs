@@ -18,6 +18,8 @@ macro_rules! now {
     };
 }
 
+pub(crate) const CLOCK: &str = concat!("SELECT ", now!());
+
 /// Names this start of this server, and the files of the tables. Another server, a copy that was put back and a table that was emptied have
 /// another name.
 macro_rules! name {

@@ -76,7 +76,7 @@ pub fn open_or_make(
         true => open(directory, issuer, source)?,
         false => make(directory, issuer, source, now)?,
     };
-    revocation::refuse_half_revoked(directory, &opened)?;
+    revocation::refuse_half_revoked(directory.path(), &opened.trust_root, &opened.keys.id())?;
     in_time(&opened.keys, now)?;
     Ok(opened)
 }
@@ -86,7 +86,9 @@ pub fn look(directory: &Path, issuer: &str, source: &Source, now: u64) -> Result
     let path = directory.join(KEYS_FILE);
     let Some(passphrase) = source.there(directory)? else { return Ok(()) };
     let keys = unsealed(&path, &read_private(&path)?, &passphrase)?;
-    is_of(&newest(directory)?, issuer)?;
+    let root = kept_root(directory, read(&directory.join(TRUST_ROOT_FILE))?, &keys.id())?;
+    is_of(&root, issuer)?;
+    revocation::refuse_half_revoked(directory, &root, &keys.id())?;
     in_time(&keys, now)
 }
 
@@ -282,7 +284,18 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
         return Ok(root);
     }
     let root = read(&path)?;
-    let stored = version(directory.path(), root.version()).ok().flatten();
+    let published = root.version();
+    let newest = kept_root(directory.path(), root, &keys.id())?;
+    if newest.version() > published {
+        publish(directory, &newest)?;
+    }
+    Ok(newest)
+}
+
+/// The newest version of a directory's trust root that lists its keys, from the published one on.
+fn kept_root(directory: &Path, root: TrustRoot, own: &KeySetId) -> Result<TrustRoot, KeysError> {
+    let path = directory.join(TRUST_ROOT_FILE);
+    let stored = version(directory, root.version()).ok().flatten();
     if stored.as_deref() != Some(root.to_json().as_bytes()) {
         return Err(KeysError::Apart(format!(
             "{} is not the version {} that {VERSIONS} has; restore the whole directory from one backup",
@@ -290,18 +303,14 @@ fn trust_root_for(directory: &DataDir, issuer: &str, keys: &SigningKeys) -> Resu
             root.version()
         )));
     }
-    let (published, own) = (root.version(), keys.id());
-    let (newest, _) = followed(directory.path(), root, &own);
-    if !lists(&newest, &own) {
+    let (newest, _) = followed(directory, root, own);
+    if !lists(&newest, own) {
         return Err(KeysError::Apart(format!(
             "{} does not list the keys in {KEYS_FILE} as active; restore both from one backup",
             path.display()
         )));
     }
-    revocation::refuse_revoked_elsewhere(directory, &newest, &own)?;
-    if newest.version() > published {
-        publish(directory, &newest)?;
-    }
+    revocation::refuse_revoked_elsewhere(directory, &newest, own)?;
     Ok(newest)
 }
 

@@ -41,7 +41,7 @@ pub fn add_node(
 ) -> Result<TrustRoot, KeysError> {
     refuse_alone(first)?;
     let mut opened = open(first, issuer, source)?;
-    super::revocation::refuse_half_revoked(first, &opened)?;
+    super::revocation::refuse_half_revoked(first.path(), &opened.trust_root, &opened.keys.id())?;
     let node = DataDir::open_unfinished_node(to)?;
     if !is_committed(first, &node) {
         copy_shared(first, &node)?;

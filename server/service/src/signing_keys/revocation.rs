@@ -8,9 +8,10 @@
 //! exists without its secret keys. A service then refuses to start until the revocation is repeated.
 
 use super::{
-    DataDir, DataDirError, KeySetId, KeySetStatus, KeysError, Opened, Source, TrustRoot, keep, lists, next,
+    DataDir, DataDirError, KeySetId, KeySetStatus, KeysError, Source, TrustRoot, keep, lists, next,
     next_version, open, publish, replace, with_status,
 };
+use std::path::Path;
 
 /// Revokes a key set from `now` on, and returns the version that says so.
 pub fn revoke(
@@ -57,17 +58,20 @@ fn without_service(directory: &DataDir) -> Result<DataDir, KeysError> {
 }
 
 /// Refuses keys that a stored but unpublished version revokes.
-pub(super) fn refuse_half_revoked(directory: &DataDir, opened: &Opened) -> Result<(), KeysError> {
-    let id = opened.keys.id();
-    match after(directory, &opened.trust_root).is_some_and(|next| revokes(&next, &id)) {
-        true => Err(KeysError::HalfRevoked { id: hex::encode(id) }),
+pub(super) fn refuse_half_revoked(
+    directory: &Path,
+    root: &TrustRoot,
+    own: &KeySetId,
+) -> Result<(), KeysError> {
+    match after(directory, root).is_some_and(|next| revokes(&next, own)) {
+        true => Err(KeysError::HalfRevoked { id: hex::encode(own) }),
         false => Ok(()),
     }
 }
 
 /// Refuses keys that the next version of another node revokes: it makes no keys active, as a revocation here would.
 pub(super) fn refuse_revoked_elsewhere(
-    directory: &DataDir,
+    directory: &Path,
     root: &TrustRoot,
     own: &KeySetId,
 ) -> Result<(), KeysError> {
@@ -78,14 +82,14 @@ pub(super) fn refuse_revoked_elsewhere(
             "version {} of the trust root revokes the signing keys of {}: another node made it. Nothing may sign with them; make this node's \
              directory anew with `trefoil keys add-node`",
             next.version(),
-            directory.path().display()
+            directory.display()
         ))),
         false => Ok(()),
     }
 }
 
-fn after(directory: &DataDir, root: &TrustRoot) -> Option<TrustRoot> {
-    next(directory.path(), root).ok().flatten()
+fn after(directory: &Path, root: &TrustRoot) -> Option<TrustRoot> {
+    next(directory, root).ok().flatten()
 }
 
 fn revokes(root: &TrustRoot, id: &KeySetId) -> bool {
