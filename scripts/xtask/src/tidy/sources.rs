@@ -211,7 +211,7 @@ mod tests {
     fn a_readme_that_is_no_front_door_any_more_is_found() {
         assert!(messages("README.md", &"x\n".repeat(README_LINES_MAX)).is_empty());
         assert!(only_message("README.md", &"x\n".repeat(README_LINES_MAX + 1)).contains("131 lines"));
-        assert!(only_message("README.md", &"x".repeat(README_BYTES_MAX + 1)).contains("12289 bytes"));
+        assert!(only_message("README.md", &"x".repeat(README_BYTES_MAX + 1)).contains("8193 bytes"));
         assert!(messages("a/README.md", &"x\n".repeat(README_LINES_MAX + 1)).is_empty());
     }
 

@@ -164,6 +164,7 @@ fn a_vault_that_somebody_else_wrote_to_is_refused() {
     vault.put_attempts(&TenantId::new([1; 16]), &[(Handle::new([4; 32]), 5, spent)]).unwrap();
     vault.put_opening_key(&[7; 99]).unwrap();
     vault.put_opened_until(50).unwrap();
+    vault.note_store("gateway", (1, 2)).unwrap();
     drop(vault);
     let refuses = |edit: &str| {
         let refused = open().err();

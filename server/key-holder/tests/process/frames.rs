@@ -26,7 +26,7 @@ fn what_is_no_request_is_answered_once_and_hung_up_on() {
         header(3, 257),
         header(6, u32::MAX),
         header(DECIDE_SEAT, u32::MAX),
-        header(21, 1),
+        header(22, 1),
         header(255, 4),
     ];
     let mut rng = StdRng::seed_from_u64(5);
