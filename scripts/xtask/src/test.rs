@@ -76,7 +76,8 @@ const BESIDE_LOG: &str = "beside.log";
 fn start_beside(repo: &Repo, demand_all: bool) -> Result<Child, String> {
     let named = |why: std::io::Error| format!("{BESIDE}: {why}");
     let log = File::create(repo.profile_directory()?.join(BESIDE_LOG)).map_err(named)?;
-    let mut command = repo.command(std::env::current_exe().map_err(named)?);
+    // Not the program that runs, whose file a build may have replaced.
+    let mut command = repo.command(repo.binary("trefoil-xtask")?);
     command.arg(BESIDE).args(demand_all.then_some("--all-tools")).stderr(log.try_clone().map_err(named)?);
     command.stdout(log).stdin(Stdio::null()).spawn().map_err(named)
 }
