@@ -120,7 +120,7 @@ impl Hold {
         let beside = Beside::default();
         let mut hold = Hold { address, mac, patience, node, sum, in_doubt, mark, fleet, seen, count, beside };
         if look.is_some() {
-            // Whoever starts meanwhile waits longer than this takes.
+            // A look gives the lock back at once. A process that starts at that moment waits for the lock, for longer than the look has it.
             link.batch("SELECT pg_advisory_unlock_all()")?;
         }
         let verified = hold.verified(&link)?;

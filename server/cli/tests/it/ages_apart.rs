@@ -7,6 +7,7 @@ use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use trefoil_key_holder::backup::Passphrase;
 use trefoil_pipeline::Clock;
 use trefoil_server::config::{Config, DatabaseUrl};
@@ -15,6 +16,9 @@ use trefoil_service::backup;
 use trefoil_testing::copy;
 use trefoil_testing::postgres::Server as Postgres;
 use zeroize::Zeroizing;
+
+/// A process that should end and serves instead fails its test.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Where the store is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,7 +188,7 @@ async fn an_older_store_is_found_when_the_key_holder_comes_back_and_the_process_
         caught_up(&clock);
         let server = Server::start(place.config.clone(), Arc::clone(&clock) as Arc<dyn Clock>).await.unwrap();
         let _back = KeyHolder::start(&keys, &listen);
-        let death = server.death().await;
+        let death = tokio::time::timeout(PATIENCE, server.death()).await.expect("it ends");
         assert!(death.is_damage && death.why.contains("the store is older than the vault"), "{death:?}");
         server.shutdown().await;
     }

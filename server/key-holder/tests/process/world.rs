@@ -72,11 +72,11 @@ impl House {
         house
     }
 
-    /// The program with this command and the house's configuration.
+    /// The program with this command and the house's configuration. One that should end and serves instead fails its test.
     pub(crate) fn command(&self, command: &[&str], rest: &[&str]) -> Output {
         let config = ["--config", self.config.to_str().unwrap()];
-        let mut program = Command::new(PROGRAM);
-        program.args(command).args(config).args(rest).output().unwrap()
+        let mut program = Command::new("timeout");
+        program.args(["120", PROGRAM]).args(command).args(config).args(rest).output().unwrap()
     }
 
     /// Starts the process and waits until it listens. Its log goes to the file `log`.
