@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    trefoil_key_holder::output::while_somebody_reads(trefoil_bench::cli::main)
+    trefoil_host::output::while_somebody_reads(trefoil_bench::cli::main)
 }

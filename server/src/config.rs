@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use trefoil_api::SESSIONS_IN_MEMORY_MAX;
 use trefoil_cache::Sampling;
 use trefoil_contents::shown;
-pub use trefoil_key_holder::config::{Log, LogFormat};
-pub use trefoil_key_holder::settings::ConfigError;
-use trefoil_key_holder::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
+pub use trefoil_host::logging::{Log, LogFormat};
+pub use trefoil_host::settings::ConfigError;
+use trefoil_host::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
 use trefoil_zkp::Circuit;
 
 /// The documented defaults, also the text that `serve --print-config` starts from.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use text::Text;
 use trefoil_cache::{Cache as _, Watched, exposition};
-use trefoil_key_holder::logging;
+use trefoil_host::logging;
 use trefoil_matching::{ArenaSize, KeyStructure, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts, Durations};
 use trefoil_service::outcomes::TenantOutcomes;

@@ -4,7 +4,7 @@
 use crate::config::{Config, ConfigError, Limits};
 use std::fs::{metadata, read};
 use std::path::{Path, PathBuf};
-use trefoil_key_holder::logging::Filter;
+use trefoil_host::logging::Filter;
 
 /// Where the configuration comes from, so that it can be read again.
 pub struct Source {

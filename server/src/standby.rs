@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::server::{Server, StartError, database};
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_key_holder::systemd;
+use trefoil_host::systemd;
 use trefoil_pipeline::Clock;
 use trefoil_postgres::Postgres;
 use trefoil_storage::store::StoreError;

@@ -13,7 +13,7 @@ use trefoil_api::{
     RequestTimes, SealCounts, ServiceStatus, StageTimes, TenantLogins,
 };
 use trefoil_cache::Cache as _;
-use trefoil_key_holder::logging;
+use trefoil_host::logging;
 use trefoil_matching::{LANES, SeatState, Status};
 use trefoil_service::counters::{Counters, Counts};
 use trefoil_service::outcomes::{Outcomes, TenantOutcomes};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use trefoil_contents::pem;
-pub use trefoil_key_holder::tls::provider;
+pub use trefoil_host::tls::provider;
 use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+use trefoil_host::identity::Identity;
+use trefoil_host::unix_s;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
-use trefoil_key_holder::{Address, Bounds, Quorum, Remote, unix_s};
+use trefoil_key_holder::{Address, Bounds, Quorum, Remote};
 use trefoil_matching::{KeyHolder, KeyHolding, Local};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_storage::database::Survives;

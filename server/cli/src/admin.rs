@@ -27,7 +27,7 @@ use trefoil_api::{
     ApiKey, ApiKeyState, CreateApiKey, CreateTenant, Hex, PolicyVersion, RotationStatus, TenantSummary,
 };
 use trefoil_client::{Admin, ClientError};
-use trefoil_key_holder::output;
+use trefoil_host::output;
 use trefoil_service::tenant::{Policy, ProbeMode, ProofNeed, Scope, Threshold};
 use trefoil_service::time;
 

@@ -4,7 +4,7 @@ use super::exit::fail;
 use super::verify::read_trust_root;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use trefoil_key_holder::backup::PassphraseArgs;
+use trefoil_host::backup::PassphraseArgs;
 use trefoil_key_holder::cli::{describe, finished, tell};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
@@ -79,7 +79,7 @@ impl Backup {
     fn made(&self) -> Result<(), String> {
         if self.check {
             let passphrase = self.passphrase.find()?;
-            let checked = trefoil_key_holder::backup::check(&self.dir, &passphrase);
+            let checked = trefoil_host::backup::check(&self.dir, &passphrase);
             let manifest = checked.map_err(|cause| cause.to_string())?;
             println!("{}: whole, and the passphrase opens it", self.dir.display());
             describe(&manifest);

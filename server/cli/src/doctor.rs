@@ -7,7 +7,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use trefoil_api::{Finding, Level};
-use trefoil_key_holder::output;
+use trefoil_host::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_server::config::{Config, Overrides};
 use trefoil_service::clock::SystemClock;

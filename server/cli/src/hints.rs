@@ -2,7 +2,7 @@
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue};
-use trefoil_key_holder::arguments::hidden;
+use trefoil_host::arguments::hidden;
 
 /// Prints the mistake with its hint, and ends the process as the parser would.
 pub(super) fn exit(cause: Error) -> ! {

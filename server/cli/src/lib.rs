@@ -25,7 +25,7 @@ mod wallet;
 use clap::{Parser, Subcommand};
 use exit::fail;
 use std::process::ExitCode;
-use trefoil_key_holder::output::while_somebody_reads;
+use trefoil_host::output::while_somebody_reads;
 use trefoil_server::config::Config;
 use trefoil_server::process::VERSION;
 

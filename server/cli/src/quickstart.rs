@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use trefoil_api::{ProofNeed, Threshold};
 use trefoil_dataset::{EmbeddingSet, Protocol, Row};
-use trefoil_key_holder::output;
+use trefoil_host::output;
 use trefoil_matching::Embedding;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;

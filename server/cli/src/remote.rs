@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 use std::time::Duration;
 use trefoil_client::{Client, ClientError};
-use trefoil_key_holder::output;
+use trefoil_host::output;
 use zeroize::Zeroizing;
 
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@ use super::exit::{USAGE, fail};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use trefoil_key_holder::systemd;
+use trefoil_host::systemd;
 use trefoil_server::config::{Config, DEFAULTS, Overrides};
 use trefoil_server::process::{Source, run_service};
 use trefoil_service::clock::SystemClock;

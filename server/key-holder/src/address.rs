@@ -1,8 +1,8 @@
 //! The address of a key-holder and the fingerprint by which to recognise it.
 
-use crate::identity::Fingerprint;
 use std::fmt;
 use std::str::FromStr;
+use trefoil_host::identity::Fingerprint;
 
 /// `tls://HOST:PORT#FINGERPRINT`: the fingerprint rules out another machine at the address.
 #[derive(Clone, Debug, PartialEq, Eq)]

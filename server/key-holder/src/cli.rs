@@ -6,15 +6,10 @@ use crate::address::Address;
 use crate::clients::{Clients, Right};
 use crate::config::{Config, DEFAULTS, Overrides};
 use crate::connection_pool::Bounds;
-use crate::identity::{Fingerprint, IDENTITY, Identity, OPERATOR_IDENTITY};
 use crate::job_log;
-use crate::logging::Logging;
-use crate::output;
 use crate::process::Process;
 use crate::quorum;
 use crate::remote::Remote;
-use crate::settings::listen_address;
-use crate::systemd;
 pub use backup::{describe, finished, tell};
 use clap::{Args, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -23,6 +18,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use trefoil_host::identity::{Fingerprint, IDENTITY, Identity, OPERATOR_IDENTITY};
+use trefoil_host::logging::Logging;
+use trefoil_host::output;
+use trefoil_host::settings::listen_address;
+use trefoil_host::systemd;
 use trefoil_matching::{AttemptPolicy, DecisionPolicy, KeyHolderError, KeyHolding, Status, TemplateName};
 use trefoil_storage::data_dir::DataDir;
 use trefoil_types::{Handle, TenantId};
@@ -315,7 +315,7 @@ fn serve(place: &Place, accept_older_vault: bool) -> ExitCode {
 /// Serves until SIGTERM or SIGINT. The error says why it ended without one.
 fn run(socket: Option<TcpListener>, config: &Config, accept_older_vault: bool) -> Result<(), String> {
     if config.server.protect_memory {
-        crate::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
+        trefoil_host::memory::protect().map_err(|cause| format!("memory cannot be protected: {cause}"))?;
     }
     let process = Process::open_on(socket, config, accept_older_vault).map_err(|cause| cause.to_string())?;
     let address = process.address().map_err(|cause| cause.to_string())?;

@@ -3,12 +3,12 @@
 //! A right is a set of requests, not a level. A client that may send batches must not be able to weaken the protection against
 //! batches: it neither sets a policy nor lifts a freeze. A client that operates the key-holder decides nothing and enrols no subject.
 
-use crate::identity::Fingerprint;
-use crate::settings::located;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thiserror::Error;
+use trefoil_host::identity::Fingerprint;
+use trefoil_host::settings::located;
 use trefoil_storage::data_dir::{DataDir, DataDirError};
 
 /// The list of clients in the data directory.

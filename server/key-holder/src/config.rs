@@ -1,12 +1,12 @@
 //! The key-holder's configuration, read by [`settings`]: embedded defaults < file < environment < flags.
 
 use crate::address::Address;
-pub use crate::settings::ConfigError;
-use crate::settings::{self, KEY_HOLDER_PREFIX, Layers, Program};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use trefoil_host::logging::Log;
+use trefoil_host::settings::{self, ConfigError, KEY_HOLDER_PREFIX, Layers, Program};
 use trefoil_matching::DecisionPolicy;
 use trefoil_matching::quorum::Seat;
 use trefoil_storage::database::Survives;
@@ -166,26 +166,6 @@ impl Quorum {
         }
         Ok(Some((seat, [(others[0], one), (others[1], other)])))
     }
-}
-
-/// `[log]`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Log {
-    /// Encoding.
-    pub format: LogFormat,
-    /// A tracing filter.
-    pub filter: String,
-}
-
-/// Log encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object a line.
-    Json,
 }
 
 impl Config {

@@ -16,13 +16,13 @@
 
 use crate::address::Address;
 use crate::channel::Channel;
-use crate::identity::Fingerprint;
 use crate::protocol::{HEADER_BYTES, IDLE_TIME_MAX, read_reply, reply_length, request_frame};
 use rustls::{AlertDescription, ClientConfig, ClientConnection, Error};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use trefoil_host::identity::Fingerprint;
 use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolderError, Reply, Request};
 use zeroize::Zeroizing;

@@ -6,46 +6,25 @@
 //! [`trefoil_matching::KeyHolding`] like the one in its own process.
 //!
 //! It links no template store, no signer and no HTTP, so that another operator can run it.
-//!
-//! ```
-//! use trefoil_key_holder::identity::Identity;
-//! use trefoil_storage::data_dir::DataDir;
-//!
-//! # let folder = tempfile::tempdir()?;
-//! // The other side pins this fingerprint; there is no certificate authority.
-//! let directory = DataDir::open(&folder.path().join("data"))?;
-//! let made = Identity::open(&directory, "tls")?.fingerprint();
-//! assert_eq!(Identity::open(&directory, "tls")?.fingerprint(), made, "made once");
-//! # Ok::<_, Box<dyn std::error::Error>>(())
-//! ```
 
 mod address;
-pub mod arguments;
 pub mod backup;
 mod channel;
 pub mod cli;
 pub mod clients;
-mod clock;
 pub mod config;
 mod connection_pool;
 mod handler;
-pub mod identity;
 pub mod job_log;
-pub mod logging;
-pub mod memory;
-pub mod output;
 pub mod process;
 mod protocol;
 mod quorum;
 mod remote;
 mod semaphore;
-pub mod settings;
-pub mod systemd;
 pub mod tls;
 pub mod vault;
 
 pub use address::Address;
-pub use clock::unix_s;
 pub use connection_pool::Bounds;
 pub use quorum::Quorum;
 pub use remote::Remote;

@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use std::process::ExitCode;
-use trefoil_key_holder::arguments::hidden;
+use trefoil_host::arguments::hidden;
 
 #[derive(Parser)]
 #[command(name = "trefoil-key-holder", version)]
@@ -12,7 +12,7 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    trefoil_key_holder::output::while_somebody_reads(|| {
+    trefoil_host::output::while_somebody_reads(|| {
         Cli::try_parse().unwrap_or_else(|cause| hidden(cause).exit()).arguments.run()
     })
 }

@@ -2,13 +2,13 @@
 
 use crate::address::Address;
 use crate::connection_pool::{Bounds, ConnectionPool};
-use crate::identity::Identity;
 use crate::protocol::request_frame;
 use crate::tls;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
+use trefoil_host::identity::Identity;
 use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolderError, KeyHolding, Reply, Request};
 use trefoil_storage::supervisor::Supervisor;

@@ -3,10 +3,8 @@
 //! Key agreement is hybrid, X25519MLKEM768; processes of this project offer each other nothing else. Names, issuers and dates in
 //! certificates are ignored: the fingerprint identifies a certificate, and removing it from the list revokes it.
 
-use crate::identity::{Fingerprint, Identity};
 use crate::protocol::ALPN;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::NoServerSessionStorage;
@@ -18,18 +16,8 @@ use rustls::{
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
-
-/// The provider with the hybrid group first, X25519 for clients without it, and the curves of NIST for those that may use no other.
-pub fn provider() -> CryptoProvider {
-    CryptoProvider {
-        kx_groups: vec![kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1],
-        ..aws_lc_rs::default_provider()
-    }
-}
-
-fn hybrid_only() -> CryptoProvider {
-    CryptoProvider { kx_groups: vec![kx_group::X25519MLKEM768], ..aws_lc_rs::default_provider() }
-}
+use trefoil_host::identity::{Fingerprint, Identity};
+use trefoil_host::tls::hybrid_only;
 
 /// The key-holder's configuration: serves only clients with one of these fingerprints.
 pub(crate) fn server_config(

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use trefoil_attest::witness::Witness;
 use trefoil_cache::Sampling;
-use trefoil_key_holder::settings::listen_address_of;
+use trefoil_host::settings::listen_address_of;
 use trefoil_postgres::{Address, PasswordFiles, without_password};
 use trefoil_service::directory::VerdictRoom;
 use trefoil_service::distinct_failures::Bounds;

@@ -132,7 +132,7 @@ fn others(first: &Path, folder: &Path, nodes: usize) -> Result<Vec<PathBuf>, Fai
     let issuer = signing_keys::kept_issuer(&directory).ok_or_else(|| Failure::fault("no trust root"))?;
     for (number, data) in made.iter().enumerate() {
         let source = Source { file: PathBuf::new(), credentials: None };
-        let now = trefoil_key_holder::unix_s();
+        let now = trefoil_host::unix_s();
         let root = signing_keys::add_node(&directory, &issuer, &source, data, now)
             .map_err(Failure::in_step("keys of a node"))?;
         // Those that were made before need the version too.

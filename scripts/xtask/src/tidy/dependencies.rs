@@ -9,7 +9,7 @@ use super::Finding;
 /// Which crates of the workspace each crate may name in its manifest, in any dependency table. This is the
 /// figure of ARCHITECTURE.md as data. The absence of trefoil-bfv from the pipeline and the server is what
 /// keeps raw scores out of their reach.
-const MAY_NAME: [(&str, &[&str]); 27] = [
+const MAY_NAME: [(&str, &[&str]); 28] = [
     (OF_ALL, &[]),
     ("trefoil-kernels", &[]),
     ("trefoil-bfv", &["trefoil-kernels"]),
@@ -37,7 +37,8 @@ const MAY_NAME: [(&str, &[&str]); 27] = [
     // The formats that the service stores, only with their feature.
     ("trefoil-storage", &["trefoil-attest", "trefoil-contents", "trefoil-matching"]),
     ("trefoil-postgres", &["trefoil-attest", "trefoil-contents", "trefoil-matching", "trefoil-storage"]),
-    ("trefoil-key-holder", &["trefoil-contents", "trefoil-matching", "trefoil-storage"]),
+    ("trefoil-host", &["trefoil-contents", "trefoil-storage"]),
+    ("trefoil-key-holder", &["trefoil-contents", "trefoil-host", "trefoil-matching", "trefoil-storage"]),
     ("trefoil-api", &["trefoil-attest"]),
     // A person's device links it.
     ("trefoil-wallet", &["trefoil-api", "trefoil-attest", "trefoil-split", "trefoil-zkp"]),
@@ -53,6 +54,7 @@ const MAY_NAME: [(&str, &[&str]); 27] = [
             "trefoil-attest",
             "trefoil-cache",
             "trefoil-contents",
+            "trefoil-host",
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
@@ -69,6 +71,7 @@ const MAY_NAME: [(&str, &[&str]); 27] = [
             "trefoil-attest",
             "trefoil-cache",
             "trefoil-contents",
+            "trefoil-host",
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
@@ -89,6 +92,7 @@ const MAY_NAME: [(&str, &[&str]); 27] = [
             "trefoil-contents",
             "trefoil-dataset",
             "trefoil-issuer",
+            "trefoil-host",
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",
@@ -115,6 +119,7 @@ const MAY_NAME: [(&str, &[&str]); 27] = [
             "trefoil-dataset",
             "trefoil-issuer",
             "trefoil-kernels",
+            "trefoil-host",
             "trefoil-key-holder",
             "trefoil-lab",
             "trefoil-matching",
@@ -160,6 +165,7 @@ const MUST_NOT_LINK: [(&str, &[&str]); 8] = [
         &[
             "axum",
             "rusqlite",
+            "trefoil-host",
             "trefoil-key-holder",
             "trefoil-matching",
             "trefoil-pipeline",

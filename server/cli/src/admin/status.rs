@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use trefoil_api::{
     BudgetTrips, FleetNode, KeyHolderCounts, Level, LoginCounts, LoginOutcomes, ServiceStatus, TenantLogins,
 };
-use trefoil_key_holder::output;
+use trefoil_host::output;
 use trefoil_service::time;
 
 /// Asks the service: as JSON or for people, and the worst that it finds.

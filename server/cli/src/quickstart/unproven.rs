@@ -11,7 +11,7 @@ use trefoil_api::{
 use trefoil_attest::TrustRoot;
 use trefoil_client::{Client, Login};
 use trefoil_dataset::Row;
-use trefoil_key_holder::output;
+use trefoil_host::output;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::clock::SystemClock;
 use trefoil_types::TenantId;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use trefoil_key_holder::backup::Passphrase;
+use trefoil_host::backup::Passphrase;
 use trefoil_pipeline::Clock;
 use trefoil_server::config::{Config, DatabaseUrl};
 use trefoil_server::server::Server;
@@ -76,7 +76,7 @@ impl<'a> Place<'a> {
 
 /// The nodes of a fleet go by the clock of their database.
 fn caught_up(clock: &TestClock) {
-    clock.advance(trefoil_key_holder::unix_s().saturating_sub(clock.unix_s()));
+    clock.advance(trefoil_host::unix_s().saturating_sub(clock.unix_s()));
 }
 
 /// A service that changes its store once more after it was copied as `old`, and ends. Returns its clock.

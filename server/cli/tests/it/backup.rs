@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use trefoil_api::Decision;
 use trefoil_attest::{Attestation, Evidence, LogError, Restoration, SealHeader, verify_same_log};
-use trefoil_key_holder::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
+use trefoil_host::backup::{BackupError, MANIFEST_FILE, Manifest, Passphrase, check};
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
 use trefoil_testing::volume;

@@ -193,7 +193,7 @@ async fn every_metric_of_the_alerts_is_on_the_page() {
         );
     }
     // Plausible Unix times, at most 400 days ahead.
-    let year = trefoil_key_holder::unix_s() as f64 + 400.0 * 86_400.0;
+    let year = trefoil_host::unix_s() as f64 + 400.0 * 86_400.0;
     for name in ["trefoil_tls_certificate", "trefoil_signing_keys"] {
         let name = format!("{name}_expiry_timestamp_seconds ");
         let line = samples.lines().find_map(|line| line.strip_prefix(&name)).unwrap();

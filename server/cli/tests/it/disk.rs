@@ -241,11 +241,7 @@ async fn a_disk_that_fills_at_any_moment_loses_nothing_that_was_answered_and_the
     let root = std::fs::read(house.disk.outside("data/trust-root.json")).unwrap();
     let root = trefoil_attest::TrustRoot::from_json(std::str::from_utf8(&root).unwrap()).unwrap();
     let nonce = [house.nonce.to_le_bytes(), house.nonce.to_le_bytes()].concat();
-    verify(
-        &attestation,
-        &Policy::new(root, AUDIENCE, ExpectedNonce::Exactly(nonce)),
-        trefoil_key_holder::unix_s(),
-    )
-    .unwrap();
+    verify(&attestation, &Policy::new(root, AUDIENCE, ExpectedNonce::Exactly(nonce)), trefoil_host::unix_s())
+        .unwrap();
     assert_eq!(house.program.terminate().code(), Some(0));
 }

@@ -4,7 +4,7 @@ use crate::program::Program;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use trefoil_key_holder::identity::Identity;
+use trefoil_host::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
 
 pub(crate) fn doctor(data: &Path, program: &Program, rest: &[&str], variables: &[(&str, &str)]) -> Output {

@@ -106,7 +106,7 @@ impl Callers {
 }
 
 fn fresh(person: &Person) -> Authentication {
-    request_at(trefoil_key_holder::unix_s(), person, &person.face, rand::rng().random())
+    request_at(trefoil_host::unix_s(), person, &person.face, rand::rng().random())
 }
 
 /// Changes of each kind at one node, one after the other. People come in by their place in `people`.
@@ -212,7 +212,7 @@ impl Acknowledged {
         for (request, bytes) in &self.logins {
             let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
             let policy = Policy::new(fleet.trust_root.clone(), AUDIENCE, nonce);
-            verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
+            verify(bytes, &policy, trefoil_host::unix_s()).unwrap();
             let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
                 panic!("it is full")
             };

@@ -199,7 +199,7 @@ impl World {
     fn verified(&self, (decision, bytes): &(Decision, Vec<u8>), request: &Authentication) {
         let nonce = ExpectedNonce::Exactly(request.nonce.as_bytes().to_vec());
         let policy = Policy::new(self.trust_root.clone(), AUDIENCE, nonce).any_decision();
-        let verified = verify(bytes, &policy, trefoil_key_holder::unix_s()).unwrap();
+        let verified = verify(bytes, &policy, trefoil_host::unix_s()).unwrap();
         assert_eq!(verified.statement().decision, *decision, "another decision is attested");
         let Evidence::Full(seal) = Attestation::decode(bytes).unwrap().evidence else {
             panic!("asked for a full one")
@@ -318,7 +318,7 @@ impl World {
                 return (answer, None);
             }
             let receipt: Base64 = serde_json::from_value(answer["receipt"]["attestation"].clone()).unwrap();
-            let now = trefoil_key_holder::unix_s();
+            let now = trefoil_host::unix_s();
             let verified = verify_change(&receipt.0, &self.trust_root, Some(&self.tenant), now).unwrap();
             (answer, Some(verified.change().what))
         })
@@ -471,7 +471,7 @@ impl World {
 }
 
 fn signed(person: &Person, face: &[f32; 128], nonce: u64) -> Authentication {
-    service::request_at(trefoil_key_holder::unix_s(), person, face, nonce)
+    service::request_at(trefoil_host::unix_s(), person, face, nonce)
 }
 
 /// The decision and its attestation, or why there is none.

@@ -9,7 +9,7 @@ use rand::RngExt as _;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use trefoil_api::{Decision, Vector};
-use trefoil_key_holder::unix_s;
+use trefoil_host::unix_s;
 use trefoil_testing::postgres::Server;
 
 /// How soon a request is refused while the database is away, and how soon each node works again.

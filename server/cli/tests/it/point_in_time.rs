@@ -59,7 +59,7 @@ fn audit(folder: &Path, program: &Program) -> String {
 /// Waits until the clock shows a later second than this seal: only then does a restoration say that the seal was lost. A restoration by people takes
 /// longer than that.
 async fn is_after(seal: &SealHeader) {
-    while trefoil_key_holder::unix_s() <= seal.time {
+    while trefoil_host::unix_s() <= seal.time {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -58,10 +58,10 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     assert_eq!(answer(&customer.authenticate(&fresh).await).decision, Decision::Match);
     customer.authenticate(&fresh).await.problem(409, "nonce-replayed");
     // What is dated ahead waits at a node of a fleet.
-    let dated = trefoil_key_holder::unix_s() + 4;
+    let dated = trefoil_host::unix_s() + 4;
     let ahead = service::request_at(dated, &people[0], &people[0].face, u64::MAX - 1);
     assert_eq!(answer(&customer.authenticate(&ahead).await).decision, Decision::Match);
-    assert!(trefoil_key_holder::unix_s() + 1 >= dated);
+    assert!(trefoil_host::unix_s() + 1 >= dated);
     assert!(second.terminate().success());
 
     let name = url.split(['/', '?']).nth(3).unwrap();
@@ -74,8 +74,7 @@ async fn a_node_of_a_fleet_that_was_killed_knows_what_was_used_before() {
     customer.moved((third.public.clone(), third.admin.clone()));
     let begun = Instant::now();
     let used = loop {
-        let (dated, nonce) =
-            (trefoil_key_holder::unix_s() + 5, begun.elapsed().as_millis() as u64 + 1_000_000);
+        let (dated, nonce) = (trefoil_host::unix_s() + 5, begun.elapsed().as_millis() as u64 + 1_000_000);
         let request = service::request_at(dated, &people[0], &people[0].face, nonce);
         let reply = customer.authenticate(&request).await;
         if reply.status == 200 {

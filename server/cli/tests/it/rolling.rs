@@ -25,7 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 use trefoil_api::{Decision, Vector};
-use trefoil_key_holder::unix_s;
+use trefoil_host::unix_s;
 use trefoil_testing::postgres::Server;
 
 /// Between two questions of the balancer whether a node is ready.

@@ -97,7 +97,7 @@ async fn doctor_refuses_what_serve_refuses_in_the_same_words() {
                 "version" => flip(&data.join("trust-roots/1.json")),
                 "clock" => {
                     store::make_clock(&config.store.url.0);
-                    store::set_clock(&config.store.url.0, trefoil_key_holder::unix_s() + 1_000);
+                    store::set_clock(&config.store.url.0, trefoil_host::unix_s() + 1_000);
                 }
                 other => panic!("{other}"),
             }

@@ -75,7 +75,7 @@ impl TestClock {
             return TestClock { goes_on: true, ..TestClock::default() };
         }
         let clock = TestClock::default();
-        clock.advance(trefoil_key_holder::unix_s().wrapping_sub(START));
+        clock.advance(trefoil_host::unix_s().wrapping_sub(START));
         clock
     }
 
@@ -87,7 +87,7 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn unix_s(&self) -> u64 {
-        let stands = if self.goes_on { trefoil_key_holder::unix_s() } else { START };
+        let stands = if self.goes_on { trefoil_host::unix_s() } else { START };
         stands.wrapping_add(self.ahead())
     }
 

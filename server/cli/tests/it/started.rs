@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 use trefoil_api::Vector;
 use trefoil_client::Admin;
-use trefoil_key_holder::identity::Identity;
+use trefoil_host::identity::Identity;
 use trefoil_storage::data_dir::DataDir;
 
 /// The lines of a log in JSON.
@@ -118,7 +118,7 @@ async fn application(program: &Program) -> Endpoint {
 fn login(handle: &str, nonce: usize) -> Value {
     json!({
         "handle": handle, "audience": service::AUDIENCE, "nonce": format!("{nonce:032x}"),
-        "issued_at": trefoil_key_holder::unix_s(), "embedding": Vector::new(std::array::from_fn(|at| at as f32 - 63.5)),
+        "issued_at": trefoil_host::unix_s(), "embedding": Vector::new(std::array::from_fn(|at| at as f32 - 63.5)),
     })
 }
 

@@ -16,7 +16,7 @@ use trefoil_attest::{
     ExpectedNonce, Policy, Seal, Statement, TrustRoot, VerifyError, verify, verify_with_seal,
 };
 use trefoil_client::{Client, ClientError, LoginError};
-use trefoil_key_holder::backup::Passphrase;
+use trefoil_host::backup::Passphrase;
 use trefoil_pipeline::Clock as _;
 use trefoil_service::backup;
 use trefoil_types::{Account, TenantId};

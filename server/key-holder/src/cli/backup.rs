@@ -1,9 +1,10 @@
 //! `trefoil key-holder backup` and `restore`.
 
-use crate::backup::{self, Manifest, PassphraseArgs, VAULT};
-use crate::unix_s;
+use crate::backup::{self, VAULT};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use trefoil_host::backup::{Manifest, PassphraseArgs, check};
+use trefoil_host::unix_s;
 use trefoil_types::time;
 
 /// The backup.
@@ -40,7 +41,7 @@ impl BackupArgs {
         let failed = |cause: &dyn ToString| (cause.to_string(), 1);
         if self.check {
             let passphrase = self.passphrase.find().map_err(|cause| failed(&cause))?;
-            let manifest = backup::check(&self.dir, &passphrase).map_err(|cause| failed(&cause))?;
+            let manifest = check(&self.dir, &passphrase).map_err(|cause| failed(&cause))?;
             println!("{}: whole, and the passphrase opens it", self.dir.display());
             describe(&manifest);
             return Ok(());

@@ -9,7 +9,6 @@
 use super::seat_name::name;
 use crate::address::Address;
 use crate::connection_pool::Bounds;
-use crate::identity::Identity;
 use crate::remote::Remote;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
@@ -17,6 +16,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use trefoil_host::identity::Identity;
 use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolderError, KeyHolding as _, LaneSet, Reply, SeatDecision, SeatState, TenantId};
 use trefoil_storage::supervisor::Supervisor;

@@ -3,13 +3,13 @@
 use super::caller::{self, Answer, Holder, Outcome, Round};
 use crate::address::Address;
 use crate::connection_pool::Bounds;
-use crate::identity::Identity;
 use crate::protocol::{request_frame, seat_frame};
 use crate::semaphore::Semaphore;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
+use trefoil_host::identity::Identity;
 use trefoil_matching::quorum::{SeatJob, assemble};
 use trefoil_matching::{
     Decisions, EncryptedTemplate, Enrolment, ForKeyHolder, KeyHolderError, KeyHolding, KeyStructure,

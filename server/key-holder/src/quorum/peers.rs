@@ -8,13 +8,13 @@
 use super::seat_name::name;
 use crate::address::Address;
 use crate::connection_pool::Bounds;
-use crate::identity::Identity;
 use crate::protocol::request_frame;
 use crate::remote::Remote;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use trefoil_host::identity::Identity;
 use trefoil_matching::quorum::Seat;
 use trefoil_matching::{KeyHolding as _, Request};
 use trefoil_storage::supervisor::Supervisor;

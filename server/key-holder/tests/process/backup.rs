@@ -9,7 +9,8 @@ use trefoil_types::Handle;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use trefoil_key_holder::backup::{self, BackupError, Passphrase, VAULT};
+use trefoil_host::backup::{BackupError, Manifest, Passphrase};
+use trefoil_key_holder::backup::{self, VAULT};
 use trefoil_key_holder::job_log;
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, KeyHolderError, KeyHolding as _, Lane, TemplateName,
@@ -30,11 +31,11 @@ fn passphrase() -> Passphrase {
     passphrase
 }
 
-fn make(data: &Path, to: &Path) -> Result<backup::Manifest, BackupError> {
+fn make(data: &Path, to: &Path) -> Result<Manifest, BackupError> {
     backup::make(data, to, &passphrase(), &[VAULT], |_| Ok(None), crate::world::now(), &mut |_| ())
 }
 
-fn restore(from: &Path, into: &Path) -> Result<backup::Manifest, BackupError> {
+fn restore(from: &Path, into: &Path) -> Result<Manifest, BackupError> {
     backup::restore(from, into, &passphrase(), &[VAULT], crate::world::now(), &mut |_| (), |_, _| Ok(()))
 }
 

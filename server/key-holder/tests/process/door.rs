@@ -11,8 +11,8 @@ use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trefoil_host::identity::Fingerprint;
 use trefoil_key_holder::clients::{CLIENTS_FILE, Clients, Right};
-use trefoil_key_holder::identity::Fingerprint;
 use trefoil_key_holder::{Bounds, Remote, job_log, tls};
 use trefoil_matching::{
     Enrolment, KeyHolderError, KeyHolding as _, KeyStructure, LANES, Lane, ProbeJob, Renewal, Reply, Request,

@@ -7,7 +7,7 @@ use crate::three::{Gateway, KeyHolders, expected};
 use crate::world::{DECIDE_SEAT, Raw, Running, TENANT, frame_with, named};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
-use trefoil_key_holder::identity::Identity;
+use trefoil_host::identity::Identity;
 use trefoil_key_holder::vault::SqliteVault;
 use trefoil_matching::quorum::{Parts, Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{

@@ -5,8 +5,8 @@ use crate::world::{
     DECIDE_SEAT, House, PROGRAM, Running, TENANT, frame_of, frame_with, lenient, matcher, named, under,
 };
 use std::process::Command;
+use trefoil_host::identity::Identity;
 use trefoil_key_holder::clients::{Clients, Right};
-use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::job_log;
 use trefoil_matching::quorum::{Pieces, QuorumHolder, Seat, SeatJob};
 use trefoil_matching::{

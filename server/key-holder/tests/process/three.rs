@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use trefoil_host::identity::Identity;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Bounds, Quorum};
 use trefoil_matching::{
     Embedding, Enrolment, KeyHolder, KeyHolderError, KeyHolding, KeyStructure, Lane, Local, MatchJob,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use trefoil_host::identity::Identity;
 use trefoil_key_holder::cli::GATEWAY_IDENTITY;
-use trefoil_key_holder::identity::Identity;
 use trefoil_key_holder::{Address, Bounds, Remote, tls};
 use trefoil_matching::{
     AttemptPolicy, DecisionPolicy, Embedding, Enrolment, Handle, KeyHolderError, KeyHolding as _,

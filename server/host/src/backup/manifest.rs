@@ -9,7 +9,6 @@ use crate::settings::located;
 use serde::{Deserialize, Serialize};
 use sha3::{Digest as _, Sha3_256};
 use thiserror::Error;
-use trefoil_matching::VaultState;
 use trefoil_storage::stretch::Cost;
 
 /// The manifest of a backup.
@@ -68,7 +67,7 @@ pub struct Counted {
 
 /// Why a text is not a valid manifest.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub(super) enum ManifestError {
+pub enum ManifestError {
     #[error("damaged")]
     Damaged,
     #[error("of another format than {FORMAT}, which this program reads")]
@@ -81,11 +80,11 @@ pub(super) enum ManifestError {
 
 impl Manifest {
     /// Begins a manifest for the installation whose record this is.
-    pub(super) fn new(
+    pub fn new(
         record: &[u8],
         now: u64,
         log: Option<LogEnd>,
-        vault: Option<VaultState>,
+        vault: Option<Counted>,
     ) -> Result<Manifest, ManifestError> {
         #[derive(Deserialize)]
         struct Record {
@@ -102,7 +101,7 @@ impl Manifest {
             salt: hex::encode(rand::random::<[u8; 16]>()),
             cost: Cost::CHOSEN,
             log,
-            vault: vault.map(|VaultState { generation, restored }| Counted { generation, restored }),
+            vault,
             files: Vec::new(),
         })
     }
@@ -118,19 +117,19 @@ impl Manifest {
     }
 
     /// The keys from its passphrase.
-    pub(super) fn keys(&self, passphrase: &Passphrase) -> Keys {
+    pub fn keys(&self, passphrase: &Passphrase) -> Keys {
         Keys::derive(passphrase, self.cost, self.salt.as_bytes())
     }
 
     /// The text of the file.
-    pub(super) fn write(&self, keys: &Keys) -> String {
+    pub fn write(&self, keys: &Keys) -> String {
         let body = toml::to_string(self).expect("every field has a TOML form");
         let authentic = format!("{body}{MAC}{}\n", hex::encode(keys.tag(body.as_bytes())));
         format!("{authentic}{DIGEST}{}\n", digest(&authentic))
     }
 
     /// Reads a text that [`Manifest::write`] wrote under this passphrase.
-    pub(super) fn read(text: &str, passphrase: &Passphrase) -> Result<(Manifest, Keys), ManifestError> {
+    pub fn read(text: &str, passphrase: &Passphrase) -> Result<(Manifest, Keys), ManifestError> {
         let (authentic, found) = last_line(text, DIGEST).ok_or(ManifestError::Damaged)?;
         if digest(authentic) != found {
             return Err(ManifestError::Damaged);
@@ -183,7 +182,7 @@ mod tests {
     }
 
     fn written() -> (Manifest, String) {
-        let state = VaultState { generation: 9, restored: 1 };
+        let state = Counted { generation: 9, restored: 1 };
         let log = LogEnd { seal: 7, digest: "00".repeat(32) };
         let record = format!("id = \"{}\"\n", "ab".repeat(16));
         let mut manifest = Manifest::new(record.as_bytes(), 1_795_000_000, Some(log), Some(state)).unwrap();

@@ -34,7 +34,7 @@ pub struct Stored {
 }
 
 /// Makes a file for its owner only. An existing file is an error.
-pub(super) fn create(path: &Path) -> io::Result<File> {
+pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create_new(true)
         .write(true)
@@ -44,11 +44,11 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
 }
 
 /// The key from a passphrase and a salt.
-pub(super) struct Keys(hmac::Key);
+pub struct Keys(hmac::Key);
 
 impl Keys {
     /// Cost and salt are bounded.
-    pub(super) fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> Keys {
+    pub fn derive(passphrase: &Passphrase, cost: Cost, salt: &[u8]) -> Keys {
         Keys(hmac::Key::new(hmac::HMAC_SHA256, &cost.stretch(passphrase.as_bytes(), salt)[..]))
     }
 
@@ -61,11 +61,12 @@ impl Keys {
     }
 
     /// Authenticates a manifest.
-    pub(super) fn tag(&self, manifest: &[u8]) -> Vec<u8> {
+    pub fn tag(&self, manifest: &[u8]) -> Vec<u8> {
         self.sign("trefoil/backup-manifest/1", manifest).as_ref().to_vec()
     }
 
-    pub(super) fn verifies(&self, manifest: &[u8], tag: &[u8]) -> bool {
+    /// Whether a manifest has this tag.
+    pub fn verifies(&self, manifest: &[u8], tag: &[u8]) -> bool {
         aws_lc_rs::constant_time::verify_slices_are_equal(&self.tag(manifest), tag).is_ok()
     }
 
@@ -76,7 +77,7 @@ impl Keys {
 }
 
 /// A file that is being encrypted.
-pub(super) struct Sealing {
+pub struct Sealing {
     name: String,
     file: File,
     /// `None` once the last piece is encrypted.
@@ -88,7 +89,7 @@ pub(super) struct Sealing {
 
 impl Sealing {
     /// Makes a new file.
-    pub(super) fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Sealing> {
+    pub fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Sealing> {
         // The key is for this file alone, so its nonces may begin with zeros.
         let stream = EncryptorBE32::from_aead(keys.cipher(name), &Default::default());
         Ok(Sealing {
@@ -108,7 +109,7 @@ impl Sealing {
     }
 
     /// Encrypts the last piece. Returns the file's entry for the manifest.
-    pub(super) fn finish(mut self) -> io::Result<Stored> {
+    pub fn finish(mut self) -> io::Result<Stored> {
         let stream = self.stream.take().ok_or_else(refused)?;
         let sealed = stream.encrypt_last(self.piece.as_slice()).map_err(|_| refused())?;
         self.put(&sealed)?;
@@ -141,7 +142,7 @@ impl Write for Sealing {
 }
 
 /// An encrypted file that is being read.
-pub(super) struct Opened {
+pub struct Opened {
     file: BufReader<File>,
     /// `None` once the last piece is read.
     stream: Option<DecryptorBE32<ChaCha20Poly1305>>,
@@ -150,7 +151,8 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub(super) fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Opened> {
+    /// Opens `path`, which was sealed under this name.
+    pub fn begin(path: &Path, keys: &Keys, name: &str) -> io::Result<Opened> {
         let stream = DecryptorBE32::from_aead(keys.cipher(name), &Default::default());
         Ok(Opened {
             file: BufReader::new(File::open(path)?),

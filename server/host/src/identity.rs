@@ -14,9 +14,9 @@ use trefoil_storage::data_dir::{DataDir, DataDirError, read_private};
 use zeroize::Zeroizing;
 
 /// The identity of the process in its data directory.
-pub(crate) const IDENTITY: &str = "tls";
+pub const IDENTITY: &str = "tls";
 /// The identity of the operator's commands in the key-holder's data directory.
-pub(crate) const OPERATOR_IDENTITY: &str = "operator";
+pub const OPERATOR_IDENTITY: &str = "operator";
 
 /// SHA-256 of a certificate (DER). Public.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,8 +24,10 @@ pub struct Fingerprint(pub [u8; 32]);
 
 /// A certificate and its private key.
 pub struct Identity {
-    pub(crate) certificate: CertificateDer<'static>,
-    pub(crate) key: PrivateKeyDer<'static>,
+    /// The certificate.
+    pub certificate: CertificateDer<'static>,
+    /// Its key.
+    pub key: PrivateKeyDer<'static>,
 }
 
 /// Why there is no identity.
@@ -96,7 +98,8 @@ impl Identity {
 }
 
 impl Fingerprint {
-    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Fingerprint {
+    /// That of a certificate.
+    pub fn of(certificate: &CertificateDer<'_>) -> Fingerprint {
         let digest = digest(&SHA256, certificate);
         Fingerprint(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }

@@ -107,7 +107,7 @@ pub const SERVICE_SECTIONS: [&str; 12] = [
 ];
 
 /// Whether a variable belongs to a section of the service's settings.
-pub(crate) fn is_of_the_service(name: &OsString) -> bool {
+pub fn is_of_the_service(name: &OsString) -> bool {
     let section = name.to_str().and_then(|name| name.strip_prefix(FAMILY)?.split_once('_'));
     section.is_some_and(|(section, _)| SERVICE_SECTIONS.contains(&section.to_ascii_lowercase().as_str()))
 }
@@ -217,7 +217,7 @@ impl<T: DeserializeOwned> Layers<T> {
     }
 
     /// Whether no layer set this key.
-    pub(crate) fn is_default(&self, key: &str) -> bool {
+    pub fn is_default(&self, key: &str) -> bool {
         !self.origins.contains_key(key)
     }
 
@@ -286,7 +286,7 @@ fn parsed(slot: &toml::Value, text: &str) -> Result<toml::Value, String> {
 }
 
 /// Where a text is not TOML, and why.
-pub(crate) fn located(text: &str, cause: &toml::de::Error) -> String {
+pub fn located(text: &str, cause: &toml::de::Error) -> String {
     let before = cause.span().and_then(|at| text.get(..at.start)).unwrap_or_default();
     format!("line {}: {}", before.matches('\n').count() + 1, parse_error(cause.message()))
 }

@@ -10,7 +10,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "counts lines that were lost; waits where nobody is served")]
 
-use crate::config::{Log, LogFormat};
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGALRM, SIGUSR1, SIGUSR2};
 use signal_hook::flag;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -27,6 +27,26 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, reload};
 use trefoil_contents::shown;
 use trefoil_storage::supervisor::no_thread;
+
+/// `[log]`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// Encoding.
+    pub format: LogFormat,
+    /// A tracing filter.
+    pub filter: String,
+}
+
+/// Log encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
 
 /// Most waiting lines: a second of them at 4,096 requests a second with one line each.
 const QUEUE_MAX: usize = 4096;
